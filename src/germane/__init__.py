@@ -1,0 +1,1 @@
+"""Germane: a context assembly engine for LLM agents."""

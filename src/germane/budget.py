@@ -1,0 +1,48 @@
+"""Budget: how many tokens there are, and where they go. Pure arithmetic (BUD-3, BUD-5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Budget", "allot"]
+
+_CONSTRAINED = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """All in tokens of the target model. `available` is what germane may add in all, wrappers included."""
+
+    window: int
+    messages: int
+    tools: int
+    reserve: int
+    safety: int
+    available: int
+    cap: int
+    overfull: bool
+    """The messages and tools alone leave no room: nothing is added."""
+
+    @property
+    def is_constrained(self) -> bool:
+        return self.available < _CONSTRAINED
+
+
+def allot(*, window: int, max_output: int, messages: int, tools: int, safety_fraction: float, cap: int) -> Budget:
+    """window − messages − tools − reserve − safety, floored at 0, never above `cap`.
+
+    reserve = clamp(15 % of the window, 500, 4,096), never above the model's max output; safety is a fraction of the window.
+    """
+    reserve = min(max(int(window * 0.15), 500), 4096, max_output)
+    safety = int(window * safety_fraction)
+    room = window - messages - tools - reserve - safety
+    return Budget(
+        window=window,
+        messages=messages,
+        tools=tools,
+        reserve=reserve,
+        safety=safety,
+        available=max(0, min(room, cap)),
+        cap=cap,
+        overfull=room < 0,
+    )

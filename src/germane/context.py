@@ -1,0 +1,73 @@
+"""Context: the answer of one assembly: messages ready for the model, and the reasons for every part of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from germane.explain import explain
+from germane.item import Chosen
+from germane.message import Message, Wire
+from germane.trace import SourceReport, Trace
+
+__all__ = ["Context", "Metadata"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metadata:
+    """INJECT-3. `memories_injected` counts items without directive and blocks, `memories_available` the distinct candidates
+    above the floor; `context_window_used` is a percentage; `fallback_reason` is one of ENGINE-2's, empty when all went well;
+    `degradation_level` is 0 full, 1 some sources missing, 2 directive and request only, 3 the request alone."""
+
+    directive_injected: bool = False
+    memories_injected: int = 0
+    memories_available: int = 0
+    total_tokens_injected: int = 0
+    context_window_used: int = 0
+    was_truncated: bool = False
+    fallback_reason: str = ""
+    memory_ids: tuple[str, ...] = ()
+    degradation_level: int = 0
+    sources: tuple[SourceReport, ...] = ()
+    timings: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """`messages` and `system` are shaped for the request's provider (INJECT-2a); `added` is all the text germane added;
+    `items` are exactly what was injected, in rendered order."""
+
+    provider: str
+    messages: list[Mapping[str, Any] | Message]
+    system: str | list[dict[str, Any]] | None
+    added: str
+    items: tuple[Chosen, ...]
+    metadata: Metadata
+    trace: Trace
+    convert: Callable[[str], Wire] = field(repr=False, compare=False)
+
+    def explain(self) -> str:
+        """For every candidate, in or out: source, score and its parts, tokens, rank, reason (ENGINE-5). Changes nothing."""
+        return explain(self.trace, self.metadata.fallback_reason)
+
+    def to_openai(self) -> list[dict[str, Any]]:
+        """`messages` for chat completions, germane's system message first."""
+        return self.convert("openai").messages
+
+    def to_anthropic(self) -> dict[str, Any]:
+        """`system` and `messages`, ready to splat into `client.messages.create(**…)`."""
+        wire = self.convert("anthropic")
+        return {"messages": wire.messages} | ({} if wire.system is None else {"system": wire.system})
+
+    def to_gemini(self) -> dict[str, Any]:
+        """`system_instruction` and `contents` of a `generateContent` request."""
+        wire = self.convert("gemini")
+        if wire.system is None:
+            return {"contents": wire.messages}
+        parts = [{"text": wire.system}] if isinstance(wire.system, str) else wire.system
+        return {"system_instruction": {"parts": parts}, "contents": wire.messages}
+
+    def __repr__(self) -> str:
+        level, tokens = self.metadata.degradation_level, self.metadata.total_tokens_injected
+        return f"<Context {self.provider} {len(self.items)} items {tokens} tokens L{level}>"

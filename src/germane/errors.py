@@ -1,0 +1,81 @@
+"""Everything germane raises, one tree:
+
+    GermaneError
+    ├── InvalidInput          a value the caller passed can't be used; the message names it and says what to do
+    │   ├── UnknownName       a strategy, provider, embedder or kind nobody registered
+    │   └── Conflict          the same id was recorded before with different content
+    ├── NotFound              no such thing within this scope (absent and forbidden look the same)
+    ├── StoreError            the store can't do what was asked
+    │   ├── StoreUnavailable  can't be opened, is closed, read-only, full or too busy to wait for
+    │   ├── StoreCorrupt      the file is not a germane store, or it is damaged
+    │   └── StoreTooNew       the file was written by a newer germane
+    ├── EmbedderError         the embedder can't be loaded or did not answer with vectors
+    └── MissingExtra          an optional dependency isn't installed; the message names the extra
+
+Adapters map foreign exceptions to these. `assemble` raises only `InvalidInput`: a fault of germane's own degrades the
+context and is told in its trace. No message carries remembered content.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "Conflict",
+    "EmbedderError",
+    "GermaneError",
+    "InvalidInput",
+    "MissingExtra",
+    "NotFound",
+    "StoreCorrupt",
+    "StoreError",
+    "StoreTooNew",
+    "StoreUnavailable",
+    "UnknownName",
+]
+
+
+class GermaneError(Exception):
+    """The root of the tree: catch this to catch everything germane raises on purpose."""
+
+
+class InvalidInput(GermaneError, ValueError):
+    """A value the caller passed can't be used."""
+
+
+class UnknownName(InvalidInput):
+    """A name that nothing is registered under."""
+
+
+class Conflict(InvalidInput):
+    """The same id was recorded before with different content; nothing was written."""
+
+
+class NotFound(GermaneError, LookupError):
+    """Nothing with this id within the scope."""
+
+
+class StoreError(GermaneError):
+    """The store can't do what was asked."""
+
+
+class StoreUnavailable(StoreError):
+    """The store can't be opened, is closed, read-only, full, or too busy to wait for."""
+
+
+class StoreCorrupt(StoreError):
+    """The file is not a germane store, or it is damaged."""
+
+
+class StoreTooNew(StoreError):
+    """The file was written by a newer germane than this one."""
+
+
+class EmbedderError(GermaneError):
+    """The embedder can't be loaded, or what it answered is not vectors of its dimension."""
+
+
+class MissingExtra(GermaneError, ImportError):
+    """An optional dependency isn't installed."""
+
+    def __init__(self, extra: str, package: str) -> None:
+        super().__init__(f"{package} isn't installed: run  pip install 'germane[{extra}]'")
+        self.extra = extra

@@ -1,0 +1,43 @@
+"""Explain: a trace as text a person can read. Reading it changes nothing."""
+
+from __future__ import annotations
+
+from germane.item import Scored
+from germane.trace import Trace
+
+__all__ = ["explain"]
+
+
+def explain(trace: Trace, fallback_reason: str = "") -> str:
+    """One line a candidate, those that went in first, then those left out with the reason."""
+    lines = [f"strategy {trace.strategy} · model {trace.model} · tokens by {trace.tokenizer}"]
+    if fallback_reason:
+        lines.append(f"fell back: {fallback_reason}")
+    if trace.budget is not None:
+        budget = trace.budget
+        lines.append(
+            f"budget {budget.available} of a window of {budget.window}: messages {budget.messages}, tools {budget.tools}, "
+            f"reserve {budget.reserve}, safety {budget.safety}, cap {budget.cap}"
+        )
+    lines += [f"warning: {warning}" for warning in trace.warnings]
+    lines += [f"source {report!r}" for report in trace.sources]
+    if trace.timings:
+        lines.append("stages " + ", ".join(f"{name} {seconds * 1000:.1f} ms" for name, seconds in trace.timings))
+    lines += [f"in   {_line(item.scored)} {item.tokens:>5} tokens{_part(item.share)}  {item.handle}" for item in trace.chosen]
+    for item in trace.left_out:
+        cost = "" if item.tokens is None else f" {item.tokens:>5} tokens"
+        lines.append(f"out  {_line(item.scored)}{cost}  {item.reason}")
+    return "\n".join(lines)
+
+
+def _line(scored: Scored) -> str:
+    parts, candidate = scored.breakdown, scored.candidate
+    return (
+        f"#{scored.rank:<4} {scored.score:.4f} = relevance {parts.relevance:.4f} recency {parts.recency:.2f} "
+        f"usefulness {parts.usefulness:.2f} confidence {parts.confidence:.2f} frequency {parts.frequency:.2f}  "
+        f"{'+'.join((candidate.source, *candidate.also))} {candidate.category} {candidate.id}"
+    )
+
+
+def _part(share: float) -> str:
+    return "" if share >= 1 else f" ({share:.0%} shown)"

@@ -1,0 +1,145 @@
+"""Item: one thing that may go into the context, and what has been decided about it so far.
+
+`Candidate` comes from a source, `Scored` adds the score and its breakdown, `Chosen` adds what was rendered and its tokens,
+`LeftOut` says why not. Each wraps the one before; nothing is kept in parallel lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from germane.evidence import Evidence
+
+__all__ = ["Breakdown", "Candidate", "Chosen", "LeftOut", "Provenance", "Reason", "Scored", "Sensitivity", "SourceKind"]
+
+Sensitivity = Literal["public", "private", "sensitive"]
+SourceKind = Literal["user", "operator", "tool", "system", "import"]
+Reason = Literal[
+    "budget", "kind_cap", "source_cap", "duplicate", "below_floor", "sensitivity", "filter", "superseded", "withdrawn"
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """Where a thing came from. `message_id` and `tool_call_id` are the caller's own ids."""
+
+    source_kind: SourceKind = "user"
+    channel: str | None = None
+    session: str | None = None
+    message_id: str | None = None
+    tool_call_id: str | None = None
+    refs: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One item a source offers. `category` groups it when written: procedural, factual, preference, behavioral, episodic,
+    conversation, or any other; `kinds` choose its half-life (several: the shortest counts)."""
+
+    id: str
+    source: str
+    category: str
+    text: str
+    created_at: datetime
+    kinds: tuple[str, ...] = ()
+    evidence: Evidence = field(default_factory=Evidence)
+    confidence: float = 0.8
+    helpful: int = 0
+    harmful: int = 0
+    retrievals: int = 0
+    sensitivity: Sensitivity = "private"
+    required: bool = False
+    """Pinned or asked for by key: packed before anything else and exempt from the floor."""
+    speaker: str = ""
+    role: str = ""
+    session: str | None = None
+    session_started_at: datetime | None = None
+    session_number: int | None = None
+    """Counts the sessions of the scope from 1, in the order they began."""
+    position: int = 0
+    """Place within the session, counted from 0."""
+    content_hash: int = 0
+    also: tuple[str, ...] = ()
+    """Other sources that found the same thing."""
+    provenance: Provenance = field(default_factory=Provenance)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Breakdown:
+    """The parts of a score, each in [0, 1] (SCORE-6)."""
+
+    relevance: float
+    recency: float
+    usefulness: float
+    confidence: float
+    frequency: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """`score` in [0, 1]; `log_odds` is the same number before σ where the form is log-odds, else ln(score)."""
+
+    candidate: Candidate
+    score: float
+    log_odds: float
+    breakdown: Breakdown
+    rank: int = 0
+    """Counted from 1 over all candidates, in score order."""
+
+    @property
+    def id(self) -> str:
+        return self.candidate.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """An item that goes in. `text` is what is written of it, before escaping; `share` is the part of the original's
+    characters that it keeps (1.0 when whole); `tokens` is its marginal cost as written."""
+
+    scored: Scored
+    text: str
+    tokens: int
+    share: float = 1.0
+    handle: str = ""
+    """What the rendered text calls it, such as `a3`; resolves to `id` (FORMAT-6)."""
+
+    @property
+    def id(self) -> str:
+        return self.scored.candidate.id
+
+    @property
+    def source(self) -> str:
+        return self.scored.candidate.source
+
+    @property
+    def category(self) -> str:
+        return self.scored.candidate.category
+
+    @property
+    def score(self) -> float:
+        return self.scored.score
+
+    @property
+    def provenance(self) -> Provenance:
+        return self.scored.candidate.provenance
+
+    def __repr__(self) -> str:
+        return f"<Chosen {self.id} {self.source} score={self.score:.3f} tokens={self.tokens}>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """A candidate that does not go in, and why."""
+
+    scored: Scored
+    reason: Reason
+    tokens: int | None = None
+    """What it would have cost, where that was counted."""
+
+    @property
+    def id(self) -> str:
+        return self.scored.candidate.id

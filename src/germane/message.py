@@ -1,0 +1,127 @@
+"""Message: one turn of a conversation in a shape that belongs to no provider.
+
+A message is what the caller said, in parts. It is deliberately not what goes back on the wire: the caller's own dicts
+travel through untouched (INJECT-1); dialects parse them into messages so that germane can read, count and convert them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+__all__ = ["Image", "Message", "Opaque", "Part", "Role", "Text", "ToolCall", "ToolResult", "Wire"]
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    """`width` and `height` in pixels where they are known; `raw` is the provider's own part, kept for the way back."""
+
+    width: int | None = None
+    height: int | None = None
+    detail: str = "auto"
+    url: str | None = None
+    """`https://…` or `data:<media type>;base64,…`; None where the provider holds the file under an id of its own."""
+    raw: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """`arguments` is JSON text, as the model wrote it."""
+
+    id: str
+    name: str
+    arguments: str = "{}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    call_id: str
+    text: str
+    name: str = ""
+    error: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opaque:
+    """A part germane carries and counts but doesn't read (audio, documents, thinking, parts yet to be invented)."""
+
+    kind: str
+    raw: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+Part = Text | Image | ToolCall | ToolResult | Opaque
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One turn. `developer` messages are read as `system`; Gemini's `model` as `assistant`.
+
+    `id` is the caller's own, `name` the speaker's, `created_at` when it was said (aware, or naive in the scope's zone).
+    """
+
+    role: Role
+    parts: tuple[Part, ...] = ()
+    id: str | None = None
+    name: str | None = None
+    created_at: datetime | None = None
+
+    @classmethod
+    def of(
+        cls, role: Role, text: str, *, id: str | None = None, name: str | None = None, created_at: datetime | None = None
+    ) -> Message:
+        """A message that is just text."""
+        return cls(role=role, parts=(Text(text),), id=id, name=name, created_at=created_at)
+
+    @property
+    def text(self) -> str:
+        """What was said, without images, tool calls or tool results."""
+        return "\n".join(part.text for part in self.parts if isinstance(part, Text))
+
+    @property
+    def content(self) -> str:
+        """Everything that can be read as text, tool calls and results included: what `record` indexes and compares."""
+        return "\n".join(filter(None, map(_readable, self.parts)))
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+
+    @property
+    def tool_results(self) -> tuple[ToolResult, ...]:
+        return tuple(part for part in self.parts if isinstance(part, ToolResult))
+
+    def __repr__(self) -> str:
+        kinds = "+".join(type(part).__name__ for part in self.parts) or "empty"
+        return f"<Message {self.role} {kinds} {len(self.content)} chars>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wire:
+    """A request's conversation as a provider takes it. `system` is None where the provider keeps it among the messages
+    (OpenAI) or there is none; a string or a list of parts elsewhere."""
+
+    messages: list[dict[str, Any]]
+    system: str | list[dict[str, Any]] | None = None
+
+
+def _readable(part: Part) -> str:
+    match part:
+        case Text(text):
+            return text
+        case ToolCall():
+            return f"{part.name}({part.arguments})"
+        case ToolResult():
+            return part.text
+        case Image():
+            return "[image]"
+        case Opaque():
+            return ""

@@ -1,0 +1,18 @@
+"""Hit: something found, and what speaks for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from germane.evidence import Evidence
+
+__all__ = ["Hit"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit(Generic[T]):
+    thing: T
+    evidence: Evidence

@@ -1,0 +1,71 @@
+"""Store and shelf: where things are kept, and the part of it that one scope can reach.
+
+A shelf is made from a scope and can reach nothing outside it (SCOPE-2): no method of it, and nothing it hands out, takes an
+org, an agent or a user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from germane.events.reader import EventReader
+from germane.memories.reader import MemoryReader
+from germane.ports.journal import Journal
+from germane.query import Filters
+from germane.scope import Scope
+
+__all__ = ["Checkup", "Shelf", "Store", "Warming"]
+
+
+class Warming(Exception):
+    """The partition is being loaded into memory; ask again. Never leaves gathering."""
+
+
+class Shelf(Protocol):
+    @property
+    def scope(self) -> Scope: ...
+    @property
+    def memories(self) -> MemoryReader: ...
+    @property
+    def events(self) -> EventReader: ...
+    @property
+    def journal(self) -> Journal: ...
+
+    async def directive(self) -> str:
+        """The agent's standing instructions (a user's own where one is set, else the agent's); empty when there are none."""
+
+    async def allowed(self, ids: Sequence[str], *, at: datetime, filters: Filters) -> frozenset[str]:
+        """Those of `ids`, memories and events alike, that this scope may see, that hold at `at`, are not forgotten and are
+        of an allowed sensitivity, as the store has them now (PACK-8)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkup:
+    """What `doctor` shows: name and finding of each check, and whether it is fine."""
+
+    findings: tuple[tuple[str, str, bool], ...]
+
+    @property
+    def healthy(self) -> bool:
+        return all(fine for _, _, fine in self.findings)
+
+
+class Store(Protocol):
+    def within(self, scope: Scope) -> Shelf: ...
+
+    async def warm(self, scope: Scope) -> None:
+        """Load what this scope searches into memory."""
+
+    async def nonce_key(self) -> bytes:
+        """32 secret bytes, made once and kept in the store, never exported (FORMAT-4)."""
+
+    async def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
+        """A consistent copy while in use. `progress(done, total)` in pages."""
+
+    async def check(self) -> Checkup: ...
+
+    async def close(self) -> None: ...

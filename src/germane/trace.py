@@ -1,0 +1,46 @@
+"""Trace: what happened during one assembly, for people and programs. Holds every candidate, in or out (ENGINE-5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from germane.budget import Budget
+from germane.item import Chosen, LeftOut
+from germane.query import Query
+
+__all__ = ["SourceReport", "Status", "Trace"]
+
+Status = Literal["ok", "timeout", "error", "skipped"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceReport:
+    """How one source did (GATHER-2). `reason` says why it was skipped (`warming`, `slow_embedder`, `breaker`, `no_query` …)
+    or names the error's type; `latency` is in seconds."""
+
+    name: str
+    status: Status
+    reason: str = ""
+    latency: float = 0.0
+    found: int = 0
+
+    def __repr__(self) -> str:
+        why = f":{self.reason}" if self.reason else ""
+        return f"<{self.name} {self.status}{why} {self.found} in {self.latency * 1000:.1f} ms>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """`timings` are seconds by stage; `warnings` are sentences for a person, such as an unknown model's."""
+
+    strategy: str
+    model: str
+    tokenizer: str
+    query: Query | None = None
+    budget: Budget | None = None
+    chosen: tuple[Chosen, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    sources: tuple[SourceReport, ...] = ()
+    timings: tuple[tuple[str, float], ...] = ()
+    warnings: tuple[str, ...] = field(default=())
