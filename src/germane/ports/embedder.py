@@ -14,7 +14,8 @@ __all__ = ["Embedder"]
 class Embedder(Protocol):
     """Turns texts into unit-length float32 vectors of one space. Implementations raise `EmbedderError`, nothing else.
 
-    `local` says that `embed` is quick, needs no network and may be called on any thread through `embed_now`.
+    `quick` says that a text takes well under a millisecond and no network, so that `embed_now` may be called on any thread and
+    inside a transaction. Texts of a slow one are stored first, served by keywords, and embedded right after.
     """
 
     @property
@@ -25,12 +26,12 @@ class Embedder(Protocol):
     def dimension(self) -> int: ...
 
     @property
-    def local(self) -> bool: ...
+    def quick(self) -> bool: ...
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Shape (len(texts), dimension). An empty or unreadable text gives a zero row."""
 
     def embed_now(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The same, blocking; only for a local one. Others raise `EmbedderError`."""
+        """The same, blocking; only for a quick one. Others raise `EmbedderError`."""
 
     async def close(self) -> None: ...

@@ -1,0 +1,41 @@
+"""Ledger: what plans about events read, and what they write. A store answers every read and applies every change here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from germane.change import Change, Read
+from germane.events.event import Event
+
+__all__ = ["EventsByMessageId", "PutEvent", "SessionLength", "SessionTail"]
+
+
+@dataclass(frozen=True, slots=True)
+class EventsByMessageId(Read[dict[str, Event]]):
+    """By the caller's message id, within (agent, user, session)."""
+
+    session: str
+    message_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTail(Read[tuple[Event, ...]]):
+    """The last `limit` events of the session, oldest first."""
+
+    session: str
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionLength(Read[int]):
+    """How many events the session has: the next one's position."""
+
+    session: str
+
+
+@dataclass(frozen=True, slots=True)
+class PutEvent(Change):
+    """Append to its session, which comes into being with its first event. Its full-text row and vector are derived in the
+    same transaction."""
+
+    event: Event
