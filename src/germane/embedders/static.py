@@ -1,0 +1,164 @@
+"""Static: the default embedder, a mean of static token vectors. No network, no model run, some tens of microseconds a text.
+
+The 32,000 × 256 table and its tokenizer are files of the package `wordllama`, read here directly: the package itself is
+never imported, because loading through it asks a hub for what its wheel already holds.
+
+Two licences apply to the data: wordllama is MIT; its weights derive from the token embeddings of Llama 2, which come under
+the Llama 2 Community License.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import struct
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import tokenizers
+from numpy.typing import NDArray
+
+from germane.errors import EmbedderError
+
+__all__ = ["Static"]
+
+_DIMENSION = 256
+_HEAD, _TAIL = 8_000, 2_000
+_FEW = 20_000
+_ROWS_AT_ONCE = 8_192
+_CACHED_PIECES, _LONGEST_PIECE = 65_536, 24
+
+_PIECE = re.compile("▁*[^▁\n]+|▁+|\n")
+"""No token of this vocabulary holds a space after another character, nor a line break beside anything, so no merge crosses
+these borders: encoding piece by piece gives the same tokens as encoding the whole, and pieces repeat."""
+
+
+class Static:
+    """Unit-length means of wordllama's `l2_supercat` token vectors, 256-d. Safe to use from any thread.
+
+    The table (32 MB as float32) is loaded at the first use, or by `warm`. Of a text longer than 10,000 characters the first
+    8,000 and the last 2,000 are read. Words' token ids are remembered for at most 65,536 words.
+    """
+
+    identity = f"static/l2_supercat/{_DIMENSION}"
+    dimension = _DIMENSION
+    quick = True
+
+    def __init__(self) -> None:
+        self._loading = threading.Lock()
+        self._table: _Table | None = None
+        self._pieces: dict[str, tuple[int, ...]] = {}
+
+    def warm(self) -> None:
+        """Load the table now (about 0.1 s). Raises `EmbedderError` when its files can't be read."""
+        self._loaded()
+
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """As `embed_now`; what would hold up the event loop (a big batch, the first load) runs in a thread."""
+        if self._table is None or sum(min(len(text), _HEAD + _TAIL) for text in texts) > _FEW:
+            return await asyncio.to_thread(self.embed_now, texts)
+        return self.embed_now(texts)
+
+    def embed_now(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        table = self._loaded()
+        vectors = np.zeros((len(texts), _DIMENSION), dtype=np.float32)
+        ids: list[int] = []
+        rows: list[int] = []
+        starts: list[int] = []
+        for row, text in enumerate(texts):
+            start = len(ids)
+            for piece in _PIECE.findall(_readable(text)):
+                ids.extend(self._pieces.get(piece) or self._encoded(piece, table.bpe))
+            if len(ids) > start:
+                rows.append(row)
+                starts.append(start)
+            if len(ids) >= _ROWS_AT_ONCE:
+                vectors[rows] = _pooled(table.weights, ids, starts)
+                ids, rows, starts = [], [], []
+        if rows:
+            vectors[rows] = _pooled(table.weights, ids, starts)
+        return vectors
+
+    async def close(self) -> None:
+        """Let go of the table; it is loaded again when used again."""
+        self._table = None
+        self._pieces = {}
+
+    def __repr__(self) -> str:
+        return f"<Static {self.identity}>"
+
+    def _loaded(self) -> _Table:
+        table = self._table
+        if table is None:
+            with self._loading:
+                table = self._table
+                if table is None:
+                    table = self._table = _Table.load()
+        return table
+
+    def _encoded(self, piece: str, bpe: tokenizers.models.BPE) -> tuple[int, ...]:
+        try:
+            tokens = bpe.tokenize(piece)
+        except UnicodeEncodeError:  # a lone surrogate
+            tokens = bpe.tokenize(piece.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+        ids = tuple(token.id for token in tokens)
+        if len(piece) <= _LONGEST_PIECE:
+            if len(self._pieces) >= _CACHED_PIECES:
+                self._pieces = {}
+            self._pieces[piece] = ids
+        return ids
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Table:
+    weights: NDArray[np.float32]
+    bpe: tokenizers.models.BPE
+
+    @classmethod
+    def load(cls) -> _Table:
+        package = find_spec("wordllama")
+        if package is None or not package.submodule_search_locations:
+            raise EmbedderError("the static embedder needs the package wordllama: run  pip install wordllama")
+        folder = Path(next(iter(package.submodule_search_locations)))
+        try:
+            weights = _matrix((folder / "weights" / "l2_supercat_256.safetensors").read_bytes())
+            text = (folder / "tokenizers" / "l2_supercat_tokenizer_config.json").read_text(encoding="utf-8")
+            bpe = tokenizers.Tokenizer.from_str(text).model
+        except EmbedderError:
+            raise
+        except Exception as error:  # the tokenizer's library raises bare Exception
+            raise EmbedderError(f"the static vectors of wordllama can't be read from {folder}: {error}") from error
+        return cls(weights=weights, bpe=bpe)
+
+
+def _matrix(data: bytes) -> NDArray[np.float32]:
+    """The one matrix of a safetensors file: 8 bytes of header length, a JSON header, then the raw numbers."""
+    (length,) = struct.unpack_from("<Q", data)
+    entry = json.loads(data[8 : 8 + length])["embedding.weight"]
+    rows, columns = entry["shape"]
+    if entry["dtype"] != "F16" or columns != _DIMENSION:
+        raise EmbedderError(
+            f"wordllama's static vectors should be F16 of {_DIMENSION} columns, not {entry['dtype']} of {columns}"
+        )
+    begin = 8 + length + entry["data_offsets"][0]
+    numbers = np.frombuffer(data, dtype="<f2", count=rows * columns, offset=begin)
+    return numbers.astype(np.float32).reshape(rows, columns)
+
+
+def _readable(text: str) -> str:
+    if len(text) > _HEAD + _TAIL:
+        text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
+    return "▁" + text.replace(" ", "▁") if text and not text.isspace() else ""
+
+
+def _pooled(weights: NDArray[np.float32], ids: list[int], starts: Iterable[int]) -> NDArray[np.float32]:
+    """Sums of consecutive rows, at unit length: the length of a mean and of a sum are normalised alike."""
+    sums = np.add.reduceat(weights[np.array(ids, dtype=np.intp)], np.array(starts, dtype=np.intp), axis=0)
+    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+    pooled: NDArray[np.float32] = np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0)
+    return pooled
