@@ -19,3 +19,6 @@ class Tokenizer(Protocol):
 
     def count(self, text: str) -> int:
         """Tokens of `text`, special tokens read as plain text."""
+
+    def ceiling(self, text: str) -> int:
+        """At least `count(text)`, from the size alone: for when there is no time to count."""
