@@ -14,7 +14,7 @@ import json
 import re
 import struct
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,8 +29,8 @@ __all__ = ["Static"]
 
 _DIMENSION = 256
 _HEAD, _TAIL = 8_000, 2_000
-_FEW = 20_000
-_ROWS_AT_ONCE = 8_192
+_INLINE = 20_000
+"""Characters that are embedded in about 2 ms."""
 _CACHED_PIECES, _LONGEST_PIECE = 65_536, 24
 
 _PIECE = re.compile("▁*[^▁\n]+|▁+|\n")
@@ -60,28 +60,21 @@ class Static:
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """As `embed_now`; what would hold up the event loop (a big batch, the first load) runs in a thread."""
-        if self._table is None or sum(min(len(text), _HEAD + _TAIL) for text in texts) > _FEW:
+        if self._table is None or sum(min(len(text), _HEAD + _TAIL) for text in texts) > _INLINE:
             return await asyncio.to_thread(self.embed_now, texts)
         return self.embed_now(texts)
 
     def embed_now(self, texts: Sequence[str]) -> NDArray[np.float32]:
         table = self._loaded()
         vectors = np.zeros((len(texts), _DIMENSION), dtype=np.float32)
-        ids: list[int] = []
-        rows: list[int] = []
-        starts: list[int] = []
-        for row, text in enumerate(texts):
-            start = len(ids)
+        for vector, text in zip(vectors, texts, strict=True):
+            ids: list[int] = []
             for piece in _PIECE.findall(_readable(text)):
-                ids.extend(self._pieces.get(piece) or self._encoded(piece, table.bpe))
-            if len(ids) > start:
-                rows.append(row)
-                starts.append(start)
-            if len(ids) >= _ROWS_AT_ONCE:
-                vectors[rows] = _pooled(table.weights, ids, starts)
-                ids, rows, starts = [], [], []
-        if rows:
-            vectors[rows] = _pooled(table.weights, ids, starts)
+                ids += self._pieces.get(piece) or self._encoded(piece, table.bpe)
+            if ids:  # text by text, without BLAS: a fifth of what one np.add.reduceat over the batch takes
+                np.add.reduce(table.weights.take(ids, axis=0), axis=0, out=vector)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        np.divide(vectors, lengths, out=vectors, where=lengths > 0)  # a sum's direction is its mean's
         return vectors
 
     async def close(self) -> None:
@@ -154,11 +147,3 @@ def _readable(text: str) -> str:
     if len(text) > _HEAD + _TAIL:
         text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
     return "▁" + text.replace(" ", "▁") if text and not text.isspace() else ""
-
-
-def _pooled(weights: NDArray[np.float32], ids: list[int], starts: Iterable[int]) -> NDArray[np.float32]:
-    """Sums of consecutive rows, at unit length: the length of a mean and of a sum are normalised alike."""
-    sums = np.add.reduceat(weights[np.array(ids, dtype=np.intp)], np.array(starts, dtype=np.intp), axis=0)
-    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
-    pooled: NDArray[np.float32] = np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0)
-    return pooled
