@@ -1,0 +1,67 @@
+# Every target sets up .venv by itself; python3 (3.11 or newer) and pip are enough. Another Python: make demo PYTHON=python3.13
+PYTHON ?= python3
+CONVERSATION ?=
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input -q
+MAKEFLAGS += --no-print-directory
+export PIP_ROOT_USER_ACTION := ignore
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench soak clean
+
+help:  ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)$$/\1|\2/p' Makefile | while IFS='|' read -r name what; do printf 'make %-7s %s\n' "$$name" "$$what"; done
+
+demo: $(VENV)/.ready-demo  ## import a conversation, ask about it, show what went in and why (CONVERSATION=file, ARGS=…)
+	@$(BIN)/python -m germane.cli demo $(if $(CONVERSATION),"$(CONVERSATION)") $(ARGS)
+
+test: check  ## every check: lint, types, tests
+	@$(BIN)/python -m pytest $(ARGS)
+
+check: $(VENV)/.ready-dev  ## lint and types
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+bench: $(VENV)/.ready-dev  ## the figures of the docs, measured here (ARGS=…)
+	@$(BIN)/python -m bench $(ARGS)
+
+soak: $(VENV)/.ready-dev  ## the long runs: budget and forgery over 100,000 generated cases each (ARGS=…)
+	@$(BIN)/python -m bench soak $(ARGS)
+
+clean:  ## remove .venv and everything that was made
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .inline-snapshot
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A set-up is done again whenever pyproject.toml changes. The development one has everything the demo needs.
+$(VENV)/.ready-dev: pyproject.toml $(BIN)/python
+	@echo "Setting up $(VENV) for development …" >&2
+	@$(PIP) install -e '.[cli,minilm,openai,dev]'
+	@touch $(VENV)/.ready-demo $@
+
+$(VENV)/.ready-demo: pyproject.toml $(BIN)/python
+	@echo "Setting up $(VENV) …" >&2
+	@$(PIP) install -e '.[cli]'
+	@touch $@
+
+# Debian and its kin ship venv without ensurepip unless python3-venv is installed: pip from outside will do, else apt-get.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "germane needs Python 3.11 or newer: make <target> PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@rm -rf $(VENV)
+	@$(PYTHON) -m venv $(VENV) >/dev/null 2>&1 || { \
+	  rm -rf $(VENV); \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "Installing python3-venv …" >&2; \
+	    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3-venv; } >/dev/null && \
+	    $(PYTHON) -m venv $(VENV) && exit 0; \
+	    rm -rf $(VENV); \
+	  fi; \
+	  $(PYTHON) -m venv --without-pip $(VENV) >/dev/null 2>&1 && \
+	  $(PYTHON) -m pip --python $(VENV)/bin/python install -q pip >/dev/null 2>&1 && exit 0; \
+	  rm -rf $(VENV); \
+	  echo "Python's venv is missing, run once:  sudo apt-get install -y python3-venv" >&2; exit 1; }
