@@ -1,0 +1,107 @@
+"""The analyser: the one way from text to index terms, for what is stored and for what is asked (SEARCH-2).
+
+Words are folded and stemmed (Snowball) by the language of the text or of their script; scripts without spaces become
+character pairs; identifiers are kept whole and in parts. It keeps no positions and knows nothing of any index.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable
+from functools import lru_cache
+from itertools import chain
+
+import Stemmer
+
+from germane.query import Term
+from germane.text.language import detect, of_script
+from germane.text.normal import bare, wide
+from germane.text.stopwords import STOP
+from germane.text.words import JOINT, UNSPACED, words
+
+__all__ = ["VERSION", "analyse", "query_terms", "stem", "term_hash"]
+
+VERSION = 1
+"""Rises whenever the same text gives other stems: an index made by another version is to be made again."""
+
+_LONGEST = 64
+_ELSEWHERE = re.compile(r"[\u0300-\u1fff\u2c00-\ud7ff\uf900-\ufdff\ufe10-\uffff\U00010000-\U0001efff\U00020000-\U0003ffff]")
+_LATIN_TOKEN = re.compile(rf"[^\W_]++(?:{JOINT}[^\W_]++){{0,40}}+(?:\+\+|#)?")
+_TOKEN = re.compile(rf"[{UNSPACED}]+|[^\s{UNSPACED}]+")
+_OTHER_LATIN = ("spanish", "french", "german", "italian")
+
+
+def analyse(text: str) -> list[str]:
+    """The stems of a text, in its order, stop words out. Any string works, lone surrogates included."""
+    tokens = _tokens(text)
+    return list(chain.from_iterable(map(_stems_in(detect(text) or "english"), tokens)))
+
+
+def query_terms(text: str) -> tuple[Term, ...]:
+    """The distinct terms of a question, in its order. `stems` are alternatives: the stem in the question's language
+    first, the English one, and for names and texts of no evident language those of the commonest others."""
+    found = detect(text)
+    language = found or "english"
+    terms: dict[str, Term] = {}
+    for token in _tokens(text):
+        everywhere = found is None or token[:1].isupper()
+        for word in words(token):
+            if not _stop(word, language) and bare(word) not in terms:
+                terms[bare(word)] = Term(bare(word), _alternatives(word, language, everywhere))
+    return tuple(terms.values())
+
+
+@lru_cache(maxsize=1 << 17)
+def term_hash(stem: str) -> int:
+    """What an index holds instead of the stem: CRC-32, unsigned. A forgotten word leaves no vocabulary behind."""
+    return zlib.crc32(stem.encode("utf-8", "surrogatepass"))
+
+
+def _tokens(text: str) -> list[str]:
+    text = wide(text)
+    return (_TOKEN if not text.isascii() and _ELSEWHERE.search(text) else _LATIN_TOKEN).findall(text)
+
+
+@lru_cache(maxsize=64)
+def _stems_in(language: str) -> Callable[[str], tuple[str, ...]]:
+    def stems(token: str) -> tuple[str, ...]:
+        return tuple(filter(None, (_kept(word, language) for word in words(token))))
+
+    known = lru_cache(maxsize=1 << 16 if language == "english" else 1 << 13)(stems)
+    return lambda token: known(token) if len(token) <= _LONGEST else stems(token)
+
+
+def stem(word: str, language: str) -> str:
+    """The stem of a casefolded word; `language` counts only where the script leaves it open."""
+    word = word[:_LONGEST]
+    if word.isascii() and not word.isalpha():
+        return word
+    name = of_script(word)
+    if name is None:
+        name = language
+    if name == "english":
+        word = bare(word)
+    snowball = _stemmer(name)
+    return bare(snowball.stemWord(word)) if snowball else word
+
+
+@lru_cache(maxsize=1 << 16)
+def _kept(word: str, language: str) -> str | None:
+    """The stem, None for a stop word."""
+    return None if _stop(word, language) else stem(word, language)
+
+
+@lru_cache(maxsize=64)
+def _stemmer(language: str) -> Stemmer.Stemmer | None:
+    """None where Snowball has no algorithm. Its own cache is off: ours holds more, and that one isn't safe across threads."""
+    return Stemmer.Stemmer(language, 0) if language in Stemmer.algorithms() else None
+
+
+def _stop(word: str, language: str) -> bool:
+    return word in STOP.get(of_script(word) or language, ())
+
+
+def _alternatives(word: str, language: str, everywhere: bool) -> tuple[str, ...]:
+    names = (language, "english", *(_OTHER_LATIN if everywhere else ()))
+    return tuple(dict.fromkeys(stem(word, name) for name in names))

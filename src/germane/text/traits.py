@@ -1,0 +1,76 @@
+"""Traits: plain facts about one text that serve as evidence. Cheap enough to be read off every message that is kept."""
+
+from __future__ import annotations
+
+import re
+
+from germane.text.words import UNSPACED
+
+__all__ = ["capitals", "is_question", "temporal", "word_count"]
+
+_LETTERS = re.compile(r"[^\W\d_]+")
+_RUN = re.compile(f"[{UNSPACED}]+")
+_TAIL = 240
+_MARK = re.compile(r"[?？؟⁇⁈;፧]|(?:吗|嗎|呢|ますか|ですか|でしょうか|ไหม|หรือ|까)[。.]?\s*$")
+_SENTENCE_END = re.compile(r"[.!。！｡।]\s+(?=\S)")
+_CLOSING = " \t\r\n\"'”’»)]*_:;-)(<3"
+_ASKS = re.compile(
+    r"\s*(?:(?:and|so|but|ok(?:ay)?|hey|well)[ ,]+)?(?:(?:what|who|where|when|why|how|which)"
+    r"(?:['’]s| (?:is|are|was|were|do|does|did|can|could|would|will|should|have|has|many|much|long|often|far|old|about|kind|time"
+    r"|day|year))|(?:do|does|did|is|are|was|were|can|could|would|will|should|have|has)"
+    r" (?:i|you|he|she|it|we|they|there|anyone|somebody))\b",
+    re.IGNORECASE,
+)
+_WORDS = """yesterday today tonight tomorrow ago recently lately earlier later soon since until weekend weekends anniversary
+    birthday monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays
+    sundays january february april june july august september october november december jan feb apr jun jul aug sep sept oct nov
+    dec gestern heute vorgestern hier aujourd demain ayer hoy mañana ieri oggi domani ontem hoje amanhã gisteren vandaag вчера
+    сегодня завтра أمس اليوم غدا कल आज"""
+_TEMPORAL_WORDS = frozenset(_WORDS.split())
+_UNIT_WORDS = "day night week month year morning evening hour minute summer winter spring fall autumn time"
+_UNITS = frozenset(word + plural for word in _UNIT_WORDS.split() for plural in ("", "s"))
+_MEASURED = re.compile(
+    r"\b(?:last|next|this|past|every|each|first|second|few|couple of|\d{1,9}|one|two|three|four|five|six|seven|eight|nine|ten) (?:"
+    + "|".join(sorted(_UNITS))
+    + r")\b",
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(r"(?<!\d)(?:(?:19|20)\d\ds?|\d{1,2}:\d\d|\d{1,2}(?:st|nd|rd|th))(?![\w])", re.IGNORECASE)
+_MAY = re.compile(r"\b(?:in|on|of|since|until|last|next|this|by|from|early|late|mid|\d{1,2}(?:st|nd|rd|th)?) May\b|\bMay \d")
+_TEMPORAL_UNSPACED = re.compile(
+    r"昨天|今天|明天|前天|后天|去年|今年|明年|上周|下周|上个月|昨日|今日|明日|先週|来週|先月|来月|어제|오늘|내일|\d年|\d月|เมื่อวาน|วันนี้|พรุ่งนี้"
+)
+_CAPITAL = re.compile(r"(?<=[\w,;:)'’\"”] )[\"'(“]?(?!I\b)[A-Z\u00c0-\u00d6\u00d8-\u00de\u0391-\u03a9\u0410-\u042f]\w*")
+
+
+def is_question(text: str) -> bool:
+    """Whether the text asks: its last sentence ends in a question mark (of any script) or it opens the way questions do."""
+    tail = text[-_TAIL:].rstrip(_CLOSING)
+    if tail and tail[-1] in "?？؟⁇⁈;፧":
+        return True
+    ends = [end.end() for end in _SENTENCE_END.finditer(tail)]
+    last = tail[ends[-1] :] if ends else tail
+    if _MARK.search(last):
+        return True
+    return not text.rstrip().endswith((".", "!")) and _ASKS.match(last) is not None
+
+
+def temporal(text: str) -> bool:
+    """Whether the text holds a word of time: yesterday, two weeks ago, last May, a weekday, a month, a year, a clock time."""
+    words = set(_LETTERS.findall(text.lower()))
+    if not words.isdisjoint(_TEMPORAL_WORDS) or _NUMBERED.search(text):
+        return True
+    if ("may" in words and _MAY.search(text)) or (not words.isdisjoint(_UNITS) and _MEASURED.search(text)):
+        return True
+    return not text.isascii() and _TEMPORAL_UNSPACED.search(text) is not None
+
+
+def capitals(text: str) -> int:
+    """Capitalised words inside sentences (not the first, not "I"): a sign of names."""
+    return len(_CAPITAL.findall(text))
+
+
+def word_count(text: str) -> int:
+    """Words; in scripts without spaces two characters pass for one."""
+    count = len(text.split())
+    return count if text.isascii() else count + sum(len(run) // 2 for run in _RUN.findall(text))
