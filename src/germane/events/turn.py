@@ -1,0 +1,107 @@
+"""Turn: a message made ready to be kept: its text as valid Unicode, its type, its time, and the caller's dict slimmed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from germane.clock import aware
+from germane.errors import InvalidInput
+from germane.message import Message, Opaque
+from germane.text.normal import content_hash
+
+__all__ = ["Turn", "clean", "slim"]
+
+_LONE = re.compile("[\ud800-\udfff]")
+_PAYLOAD = re.compile(r"[A-Za-z0-9+/=_\-\s]+\Z")
+_DATA_URL = re.compile(r"data:[^,]{0,200};base64,")
+_LARGEST_PAYLOAD = 4_096
+_DEEPEST = 32
+_LONGEST_NAME = 256
+_DROP = object()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What is kept of a message. `content_hash` is of role and content as sent, so that a re-sent one compares equal."""
+
+    role: str
+    type: str
+    text: str
+    content_hash: int
+    id: str | None
+    name: str
+    created_at: datetime | None
+    tool_call_id: str | None
+    raw: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @classmethod
+    def of(cls, message: Message, raw: Mapping[str, Any] | None, zone: str) -> Turn | None:
+        """None for what `record` doesn't keep: system messages, and messages with nothing in them."""
+        if message.role == "system":
+            return None
+        content = message.content
+        if not content.strip():
+            content = " ".join(f"[{part.kind}]" for part in message.parts if isinstance(part, Opaque))
+        if not content:
+            return None
+        answers = bool(message.tool_results) and not message.text.strip()
+        results = message.tool_results
+        return cls(
+            role=message.role,
+            type="tool_message" if answers else f"{message.role}_message",
+            text=clean(content),
+            content_hash=content_hash(message.role, content),
+            id=None if message.id is None else _id(message.id),
+            name=clean(message.name or "")[:_LONGEST_NAME],
+            created_at=None if message.created_at is None else aware(message.created_at, zone),
+            tool_call_id=clean(results[0].call_id) if len(results) == 1 else None,
+            raw={} if raw is None else slim(raw),
+        )
+
+
+def clean(text: str) -> str:
+    """`text` as valid Unicode: lone surrogates become U+FFFD."""
+    return text if text.isascii() else _LONE.sub("\ufffd", text)
+
+
+def slim(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """`raw` as JSON can hold it: what it can't is dropped, base64 payloads above 4 KB are replaced by a marker."""
+    kept = _json(raw, 0)
+    return kept if isinstance(kept, dict) else {}
+
+
+def _json(value: Any, depth: int) -> Any:
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, float):
+        return value if value - value == 0 else _DROP
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if depth >= _DEEPEST:
+        return _DROP
+    if isinstance(value, Mapping):
+        pairs = ((clean(key), _json(item, depth + 1)) for key, item in value.items() if isinstance(key, str))
+        return {key: item for key, item in pairs if item is not _DROP}
+    if isinstance(value, list | tuple):
+        return [item for item in (_json(item, depth + 1) for item in value) if item is not _DROP]
+    return _DROP
+
+
+def _text(value: str) -> str:
+    if len(value) > _LARGEST_PAYLOAD:
+        head = _DATA_URL.match(value)
+        if head or (" " not in value[:_LARGEST_PAYLOAD] and _PAYLOAD.match(value)):
+            return f"{head[0] if head else ''}[{len(value):,} characters of base64 left out]"
+    return clean(value)
+
+
+def _id(value: object) -> str:
+    if not isinstance(value, str) or not value or len(value) > _LONGEST_NAME:
+        raise InvalidInput(f"a message id must be a string of 1 to {_LONGEST_NAME} characters")
+    return clean(value)

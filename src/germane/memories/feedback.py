@@ -1,0 +1,35 @@
+"""Feedback: what came of memories that were injected. It moves usefulness and frequency, never content (MEM-5)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from germane.change import Decision, Plan, ask
+from germane.errors import InvalidInput
+from germane.memories.ledger import CountFeedback, CountRetrievals, MemoriesById
+
+__all__ = ["count_retrievals", "feedback"]
+
+
+def feedback(ids: Iterable[str], helpful: bool) -> Plan[int]:
+    """One verdict for each memory among `ids`, however often it is named; the outcome is how many were known. Ids of
+    messages, of others and of nothing are passed over, so the ids of a whole context can be given."""
+    if not isinstance(helpful, bool):
+        raise InvalidInput(f"helpful must be True or False, not {helpful!r}")
+    wanted = tuple(dict.fromkeys((ids,) if isinstance(ids, str) else ids))
+    if not wanted:
+        return Decision((), 0)
+    found = yield from ask(MemoriesById(wanted))
+    known = tuple(id for id in wanted if id in found)
+    return Decision((CountFeedback(known, helpful),) if known else (), len(known))
+
+
+def count_retrievals(ids: Iterable[str]) -> Plan[int]:
+    """One more retrieval for each mention in `ids`: a batch of several answers names a memory once for each. What isn't a
+    memory of this scope, the store passes over. The outcome is the number of mentions."""
+    yield from ()
+    mentions = Counter(ids)
+    rounds = range(max(mentions.values(), default=0))
+    changes = tuple(CountRetrievals(tuple(id for id, times in mentions.items() if times > turn)) for turn in rounds)
+    return Decision(changes, mentions.total())

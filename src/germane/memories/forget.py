@@ -1,0 +1,76 @@
+"""Forget: take text away for good, and say what went (MEM-3). Not the end of a fact's validity: that stays in history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from germane.change import Decision, Plan, ask
+from germane.errors import InvalidInput
+from germane.memories.checks import label
+from germane.memories.ledger import Forget, Select
+from germane.scope import Scope
+
+__all__ = ["Receipt", "forget"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What was forgotten or, after a dry run, what would be. Forgetting the same again gives an empty one."""
+
+    memory_ids: tuple[str, ...] = ()
+    event_ids: tuple[str, ...] = ()
+    dry_run: bool = False
+
+    def __len__(self) -> int:
+        return len(self.memory_ids) + len(self.event_ids)
+
+
+def forget(
+    *,
+    ids: Sequence[str] | None = None,
+    key: str | None = None,
+    tag: str | None = None,
+    session: str | None = None,
+    user: str | None = None,
+    everything: bool = False,
+    dry_run: bool = False,
+    scope: Scope,
+    at: datetime,
+    by: str = "",
+    reason: str = "",
+) -> Plan[Receipt]:
+    """What matches every criterion given. `ids` are germane's or the caller's message ids, none of them selects nothing.
+
+    `by` and `reason` stay in the tombstone: they must not hold what is being forgotten. Raises `InvalidInput` where no
+    criterion is given, where one is blank, and where a user's scope names another user.
+    """
+    named = {"key": key, "tag": tag, "session": session, "user": user}
+    if ids is None and not everything and all(value is None for value in named.values()):
+        raise InvalidInput("what to forget? Give ids, key, tag, session or user, or everything=True for all of this scope")
+    for name, value in named.items():
+        if value is not None and not value.strip():
+            raise InvalidInput(f"{name} is blank: give one, or leave it out")
+    if everything and (ids is not None or any(value is not None for name, value in named.items() if name != "user")):
+        raise InvalidInput("everything=True goes with no other criterion but user: leave one of them out")
+    if user is not None and scope.user is not None and user != scope.user:
+        raise InvalidInput("a user's scope forgets only its own: open the agent without a user to forget another's")
+    wanted = None if ids is None else tuple(dict.fromkeys((ids,) if isinstance(ids, str) else ids))
+    if wanted == ():
+        return Decision((), Receipt(dry_run=dry_run))
+    found = yield from ask(
+        Select(
+            ids=wanted,
+            key=None if key is None else label("key", key),
+            tag=None if tag is None else label("tag", tag),
+            session=session,
+            user=user,
+            everything=everything,
+        )
+    )
+    receipt = Receipt(memory_ids=found.memory_ids, event_ids=found.event_ids, dry_run=dry_run)
+    if dry_run or not receipt:
+        return Decision((), receipt)
+    gone = Forget(memory_ids=found.memory_ids, event_ids=found.event_ids, at=at, by=by, reason=reason)
+    return Decision((gone,), receipt)

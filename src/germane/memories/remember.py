@@ -1,0 +1,155 @@
+"""Remember: a new memory from what a caller gave, and what keeping it does to those already there (MEM-1, MEM-4).
+
+Deliberately not here: near-duplicates, and any judgement of whether a text is worth remembering.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, get_args
+
+from germane.change import Change, Decision, Plan, ask
+from germane.errors import InvalidInput
+from germane.ids import uuid7
+from germane.item import Provenance, Sensitivity
+from germane.memories.checks import flag, moment, share, tag_names
+from germane.memories.compose import compose, content_fields
+from germane.memories.ledger import EndMemory, FactsOnKey, MemoriesByHash, PutMemory
+from germane.memories.memory import Content, Fact, Memory
+from germane.scope import Scope
+from germane.text.normal import content_hash
+
+__all__ = ["ATTRIBUTES", "Remembered", "attributes", "hash_of", "new_memory", "remember"]
+
+SENSITIVITIES: tuple[Sensitivity, ...] = get_args(Sensitivity)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """`memory` is what holds now; `created` is false where an exact duplicate was already there; `superseded` are the ids
+    of the facts whose validity this one ended."""
+
+    memory: Memory
+    created: bool
+    superseded: tuple[str, ...] = ()
+
+
+def _sensitivity(value: object, _: str) -> Sensitivity:
+    for known in SENSITIVITIES:
+        if value == known:
+            return known
+    raise InvalidInput(f"sensitivity {value!r} is unknown: it is one of {', '.join(SENSITIVITIES)}")
+
+
+def _or_none(name: str) -> Callable[[object, str], datetime | None]:
+    return lambda value, zone: None if value is None else moment(name, value, zone)
+
+
+ATTRIBUTES: Mapping[str, Callable[[object, str], Any]] = MappingProxyType(
+    {
+        "tags": lambda value, _: tag_names(value),
+        "sensitivity": _sensitivity,
+        "confidence": lambda value, _: share("confidence", value),
+        "pinned": lambda value, _: flag("pinned", value),
+        "expires_at": _or_none("expires_at"),
+        "valid_from": lambda value, zone: moment("valid_from", value, zone),
+        "valid_to": _or_none("valid_to"),
+    }
+)
+"""What any memory may be given whatever its kind, with the check of each: `check(value, zone)`."""
+
+
+def attributes(kind: str, given: Mapping[str, Any], zone: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """`given` parted into content fields (unchecked) and attributes (checked). Raises `InvalidInput` for anything else."""
+    fields = content_fields(kind)
+    if strangers := sorted(set(given) - set(fields) - set(ATTRIBUTES)):
+        allowed = ", ".join((*fields, *ATTRIBUTES))
+        raise InvalidInput(f"a {kind} has no {', '.join(strangers)}: what can be given is {allowed}")
+    content = {name: value for name, value in given.items() if name in fields}
+    return content, {name: ATTRIBUTES[name](value, zone) for name, value in given.items() if name in ATTRIBUTES}
+
+
+def hash_of(kind: str, content: Content) -> int:
+    """64 bits of kind and text, blanks single and, but for facts (whose value may differ by it), case folded."""
+    text = content.text if isinstance(content, Fact) else content.text.casefold()
+    return content_hash(kind, " ".join(text.split()))
+
+
+def new_memory(
+    text: str | None = None,
+    *,
+    kind: str = "note",
+    scope: Scope,
+    now: datetime,
+    make_id: Callable[[int], str] = uuid7,
+    provenance: Provenance | None = None,
+    given: Mapping[str, Any] | None = None,
+) -> Memory:
+    """A memory of the scope's user (agent-wide without one), not yet kept.
+
+    `given` holds fields of the kind and `ATTRIBUTES` by name. It holds from `valid_from`; a fact without it from its
+    `observed_at`; else from `now`. An end (`valid_to`, `expires_at`) must lie after that; one in the past is accepted where
+    the beginning is given too, so that history can be imported. Raises `InvalidInput`, `UnknownName`.
+    """
+    fields, about = attributes(kind, given or {}, scope.zone)
+    content = compose(text, kind=kind, given=fields, zone=scope.zone)
+    observed = content.observed_at if isinstance(content, Fact) else None
+    about.setdefault("valid_from", observed or now)
+    memory = Memory(
+        id=make_id(int(now.timestamp() * 1000)),
+        kind=kind,
+        content=content,
+        user=scope.user,
+        created_at=now,
+        updated_at=now,
+        content_hash=hash_of(kind, content),
+        provenance=provenance or Provenance(session=scope.session),
+        **about,
+    )
+    for name, end in (("expires_at", memory.expires_at), ("valid_to", memory.valid_to)):
+        if end is not None and end <= memory.valid_from:
+            raise InvalidInput(f"{name} {end.isoformat()} is not after the beginning, {memory.valid_from.isoformat()}")
+    return memory
+
+
+def remember(memory: Memory) -> Plan[Remembered]:
+    """Keep `memory`, unless one with the same normalised text, kind and owner already holds: then that one is the outcome
+    (and takes the stricter sensitivity of the two).
+
+    Facts on one key form a line in time, ordered by `valid_from`: a newer one ends the one before it; one that arrives late
+    takes its place in history and ends where the next begins. A pinned fact's pin passes to what supersedes it.
+    """
+    same = yield from ask(MemoriesByHash(memory.content_hash))
+    for twin in same:
+        if twin.kind == memory.kind and _repeats(memory, twin):
+            stricter = max(twin.sensitivity, memory.sensitivity, key=SENSITIVITIES.index)
+            if stricter == twin.sensitivity:
+                return Decision((), Remembered(memory=twin, created=False))
+            twin = replace(twin, sensitivity=stricter, updated_at=memory.created_at)
+            return Decision((PutMemory(twin),), Remembered(memory=twin, created=False))
+    if not isinstance(memory.content, Fact):
+        return Decision((PutMemory(memory),), Remembered(memory=memory, created=True))
+    line = yield from ask(FactsOnKey(memory.content.key))
+    return _place(memory, [fact for fact in line if fact.valid_to is None or fact.valid_from < fact.valid_to])
+
+
+def _repeats(memory: Memory, twin: Memory) -> bool:
+    """Whether `twin` already says so: a fact when `memory`'s begins, anything else also now."""
+    return twin.holds(memory.valid_from) or (not isinstance(memory.content, Fact) and twin.holds(memory.created_at))
+
+
+def _place(memory: Memory, line: list[Memory]) -> Decision[Remembered]:
+    begins = memory.valid_from
+    after = next((fact for fact in line if fact.valid_from > begins), None)
+    before = [fact for fact in line if fact.valid_from <= begins and (fact.valid_to is None or fact.valid_to > begins)]
+    if after is not None and (memory.valid_to is None or memory.valid_to > after.valid_from):
+        memory = replace(memory, valid_to=after.valid_from, superseded_by=after.id)
+    if after is None and any(fact.pinned for fact in before):
+        memory = replace(memory, pinned=True)
+    changes: list[Change] = [PutMemory(memory)]
+    changes += [EndMemory(id=fact.id, at=begins, superseded_by=memory.id) for fact in before]
+    outcome = Remembered(memory=memory, created=True, superseded=tuple(fact.id for fact in before))
+    return Decision(tuple(changes), outcome)

@@ -1,0 +1,51 @@
+"""Update: correct a memory in place (MEM-3). What holds no longer is not corrected but superseded: `remember` the new fact."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from datetime import datetime
+from typing import Any
+
+from germane.change import Decision, Plan, ask
+from germane.errors import InvalidInput, NotFound
+from germane.memories.compose import MAIN_FIELDS, compose
+from germane.memories.ledger import MemoriesById, PutMemory
+from germane.memories.memory import Memory
+from germane.memories.remember import attributes, hash_of
+from germane.scope import Scope
+
+__all__ = ["update"]
+
+
+def update(id: str, changes: Mapping[str, Any], *, text: str | None = None, at: datetime, scope: Scope) -> Plan[Memory]:
+    """The memory with `changes` (fields of its kind, and `ATTRIBUTES`) and, where given, a new main `text`.
+
+    Only the scope's own: a user's scope doesn't change what is agent-wide, nor the other way round. Nothing is written
+    where nothing differs. Raises `NotFound`, and `InvalidInput` for an empty change, a field that doesn't fit the kind, a
+    value that doesn't fit its field, and the key of a fact (its place in history hangs on it).
+    """
+    if not changes and text is None:
+        raise InvalidInput("nothing to update: give a text or a field")
+    found = yield from ask(MemoriesById((id,)))
+    memory = found.get(id)
+    if memory is None or memory.user != scope.user:
+        raise NotFound(f"no memory {id!r} here")
+    given, about = attributes(memory.kind, changes, scope.zone)
+    if "key" in given:
+        raise InvalidInput("the key of a fact can't be changed: remember it under the new key and forget this one")
+    held = {field.name: getattr(memory.content, field.name) for field in fields(memory.content)}
+    if text is not None:
+        main = MAIN_FIELDS[memory.kind]
+        if main in given:
+            raise InvalidInput(f"{main} is given twice: it is what the text of a {memory.kind} is")
+        del held[main]
+    content = compose(text, kind=memory.kind, given=held | given, zone=scope.zone)
+    changed = replace(memory, content=content, content_hash=hash_of(memory.kind, content), **about)
+    for name, end in (("expires_at", changed.expires_at), ("valid_to", changed.valid_to)):
+        if name in about and end is not None and end <= changed.valid_from:
+            raise InvalidInput(f"{name} {end.isoformat()} is not after the beginning, {changed.valid_from.isoformat()}")
+    if changed == memory:
+        return Decision((), memory)
+    changed = replace(changed, updated_at=at)
+    return Decision((PutMemory(changed),), changed)
