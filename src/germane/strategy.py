@@ -10,7 +10,7 @@ from typing import Literal
 
 from germane.errors import InvalidInput
 
-__all__ = ["HALF_LIVES", "Cap", "Form", "Shares", "SourcePlan", "Strategy", "Weights"]
+__all__ = ["HALF_LIVES", "Cap", "Form", "Packer", "Placement", "Shares", "SourcePlan", "Strategy", "Weights"]
 
 Form = Literal["log-odds", "linear"]
 Packer = Literal["density", "rank"]
@@ -29,6 +29,9 @@ class SourcePlan:
     name: str
     limit: int = 50
     timeout: float | None = None
+    keywords: bool = True
+    vectors: bool = True
+    """What a searching source may use."""
 
     def __post_init__(self) -> None:
         if self.limit < 0:
@@ -102,6 +105,9 @@ class Strategy:
     placement: Placement = "first"
     shares: Shares = field(default_factory=Shares)
     cap: int = 8000
+    fact_keys: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    """Facts and tags that the structured source fetches by name, besides what is pinned; they go in as required."""
 
     def __post_init__(self) -> None:
         self.weights.check(self.form)

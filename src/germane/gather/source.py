@@ -1,0 +1,27 @@
+"""Source: turns a part of what is stored into candidates. One file a source; users register their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from germane.item import Candidate
+from germane.query import Query
+from germane.shelf import Shelf
+from germane.strategy import SourcePlan
+
+__all__ = ["Skipped", "Source", "SourceFactory"]
+
+
+class Skipped(Exception):
+    """Raised by a source that has nothing to do this time; the message is the reason in the trace, a word or two."""
+
+
+class Source(Protocol):
+    """`gather` may be cancelled at any await, and may raise: neither touches another source. It sees one shelf only."""
+
+    async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
+        """At most `plan.limit` candidates."""
+
+
+SourceFactory = Callable[[Shelf], Source]

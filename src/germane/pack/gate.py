@@ -1,0 +1,23 @@
+"""Gate: the last look before writing. What was chosen must still be allowed and still be true (PACK-8)."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import replace
+
+from germane.item import LeftOut
+from germane.pack.packing import Packing
+
+__all__ = ["gate"]
+
+
+def gate(packing: Packing, allowed: Set[str]) -> Packing:
+    """Without the items that the store no longer allows; they are left out as `withdrawn`. Its tokens are to be recounted."""
+    gone = tuple(item for item in packing.chosen if item.id not in allowed)
+    if not gone:
+        return packing
+    return replace(
+        packing,
+        chosen=tuple(item for item in packing.chosen if item.id in allowed),
+        left_out=packing.left_out + tuple(LeftOut(scored=item.scored, reason="withdrawn", tokens=item.tokens) for item in gone),
+    )

@@ -1,0 +1,30 @@
+"""Packing: what was chosen, what was left out and why (PACK-3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from germane.item import Chosen, LeftOut
+
+__all__ = ["Packing"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packing:
+    """`tokens` is measured on the final text, `directive` is empty when it was left out, `directive_left_out` says why."""
+
+    directive: str
+    chosen: tuple[Chosen, ...]
+    left_out: tuple[LeftOut, ...]
+    tokens: int
+    directive_left_out: str = ""
+
+    @property
+    def skipped(self) -> int:
+        return len(self.left_out)
+
+    @property
+    def was_truncated(self) -> bool:
+        """Anything was dropped for budget, or shortened."""
+        spent = any(item.reason in ("budget", "kind_cap", "source_cap") for item in self.left_out)
+        return spent or bool(self.directive_left_out) or any(item.share < 1 for item in self.chosen)

@@ -1,0 +1,29 @@
+"""Recency: 0.5 ^ (age / half-life). A half-life is the age at which it has fallen to a half (SCORE-3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from germane.item import Candidate
+
+__all__ = ["recency"]
+
+_DAY = 86400.0
+
+
+def recency(candidates: Sequence[Candidate], at: datetime, half_lives: Mapping[str, float]) -> NDArray[np.float64]:
+    """One number a candidate in (0, 1]; what lies in the future counts as now. An item of several kinds takes the shortest
+    half-life, one of no listed kind the longest."""
+    now = at.timestamp()
+    ages = np.fromiter((now - one.created_at.timestamp() for one in candidates), np.float64, len(candidates))
+    lives = np.fromiter((_half_life(one.kinds, half_lives) for one in candidates), np.float64, len(candidates))
+    return np.exp2(-np.maximum(ages, 0.0) / (lives * _DAY))
+
+
+def _half_life(kinds: tuple[str, ...], half_lives: Mapping[str, float]) -> float:
+    known = [half_lives[kind] for kind in kinds if kind in half_lives]
+    return min(known) if known else max(half_lives.values())

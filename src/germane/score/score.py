@@ -1,0 +1,67 @@
+"""Score: one comparable number an item, from five parts, in one of two forms (SCORE-1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from germane.item import Breakdown, Candidate, Scored
+from germane.score.recency import recency
+from germane.score.relevance import Relevance
+from germane.score.usefulness import frequency, usefulness
+from germane.strategy import Strategy
+
+__all__ = ["score"]
+
+Floats = NDArray[np.float64]
+
+_FAINT, _SURE = np.log(0.001 / 0.999), np.log(0.9 / 0.1)
+"""The linear form's relevance runs from 0 at P = 0.001 to 1 at P = 0.9, evenly in log-odds: fixed, whatever the pool."""
+
+
+def score(candidates: Sequence[Candidate], strategy: Strategy, at: datetime, relevance: Relevance) -> tuple[Scored, ...]:
+    """In score order: score descending, then the newer, then by id; `rank` counts from 1.
+
+    log-odds form: σ(logit P + Σ wᵢ · (xᵢ − ½)): priors move the odds a little and can't bury relevance.
+    linear form: Σ wᵢ · xᵢ, with relevance rescaled to spread over [0, 1].
+    """
+    if not candidates:
+        return ()
+    odds = relevance.log_odds([one.evidence for one in candidates])
+    likely = _sigmoid(odds)
+    if strategy.form == "linear":
+        likely = np.clip((odds - _FAINT) / (_SURE - _FAINT), 0.0, 1.0)
+    parts = np.column_stack(
+        [
+            likely,
+            recency(candidates, at, strategy.half_lives),
+            [usefulness(one.helpful, one.harmful) for one in candidates],
+            [min(1.0, max(0.0, one.confidence)) for one in candidates],
+            [frequency(one.retrievals) for one in candidates],
+        ]
+    )
+    weights = strategy.weights
+    weigh = np.array([weights.relevance, weights.recency, weights.usefulness, weights.confidence, weights.frequency])
+    if strategy.form == "linear":
+        scores = parts @ weigh
+        odds = np.log(np.maximum(scores, 1e-12))
+    else:
+        odds = odds + (parts[:, 1:] - 0.5) @ weigh[1:]
+        scores = _sigmoid(odds)
+    rows = zip(candidates, scores.tolist(), odds.tolist(), parts.tolist(), strict=True)
+    order = sorted(rows, key=lambda row: (-row[2], -row[0].created_at.timestamp(), row[0].id))
+    return tuple(
+        Scored(candidate=candidate, score=value, log_odds=log_odds, breakdown=_breakdown(row), rank=rank)
+        for rank, (candidate, value, log_odds, row) in enumerate(order, start=1)
+    )
+
+
+def _sigmoid(x: Floats) -> Floats:
+    return 1.0 / (1.0 + np.exp(-np.clip(x, -60, 60)))
+
+
+def _breakdown(row: list[float]) -> Breakdown:
+    return Breakdown(relevance=row[0], recency=row[1], usefulness=row[2], confidence=row[3], frequency=row[4])

@@ -1,0 +1,116 @@
+"""BM25 of units, of windows and of sessions, from one set of postings.
+
+Lucene's idf, ln(1 + (N − df + ½) / (df + ½)), with k1 = 1.2 and b = 0.75 (Robertson and Zaragoza 2009). A window is the
+previous, this and the next message of a session read as one document; a block is a session, or a stretch of a long one.
+Both are sums of their units' term frequencies, so neither is indexed. Every result is divided by the query's own idf sum:
+a document of average length that holds each term once has about 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from germane.query import Query
+from germane.search.partition import Partition
+from germane.text.analyse import term_hash
+
+__all__ = ["Lexical", "Terms", "Weighed", "lexical", "weigh"]
+
+K1, B = 1.2, 0.75
+_MOST_TERMS = 10
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weighed:
+    """A term of the query: the hashes of its stems, and its share of the query's idf sum."""
+
+    hashes: tuple[int, ...]
+    share: float
+
+
+Terms = Sequence[Weighed]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lexical:
+    """One number a row each."""
+
+    own: Floats
+    window: Floats
+    block: Floats
+
+
+def weigh(partitions: Sequence[Partition], query: Query) -> Terms:
+    """The query's terms with their idf over all partitions together; those that occur nowhere weigh, but find nothing.
+    Only the rarest ten count: more add time and no recall."""
+    total = max(1, sum(map(len, partitions)))
+    found: list[tuple[float, tuple[int, ...]]] = []
+    for term in query.terms:
+        hashes = tuple(dict.fromkeys(map(term_hash, term.stems)))
+        holding = sum(len(partition.postings.find(one)[0]) for partition in partitions for one in hashes)
+        holding = min(holding, total)
+        found.append((log(1 + (total - holding + 0.5) / (holding + 0.5)), hashes))
+    rarest = sorted(found, key=lambda pair: -pair[0])[:_MOST_TERMS]
+    whole = sum(idf for idf, _ in rarest) or 1.0
+    return tuple(Weighed(hashes=hashes, share=idf / whole) for idf, hashes in found if (idf, hashes) in rarest)
+
+
+def lexical(partition: Partition, terms: Terms, rows: int) -> Lexical:
+    """BM25 of the first `rows` rows."""
+    columns = partition.columns
+    before, after = columns["before"][:rows], columns["after"][:rows]
+    block, length = columns["block"][:rows], columns["length"][:rows]
+    own, window = np.zeros(rows, np.float32), np.zeros(rows, np.float32)
+    around = length + _neighbours(length, before) + _neighbours(length, after)
+    blocks = np.bincount(block, length, minlength=partition.blocks).astype(np.float32)
+    score = np.zeros(len(blocks), np.float32)
+    own_norm, window_norm, block_norm = _norm(length), _norm(around), _norm(blocks)
+    for term in terms:
+        where, counts = _rows(partition, term, rows)
+        if not len(where):
+            continue
+        own[where] += term.share * _saturate(counts, own_norm[where])
+        spread = np.zeros(rows, np.float32)
+        spread[where] = counts
+        for link in (before[where], after[where]):
+            there = (link >= 0) & (link < rows)
+            spread[link[there]] += counts[there]
+        hit = np.flatnonzero(spread)
+        window[hit] += term.share * _saturate(spread[hit], window_norm[hit])
+        held = np.bincount(block[where], counts, minlength=len(blocks)).astype(np.float32)
+        hit = np.flatnonzero(held)
+        score[hit] += term.share * _saturate(held[hit], block_norm[hit])
+    return Lexical(own=own, window=window, block=score[block] if rows else own)
+
+
+def _rows(partition: Partition, term: Weighed, rows: int) -> tuple[NDArray[np.int32], Floats]:
+    found = [partition.postings.find(one) for one in term.hashes]
+    if len(found) == 1:
+        where, counts = found[0]
+    else:
+        where, inverse = np.unique(np.concatenate([where for where, _ in found]), return_inverse=True)
+        counts = np.bincount(inverse, np.concatenate([counts for _, counts in found])).astype(np.float32)
+    if len(where) and where[-1] >= rows:
+        counts, where = counts[where < rows], where[where < rows]
+    return where, counts
+
+
+def _neighbours(values: Floats, link: NDArray[np.int32]) -> Floats:
+    there = (link >= 0) & (link < len(values))
+    return np.where(there, values[np.where(there, link, 0)], np.float32(0)) if len(values) else values
+
+
+def _norm(length: Floats) -> Floats:
+    mean = float(length.mean()) if len(length) else 1.0
+    return (K1 * (1 - B + B * length / max(mean, 1e-6))).astype(np.float32)
+
+
+def _saturate(counts: Floats, norm: Floats) -> Floats:
+    return counts * np.float32(K1 + 1) / (counts + norm)

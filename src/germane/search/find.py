@@ -1,0 +1,87 @@
+"""Find: the units that may answer a query, each with what speaks for it. Two steps: every row gets the cheap evidence
+(BM25, cosines, speaker, dates) and a rough sum of it; the best few get the rest.
+
+The rough sum only chooses who is looked at closely. What the evidence is worth is `score/relevance.py`'s to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from germane.evidence import Evidence
+from germane.query import Query
+from germane.search.bm25 import lexical, weigh
+from germane.search.narrow import allowed_rows
+from germane.search.observe import View
+from germane.search.partition import Partition
+from germane.text.normal import fold
+
+__all__ = ["Found", "find"]
+
+Floats = NDArray[np.float32]
+
+
+class Found(NamedTuple):
+    partition: int
+    """Index into the partitions searched."""
+    key: int
+    evidence: Evidence
+
+
+def find(
+    partitions: Sequence[Partition],
+    query: Query,
+    limit: int,
+    *,
+    keywords: bool,
+    vectors: bool,
+    speakers: Mapping[int, str],
+    at: float,
+    stop: Callable[[], bool],
+    allowed: Set[int] | None = None,
+) -> list[Found]:
+    """At most `limit` units, best first by the rough sum. `speakers` names the hashes of the partitions' speaker column,
+    `at` is the time asked about in seconds since the epoch, `allowed` narrows to these keys, and `stop` is asked between
+    steps whether anybody still waits."""
+    terms = weigh(partitions, query) if keywords else ()
+    named = _named(query, speakers)
+    vector = query.vector if vectors else None
+    found: list[tuple[float, Found]] = []
+    for index, partition in enumerate(partitions):
+        rows = partition.columns.rows
+        if not rows or stop():
+            continue
+        near = None if vector is None else cosines(partition, vector, rows, stop)
+        view = View(partition, rows, query, terms, lexical(partition, terms, rows), near, named)
+        rough = view.rough()
+        rough[~allowed_rows(partition, rows, query, at, allowed)] = -np.inf
+        best = _top(rough, limit)
+        if not stop():
+            pairs = zip(rough[best].tolist(), partition.columns["key"][best].tolist(), view.evidence(best), strict=True)
+            found += [(score, Found(index, key, evidence)) for score, key, evidence in pairs]
+    found.sort(key=lambda pair: (-pair[0], pair[1].partition, pair[1].key))
+    return [hit for _, hit in found[:limit]]
+
+
+def _top(score: Floats, limit: int) -> NDArray[np.intp]:
+    """Rows of the highest finite scores; ties go to the earlier row, so the choice is the same every time."""
+    finite = np.flatnonzero(np.isfinite(score))
+    if len(finite) > limit:
+        edge = np.partition(score[finite], len(finite) - limit)[len(finite) - limit]
+        above, ties = finite[score[finite] > edge], finite[score[finite] == edge]
+        finite = np.concatenate([above, ties[: limit - len(above)]])
+    return finite[np.lexsort((finite, -score[finite]))]
+
+
+def _named(query: Query, speakers: Mapping[int, str]) -> int | None:
+    """The one participant whose name, or a word of it, stands in the query; none when two do."""
+    words = set(fold(query.text).replace("'s", " ").replace("’s", " ").translate(_PUNCTUATION).split())
+    named = [code for code, name in speakers.items() if words & set(fold(name).split())]
+    return named[0] if len(named) == 1 else None
+
+
+_PUNCTUATION = str.maketrans(dict.fromkeys(".,;:!?\"'()[]{}«»“”‘’…-", " "))

@@ -1,0 +1,33 @@
+"""Narrow: which rows a search may see at all (GATHER-4, GATHER-5, GATHER-6)."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+import numpy as np
+from numpy.typing import NDArray
+
+from germane.query import Query
+from germane.search.partition import Partition
+from germane.search.unit import KIND_CODES, SENSITIVITY_CODES
+
+__all__ = ["allowed_rows"]
+
+
+def allowed_rows(partition: Partition, rows: int, query: Query, at: float, allowed: Set[int] | None) -> NDArray[np.bool_]:
+    columns, filters = partition.columns, query.filters
+    may = columns["alive"][:rows].copy()
+    if set(SENSITIVITY_CODES) - set(filters.sensitivities):
+        codes = [SENSITIVITY_CODES[name] for name in filters.sensitivities if name in SENSITIVITY_CODES]
+        may &= np.isin(columns["sensitivity"][:rows], codes)
+    if not filters.with_history:
+        may &= (columns["valid_from"][:rows] <= at) & (at < columns["valid_to"][:rows])
+    if filters.since is not None:
+        may &= columns["created_at"][:rows] >= filters.since.timestamp()
+    if filters.until is not None:
+        may &= columns["created_at"][:rows] <= filters.until.timestamp()
+    if filters.kinds is not None:
+        may &= np.isin(columns["kind"][:rows], [KIND_CODES[kind] for kind in filters.kinds if kind in KIND_CODES])
+    if allowed is not None:
+        may &= np.isin(columns["key"][:rows], np.fromiter(allowed, np.int64, len(allowed)))
+    return may

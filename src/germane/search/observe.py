@@ -1,0 +1,87 @@
+"""Observe: one partition under one query. A rough sum for every row, all the evidence for a few."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from germane.evidence import Evidence
+from germane.query import Query
+from germane.search.bm25 import Lexical, Terms
+from germane.search.cosine import Cosines
+from germane.search.dated import dated
+from germane.search.partition import Partition
+from germane.search.phrase import phrase
+from germane.search.unit import CAPITALS, QUESTION, TEMPORAL, USER
+
+__all__ = ["View"]
+
+Floats = NDArray[np.float32]
+
+
+class View(NamedTuple):
+    """What was measured of a partition's first `rows` rows. `named` is the hash of the one participant the query names."""
+
+    partition: Partition
+    rows: int
+    query: Query
+    terms: Terms
+    lexical: Lexical
+    near: Cosines | None
+    named: int | None
+
+    def rough(self) -> Floats:
+        """Only what matches anything: a row without a word or a meaning in common stays at −∞."""
+        score = 2.5 * self.lexical.window + 1.0 * self.lexical.own + 2.0 * self.lexical.block
+        worth = self.lexical.window + self.lexical.block > 0
+        if self.near is not None:
+            score = score + 4.0 * np.maximum(self.near.window, 0) + np.maximum(self.near.own, 0)
+            worth |= self.near.window > 0.05
+        if self.named is not None:
+            score = score + 1.0 * (self.partition.columns["speaker"][: self.rows] == self.named)
+        if self.query.days:
+            month, day = dated(self.query.days, self.partition.columns["created_at"][: self.rows])
+            score = score + 2.0 * month + 1.0 * day
+        return np.where(worth, score, -np.inf).astype(np.float32)
+
+    def evidence(self, best: NDArray[np.intp]) -> list[Evidence]:
+        """All the evidence for these rows, in their order."""
+        columns, query = self.partition.columns, self.query
+        flags = columns["flags"][best]
+        before, after = columns["before"][best], columns["after"][best]
+        assistant = np.isin(columns["session"][best], list(self.partition.assisted))
+        month, day = dated(query.days, columns["created_at"][best])
+        named = columns["speaker"][best] == self.named if self.named is not None else np.zeros(len(best))
+        features = {
+            "own": self.lexical.own[best],
+            "window": self.lexical.window[best],
+            "session": self.lexical.block[best],
+            "before": self._at(self.lexical.own, self._at(columns["before"], before, -1)),
+            "after": self._at(self.lexical.own, after),
+            "phrase": phrase(self.partition, self.terms, best),
+            "speaker": named,
+            "month": month,
+            "day": day,
+            "temporal": ((flags & TEMPORAL) > 0) * query.asks_when,
+            "capitals": (flags >> CAPITALS & 3) / 3 * query.asks_name,
+            "answers": (self._at(columns["flags"], before) & QUESTION) > 0,
+            "question": (flags & QUESTION) > 0,
+            "user": assistant & ((flags & USER) > 0),
+            "assistant": assistant,
+            "length": np.log1p(columns["words"][best]) - 2.5,
+        }
+        table = np.column_stack([np.asarray(values, np.float64) for values in features.values()])
+        rows = [dict(zip(features, row, strict=True)) for row in table.tolist()]
+        if self.near is None:
+            return [Evidence(**row) for row in rows]
+        seen: list[bool] = np.any(columns["vector"][best], axis=1).tolist()
+        pairs = zip(self.near.own[best].tolist(), self.near.window[best].tolist(), seen, strict=True)
+        near = [(own, window) if there else (None, None) for own, window, there in pairs]
+        return [Evidence(**row, cos_own=own, cos_window=window) for row, (own, window) in zip(rows, near, strict=True)]
+
+    def _at(self, values: NDArray[np.generic], rows: NDArray[np.int32], default: int = 0) -> NDArray[np.int32]:
+        """`values` of these rows; `default` where there is no such row."""
+        there = (rows >= 0) & (rows < self.rows)
+        return np.where(there, values[np.where(there, rows, 0)], default)
