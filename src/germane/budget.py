@@ -21,17 +21,20 @@ class Budget:
     available: int
     cap: int
     overfull: bool
-    """The messages and tools alone leave no room: nothing is added."""
+    """The messages and tools alone don't fit beside reserve and safety: nothing is added."""
 
     @property
     def is_constrained(self) -> bool:
         return self.available < _CONSTRAINED
 
 
-def allot(*, window: int, max_output: int, messages: int, tools: int, safety_fraction: float, cap: int) -> Budget:
-    """window − messages − tools − reserve − safety, floored at 0, never above `cap`.
+def allot(
+    *, window: int, max_output: int, messages: int, tools: int, safety_fraction: float, cap: int, overhead: int = 0
+) -> Budget:
+    """window − messages − tools − reserve − safety − overhead, floored at 0, never above `cap`.
 
     reserve = clamp(15 % of the window, 500, 4,096), never above the model's max output; safety is a fraction of the window.
+    `overhead` is what germane's own messages cost beside their text. Sizes are 0 or more.
     """
     reserve = min(max(int(window * 0.15), 500), 4096, max_output)
     safety = int(window * safety_fraction)
@@ -42,7 +45,7 @@ def allot(*, window: int, max_output: int, messages: int, tools: int, safety_fra
         tools=tools,
         reserve=reserve,
         safety=safety,
-        available=max(0, min(room, cap)),
+        available=max(0, min(room - overhead, cap)),
         cap=cap,
         overfull=room < 0,
     )

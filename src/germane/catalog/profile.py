@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+
+from germane.errors import InvalidInput
 
 __all__ = ["Profile"]
+
+_AT_LEAST = {"window": 1, "max_output": 0, "per_message": 0, "per_request": 0, "per_tool": 0, "per_tools": 0}
+_PROVIDERS = ("openai", "anthropic", "gemini")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,6 +17,7 @@ class Profile:
     """Sizes in tokens. `tokenizer` names a counter of `tokenizers/`; `images` names the rule that prices an image.
 
     `known` is false for a model the catalog doesn't have: window 8,192 and the widest safety fraction.
+    Raises `InvalidInput` naming the field that can't be.
     """
 
     name: str
@@ -23,6 +29,28 @@ class Profile:
     per_message: int = 4
     """Overhead of each message: role and separators."""
     per_request: int = 3
+    per_tool: int = 8
+    """Overhead of each tool, beside its JSON."""
+    per_tools: int = 16
+    """Overhead of having tools at all."""
     images: str = "unknown"
     safety: float = 0.10
     known: bool = True
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value, kind = getattr(self, field.name), field.type
+            if kind == "float" and isinstance(value, int) and not isinstance(value, bool):
+                object.__setattr__(self, field.name, float(value))
+            elif type(value).__name__ != kind:
+                self._refuse(field.name, f"must be of type {kind}, not {type(value).__name__}")
+        for name, least in _AT_LEAST.items():
+            if getattr(self, name) < least:
+                self._refuse(name, f"must be {least} or more, not {getattr(self, name)}")
+        if self.provider not in _PROVIDERS:
+            self._refuse("provider", f"must be one of {', '.join(_PROVIDERS)}, not {self.provider!r}")
+        if not 0 <= self.safety < 1:
+            self._refuse("safety", f"must be a fraction from 0 to below 1, not {self.safety}")
+
+    def _refuse(self, field: str, why: str) -> None:
+        raise InvalidInput(f"model {self.name!r}: {field} {why}")

@@ -1,0 +1,28 @@
+"""Tokenizers by the names the catalog uses."""
+
+from __future__ import annotations
+
+from germane.errors import UnknownName
+from germane.ports.tokenizer import Tokenizer
+from germane.tokenizers.bpe import ENCODINGS, Bpe
+from germane.tokenizers.cached import Cached
+from germane.tokenizers.estimate import FACTORS, Bytes, Estimate
+
+__all__ = ["TOKENIZERS", "open_tokenizer"]
+
+TOKENIZERS: frozenset[str] = frozenset({*ENCODINGS, *FACTORS})
+
+
+def open_tokenizer(name: str) -> Tokenizer:
+    """A counter with a cache of its own; nothing is loaded before the first count. Keep it: opening again starts cold.
+
+    `name` is an encoding (`o200k`, `cl100k`, `llama3`, `qwen3`: exact) or a family (`claude`, `gemini` …: an upper estimate).
+    Raises `UnknownName` for any other.
+    """
+    if name in ENCODINGS:
+        bpe = Bpe(name)
+        return Cached(bpe) if bpe.available else Bytes()
+    if name in FACTORS:
+        base = Bpe("o200k")
+        return Cached(Estimate(base, FACTORS[name])) if base.available else Bytes()
+    raise UnknownName(f"unknown tokenizer {name!r}: use one of {', '.join(sorted(TOKENIZERS))}")
