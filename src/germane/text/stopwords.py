@@ -100,8 +100,8 @@ CONTRACTED = frozenset({"s", "t", "d", "m", "re", "ve", "ll"})
 FUNCTION_CHARACTERS = frozenset("的了是在和与與我你您他她它们們这這那哪吗嗎呢吧啊么麼什就也都很不没沒有个個把被让讓给給")
 """Chinese characters that mostly do grammar; alone, or two of them together, they are no search term."""
 
-_PAIRS = """です ます した して する いる ある こと もの から まで これ それ あれ どれ この その あの どの ここ そこ あそ どこ って った
-    てい いま ませ せん まし とい いう には では とは のは のが のを のに ので しょ ょう なに いつ だれ"""
+_PAIRS = """です ます した して する いる ある こと もの から まで これ それ あれ どれ この その あの どの ここ そこ あそ どこ
+    って った てい いま ませ せん まし とい いう には では とは のは のが のを のに ので しょ ょう なに いつ だれ"""
 
 FUNCTION_PAIRS = frozenset(_PAIRS.split())
 """Hiragana pairs that are inflection or particles."""

@@ -10,14 +10,15 @@ __all__ = ["capitals", "is_question", "temporal", "word_count"]
 
 _LETTERS = re.compile(r"[^\W\d_]+")
 _RUN = re.compile(f"[{UNSPACED}]+")
+_DIGIT = re.compile("[0-9]")
 _TAIL = 240
 _MARK = re.compile(r"[?？؟⁇⁈;፧]|(?:吗|嗎|呢|ますか|ですか|でしょうか|ไหม|หรือ|까)[。.]?\s*$")
 _SENTENCE_END = re.compile(r"[.!。！｡।]\s+(?=\S)")
 _CLOSING = " \t\r\n\"'”’»)]*_:;-)(<3"
 _ASKS = re.compile(
     r"\s*(?:(?:and|so|but|ok(?:ay)?|hey|well)[ ,]+)?(?:(?:what|who|where|when|why|how|which)"
-    r"(?:['’]s| (?:is|are|was|were|do|does|did|can|could|would|will|should|have|has|many|much|long|often|far|old|about|kind|time"
-    r"|day|year))|(?:do|does|did|is|are|was|were|can|could|would|will|should|have|has)"
+    r"(?:['’]s| (?:is|are|was|were|do|does|did|can|could|would|will|should|have|has|many|much|long|often|far|old|about|kind"
+    r"|time|day|year))|(?:do|does|did|is|are|was|were|can|could|would|will|should|have|has)"
     r" (?:i|you|he|she|it|we|they|there|anyone|somebody))\b",
     re.IGNORECASE,
 )
@@ -30,9 +31,8 @@ _TEMPORAL_WORDS = frozenset(_WORDS.split())
 _UNIT_WORDS = "day night week month year morning evening hour minute summer winter spring fall autumn time"
 _UNITS = frozenset(word + plural for word in _UNIT_WORDS.split() for plural in ("", "s"))
 _MEASURED = re.compile(
-    r"\b(?:last|next|this|past|every|each|first|second|few|couple of|\d{1,9}|one|two|three|four|five|six|seven|eight|nine|ten) (?:"
-    + "|".join(sorted(_UNITS))
-    + r")\b",
+    r"\b(?:last|next|this|past|every|each|first|second|few|couple of|\d{1,9}|one|two|three|four|five|six|seven|eight|nine|ten)"
+    " (?:" + "|".join(sorted(_UNITS)) + r")\b",
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(r"(?<!\d)(?:(?:19|20)\d\ds?|\d{1,2}:\d\d|\d{1,2}(?:st|nd|rd|th))(?![\w])", re.IGNORECASE)
@@ -58,7 +58,7 @@ def is_question(text: str) -> bool:
 def temporal(text: str) -> bool:
     """Whether the text holds a word of time: yesterday, two weeks ago, last May, a weekday, a month, a year, a clock time."""
     words = set(_LETTERS.findall(text.lower()))
-    if not words.isdisjoint(_TEMPORAL_WORDS) or _NUMBERED.search(text):
+    if not words.isdisjoint(_TEMPORAL_WORDS) or (_DIGIT.search(text) and _NUMBERED.search(text)):
         return True
     if ("may" in words and _MAY.search(text)) or (not words.isdisjoint(_UNITS) and _MEASURED.search(text)):
         return True

@@ -15,7 +15,7 @@ UNSPACED = (
     r"\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u318f\u31f0-\u31ff\u3400-\u4dbf"
     r"\u4e00-\u9fff\ua960-\ua97f\ua9e0-\ua9ff\uaa60-\uaa7f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
 )
-"""The inside of a character class: Thai, Lao, Burmese, Khmer, kana, Chinese characters; Korean too, which inflects by suffix."""
+"""The inside of a character class: Thai, Lao, Burmese, Khmer, kana, Chinese characters; Korean too, for its suffixes."""
 
 JOINT = r"(?:_{1,3}|://|::|[-./'@:\\])"
 """What holds a compound together."""
