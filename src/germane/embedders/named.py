@@ -1,0 +1,42 @@
+"""Named: embedders by the names that settings and the command use."""
+
+from __future__ import annotations
+
+from germane.embedders.minilm import MiniLM
+from germane.embedders.openai import OpenAICompatible
+from germane.embedders.static import Static
+from germane.errors import InvalidInput, UnknownName
+from germane.ports.embedder import Embedder
+
+__all__ = ["open_embedder"]
+
+_OPENAI = "https://api.openai.com/v1"
+
+
+def open_embedder(
+    name: str,
+    *,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    dimension: int | None = None,
+    timeout: float = 30.0,
+) -> Embedder:
+    """The embedder called `name`; the options are for those across a network, the others pay them no heed.
+
+    `static` · `minilm` · `openai:<model>` (at `base_url`, OpenAI's own unless given) · the address of any compatible
+    endpoint with the model behind a `#`, such as `http://localhost:11434/v1#nomic-embed-text`. Raises `UnknownName`,
+    `InvalidInput` for an unusable option, `MissingExtra`.
+    """
+    if name == "static":
+        return Static()
+    if name == "minilm":
+        return MiniLM()
+    if name.startswith("openai:"):
+        address, model = base_url or _OPENAI, name.removeprefix("openai:")
+    elif name.startswith(("http://", "https://")):
+        address, _, model = name.partition("#")
+    else:
+        raise UnknownName(f"no embedder is called {name!r}: take 'static', 'minilm', 'openai:<model>' or '<address>#<model>'")
+    if not model:
+        raise InvalidInput(f"the embedder {name!r} names no model: write 'openai:<model>' or '<address>#<model>'")
+    return OpenAICompatible(address, model, api_key, dimension, timeout)

@@ -1,0 +1,189 @@
+"""OpenAICompatible: vectors from any endpoint that speaks the OpenAI embeddings protocol (`POST {base}/embeddings`)."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from germane.embedders.reply import read_vectors, wait_asked_for
+from germane.errors import EmbedderError, InvalidInput, MissingExtra
+
+if TYPE_CHECKING:
+    import aiohttp
+
+__all__ = ["OpenAICompatible"]
+
+_INPUTS, _CHARS, _LONGEST = 256, 200_000, 8_000
+_LARGE = 65_536
+_PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+"""Answers worth asking again after."""
+
+
+class OpenAICompatible:
+    """Unit-length vectors of `model` at `base_url`, such as `https://api.openai.com/v1` or a local server's.
+
+    A request holds at most 256 texts and 200,000 characters; of each text the first 8,000 characters are sent. What may pass
+    (connection faults, 408, 425, 429, 5xx) is asked again `retries` times, after the time the endpoint asks for or a growing
+    one, at most 30 s: a caller with a deadline gives up long before, one that embeds in the background gets its vectors.
+    Redirects aren't followed. Errors name the host and the status, never the key or what was sent or answered.
+
+    `dimension` is checked against the answers; left out, it is known from the first one on, and `identity` and `dimension`
+    raise `EmbedderError` until then (`await probe()` settles it). `shorten` asks the endpoint for vectors of `dimension`
+    numbers. `encoding` is what is asked for; either is understood. `sleep` and `jitter` (0 to 1) are there to be replaced.
+    """
+
+    quick = False
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        api_key: str | None = None,
+        dimension: int | None = None,
+        timeout: float = 30.0,
+        *,
+        shorten: bool = False,
+        encoding: Literal["base64", "float"] = "base64",
+        retries: int = 4,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        parts = urlsplit(base_url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise InvalidInput("base_url of the embedder must be an http or https address, such as 'https://api.openai.com/v1'")
+        if dimension is not None and dimension < 1:
+            raise InvalidInput(f"dimension of the embedder must be 1 or more, not {dimension}")
+        if shorten and dimension is None:
+            raise InvalidInput("shorten needs the dimension to shorten to")
+        if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
+            raise InvalidInput("api_key of the embedder must be printable ASCII")
+        try:
+            import aiohttp
+        except ImportError as error:
+            raise MissingExtra("openai", "aiohttp") from error
+        self._url = base_url.rstrip("/") + "/embeddings"
+        self._host = parts.hostname
+        self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._model, self._dimension = model, dimension
+        self._fields = {"model": model, "encoding_format": encoding} | ({"dimensions": dimension} if shorten else {})
+        self._timeout = aiohttp.ClientTimeout(total=timeout)
+        self._faults = (aiohttp.ClientError, TimeoutError, OSError)
+        self._retries, self._sleep, self._jitter = retries, sleep, jitter
+        self._session: aiohttp.ClientSession | None = None
+
+    @property
+    def identity(self) -> str:
+        return f"openai/{self._model}/{self.dimension}"
+
+    @property
+    def dimension(self) -> int:
+        if self._dimension is None:
+            raise EmbedderError(
+                f"the dimension of {self._model} isn't known before its first answer: give it, or await probe()"
+            )
+        return self._dimension
+
+    async def probe(self) -> int:
+        """The dimension, asked of the endpoint when it isn't known yet."""
+        if self._dimension is None:
+            await self._asked(["dimension"])
+        return self.dimension
+
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        sent = [_sendable(text) for text in texts]
+        filled = [row for row, text in enumerate(sent) if text]
+        answers = [(batch, await self._asked([sent[row] for row in batch])) for batch in _batches(filled, sent)]
+        vectors = np.zeros((len(texts), await self.probe() if texts else self._dimension or 0), dtype=np.float32)
+        for batch, answer in answers:
+            vectors[batch] = answer
+        return vectors
+
+    def embed_now(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        raise EmbedderError(f"the embedder at {self._host} is across a network and is never run in place: await embed()")
+
+    async def close(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    def __repr__(self) -> str:
+        return f"<OpenAICompatible {self._model}/{self._dimension or '?'} at {self._host}>"
+
+    async def _asked(self, texts: list[str]) -> NDArray[np.float32]:
+        body = await self._answer(self._fields | {"input": texts})
+        try:
+            if len(body) > _LARGE:
+                vectors = await asyncio.to_thread(read_vectors, body, len(texts))
+            else:
+                vectors = read_vectors(body, len(texts))
+        except ValueError as error:
+            raise EmbedderError(f"the embedder at {self._host} answered something else than vectors: {error}") from None
+        if self._dimension is None:
+            self._dimension = vectors.shape[1]
+        if vectors.shape[1] != self._dimension:
+            raise EmbedderError(
+                f"the embedder at {self._host} answered vectors of {vectors.shape[1]} numbers, not {self._dimension}: "
+                "is it still the same model?"
+            )
+        return vectors
+
+    async def _answer(self, payload: dict[str, object]) -> bytes:
+        """The body of a good answer, asking again as often as it makes sense."""
+        attempt = 0
+        while True:
+            asked_for: float | None = None
+            try:
+                async with self._open().post(
+                    self._url, json=payload, headers=self._headers, timeout=self._timeout, allow_redirects=False
+                ) as response:
+                    if response.status == HTTPStatus.OK:
+                        return await response.read()
+                    failure, passing = f"answered {response.status}", response.status in _PASSING
+                    asked_for = wait_asked_for(response.headers.get("Retry-After"), response.headers.get("Date"))
+            except self._faults as error:
+                failure, passing = f"didn't answer: {type(error).__name__}", True
+            if not passing or attempt >= self._retries:
+                tries = f" {attempt + 1} times" if attempt else ""
+                raise EmbedderError(f"the embedder at {self._host} {failure}{tries}{_advice(failure)}")
+            growing = 0.5 * 2**attempt * (0.5 + self._jitter())
+            await self._sleep(min(30.0, growing if asked_for is None else asked_for))
+            attempt += 1
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self._session is None or self._session.closed:
+            import aiohttp
+
+            self._session = aiohttp.ClientSession()
+        return self._session
+
+
+def _advice(failure: str) -> str:
+    if failure.endswith((" 401", " 403")):
+        return ": check the API key"
+    if failure.endswith(" 404"):
+        return ": check the base URL and the model's name"
+    return ""
+
+
+def _sendable(text: str) -> str:
+    return text.strip()[:_LONGEST].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _batches(rows: Sequence[int], texts: Sequence[str]) -> Iterator[list[int]]:
+    batch: list[int] = []
+    chars = 0
+    for row in rows:
+        if batch and (len(batch) == _INPUTS or chars + len(texts[row]) > _CHARS):
+            yield batch
+            batch, chars = [], 0
+        batch.append(row)
+        chars += len(texts[row])
+    if batch:
+        yield batch

@@ -1,0 +1,56 @@
+"""Reply: what an embeddings endpoint answers, read strictly. Pure; the messages of its errors quote nothing of the answer."""
+
+from __future__ import annotations
+
+import base64
+import json
+from email.utils import parsedate_to_datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["read_vectors", "wait_asked_for"]
+
+
+def read_vectors(body: bytes, count: int) -> NDArray[np.float32]:
+    """Unit-length vectors in the order of the inputs, shape (count, dimension). Entries are placed by their `index` where
+    they have one; each `embedding` is a list of numbers or base64 of little-endian float32. Raises `ValueError`."""
+    try:
+        data = json.loads(body)["data"]
+        placed = {int(entry.get("index", place)): _vector(entry["embedding"]) for place, entry in enumerate(data)}
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        raise ValueError(f"not the shape of the protocol ({type(error).__name__})") from None
+    if len(data) != count or placed.keys() != set(range(count)):
+        raise ValueError(f"{len(data)} entries for {count} texts")
+    if len({vector.size for vector in placed.values()}) != 1 or not placed[0].size:
+        raise ValueError("vectors of different or no length")
+    vectors = np.stack([placed[place] for place in range(count)])
+    with np.errstate(all="ignore"):
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    if not np.isfinite(lengths).all():
+        raise ValueError("numbers that aren't finite")
+    unit = np.zeros(vectors.shape, dtype=np.float32)
+    np.divide(vectors, lengths, out=unit, where=lengths > 0, casting="same_kind")
+    return unit
+
+
+def wait_asked_for(retry_after: str | None, date: str | None) -> float | None:
+    """Seconds a `Retry-After` header asks for, as a number or as a moment after the answer's own `Date`; None without one."""
+    if not retry_after:
+        return None
+    try:
+        if retry_after.strip().isdecimal():
+            return float(retry_after)
+        later, sent = parsedate_to_datetime(retry_after), parsedate_to_datetime(date or "")
+        return max(0.0, (later - sent).total_seconds())
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _vector(embedding: object) -> NDArray[np.float64]:
+    if isinstance(embedding, str):
+        return np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4").astype(np.float64)
+    vector = np.array(embedding, dtype=np.float64)
+    if vector.ndim != 1:
+        raise ValueError("not a flat list")
+    return vector

@@ -1,0 +1,41 @@
+"""Builders: values with sensible defaults, so that a test names only what it is about."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+from zlib import crc32
+
+from germane.item import Candidate
+from germane.message import Message, Role
+
+__all__ = ["MOMENT", "candidate", "message"]
+
+MOMENT = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
+"""When everything built here happened: a Tuesday at noon."""
+
+
+def candidate(text: str = "Prefers tea to coffee", **fields: Any) -> Candidate:
+    """A message as a source would offer it. `fields` are `Candidate`'s own; the same text gives the same id and hash."""
+    digest = crc32(text.encode("utf-8", "surrogatepass"))
+    defaults: dict[str, Any] = {
+        "id": f"c{digest:08x}",
+        "source": "messages",
+        "category": "conversation",
+        "created_at": MOMENT,
+        "kinds": ("event",),
+        "content_hash": digest,
+    }
+    return Candidate(text=text, **(defaults | fields))
+
+
+def message(
+    text: str = "What do I like to drink?",
+    role: Role = "user",
+    *,
+    id: str | None = None,
+    name: str | None = None,
+    created_at: datetime | None = MOMENT,
+) -> Message:
+    """A message that is just text."""
+    return Message.of(role, text, id=id, name=name, created_at=created_at)

@@ -1,0 +1,117 @@
+"""Faults: wrap anything asynchronous so that it hangs, dawdles, raises or answers rubbish.
+
+    source = faulty(source, Hang())                        # every async method
+    embedder = faulty(embedder, Slow(0.05), "embed")       # one of them
+    journal = faulty(journal, Raise(OSError), times=2)     # the first two calls only
+
+It stands in for the thing it wraps, of the same type as far as a type checker sees. Combined with `time_warp` neither hanging
+nor dawdling takes any time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+__all__ = ["Fault", "Garbage", "Hang", "Raise", "Slow", "faulty"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Hang:
+    """Never answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slow:
+    """Answers rightly, but so many seconds late."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Raise:
+    """Raises the exception, or one of the type."""
+
+    error: BaseException | type[BaseException]
+
+
+@dataclass(frozen=True, slots=True)
+class Garbage:
+    """Answers this instead."""
+
+    answer: object = "garbage"
+
+
+Fault = Hang | Slow | Raise | Garbage
+
+
+def faulty(target: T, fault: Fault, *methods: str, times: int | None = None) -> T:
+    """`target` with `fault` in its `methods`: by name, or every coroutine method when none is named.
+
+    A method of an attribute is named with a dot (`"memories.get"`). A plain method may be named too: it can raise or answer
+    garbage at once; `Hang` and `Slow` leave it as it is, since they would stop the thread. `times` lets only the first so
+    many calls fail. Everything else passes through.
+    """
+    return cast("T", _Faulty(target, fault, frozenset(methods), _Countdown(times)))
+
+
+class _Faulty:
+    def __init__(self, target: object, fault: Fault, methods: frozenset[str], countdown: _Countdown) -> None:
+        self._target, self._fault, self._methods, self._countdown = target, fault, methods, countdown
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._target, name)
+        below = frozenset(method.removeprefix(f"{name}.") for method in self._methods if method.startswith(f"{name}."))
+        if below:
+            return _Faulty(value, self._fault, below, self._countdown)
+        if name in self._methods if self._methods else inspect.iscoroutinefunction(value):
+            return self._waiting(value) if inspect.iscoroutinefunction(value) else self._plain(value)
+        return value
+
+    def __repr__(self) -> str:
+        return f"<{self._fault!r} in {self._target!r}>"
+
+    def _waiting(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            if self._countdown.over():
+                return await method(*args, **kwargs)
+            match self._fault:
+                case Hang():
+                    await asyncio.get_running_loop().create_future()
+                case Slow(seconds):
+                    await asyncio.sleep(seconds)
+                case Raise(error):
+                    raise error
+                case Garbage(answer):
+                    return answer
+            return await method(*args, **kwargs)
+
+        return call
+
+    def _plain(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            match self._fault:
+                case Raise(error) if not self._countdown.over():
+                    raise error
+                case Garbage(answer) if not self._countdown.over():
+                    return answer
+            return method(*args, **kwargs)
+
+        return call
+
+
+class _Countdown:
+    def __init__(self, times: int | None) -> None:
+        self._left = times
+
+    def over(self) -> bool:
+        """Whether the faults are used up; uses one."""
+        if self._left is None:
+            return False
+        self._left -= 1
+        return self._left < 0
