@@ -1,0 +1,1 @@
+"""Inject: germane's text into the caller's messages, and recognised when it comes back."""

@@ -1,0 +1,254 @@
+"""Anthropic's messages: system apart, tool results in the user's turn and before everything else there.
+
+Read as well: system messages among the others (they go out in `system`). A turn that holds nothing but tool results is read
+as role `tool`. What lies inside a tool result besides text (images, documents) stays in the caller's own dict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from germane.dialects.anthropic_check import ASSISTANT_ONLY, BREAKPOINTS, ID, USER_ONLY, blank, breakpoints, problems
+from germane.dialects.attachment import attachment
+from germane.dialects.envelope import envelope, mapping, role, typename, without
+from germane.dialects.image_size import data_url, image_size
+from germane.dialects.merging import Written, merged
+from germane.dialects.pairing import paired
+from germane.dialects.turn import Turn
+from germane.dialects.wording import START, image_note, json_object, json_text, sendable, tool_name
+from germane.errors import InvalidInput
+from germane.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult, Wire
+
+__all__ = ["Anthropic"]
+
+ROLES: Mapping[str, Role] = MappingProxyType({"user": "user", "assistant": "assistant", "system": "system"})
+_SHARED_PARTS = frozenset({"text", "image_url", "input_audio", "file", "refusal", "input_text", "output_text"})
+_PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+
+
+class Anthropic:
+    name = "anthropic"
+
+    def speaks(self, raw: Mapping[str, Any]) -> bool:
+        content = raw.get("content")
+        if not isinstance(content, list | tuple):
+            return False
+        return any(
+            isinstance(part, Mapping)
+            and isinstance(kind := part.get("type"), str)
+            and (kind not in _SHARED_PARTS or "cache_control" in part or "citations" in part)
+            for part in content
+        )
+
+    def parse(self, raw: Mapping[str, Any]) -> Message:
+        who = ROLES[role(raw, ROLES)]
+        content = raw.get("content")
+        if isinstance(content, str):
+            return Message(role=who, parts=(Text(content),) if content else (), **envelope(raw))
+        if content is not None and not isinstance(content, list | tuple):
+            raise InvalidInput(f"content is {typename(content)}: give a string or a list of blocks")
+        parts = [part for at, block in enumerate(content or ()) for part in _read(block, at)]
+        if who == "user" and content and all((mapping(block) or {}).get("type") == "tool_result" for block in content):
+            who = "tool"
+        return Message(role=who, parts=tuple(parts), **envelope(raw))
+
+    def native(self, raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        content = raw.get("content")
+        raw = without(raw, ("id", "name", "created_at"))
+        if isinstance(content, str):
+            return None if blank(content) else raw
+        blocks = [mapping(block) for block in content or ()]
+        full = [
+            block for block in blocks if block is not None and not (block.get("type") == "text" and blank(block.get("text")))
+        ]
+        if not full or any(block is None or _odd(block) for block in blocks):
+            return None
+        results = [block.get("type") == "tool_result" for block in full]
+        if results != sorted(results, reverse=True):
+            return None
+        return raw if len(full) == len(blocks) else {**raw, "content": full}
+
+    def render(self, messages: Sequence[Message]) -> Wire:
+        return self.compose([Turn(message=message) for message in messages])
+
+    def compose(self, turns: Sequence[Turn], tools: Sequence[Mapping[str, Any]] = ()) -> Wire:
+        spoken = [turn for turn in turns if turn.message.role != "system"]
+        written = [_turn(turn) for turn in paired(spoken, fits=ID.fullmatch)]
+        messages = merged(written, "content", [{"type": "text", "text": START}])
+        own = {id(turn.native) for turn in turns}
+        if messages[-1]["role"] == "assistant" and id(messages[-1]) not in own:
+            messages[-1] = {"role": "assistant", "content": _trimmed(messages[-1]["content"])}
+        messages = [message if id(message) in own else _plain(message) for message in messages]
+        room = BREAKPOINTS - breakpoints((turn.native for turn in turns), tools)
+        return Wire(messages=messages, system=_system([turn for turn in turns if turn.message.role == "system"], room > 0))
+
+    def problems(self, wire: Wire) -> tuple[str, ...]:
+        return problems(wire)
+
+
+def _read(value: object, at: int) -> list[Part]:
+    if isinstance(value, str):
+        return [Text(value)]
+    raw = mapping(value)
+    if raw is None:
+        raise InvalidInput(f"content block {at} is {typename(value)}: give a mapping with a type")
+    match raw.get("type"):
+        case "text":
+            if not isinstance(raw.get("text"), str):
+                raise InvalidInput(
+                    f"content block {at} is of type text, but its text is {typename(raw.get('text'))}: give a string"
+                )
+            return [Text(raw["text"])]
+        case "image":
+            return [_image(raw)]
+        case "tool_use":
+            arguments = json_text({} if raw.get("input") is None else raw["input"])
+            return [ToolCall(id=_string(raw, "id"), name=_string(raw, "name"), arguments=arguments)]
+        case "tool_result":
+            return _result(raw, at)
+    return [Opaque(kind=f"anthropic:{str(raw.get('type'))[:40]}", raw=raw)]
+
+
+def _result(raw: Mapping[str, Any], at: int) -> list[Part]:
+    content = raw.get("content")
+    if content is None or isinstance(content, str):
+        inner: list[Part] = [Text(content or "")]
+    elif isinstance(content, list | tuple):
+        inner = [part for each in content for part in _read(each, at)]
+    else:
+        raise InvalidInput(f"content of tool_result block {at} is {typename(content)}: give a string or a list of blocks")
+    text = "\n".join(part.text for part in inner if isinstance(part, Text))
+    result = ToolResult(call_id=_string(raw, "tool_use_id"), text=text, error=raw.get("is_error") is True)
+    return [result, *(part for part in inner if isinstance(part, Image | Opaque))]
+
+
+def _image(raw: Mapping[str, Any]) -> Image:
+    source = mapping(raw.get("source")) or {}
+    if source.get("type") == "base64" and isinstance(data := source.get("data"), str):
+        width, height = image_size(data) or (None, None)
+        return Image(width=width, height=height, url=f"data:{source.get('media_type', 'image/png')};base64,{data}", raw=raw)
+    url = source.get("url")
+    return Image(url=url if isinstance(url, str) else None, raw=raw)
+
+
+def _string(raw: Mapping[str, Any], key: str) -> str:
+    value = raw.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _odd(block: Mapping[str, Any]) -> bool:
+    """A block the API wouldn't take as it is."""
+    match block.get("type"):
+        case "tool_use":
+            return not (isinstance(block.get("input"), Mapping) and _string(block, "name") and _string(block, "id"))
+        case "tool_result":
+            return not _string(block, "tool_use_id")
+        case kind:
+            return not isinstance(kind, str)
+
+
+def _turn(turn: Turn) -> Written:
+    who = "assistant" if turn.message.role == "assistant" else "user"
+    answers = bool(turn.message.tool_results)
+    if turn.native is not None and not turn.late:
+        return Written(role=who, parts=_blocks(turn.native.get("content")), native=turn.native, answers=answers)
+    blocks = _message(turn.message, who) if turn.native is None else _blocks(turn.native.get("content"))
+    if turn.late:
+        first = next((at for at, block in enumerate(blocks) if block.get("type") != "tool_result"), len(blocks))
+        blocks = [*blocks[:first], {"type": "text", "text": sendable(turn.late)}, *blocks[first:]]
+    return Written(role=who, parts=blocks, answers=answers)
+
+
+def _blocks(content: object) -> list[Any]:
+    return (
+        [{"type": "text", "text": content}]
+        if isinstance(content, str)
+        else list(content)
+        if isinstance(content, list | tuple)
+        else []
+    )
+
+
+def _message(message: Message, who: str) -> list[Any]:
+    """Results first, calls last, as the API wants them; empty texts left out."""
+    order = sorted(message.parts, key=lambda part: -1 if isinstance(part, ToolResult) else isinstance(part, ToolCall))
+    return [block for part in order if (block := _written(part, who)) is not None]
+
+
+def _written(part: Part, who: str) -> dict[str, Any] | None:
+    match part:
+        case Text(text):
+            return None if blank(text) else {"type": "text", "text": sendable(text)}
+        case ToolCall():
+            return {"type": "tool_use", "id": part.id, "name": tool_name(part.name), "input": json_object(part.arguments)}
+        case ToolResult():
+            error = {"is_error": True} if part.error else {}
+            return {"type": "tool_result", "tool_use_id": part.call_id, "content": sendable(part.text), **error}
+        case Image():
+            return (_picture(part) if who == "user" else None) or {"type": "text", "text": sendable(image_note(part))}
+        case Opaque(kind=kind, raw=raw) if kind.startswith("anthropic:"):
+            if who == "user" and raw.get("type") in ASSISTANT_ONLY:
+                return None
+            return _attached(part, who) if who == "assistant" and raw.get("type") in USER_ONLY else dict(raw)
+        case Opaque():
+            return _attached(part, who)
+
+
+def _picture(image: Image) -> dict[str, Any] | None:
+    if image.raw.get("type") == "image" and mapping(image.raw.get("source")):
+        return dict(image.raw)
+    if image.url and (inline := data_url(image.url)) and inline[0] in _PICTURES and inline[1]:
+        return {"type": "image", "source": {"type": "base64", "media_type": inline[0], "data": inline[1]}}
+    if image.url and image.url.startswith("https://"):
+        return {"type": "image", "source": {"type": "url", "url": sendable(image.url)}}
+    return None
+
+
+def _attached(part: Opaque, who: str) -> dict[str, Any] | None:
+    held = attachment(part)
+    if held is None:
+        return None
+    if who == "user" and held.media_type == "application/pdf" and (held.data or held.url.startswith("https://")):
+        source = (
+            {"type": "base64", "media_type": held.media_type, "data": held.data}
+            if held.data
+            else {"type": "url", "url": held.url}
+        )
+        return {"type": "document", "source": source, **({"title": sendable(held.name)} if held.name else {})}
+    return {"type": "text", "text": sendable(held.note)}
+
+
+def _plain(message: dict[str, Any]) -> dict[str, Any]:
+    """A written message of nothing but one text as a string."""
+    match message["content"]:
+        case [{"type": "text", "text": text, **more}] if not more:
+            return {**message, "content": text}
+    return message
+
+
+def _trimmed(content: Any) -> Any:
+    """The last words of a conversation that ends with the assistant's mustn't end in white space."""
+    if isinstance(content, list) and content and content[-1].get("type") == "text":
+        return [*content[:-1], {**content[-1], "text": content[-1]["text"].rstrip()}]
+    return content
+
+
+def _system(turns: Sequence[Turn], room: bool) -> str | list[dict[str, Any]] | None:
+    """All system texts in order: one string, or a list where the caller brought blocks or the prompt cache wants a mark."""
+    pieces: list[list[Any]] = []
+    listed = False
+    for turn in turns:
+        content = turn.native.get("content") if turn.native is not None else None
+        if isinstance(content, list | tuple):
+            listed = True
+            pieces.append(list(content))
+        elif not blank(text := turn.message.text):
+            mark = {"cache_control": {"type": "ephemeral"}} if turn.pinned and room else {}
+            listed = listed or bool(mark)
+            pieces.append([{"type": "text", "text": sendable(text), **mark}])
+    blocks = [block for piece in pieces for block in piece]
+    if listed:
+        return blocks
+    return "\n\n".join(block["text"] for block in blocks) or None

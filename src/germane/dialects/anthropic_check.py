@@ -1,0 +1,114 @@
+"""What Anthropic's messages refuse, and how many marks of the prompt cache a request holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from germane.dialects.envelope import mapping
+from germane.message import Wire
+
+__all__ = ["ASSISTANT_ONLY", "BREAKPOINTS", "ID", "USER_ONLY", "blank", "breakpoints", "problems"]
+
+BREAKPOINTS = 4
+"""Marks of the prompt cache in one request, at most."""
+ID = re.compile(r"[a-zA-Z0-9_-]{1,128}")
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
+USER_ONLY = frozenset({"image", "document", "tool_result", "search_result", "container_upload"})
+ASSISTANT_ONLY = frozenset({"tool_use", "thinking", "redacted_thinking", "server_tool_use"})
+_FOREIGN = frozenset({"image_url", "input_audio", "file", "refusal", "input_text", "output_text"})
+
+
+def blank(text: object) -> bool:
+    return not isinstance(text, str) or not text or text.isspace()
+
+
+def breakpoints(messages: Iterable[Mapping[str, Any] | None], tools: Sequence[Mapping[str, Any]]) -> int:
+    """How many `cache_control` marks the caller has set, on blocks (those within tool results too) and on tools."""
+    return sum("cache_control" in tool for tool in tools) + sum(map(_marks, messages))
+
+
+def _marks(holder: Mapping[str, Any] | None) -> int:
+    content = (holder or {}).get("content")
+    blocks = [mapping(block) for block in content] if isinstance(content, list | tuple) else []
+    return sum(("cache_control" in block) + _marks(block) for block in blocks if block)
+
+
+def problems(wire: Wire) -> tuple[str, ...]:
+    found: list[str] = list(_system(wire.system))
+    if not wire.messages:
+        found.append("no messages")
+    elif wire.messages[0].get("role") != "user":
+        found.append("the first message isn't the user's")
+    system = wire.system if isinstance(wire.system, list) else []
+    if (marks := breakpoints([{"content": system}, *wire.messages], ())) > BREAKPOINTS:
+        found.append(f"{marks} cache_control marks, {BREAKPOINTS} at most")
+    waiting: set[str] = set()
+    seen: set[str] = set()
+    last = len(wire.messages) - 1
+    for at, message in enumerate(wire.messages):
+        who = message.get("role")
+        if who not in ("user", "assistant"):
+            found.append(f"message {at}: unknown role {who!r}")
+        found += (f"message {at}: unknown key {key!r}" for key in message if key not in ("role", "content"))
+        content = message.get("content")
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        if not isinstance(blocks, list | tuple) or (not blocks and not (at == last and who == "assistant")):
+            found.append(f"message {at}: no content")
+            blocks = ()
+        read = [mapping(block) or {} for block in blocks]
+        found += (f"message {at}: {problem}" for block in read for problem in _block(block, who, at == last))
+        answered = [block.get("tool_use_id") for block in read if block.get("type") == "tool_result"]
+        if set(answered) != waiting or len(answered) != len(waiting):
+            found.append(f"message {at}: tool results {answered} for the tool calls {sorted(waiting)} right before")
+        if any(block.get("type") == "tool_result" for block in read[len(answered) :]):
+            found.append(f"message {at}: tool results after other blocks")
+        calls = [str(block.get("id")) for block in read if block.get("type") == "tool_use"]
+        if seen & set(calls) or len(set(calls)) < len(calls):
+            found.append(f"message {at}: a tool call's id used twice")
+        seen |= set(calls)
+        waiting = set(calls)
+        if (
+            at == last
+            and who == "assistant"
+            and read
+            and str(read[-1].get("text", "")) != str(read[-1].get("text", "")).rstrip()
+        ):
+            found.append(f"message {at}: the last words end in white space")
+    if waiting:
+        found.append(f"tool calls at the end without a result: {sorted(waiting)}")
+    return tuple(found)
+
+
+def _block(block: Mapping[str, Any], who: object, last: bool) -> Iterable[str]:
+    kind = block.get("type")
+    if not isinstance(kind, str) or kind in _FOREIGN:
+        yield f"no block the API knows: {kind!r}"
+    elif (kind in USER_ONLY and who != "user") or (kind in ASSISTANT_ONLY and who != "assistant"):
+        yield f"a block of type {kind} can't stand in a message of role {who}"
+    if kind == "text" and blank(block.get("text")) and not (last and who == "assistant" and block.get("text") == ""):
+        yield "an empty text"
+    elif kind == "tool_use":
+        if not (ID.fullmatch(str(block.get("id", ""))) and _NAME.fullmatch(str(block.get("name", "")))):
+            yield f"tool call {block.get('id')!r}: id or name isn't of the form the API takes"
+        if not isinstance(block.get("input"), Mapping):
+            yield f"tool call {block.get('id')!r}: input is no object"
+    elif kind == "tool_result" and not isinstance(block.get("content", ""), str | list | tuple):
+        yield f"tool result {block.get('tool_use_id')!r}: content is neither text nor blocks"
+    elif kind == "image":
+        source = mapping(block.get("source")) or {}
+        known = source.get("type") in ("base64", "url", "file")
+        if not known or (source["type"] == "base64" and not str(source.get("media_type")).startswith("image/")):
+            yield "an image without a source the API can read"
+
+
+def _system(system: str | list[dict[str, Any]] | None) -> Iterable[str]:
+    if isinstance(system, str) and blank(system):
+        yield "system is empty"
+    elif isinstance(system, list):
+        if not system:
+            yield "system is an empty list"
+        for block in system:
+            if block.get("type") != "text" or blank(block.get("text")):
+                yield "a block of system that isn't text, or empty"

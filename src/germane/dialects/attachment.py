@@ -1,0 +1,82 @@
+"""Attachment: a document or a recording in any provider's shape, so that one provider's can be sent to another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from germane.dialects.image_size import data_url
+from germane.message import Opaque
+
+__all__ = ["Attachment", "attachment"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attachment:
+    """`data` is base64, `url` an address, `text` the content itself: one of the three at most. With none of them the file
+    lies with the provider, and `note` is all that can be told to another."""
+
+    media_type: str
+    data: str = ""
+    url: str = ""
+    text: str = ""
+    name: str = ""
+
+    @property
+    def note(self) -> str:
+        kind = (
+            "audio" if self.media_type.startswith("audio/") else "video" if self.media_type.startswith("video/") else "document"
+        )
+        shown = self.name or self.url
+        if self.text:
+            return f"[{kind}{f': {shown}' if shown else ''}]\n{self.text}"
+        return f"[{kind}: {shown}]" if shown else f"[{kind}]"
+
+
+def attachment(part: Opaque) -> Attachment | None:
+    """What the part holds; None where it is no attachment (a thought, a server's tool, something yet to be invented)."""
+    raw = part.raw
+    match raw.get("type"):
+        case "input_audio":
+            audio = _object(raw, "input_audio")
+            return Attachment(media_type=f"audio/{_text(audio, 'format') or 'wav'}", data=_text(audio, "data"))
+        case "file":
+            file = _object(raw, "file")
+            media, data = data_url(_text(file, "file_data")) or ("application/pdf", "")
+            return Attachment(media_type=media, data=data, name=_text(file, "filename"))
+        case "document":
+            return _document(raw)
+        case None:
+            return _blob(raw)
+    return None
+
+
+def _document(raw: Mapping[str, Any]) -> Attachment:
+    source = _object(raw, "source")
+    media = _text(source, "media_type") or "application/pdf"
+    name = _text(raw, "title")
+    match source.get("type"):
+        case "base64":
+            return Attachment(media_type=media, data=_text(source, "data"), name=name)
+        case "url":
+            return Attachment(media_type=media, url=_text(source, "url"), name=name)
+        case "text":
+            return Attachment(media_type="text/plain", text=_text(source, "data"), name=name)
+    return Attachment(media_type=media, name=name)
+
+
+def _blob(raw: Mapping[str, Any]) -> Attachment | None:
+    if inline := _object(raw, "inlineData", "inline_data"):
+        return Attachment(media_type=_text(inline, "mimeType", "mime_type"), data=_text(inline, "data"))
+    if file := _object(raw, "fileData", "file_data"):
+        return Attachment(media_type=_text(file, "mimeType", "mime_type"), url=_text(file, "fileUri", "file_uri"))
+    return None
+
+
+def _object(raw: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
+    return next((raw[key] for key in keys if isinstance(raw.get(key), Mapping)), {})
+
+
+def _text(raw: Mapping[str, Any], *keys: str) -> str:
+    return next((raw[key] for key in keys if isinstance(raw.get(key), str)), "")

@@ -1,0 +1,95 @@
+"""Envelope: what a message carries beside its content, in every dialect: role, `id`, `name`, `created_at`.
+
+`id` is the caller's own (a string, or a whole number read as one), `name` the speaker's, `created_at` when it was said:
+a datetime, an ISO 8601 string, or seconds since 1970 (milliseconds from 10^11 on). Naive times stay naive: which zone they
+are in is the scope's to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, TypedDict
+
+from germane.errors import InvalidInput
+
+__all__ = ["Envelope", "envelope", "mapping", "role", "typename", "without"]
+
+MILLISECONDS_FROM = 1e11
+
+
+class Envelope(TypedDict, total=False):
+    id: str
+    name: str
+    created_at: datetime
+
+
+def envelope(raw: Mapping[str, Any]) -> Envelope:
+    """Whichever of `id`, `name` and `created_at` the message has. Raises `InvalidInput` for one that can't be read."""
+    found: Envelope = {}
+    if (id := raw.get("id")) is not None and (id := _id(id)):
+        found["id"] = id
+    if (name := raw.get("name")) is not None:
+        if not isinstance(name, str):
+            raise InvalidInput(f"name is {typename(name)}: give the speaker's name as a string")
+        if name:
+            found["name"] = name
+    if (moment := raw.get("created_at")) is not None:
+        found["created_at"] = _moment(moment)
+    return found
+
+
+def role(raw: Mapping[str, Any], roles: Mapping[str, Any]) -> str:
+    """The message's role, one of `roles`. Raises `InvalidInput` where it is missing or unknown."""
+    found = raw.get("role")
+    if isinstance(found, str) and found in roles:
+        return found
+    known = ", ".join(roles)
+    if found is None:
+        raise InvalidInput(f"role is missing: give one of {known}")
+    raise InvalidInput(f"unknown role {str(found)[:40]!r}: give one of {known}")
+
+
+def mapping(value: object) -> Mapping[str, Any] | None:
+    """`value` as a mapping: itself, or what an SDK's own object says it is; None for anything else."""
+    if isinstance(value, Mapping):
+        return value
+    dump = getattr(value, "model_dump", None)
+    if callable(dump) and not isinstance(value, type):
+        dumped = dump(exclude_none=True)
+        if isinstance(dumped, Mapping):
+            return dumped
+    return None
+
+
+def without(raw: Mapping[str, Any], keys: tuple[str, ...]) -> Mapping[str, Any]:
+    """`raw` itself where it has none of `keys`, else a copy without them."""
+    if any(key in raw for key in keys):
+        return {key: value for key, value in raw.items() if key not in keys}
+    return raw
+
+
+def typename(value: object) -> str:
+    return type(value).__name__
+
+
+def _id(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise InvalidInput(f"id is {typename(value)}: give a string")
+
+
+def _moment(value: object) -> datetime:
+    if isinstance(value, datetime):
+        return value
+    try:
+        if isinstance(value, str):
+            return datetime.fromisoformat(value.strip())
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return datetime.fromtimestamp(value / 1000 if abs(value) >= MILLISECONDS_FROM else value, UTC)
+    except (ValueError, OverflowError, OSError):
+        pass
+    shown = str(value)[:40] if isinstance(value, str | int | float) else typename(value)
+    raise InvalidInput(f"created_at {shown!r} is not a time: give an ISO 8601 string, seconds since 1970 or a datetime")

@@ -1,0 +1,191 @@
+"""Gemini's contents: roles `user` and `model`, everything in `parts`, calls and results without ids or with them.
+
+Read as well: role `assistant` (as model) and `function` (as the user's results), a missing role (the user's), snake_case keys,
+plain `content` instead of `parts`, and system messages among the others (they go out in the system instruction).
+"""
+
+from __future__ import annotations
+
+import mimetypes
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from germane.dialects.attachment import attachment
+from germane.dialects.envelope import envelope, mapping, role, typename, without
+from germane.dialects.gemini_check import either, problems
+from germane.dialects.image_size import data_url, image_size
+from germane.dialects.merging import Written, merged
+from germane.dialects.pairing import paired
+from germane.dialects.turn import Turn
+from germane.dialects.wording import START, image_note, json_object, json_text, sendable, tool_name
+from germane.errors import InvalidInput
+from germane.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult, Wire
+
+__all__ = ["Gemini"]
+
+ROLES: Mapping[str, Role] = MappingProxyType(
+    {"user": "user", "model": "assistant", "assistant": "assistant", "function": "user", "system": "system"}
+)
+_EXTRAS = ("id", "name", "created_at")
+
+
+class Gemini:
+    name = "gemini"
+
+    def speaks(self, raw: Mapping[str, Any]) -> bool:
+        return "parts" in raw or raw.get("role") == "model"
+
+    def parse(self, raw: Mapping[str, Any]) -> Message:
+        who = ROLES[role(raw if "role" in raw or "parts" not in raw else {"role": "user"}, ROLES)]
+        parts = raw.get("parts", raw.get("content"))
+        if isinstance(parts, str):
+            return Message(role=who, parts=(Text(parts),) if parts else (), **envelope(raw))
+        if parts is not None and not isinstance(parts, list | tuple):
+            raise InvalidInput(f"parts is {typename(parts)}: give a list of parts")
+        read = tuple(_read(part, at) for at, part in enumerate(parts or ()))
+        if who == "user" and read and all(isinstance(part, ToolResult) for part in read):
+            who = "tool"
+        return Message(role=who, parts=read, **envelope(raw))
+
+    def native(self, raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        parts = raw.get("parts")
+        if raw.get("role") not in ("user", "model", "system") or not isinstance(parts, list | tuple):
+            return None
+        read = [mapping(part) for part in parts]
+        full = [part for part in read if part is not None and part and dict(part) != {"text": ""}]
+        if not full or None in read:
+            return None
+        raw = without(raw, _EXTRAS)
+        return raw if len(full) == len(read) else {**raw, "parts": full}
+
+    def render(self, messages: Sequence[Message]) -> Wire:
+        return self.compose([Turn(message=message) for message in messages])
+
+    def compose(self, turns: Sequence[Turn], tools: Sequence[Mapping[str, Any]] = ()) -> Wire:
+        spoken = [turn for turn in turns if turn.message.role != "system"]
+        messages = merged([_turn(turn) for turn in paired(spoken)], "parts", [{"text": START}])
+        return Wire(messages=messages, system=_system([turn for turn in turns if turn.message.role == "system"]))
+
+    def problems(self, wire: Wire) -> tuple[str, ...]:
+        return problems(wire)
+
+
+def _read(value: object, at: int) -> Part:
+    if isinstance(value, str):
+        return Text(value)
+    raw = mapping(value)
+    if raw is None:
+        raise InvalidInput(f"part {at} is {typename(value)}: give a mapping such as {{'text': …}}")
+    if (call := either(raw, "functionCall")) is not None:
+        return ToolCall(id=_string(call, "id"), name=_string(call, "name"), arguments=json_text(call.get("args") or {}))
+    if (answer := either(raw, "functionResponse")) is not None:
+        text, error = _response(answer.get("response"))
+        return ToolResult(call_id=_string(answer, "id"), name=_string(answer, "name"), text=text, error=error)
+    if "text" in raw and raw.get("thought") is not True:
+        if not isinstance(raw["text"], str):
+            raise InvalidInput(f"part {at} has a text that is {typename(raw['text'])}: give a string")
+        return Text(raw["text"])
+    if (inline := either(raw, "inlineData")) is not None and _media(inline).startswith("image/"):
+        return _inline(raw, inline)
+    if (file := either(raw, "fileData")) is not None and _media(file).startswith("image/"):
+        return Image(url=_string(file, "fileUri") or _string(file, "file_uri") or None, raw=raw)
+    return Opaque(kind=f"gemini:{next((str(key)[:40] for key in raw if key != 'text'), 'empty')}", raw=raw)
+
+
+def _inline(raw: Mapping[str, Any], inline: Mapping[str, Any]) -> Image:
+    data = inline.get("data")
+    width, height = (image_size(data) if isinstance(data, str | bytes) else None) or (None, None)
+    url = f"data:{_media(inline)};base64,{data}" if isinstance(data, str) else None
+    return Image(width=width, height=height, url=url, raw=raw)
+
+
+def _response(response: object) -> tuple[str, bool]:
+    """The text of a function's response, and whether it tells an error."""
+    fields = mapping(response)
+    if fields is not None and len(fields) == 1:
+        (key, value), *_ = fields.items()
+        if isinstance(value, str) and key in ("output", "result", "content", "error"):
+            return value, key == "error"
+    return json_text({} if response is None else response), fields is not None and "error" in fields
+
+
+def _media(blob: Mapping[str, Any]) -> str:
+    return _string(blob, "mimeType") or _string(blob, "mime_type")
+
+
+def _string(raw: Mapping[str, Any], key: str) -> str:
+    value = raw.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _turn(turn: Turn) -> Written:
+    who = "model" if turn.message.role == "assistant" else "user"
+    answers = bool(turn.message.tool_results)
+    if turn.native is not None and not turn.late:
+        return Written(role=who, parts=list(turn.native["parts"]), native=turn.native, answers=answers)
+    parts = _message(turn.message) if turn.native is None else list(turn.native["parts"])
+    if turn.late:
+        first = next((at for at, part in enumerate(parts) if either(part, "functionResponse") is None), len(parts))
+        parts = [*parts[:first], {"text": sendable(turn.late)}, *parts[first:]]
+    return Written(role=who, parts=parts, answers=answers)
+
+
+def _message(message: Message) -> list[Any]:
+    """Results first, calls last; empty texts left out."""
+    order = sorted(message.parts, key=lambda part: -1 if isinstance(part, ToolResult) else isinstance(part, ToolCall))
+    return [written for part in order if (written := _written(part)) is not None]
+
+
+def _written(part: Part) -> dict[str, Any] | None:
+    match part:
+        case Text(text):
+            return {"text": sendable(text)} if text else None
+        case ToolCall():
+            id = {"id": sendable(part.id)} if part.id else {}
+            return {"functionCall": {**id, "name": tool_name(part.name), "args": json_object(part.arguments)}}
+        case ToolResult():
+            id = {"id": sendable(part.call_id)} if part.call_id else {}
+            response = {"error" if part.error else "output": sendable(part.text)}
+            return {"functionResponse": {**id, "name": tool_name(part.name), "response": response}}
+        case Image():
+            return _picture(part) or {"text": sendable(image_note(part))}
+        case Opaque(kind=kind) if kind.startswith("gemini:"):
+            return dict(part.raw) or None
+        case Opaque():
+            return _attached(part)
+
+
+def _picture(image: Image) -> dict[str, Any] | None:
+    if either(image.raw, "inlineData") or either(image.raw, "fileData"):
+        return dict(image.raw)
+    if image.url and (inline := data_url(image.url)) and inline[0].startswith("image/") and inline[1]:
+        return {"inlineData": {"mimeType": inline[0], "data": inline[1]}}
+    if image.url and image.url.startswith(("https://", "http://", "gs://")):
+        media = mimetypes.guess_type(image.url.partition("?")[0])[0] or "image/jpeg"
+        return {"fileData": {"mimeType": media, "fileUri": sendable(image.url)}}
+    return None
+
+
+def _attached(part: Opaque) -> dict[str, Any] | None:
+    held = attachment(part)
+    if held is None:
+        return None
+    if held.data:
+        return {"inlineData": {"mimeType": held.media_type, "data": held.data}}
+    if held.url:
+        return {"fileData": {"mimeType": held.media_type, "fileUri": sendable(held.url)}}
+    return {"text": sendable(held.note)}
+
+
+def _system(turns: Sequence[Turn]) -> str | list[dict[str, Any]] | None:
+    """All system texts in order: one string, or a list of parts where the caller brought parts."""
+    pieces: list[Any] = []
+    listed = False
+    for turn in turns:
+        if turn.native is not None:
+            listed = True
+            pieces += turn.native["parts"]
+        elif turn.message.text.strip():
+            pieces.append({"text": sendable(turn.message.text)})
+    return pieces if listed else "\n\n".join(part["text"] for part in pieces) or None

@@ -1,0 +1,243 @@
+"""OpenAI's chat completions: system messages among the others, tool results as messages of their own.
+
+Read as well: `developer` (as system), the older `function_call` and role `function`, custom tools, refusals (as text).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from germane.dialects.attachment import attachment
+from germane.dialects.envelope import envelope, mapping, role, typename, without
+from germane.dialects.image_size import data_url, image_size
+from germane.dialects.openai_check import NAME, problems
+from germane.dialects.pairing import paired
+from germane.dialects.turn import Turn
+from germane.dialects.wording import image_note, json_text, sendable, tool_name
+from germane.errors import InvalidInput
+from germane.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult, Wire
+
+__all__ = ["OpenAIChat"]
+
+ROLES: Mapping[str, Role] = MappingProxyType(
+    {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool", "developer": "system", "function": "tool"}
+)
+_OWN_ROLES = frozenset({"developer", "tool", "function"})
+_OWN_KEYS = ("tool_calls", "tool_call_id", "function_call", "refusal", "audio")
+_OWN_PARTS = frozenset({"image_url", "input_audio", "file", "refusal"})
+_FOREIGN_TEXTS = frozenset({"input_text", "output_text"})
+
+
+class OpenAIChat:
+    name = "openai"
+
+    def speaks(self, raw: Mapping[str, Any]) -> bool:
+        if raw.get("role") in _OWN_ROLES or any(key in raw for key in _OWN_KEYS):
+            return True
+        content = raw.get("content")
+        if not isinstance(content, list | tuple):
+            return False
+        return any(isinstance(part, Mapping) and part.get("type") in _OWN_PARTS for part in content)
+
+    def parse(self, raw: Mapping[str, Any]) -> Message:
+        who = ROLES[role(raw, ROLES)]
+        content = raw.get("content")
+        if who == "tool":
+            call_id = raw.get("tool_call_id")
+            result = ToolResult(
+                call_id=call_id if isinstance(call_id, str) else "",
+                text="\n".join(part.text for part in _parts(content) if isinstance(part, Text)),
+                name=raw["name"] if isinstance(raw.get("name"), str) else "",
+            )
+            return Message(role=who, parts=(result,), **envelope(raw))
+        parts = _parts(content)
+        if who == "assistant":
+            parts = (*parts, *_answers(raw))
+        return Message(role=who, parts=parts, **envelope(raw))
+
+    def native(self, raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        content, who = raw.get("content"), raw.get("role")
+        if isinstance(content, list | tuple):
+            parts = [mapping(part) for part in content]
+            if not parts or any(part is None or part.get("type") in _FOREIGN_TEXTS for part in parts):
+                return None
+        elif content is None and not (who == "assistant" and any(raw.get(key) for key in _OWN_KEYS)):
+            return None
+        if not raw.get({"tool": "tool_call_id", "function": "name"}.get(str(who), "role")):
+            return None
+        if "tool_calls" in raw and (not raw["tool_calls"] or any(_odd(call) for call in raw["tool_calls"])):
+            return None
+        raw = without(raw, ("id", "created_at"))
+        name = raw.get("name")
+        if name is not None and not (isinstance(name, str) and NAME.fullmatch(name)):
+            raw = without(raw, ("name",))
+            raw = {**raw, "name": fit} if (fit := _name(name)) else raw
+        return raw
+
+    def render(self, messages: Sequence[Message]) -> Wire:
+        return self.compose([Turn(message=message) for message in messages])
+
+    def compose(self, turns: Sequence[Turn], tools: Sequence[Mapping[str, Any]] = ()) -> Wire:
+        out: list[Any] = []
+        for turn in paired(turns, fits=_fits, lenient=True):
+            if turn.native is not None:
+                out += [_system(turn.late)] if turn.late else []
+                out.append(turn.native)
+                continue
+            results = turn.message.tool_results
+            out += [{"role": "tool", "tool_call_id": each.call_id, "content": sendable(each.text)} for each in results]
+            out += [_system(turn.late)] if turn.late else []
+            if not results or len(results) < len(turn.message.parts):
+                out.append(_message(turn.message))
+        return Wire(messages=out)
+
+    def problems(self, wire: Wire) -> tuple[str, ...]:
+        return problems(wire)
+
+
+def _fits(call_id: str) -> bool:
+    return 0 < len(call_id) <= 40
+
+
+def _odd(call: object) -> bool:
+    """A tool call the API wouldn't take as it is."""
+    fields = mapping(call)
+    if fields is None or not isinstance(fields.get("id"), str) or not fields["id"]:
+        return True
+    function = mapping(fields.get("function"))
+    return function is not None and not isinstance(function.get("arguments"), str)
+
+
+def _parts(content: object) -> tuple[Part, ...]:
+    if isinstance(content, str):
+        return (Text(content),) if content else ()
+    if content is None:
+        return ()
+    if not isinstance(content, list | tuple):
+        raise InvalidInput(f"content is {typename(content)}: give a string, a list of parts or None")
+    return tuple(_part(part, at) for at, part in enumerate(content))
+
+
+def _part(value: object, at: int) -> Part:
+    if isinstance(value, str):
+        return Text(value)
+    raw = mapping(value)
+    if raw is None:
+        raise InvalidInput(f"content part {at} is {typename(value)}: give a mapping with a type")
+    kind = raw.get("type")
+    match kind:
+        case "text" | "input_text" | "output_text" | "refusal":
+            text = raw.get("refusal" if kind == "refusal" else "text")
+            if not isinstance(text, str):
+                raise InvalidInput(f"content part {at} is of type {kind}, but its text is {typename(text)}: give a string")
+            return Text(text)
+        case "image_url":
+            return _image(raw, at)
+    return Opaque(kind=f"openai:{str(kind)[:40]}", raw=raw)
+
+
+def _image(raw: Mapping[str, Any], at: int) -> Image:
+    source = raw.get("image_url")
+    source = {"url": source} if isinstance(source, str) else mapping(source) or {}
+    url = source.get("url")
+    if not isinstance(url, str) or not url:
+        raise InvalidInput(f"content part {at} is an image_url without a url")
+    inline = data_url(url)
+    width, height = (image_size(inline[1]) if inline else None) or (None, None)
+    detail = source.get("detail")
+    return Image(width=width, height=height, detail=detail if isinstance(detail, str) else "auto", url=url, raw=raw)
+
+
+def _answers(raw: Mapping[str, Any]) -> list[Part]:
+    """What an assistant's message holds beside its content: refusal, spoken answer, tool calls."""
+    parts: list[Part] = []
+    if isinstance(refusal := raw.get("refusal"), str) and refusal:
+        parts.append(Text(refusal))
+    if (audio := mapping(raw.get("audio"))) is not None:
+        parts.append(Opaque(kind="openai:audio", raw=audio))
+    calls = raw.get("tool_calls")
+    if calls is not None and not isinstance(calls, list | tuple):
+        raise InvalidInput(f"tool_calls is {typename(calls)}: give a list")
+    parts += [_call(call, at) for at, call in enumerate(calls or ())]
+    if (function := mapping(raw.get("function_call"))) is not None:
+        name = function.get("name")
+        parts.append(ToolCall(id="", name=str(name or ""), arguments=json_text(function.get("arguments") or "{}")))
+    return parts
+
+
+def _call(value: object, at: int) -> ToolCall:
+    raw = mapping(value)
+    function = None if raw is None else mapping(raw.get("function"))
+    custom = None if raw is None else mapping(raw.get("custom"))
+    if raw is None or (function is None and custom is None):
+        raise InvalidInput(f"tool call {at} has no function: give {{'id': …, 'type': 'function', 'function': {{…}}}}")
+    id = raw.get("id")
+    id = id if isinstance(id, str) else ""
+    if function is None:
+        fields = custom or {}
+        return ToolCall(id=id, name=str(fields.get("name") or ""), arguments=json_text({"input": fields.get("input")}))
+    arguments = function.get("arguments")
+    return ToolCall(id=id, name=str(function.get("name") or ""), arguments="{}" if arguments is None else json_text(arguments))
+
+
+def _system(text: str) -> dict[str, Any]:
+    return {"role": "system", "content": sendable(text)}
+
+
+def _message(message: Message) -> dict[str, Any]:
+    who = "user" if message.role == "tool" else message.role
+    parts = [part for each in message.parts if (part := _written(each, who)) is not None]
+    calls = [_written_call(call) for call in message.tool_calls]
+    content: str | list[dict[str, Any]] | None = parts
+    if all(part["type"] == "text" for part in parts) and len(parts) < 2:
+        content = parts[0]["text"] if parts else None if calls else ""
+    out: dict[str, Any] = {"role": who, "content": content}
+    if name := _name(message.name):
+        out["name"] = name
+    if calls:
+        out["tool_calls"] = calls
+    return out
+
+
+def _written(part: Part, who: str) -> dict[str, Any] | None:
+    match part:
+        case Text(text):
+            return {"type": "text", "text": sendable(text)}
+        case Image(url=url) if url and who == "user" and (data_url(url) or url.startswith(("https://", "http://"))):
+            detail = {"detail": part.detail} if part.detail in ("low", "high") else {}
+            return {"type": "image_url", "image_url": {"url": sendable(url), **detail}}
+        case Image():
+            return {"type": "text", "text": sendable(image_note(part))}
+        case Opaque(kind=kind) if kind.startswith("openai:") and who == "user" and part.raw.get("type") in _OWN_PARTS:
+            return dict(part.raw)
+        case Opaque():
+            return _attached(part, who)
+    return None
+
+
+def _attached(part: Opaque, who: str) -> dict[str, Any] | None:
+    """A part of another provider's, as far as it can be told here; None for what is the other's own business."""
+    held = attachment(part)
+    if held is None:
+        return None
+    format = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}.get(held.media_type)
+    if held.data and format and who == "user":
+        return {"type": "input_audio", "input_audio": {"data": held.data, "format": format}}
+    if held.data and held.media_type == "application/pdf" and who == "user":
+        file = {"filename": sendable(held.name) or "document.pdf", "file_data": f"data:application/pdf;base64,{held.data}"}
+        return {"type": "file", "file": file}
+    return {"type": "text", "text": sendable(held.note)}
+
+
+def _written_call(call: ToolCall) -> dict[str, Any]:
+    function = {"name": tool_name(call.name), "arguments": sendable(call.arguments)}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def _name(name: object) -> str:
+    """A speaker's name as the API takes it: at most 64 characters, none of them a space or one of `< | \\ / >`."""
+    if not isinstance(name, str):
+        return ""
+    return "".join("_" if char.isspace() or char in "<|\\/>" or "\ud800" <= char <= "\udfff" else char for char in name)[:64]

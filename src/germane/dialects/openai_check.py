@@ -1,0 +1,96 @@
+"""What OpenAI's chat completions refuse."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from germane.dialects.envelope import mapping
+from germane.message import Wire
+
+__all__ = ["NAME", "problems"]
+
+NAME = re.compile(r"[^\s<|\\/>\ud800-\udfff]{1,64}")
+_FUNCTION = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
+_PARTS: Mapping[str, frozenset[str]] = {
+    "user": frozenset({"text", "image_url", "input_audio", "file"}),
+    "assistant": frozenset({"text", "refusal"}),
+}
+_TEXT_ONLY = frozenset({"text"})
+
+
+def problems(wire: Wire) -> tuple[str, ...]:
+    found: list[str] = []
+    if not wire.messages:
+        found.append("no messages")
+    if wire.system is not None:
+        found.append("system stands apart: it belongs among the messages")
+    waiting: set[str] = set()
+    for at, message in enumerate(wire.messages):
+        who = message.get("role")
+        if who != "tool" and waiting:
+            found.append(f"message {at}: tool calls before it without a result: {sorted(waiting)}")
+            waiting = set()
+        if who not in _ROLES:
+            found.append(f"message {at}: unknown role {who!r}")
+            continue
+        found += (f"message {at}: unknown key {key!r}" for key in ("id", "created_at") if key in message)
+        name = message.get("name")
+        if name is not None and not (isinstance(name, str) and NAME.fullmatch(name)):
+            found.append(f"message {at}: name isn't of the form the API takes")
+        found += (f"message {at}: {problem}" for problem in _content(message, who))
+        if who == "tool":
+            if (id := message.get("tool_call_id")) in waiting:
+                waiting.discard(id)
+            else:
+                found.append(f"message {at}: tool result without its call right before: {id!r}")
+        if who == "assistant" and "tool_calls" in message:
+            waiting, wrong = _calls(message["tool_calls"])
+            found += (f"message {at}: {problem}" for problem in wrong)
+    if waiting:
+        found.append(f"tool calls at the end without a result: {sorted(waiting)}")
+    return tuple(found)
+
+
+def _content(message: Mapping[str, Any], who: str) -> Iterable[str]:
+    content = message.get("content")
+    if content is None:
+        if not (who == "assistant" and any(message.get(key) for key in ("tool_calls", "function_call", "refusal", "audio"))):
+            yield "no content"
+    elif isinstance(content, list | tuple):
+        if not content:
+            yield "content is an empty list"
+        allowed = _PARTS.get(who, _TEXT_ONLY)
+        for part in map(mapping, content):
+            if part is None or part.get("type") not in allowed:
+                yield f"a part of type {part and part.get('type')!r} can't stand in a message of role {who}"
+            elif part["type"] == "text" and not isinstance(part.get("text"), str):
+                yield "a text part without text"
+            elif part["type"] == "image_url":
+                url = (mapping(part.get("image_url")) or {}).get("url")
+                if not isinstance(url, str) or not url.startswith(("data:image/", "https://", "http://")):
+                    yield "an image without a URL the API can read"
+    elif not isinstance(content, str):
+        yield f"content is {type(content).__name__}"
+
+
+def _calls(calls: Any) -> tuple[set[str], list[str]]:
+    ids: set[str] = set()
+    wrong: list[str] = [] if calls else ["tool_calls is empty"]
+    for call in map(mapping, calls or ()):
+        id = (call or {}).get("id")
+        if call is None or not isinstance(id, str) or not 0 < len(id) <= 40:
+            wrong.append(f"a tool call without a fitting id: {id!r}")
+            continue
+        if id in ids:
+            wrong.append(f"two tool calls with the id {id!r}")
+        ids.add(id)
+        if call.get("type", "function") == "function":
+            function = mapping(call.get("function")) or {}
+            if not _FUNCTION.fullmatch(str(function.get("name", ""))):
+                wrong.append(f"tool call {id!r}: the function's name isn't of the form the API takes")
+            if not isinstance(function.get("arguments"), str):
+                wrong.append(f"tool call {id!r}: arguments aren't text")
+    return ids, wrong

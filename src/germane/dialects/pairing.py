@@ -1,0 +1,145 @@
+"""Pairing: tool calls and their results stay together, whatever was cut from between or around them (INJECT-4).
+
+Providers take a call only where its result follows at once, and a result only where its call stands right before. What has
+lost its other half is closed: it stays as text, in the place where it was. A turn nothing had to be done to keeps the
+caller's own dict. The whole conversation is looked at; nothing here knows how a provider writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import count
+
+from germane.dialects.turn import Turn
+from germane.dialects.wording import closed_call, closed_result
+from germane.message import Message, Part, Text, ToolCall, ToolResult
+
+__all__ = ["paired"]
+
+
+def paired(turns: Sequence[Turn], *, fits: Callable[[str], object] | None = None, lenient: bool = False) -> list[Turn]:
+    """`turns` with every orphan closed as text. Where the provider wants ids (`fits` says which it takes), calls without a
+    fitting id or with one used before get `call_1`, `call_2`…, their results with them; `lenient` leaves exchanges alone
+    that are wholly in the caller's own dicts."""
+    if not any(turn.message.role == "tool" or _has_tools(turn.message) for turn in turns):
+        return list(turns)
+    taken = {call.id for turn in turns for call in turn.message.tool_calls}
+    fresh = (id for n in count(1) if (id := f"call_{n}") not in taken)
+    used: set[str] = set()
+    out: list[Turn] = []
+    at = 0
+    while at < len(turns):
+        turn = turns[at]
+        if turn.message.role != "assistant" or not turn.message.tool_calls:
+            out.append(_closed(turn))
+            at += 1
+            continue
+        end = _answers_end(turns, at + 1)
+        window = turns[at + 1 : end]
+        answered = _match(turn.message.tool_calls, window)
+        alone = lenient and all(each.native is not None for each in (turn, *window))
+        ids = {}
+        for n, call in enumerate(turn.message.tool_calls):
+            bad = fits is not None and not alone and n in answered.values() and (call.id in used or not fits(call.id))
+            ids[n] = next(fresh) if bad else call.id
+            used.add(ids[n])
+        out.append(_call_turn(turn, ids, set(answered.values())))
+        out.extend(_answer_turns(window, turn.message.tool_calls, ids, answered))
+        at = end
+    return out
+
+
+def _has_tools(message: Message) -> bool:
+    return any(isinstance(part, ToolCall | ToolResult) for part in message.parts)
+
+
+def _answers_end(turns: Sequence[Turn], at: int) -> int:
+    """Where the answers to a call end: after the first turn in which a human speaks too, or before one without results."""
+    while at < len(turns) and turns[at].message.role in ("tool", "user") and turns[at].message.tool_results:
+        at += 1
+        if turns[at - 1].message.role == "user" and any(not isinstance(p, ToolResult) for p in turns[at - 1].message.parts):
+            break
+    return at
+
+
+def _match(calls: Sequence[ToolCall], window: Sequence[Turn]) -> dict[tuple[int, int], int]:
+    """(turn, part) of each result → which call it answers: by id, else by name, else (a result without either) in order."""
+    waiting = dict(enumerate(calls))
+    answered: dict[tuple[int, int], int] = {}
+    for turn_at, turn in enumerate(window):
+        for part_at, part in enumerate(turn.message.parts):
+            if isinstance(part, ToolResult):
+                for n, call in waiting.items():
+                    if part.call_id == call.id if part.call_id else part.name in ("", call.name):
+                        answered[turn_at, part_at] = n
+                        del waiting[n]
+                        break
+    return answered
+
+
+def _call_turn(turn: Turn, ids: dict[int, str], kept: set[int]) -> Turn:
+    parts: list[Part] = []
+    n = 0
+    same = True
+    for part in turn.message.parts:
+        match part:
+            case ToolCall():
+                same = same and n in kept and ids[n] == part.id
+                parts.append(replace(part, id=ids[n]) if n in kept else Text(closed_call(part)))
+                n += 1
+            case ToolResult():
+                same = False
+                parts.append(Text(closed_result(part)))
+            case _:
+                parts.append(part)
+    return turn if same else replace(turn, message=replace(turn.message, parts=tuple(parts)), native=None)
+
+
+def _answer_turns(
+    window: Sequence[Turn], calls: Sequence[ToolCall], ids: dict[int, str], answered: dict[tuple[int, int], int]
+) -> list[Turn]:
+    """The answers, results first; what else these turns hold follows when all results are told."""
+    first: list[Turn] = []
+    after: list[Turn] = []
+    for turn_at, turn in enumerate(window):
+        results: list[Part] = []
+        rest: list[Part] = []
+        same = True
+        for part_at, part in enumerate(turn.message.parts):
+            n = answered.get((turn_at, part_at))
+            if not isinstance(part, ToolResult):
+                rest.append(part)
+            elif n is None:
+                same = False
+                rest.append(Text(closed_result(part)))
+            else:
+                same = same and (part.call_id == ids[n] or (not part.call_id and ids[n] == calls[n].id))
+                results.append(replace(part, call_id=ids[n], name=part.name or calls[n].name))
+        if same and turn.native is not None:
+            first.append(replace(turn, message=replace(turn.message, parts=(*results, *rest))))
+            continue
+        if results:
+            first.append(Turn(message=replace(turn.message, role="tool", parts=tuple(results))))
+        if rest:
+            after.append(Turn(message=replace(turn.message, role="user", parts=tuple(rest)), late=turn.late))
+    return first + after
+
+
+def _closed(turn: Turn) -> Turn:
+    """A turn that stands beside no exchange: its calls and results are orphans."""
+    message = turn.message
+    if message.role != "tool" and not _has_tools(message):
+        return turn
+    role = "user" if message.role == "tool" else message.role
+    return replace(turn, message=replace(message, role=role, parts=tuple(map(_as_text, message.parts))), native=None)
+
+
+def _as_text(part: Part) -> Part:
+    match part:
+        case ToolCall():
+            return Text(closed_call(part))
+        case ToolResult():
+            return Text(closed_result(part))
+        case _:
+            return part

@@ -1,0 +1,58 @@
+"""Registry: which dialect a name or a message means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from germane.dialects.anthropic import Anthropic
+from germane.dialects.dialect import Dialect
+from germane.dialects.envelope import mapping, typename
+from germane.dialects.gemini import Gemini
+from germane.dialects.openai_chat import OpenAIChat
+from germane.errors import InvalidInput, UnknownName
+from germane.message import Message
+
+__all__ = ["DIALECTS", "dialect", "dialect_of", "parse", "parse_all"]
+
+DIALECTS: tuple[Dialect, ...] = (OpenAIChat(), Anthropic(), Gemini())
+
+
+def dialect(name: str) -> Dialect:
+    """The dialect called `name`. Raises `UnknownName` listing those there are."""
+    for each in DIALECTS:
+        if each.name == name:
+            return each
+    raise UnknownName(f"unknown provider {str(name)[:40]!r}: give one of {', '.join(each.name for each in DIALECTS)}")
+
+
+def dialect_of(raw: Mapping[str, Any], prefer: str) -> Dialect:
+    """The dialect this message is written in: the only one that can have written it, else the preferred one."""
+    preferred = dialect(prefer)
+    if preferred.speaks(raw):
+        return preferred
+    return next((each for each in DIALECTS if each is not preferred and each.speaks(raw)), preferred)
+
+
+def parse(raw: Mapping[str, Any] | Message, prefer: str = "openai") -> Message:
+    """One message, read; a `Message` is itself. Raises `InvalidInput` naming what is wrong."""
+    if isinstance(raw, Message):
+        return raw
+    fields = mapping(raw)
+    if fields is None:
+        raise InvalidInput(f"message is {typename(raw)}: give a mapping with role and content, or a germane Message")
+    return dialect_of(fields, prefer).parse(fields)
+
+
+def parse_all(raws: Iterable[Mapping[str, Any] | Message], prefer: str = "openai") -> tuple[Message, ...]:
+    """All messages, read. Raises `InvalidInput` with the index of the one that is wrong."""
+    dialect(prefer)
+    if isinstance(raws, str | bytes | Mapping) or not isinstance(raws, Iterable):
+        raise InvalidInput(f"messages is {typename(raws)}: give a list of messages")
+    messages: list[Message] = []
+    for at, raw in enumerate(raws):
+        try:
+            messages.append(parse(raw, prefer))
+        except InvalidInput as error:
+            raise type(error)(f"message {at}: {error}") from None
+    return tuple(messages)
