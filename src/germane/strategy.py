@@ -91,14 +91,14 @@ class Shares:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strategy:
     """`form` and `weights` say how parts become a score, `floor` drops what scores below it, `packer` is `density`
-    (log-odds − ln(tokens + 2), for calibrated scores) or `rank` (score order), `format` is a registered format's name,
+    (log-odds − 0.7 ln(tokens + 2), for calibrated scores) or `rank` (score order), `format` is a registered format's name,
     `cap` bounds what germane adds when the caller doesn't (tokens, BUD-5)."""
 
     name: str
     sources: tuple[SourcePlan, ...]
     form: Form = "log-odds"
     weights: Weights = field(default_factory=Weights)
-    half_lives: Mapping[str, float] = HALF_LIVES
+    half_lives: Mapping[str, float] = field(default_factory=lambda: HALF_LIVES)
     floor: float = 0.002
     packer: Packer = "density"
     format: str = "xml"

@@ -2,7 +2,8 @@
 
 A logistic model, P = σ(intercept + w · x), with a column of coefficients for conversations between people and one for those
 with an assistant, each once with vectors and once without. The coefficients are data (`relevance.toml`) and carry where
-they were fitted. `reasons` other than likeness (asked for by key, said in this session, recent) add log-odds of their own.
+they were fitted. An item may be relevant for another reason than its likeness to the query: asked for by key, said in this
+session, said lately. Each reason has a probability of its own, and all are joined by noisy-or: 1 − Π (1 − p).
 """
 
 from __future__ import annotations
@@ -23,15 +24,17 @@ __all__ = ["Relevance", "shipped"]
 
 _COLUMNS = ("people", "people_lexical", "assistant", "assistant_lexical")
 _KINDS = len(_COLUMNS) // 2
+_REASONS = ("structured", "history", "recent")
 
 
 @dataclass(frozen=True, slots=True)
 class Relevance:
     """`weights` has a row a column of the model (people, people_lexical, assistant, assistant_lexical) and a column a
-    feature of `Evidence`; `intercepts` one a row."""
+    feature of `Evidence`; `intercepts` one a row; `reasons` the probability of each reason at full strength."""
 
     weights: NDArray[np.float64]
     intercepts: NDArray[np.float64]
+    reasons: NDArray[np.float64]
 
     @classmethod
     def parse(cls, table: Mapping[str, Mapping[str, float]]) -> Relevance:
@@ -46,14 +49,18 @@ class Relevance:
                 if feature not in FEATURES:
                     raise InvalidInput(f"relevance model: {column} names the unknown feature {feature!r}")
                 weights[row, FEATURES.index(feature)] = weight
-        return cls(weights, intercepts)
+        reasons = table.get("reasons", {})
+        return cls(weights, intercepts, np.array([reasons.get(name, 0.0) for name in _REASONS]))
 
     def log_odds(self, evidence: Sequence[Evidence]) -> NDArray[np.float64]:
         """Shape (len(evidence),); P is σ of it."""
         table = matrix(evidence)
         dense = ~np.isnan(table[:, FEATURES.index("cos_window")])
         row = np.where(table[:, FEATURES.index("assistant")] > 0, _KINDS, 0) + np.where(dense, 0, 1)
-        odds: NDArray[np.float64] = (np.nan_to_num(table) * self.weights[row]).sum(axis=1) + self.intercepts[row]
+        likeness = (np.nan_to_num(table) * self.weights[row]).sum(axis=1) + self.intercepts[row]
+        others = table[:, [FEATURES.index(name) for name in _REASONS]] ** 2 * self.reasons
+        unlikely = np.prod(1 - others, axis=1) / (1 + np.exp(np.clip(likeness, -60, 60)))
+        odds: NDArray[np.float64] = np.where(others.any(axis=1), np.log1p(-unlikely) - np.log(unlikely), likeness)
         return odds
 
 
@@ -67,5 +74,5 @@ def matrix(evidence: Sequence[Evidence]) -> NDArray[np.float64]:
 def shipped() -> Relevance:
     """The coefficients that come with germane."""
     text = files("germane.score").joinpath("relevance.toml").read_text("utf-8")
-    table = {name: part for name, part in tomllib.loads(text).items() if name in _COLUMNS}
+    table = {name: part for name, part in tomllib.loads(text).items() if name in (*_COLUMNS, "reasons")}
     return Relevance.parse(table)
