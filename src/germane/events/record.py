@@ -6,16 +6,16 @@ of it is kept already. Deliberately not here: extraction of anything from what w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from germane.change import Decision, Plan, ask
 from germane.errors import Conflict, InvalidInput
-from germane.events.alignment import GONE, UNTIMED, Line, aligned
 from germane.events.event import Event
 from germane.events.ledger import EventsByMessageId, PutEvent, SessionLength, SessionTail
+from germane.events.resent import resent
 from germane.events.turn import Turn
 from germane.ids import uuid7
 from germane.item import Provenance, Sensitivity, SourceKind
@@ -23,8 +23,6 @@ from germane.message import Message
 from germane.scope import Scope
 
 __all__ = ["Recorded", "record"]
-
-_Key = tuple[str, str | int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +53,7 @@ def record(
     list begins with is taken as re-sent where it is how the stored session ends (or, two messages or more, how it begins),
     and only what comes after is new. So [a, ok] then [a, ok, ok] adds one "ok". A list that as a whole equals the end of
     the session is taken as a retry and adds nothing: to record "ok" twice in calls of their own, give ids or times.
+    Where only some have ids, one without that stands beside a known one, as it does in the store, is known too.
     Two messages that both came with a `created_at` are the same only if it is the same to the millisecond.
 
     System messages are the caller's instructions, not part of what was said: they are neither kept nor compared, nor are
@@ -63,6 +62,7 @@ def record(
     """
     if raws is not None and len(raws) != len(messages):
         raise InvalidInput(f"{len(raws)} dicts for {len(messages)} messages: give one for each")
+    scope = scope.within(session)
     turns = _distinct(Turn.of(message, raws[i] if raws else None, scope.zone) for i, message in enumerate(messages))
     if not turns:
         return Decision((), Recorded(skipped=len(messages)))
@@ -72,13 +72,13 @@ def record(
         if turn.id in known:
             _agree(turn.id, turn, known[turn.id])
     length = yield from ask(SessionLength(session))
-    resent = 0
+    held = {place for place, turn in enumerate(turns) if turn.id in known}
     if len(ids) < len(turns) or 0 < len(known) < len(turns):
         limit = len(turns) + min(4 * (len(turns) - 1), 64)
         tail = yield from ask(SessionTail(session, limit))
         length = max(length, tail[-1].position + 1 if tail else 0)
-        resent = _resent(turns, tail, length, whole=len(tail) < limit)
-    new = [turn for turn in turns[resent:] if turn.id not in known]
+        held |= resent(turns, tail, length, whole=len(tail) < limit)
+    new = [turn for place, turn in enumerate(turns) if place not in held]
     events = [
         Event(
             id=make_id(int(at.timestamp() * 1000)),
@@ -110,7 +110,7 @@ def record(
     return Decision(tuple(map(PutEvent, events)), outcome)
 
 
-def _distinct(turns: Any) -> list[Turn]:
+def _distinct(turns: Iterable[Turn | None]) -> list[Turn]:
     """Those that are kept, each id once. Raises `Conflict` where one id stands for two contents."""
     seen: dict[str, Turn] = {}
     kept: list[Turn] = []
@@ -129,35 +129,3 @@ def _distinct(turns: Any) -> list[Turn]:
 def _agree(id: str | None, turn: Turn, other: Turn | Event) -> None:
     if (turn.role, turn.content_hash) != (other.role, other.content_hash):
         raise Conflict(f"message id {id!r} was recorded before with different content: give new content an id of its own")
-
-
-def _resent(turns: list[Turn], tail: Sequence[Event], length: int, *, whole: bool) -> int:
-    """How many of `turns`, from the first, the session holds. Places that were forgotten stand open: they may have held
-    what is sent again, which must not come back."""
-    numbers: dict[_Key, int] = {}
-    said = Line.of([_number(numbers, turn) for turn in turns], [_time(turn.created_at) for turn in turns])
-    messages = [event for event in tail if event.role]
-    if not messages:
-        return 0
-    keys: list[int] = []
-    times: list[int] = []
-    place = 0 if whole else tail[0].position
-    others = {event.position for event in tail if not event.role}
-    for event in messages:
-        gap = sum(at not in others for at in range(place, event.position))
-        keys += [GONE] * gap + [_number(numbers, event)]
-        times += [UNTIMED] * gap + [_time(None if event.created_at == event.recorded_at else event.created_at)]
-        place = event.position + 1
-    gap = sum(at not in others for at in range(place, length))
-    return aligned(said, Line.of(keys + [GONE] * gap, times + [UNTIMED] * gap), whole=whole)
-
-
-def _number(numbers: dict[_Key, int], message: Turn | Event) -> int:
-    """Equal for equal messages: by the caller's id where there is one, else by role and content."""
-    id = message.id if isinstance(message, Turn) else message.message_id
-    key: _Key = ("", message.content_hash) if id is None else ("id", id)
-    return numbers.setdefault(key, len(numbers))
-
-
-def _time(moment: datetime | None) -> int:
-    return UNTIMED if moment is None else round(moment.timestamp() * 1000)

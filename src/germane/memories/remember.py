@@ -120,7 +120,8 @@ def remember(memory: Memory) -> Plan[Remembered]:
     (and takes the stricter sensitivity of the two).
 
     Facts on one key form a line in time, ordered by `valid_from`: a newer one ends the one before it; one that arrives late
-    takes its place in history and ends where the next begins. A pinned fact's pin passes to what supersedes it.
+    takes its place in history and ends where the next begins. A pinned fact's pin passes to what supersedes it. That a fact
+    was seen again is not kept: one that arrives late ends it even so.
     """
     same = yield from ask(MemoriesByHash(memory.content_hash))
     for twin in same:

@@ -1,0 +1,90 @@
+"""A journal over dicts: answers what plans about memories read, and applies what they write. One owner, no scopes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from germane.change import Change, Plan, Read
+from germane.memories.ledger import (
+    CountFeedback,
+    CountRetrievals,
+    EndMemory,
+    FactsOnKey,
+    Forget,
+    MemoriesByHash,
+    MemoriesById,
+    PutMemory,
+    Select,
+    Selection,
+    SetDirective,
+)
+from germane.memories.memory import Fact, Memory
+
+T = TypeVar("T")
+
+
+class MemoryLedger:
+    def __init__(self) -> None:
+        self.memories: dict[str, Memory] = {}
+        self.directive = ""
+        self.written: list[Change] = []
+
+    def commit(self, plan: Plan[T]) -> T:
+        try:
+            read = next(plan)
+            while True:
+                read = plan.send(self._answer(read))
+        except StopIteration as stop:
+            for change in stop.value.changes:
+                self._apply(change)
+            outcome: T = stop.value.outcome
+            return outcome
+
+    def _answer(self, read: Read[Any]) -> Any:
+        everything = tuple(self.memories.values())
+        match read:
+            case MemoriesById(ids):
+                return {id: self.memories[id] for id in ids if id in self.memories}
+            case MemoriesByHash(content_hash):
+                return tuple(memory for memory in everything if memory.content_hash == content_hash)
+            case FactsOnKey(key):
+                facts = [memory for memory in everything if isinstance(memory.content, Fact) and memory.content.key == key]
+                return tuple(sorted(facts, key=lambda fact: fact.valid_from))
+            case Select():
+                return Selection(memory_ids=tuple(memory.id for memory in everything if _selected(memory, read)))
+        raise AssertionError(read)
+
+    def _apply(self, change: Change) -> None:
+        self.written.append(change)
+        match change:
+            case PutMemory(memory):
+                self.memories[memory.id] = memory
+            case EndMemory():
+                ended = self.memories[change.id]
+                self.memories[change.id] = replace(ended, valid_to=change.at, superseded_by=change.superseded_by)
+            case Forget():
+                for id in change.memory_ids:
+                    del self.memories[id]
+            case CountFeedback(ids, helpful):
+                for id in ids:
+                    memory = self.memories[id]
+                    harmful = memory.harmful + (not helpful)
+                    self.memories[id] = replace(memory, helpful=memory.helpful + helpful, harmful=harmful)
+            case CountRetrievals(ids):
+                for id in ids:
+                    self.memories[id] = replace(self.memories[id], retrieval_count=self.memories[id].retrieval_count + 1)
+            case SetDirective(text):
+                self.directive = text
+            case _:
+                raise AssertionError(change)
+
+
+def _selected(memory: Memory, select: Select) -> bool:
+    key = memory.content.key if isinstance(memory.content, Fact) else None
+    return (
+        (select.ids is None or memory.id in select.ids)
+        and (select.key is None or select.key == key)
+        and (select.tag is None or select.tag in memory.tags)
+        and (select.session is None or select.session == memory.provenance.session)
+    )

@@ -1,0 +1,88 @@
+"""Forget: only what was named, never by accident, any number of times (MEM-3)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from memory_ledger import MemoryLedger
+
+from germane.change import Read, replay
+from germane.errors import InvalidInput
+from germane.memories.forget import Receipt, forget
+from germane.memories.ledger import Forget, Select, Selection
+from germane.memories.remember import new_memory, remember
+from germane.scope import Scope
+
+pytestmark = pytest.mark.requirement("MEM-3")
+
+NOW = datetime(2024, 5, 8, 12, tzinfo=UTC)
+SCOPE = Scope(user="caroline")
+
+
+def keep(ledger: MemoryLedger, text: str, **given: Any) -> str:
+    return ledger.commit(remember(new_memory(text, scope=SCOPE, now=NOW, given=given))).memory.id
+
+
+def test_a_dry_run_says_what_would_go_and_writes_nothing() -> None:
+    """The same receipt but for its flag."""
+    ledger = MemoryLedger()
+    id = keep(ledger, "a", tags=["work"])
+    keep(ledger, "b")
+    assert ledger.commit(forget(tag="work", dry_run=True, scope=SCOPE, at=NOW)) == Receipt(memory_ids=(id,), dry_run=True)
+    assert len(ledger.memories) == 2
+    assert ledger.commit(forget(tag="work", scope=SCOPE, at=NOW)) == Receipt(memory_ids=(id,))
+    assert len(ledger.memories) == 1
+
+
+def test_forgetting_again_is_an_empty_receipt() -> None:
+    """It is idempotent: nothing more is written."""
+    ledger = MemoryLedger()
+    id = keep(ledger, "a")
+    assert len(ledger.commit(forget(ids=[id, id], scope=SCOPE, at=NOW))) == 1
+    written = len(ledger.written)
+    assert ledger.commit(forget(ids=[id], scope=SCOPE, at=NOW)) == Receipt()
+    assert len(ledger.written) == written
+
+
+def test_messages_go_with_memories_and_the_tombstone_says_who_and_why() -> None:
+    """One change takes both."""
+    answers: dict[type[Read[Any]], Any] = {Select: Selection(memory_ids=("m",), event_ids=("e",))}
+    decision = replay(forget(session="s", scope=SCOPE, at=NOW, by="caroline", reason="asked"), answers)
+    assert decision.changes == (Forget(memory_ids=("m",), event_ids=("e",), at=NOW, by="caroline", reason="asked"),)
+    assert decision.outcome == Receipt(memory_ids=("m",), event_ids=("e",))
+
+
+@pytest.mark.parametrize(
+    ("criteria", "message"),
+    [
+        ({}, "Give ids, key, tag, session or user, or everything=True"),
+        ({"key": ""}, "key is blank"),
+        ({"user": " "}, "user is blank"),
+        ({"everything": True, "tag": "work"}, "no other criterion but user"),
+        ({"everything": True, "ids": ["a"]}, "no other criterion but user"),
+        ({"user": "melanie"}, "forgets only its own"),
+    ],
+)
+def test_a_criterion_that_could_take_too_much_is_refused(criteria: dict[str, Any], message: str) -> None:
+    """An empty one, a blank one, a contradictory one, another user's."""
+    with pytest.raises(InvalidInput, match=message):
+        replay(forget(**criteria, scope=SCOPE, at=NOW), {Select: Selection(memory_ids=("m",))})
+
+
+def test_no_ids_select_nothing() -> None:
+    """An empty list is not the absence of a list: the store isn't even asked."""
+    assert replay(forget(ids=[], tag="work", scope=SCOPE, at=NOW), {}).outcome == Receipt()
+
+
+def test_one_id_may_come_as_a_string() -> None:
+    """It isn't taken for a list of letters."""
+    plan = forget(ids="abc", scope=SCOPE, at=NOW)
+    assert next(plan) == Select(ids=("abc",))
+
+
+def test_an_agents_own_scope_forgets_a_user() -> None:
+    """All that the user owns with the agent."""
+    plan = forget(user="melanie", everything=True, scope=Scope(), at=NOW)
+    assert next(plan) == Select(user="melanie", everything=True)
