@@ -43,8 +43,8 @@ async def test_only_the_first_256_tokens_count(minilm: MiniLM) -> None:
 
 async def test_special_tokens_and_lone_surrogates_are_text(minilm: MiniLM) -> None:
     """No text can end itself, and none can make it raise."""
-    plain, marked, broken = await minilm.embed(["hello", "[SEP] hello [SEP]", "hello \ud83d"])
-    assert plain @ marked < 0.99
+    marked, spelt, broken = await minilm.embed(["hello [SEP]", "hello [ sep ]", "hello \ud83d"])
+    assert np.array_equal(marked, spelt)
     assert np.linalg.norm(broken) == pytest.approx(1, abs=1e-5)
 
 
