@@ -1,0 +1,32 @@
+"""Category: which section an item stands in, and in which order sections come (FORMAT-1)."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+__all__ = ["CONVERSATION", "TALK", "rank", "tag"]
+
+CONVERSATION = "conversation"
+_ORDER = ("procedural", "factual", "preference", "behavioral", "episodic")
+_ODD = re.compile(r"[^a-z0-9]+")
+_LONGEST = 40
+
+TALK = len(_ORDER) + 1
+"""The rank of stored messages: they come last."""
+
+
+def rank(name: str) -> int:
+    """By the fixed order; what isn't in it comes after it, sorted by name, and before the conversation."""
+    if name == CONVERSATION:
+        return TALK
+    return _ORDER.index(name) if name in _ORDER else len(_ORDER)
+
+
+@lru_cache(maxsize=256)
+def tag(category: str) -> str:
+    """The category as part of a tag's name: lowercase letters, digits and underscores, a letter first."""
+    plain = unicodedata.normalize("NFKD", category).encode("ascii", "ignore").decode().lower()
+    name = _ODD.sub("_", plain).strip("_")[:_LONGEST].rstrip("_")
+    return name if name[:1].isalpha() else f"other_{name}".rstrip("_")

@@ -1,0 +1,115 @@
+"""Escape: whatever was stored, written so that it can't be taken for what germane writes (FORMAT-3).
+
+Two steps. `clean` makes text fit for any prompt: composed (NFC), visible, free of chat-template marks and of the nonce. An
+`escape_…` then makes it fit for one grammar; each also escapes what would turn into a special character under NFKC or NFKD.
+What is stored stays verbatim; this is only ever done to what is written. Nothing is left out for the words in it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from germane.format.graphemes import clip
+from germane.format.invisible import visible
+from germane.format.templates import neutralise
+
+__all__ = ["LIKENESSES", "clean", "escape_attribute", "escape_operator", "escape_text", "escape_xml", "label"]
+
+LIKENESSES = {
+    "﹤": "&lt;",
+    "＜": "&lt;",
+    "≮": "&lt;\u0338",
+    "﹥": "&gt;",
+    "＞": "&gt;",
+    "≯": "&gt;\u0338",
+    "﹠": "&amp;",
+    "＆": "&amp;",
+    "＂": "&quot;",
+    "＇": "&apos;",
+}
+"""Every other character whose NFKC or NFKD form holds one of `< > & " '`, with what is written for it."""
+
+_LIKE = re.compile("[" + "".join(LIKENESSES) + "]")
+_SPACES = re.compile(r"\s+")
+_LABEL = 64
+_CARRIER = "◌"
+_OWN = re.compile(r"/?(?:directive|notice|memory|message|conversation|[a-z0-9_]{1,64}_memories)(?![a-z0-9_])")
+_OPENINGS = re.compile("[<＜﹤≮]")
+_REACH = 160
+
+
+def clean(text: str, nonce: str) -> str:
+    """`text` as it may stand in any prompt of germane's, before it is escaped for one grammar."""
+    ascii = text.isascii()
+    if not (ascii and text.isprintable()):
+        text = visible(text)
+        if not ascii:
+            text = unicodedata.normalize("NFC", text)
+    text = _without(neutralise(text), nonce)
+    return text if ascii else _carried(text)
+
+
+def escape_text(text: str) -> str:
+    """Cleaned text for a place without quotes: `& < >` and their likenesses as entities."""
+    if "&" in text:
+        text = text.replace("&", "&amp;")
+    if "<" in text:
+        text = text.replace("<", "&lt;")
+    if ">" in text:
+        text = text.replace(">", "&gt;")
+    return text if text.isascii() else _LIKE.sub(lambda found: LIKENESSES[found[0]], text)
+
+
+def escape_xml(text: str) -> str:
+    """Cleaned text for an element: `& < > " '` and their likenesses as entities."""
+    text = escape_text(text)
+    if '"' in text:
+        text = text.replace('"', "&quot;")
+    return text.replace("'", "&apos;") if "'" in text else text
+
+
+def escape_attribute(text: str) -> str:
+    """Cleaned text for an attribute in double quotes; whitespace of any kind becomes one space."""
+    return escape_xml(_SPACES.sub(" ", text).strip())
+
+
+def label(text: str, nonce: str) -> str:
+    """A name or role, cleaned: on one line, at most 64 graphemes. Still to be escaped."""
+    return clip(_SPACES.sub(" ", clean(text, nonce)).strip(), _LABEL)
+
+
+def escape_operator(text: str, nonce: str) -> str:
+    """The directive: as the operator wrote it, but that it can't hold one of germane's own tags, nor the nonce.
+
+    A tag keeps its look, with an entity for its first bracket. Lone surrogates, which can't be sent, become U+FFFD.
+    """
+    if not text.isascii():
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return _without(_OPENINGS.sub(_unopened, text), nonce)
+
+
+def _unopened(found: re.Match[str]) -> str:
+    after = found.string[found.end() : found.end() + _REACH]
+    plain = "".join(unicodedata.normalize("NFKC", visible(after)).casefold().split())
+    spaced = unicodedata.normalize("NFKC", visible(after)).casefold().lstrip("/ \t\n")
+    if _OWN.match(spaced) or (plain.startswith("/") and _OWN.match(plain)):
+        return "&lt;\u0338" if found[0] == "≮" else "&lt;"
+    return found[0]
+
+
+def _without(text: str, nonce: str) -> str:
+    """`text` with `…` wherever the nonce stood, in any case and any compatible form."""
+    if nonce in text.lower() or not text.isascii():
+        if not (text.isascii() or unicodedata.is_normalized("NFKC", text)):
+            plain = unicodedata.normalize("NFKC", visible(text))
+            text = plain if nonce in plain.lower() else text
+        text = re.sub(re.escape(nonce), "…", text, flags=re.IGNORECASE)
+    return text
+
+
+def _carried(text: str) -> str:
+    """A mark that would sit on germane's own last character gets a circle of its own to sit on."""
+    if text and not text[0].isascii() and unicodedata.category(unicodedata.normalize("NFKD", text[0])[0]).startswith("M"):
+        return _CARRIER + text
+    return text

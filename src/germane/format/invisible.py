@@ -1,0 +1,68 @@
+"""Invisible: characters that a person doesn't see and a model reads, taken out when text is written into a prompt (FORMAT-3).
+
+Out go C0 but tab and newline, C1, soft hyphen, zero-width and bidi controls, invisible operators, fillers, tag characters,
+annotation and notation controls, variation selectors, noncharacters and lone surrogates. Joiners (U+200C, U+200D) stay where
+a script or an emoji needs them, U+FE0E and U+FE0F where they choose how an emoji looks. Signs that Unicode files under "format"
+but that are drawn, such as the Arabic number signs, stay. Every line separator becomes a newline.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+__all__ = ["EMOJI", "visible"]
+
+EMOJI = (
+    "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2194-\u21aa\u2300-\u23ff\u24c2\u25aa-\u25fe\u2600-\u27bf\u2934\u2935"
+    "\u2b05-\u2b55\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+)
+"""Inside of a character class: what may be drawn as an emoji (whole blocks, a little wider than Unicode's own list)."""
+
+_PLANES = "".join(f"{chr(plane << 16 | 0xFFFE)}-{chr(plane << 16 | 0xFFFF)}" for plane in range(17))
+_DROPPED = re.compile(
+    "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
+    "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\U00013430-\U0001343f\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff\ufdd0-\ufdef" + _PLANES + "]"
+)
+_LINES = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
+_JOINERS = re.compile("[\u200c\u200d\ufe0e\ufe0f]")
+_EMOJI = re.compile(f"[{EMOJI}]")
+_JOINED = re.compile(
+    "[\u0620-\u06ff\u0710-\u07fa\u0840-\u085b\u0860-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u17dd\u1807\u1820-\u18aa"
+    "\u1900-\u194f\u1a20-\u1aad\u1b00-\u1bff\u1c00-\u1c4f\ua840-\ua87f\ua880-\ua8df\ua8e0-\ua8ff\ua980-\ua9df\uaa00-\uaa5f"
+    "\uaae0-\uaaff\uabc0-\uabff\U00010a00-\U00010aff\U00010d00-\U00010d2f\U00011000-\U000114df\U0001e900-\U0001e943]"
+)
+_VIRAMA = 9
+
+
+def visible(text: str) -> str:
+    """`text` with newlines for line separators and without what can't be seen."""
+    if "\r" in text or not text.isprintable():
+        text = _LINES.sub("\n", text)
+    if text.isascii():
+        return text if text.isprintable() else _DROPPED.sub("", text)
+    text = _DROPPED.sub("", text)
+    return _without_idle_joiners(text) if _JOINERS.search(text) else text
+
+
+def _without_idle_joiners(text: str) -> str:
+    kept: list[str] = []
+    for index, char in enumerate(text):
+        before = kept[-1] if kept else ""
+        if not _JOINERS.match(char) or _works(char, before, text[index + 1 : index + 2]):
+            kept.append(char)
+    return "".join(kept)
+
+
+def _works(char: str, before: str, after: str) -> bool:
+    """Whether this joiner or selector changes how what stands around it is drawn."""
+    if not before:
+        return False
+    if char in "\ufe0e\ufe0f":
+        return bool(_EMOJI.match(before)) or (before in "0123456789#*" and after == "\u20e3")
+    if char == "\u200d" and (before == "\ufe0f" or _EMOJI.match(before)):
+        return bool(_EMOJI.match(after))
+    if unicodedata.combining(before) == _VIRAMA:
+        return True
+    return bool(_JOINED.match(before) and _JOINED.match(after))

@@ -1,0 +1,28 @@
+"""Moment: times as they are written into a prompt, in the scope's zone (SCOPE-4)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, tzinfo
+
+__all__ = ["day", "minute"]
+
+
+def day(moment: datetime, zone: tzinfo) -> str:
+    """Such as `2023-05-08`."""
+    return _local(moment, zone).date().isoformat()
+
+
+def minute(moment: datetime, zone: tzinfo) -> str:
+    """Such as `2023-05-08T13:56Z`, or with the zone's offset."""
+    written = _local(moment, zone).isoformat(timespec="minutes")
+    return f"{written[:-6]}Z" if written.endswith("+00:00") else written
+
+
+def _local(moment: datetime, zone: tzinfo) -> datetime:
+    """At the very ends of the calendar, where a zone would leave it, UTC stays."""
+    if moment.tzinfo is zone:
+        return moment
+    try:
+        return moment.astimezone(zone)
+    except (OverflowError, ValueError):
+        return moment.astimezone(UTC)

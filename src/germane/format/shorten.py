@@ -1,0 +1,151 @@
+"""Shorten: an excerpt of an item that is too big, around what matches the query (PACK-5).
+
+Whole sentences where they fit, whole clauses or words where they don't, with `…` where something was left out. Only the text
+is cut: ids, labels and provenance are none of its business.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from germane.format.graphemes import floor
+from germane.text.analyse import analyse
+
+__all__ = ["Excerpt", "Excerpts"]
+
+Cost = Callable[[str], int]
+Span = tuple[int, int]
+Step = Callable[[int, int], Iterator[Span]]
+
+_MARK = "…"
+_WORTH = 8
+"""Tokens of text below which an excerpt says nothing."""
+_BLOCK = 8_000
+_RUN = 24
+_STEPS = (
+    re.compile(r"[^.!?。！？।؟\n]*[.!?。！？।؟\n]+[\"'”’»)\]]*\s*|[^.!?。！？।؟\n]+"),
+    re.compile(r"[^,;:、，；：،—]*[,;:、，；：،—]+\s*|[^,;:、，；：،—]+"),
+    re.compile(r"\s*\S+\s*"),
+)
+"""What is kept whole, from the largest to the smallest: sentences, clauses, words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """`text` is what to show, before escaping; `share` is the part of the original's characters it keeps, in [0, 1]."""
+
+    text: str
+    share: float
+
+
+class Excerpts:
+    """Makes excerpts around these terms of a query: words or stems, in any case."""
+
+    __slots__ = ("_wanted",)
+
+    def __init__(self, terms: Sequence[str]) -> None:
+        self._wanted = frozenset(term.casefold() for term in terms).union(analyse(" ".join(terms)))
+
+    def of(self, text: str, limit: int, cost: Cost) -> Excerpt | None:
+        """The longest excerpt around the best match that costs at most `limit`; None when fewer than 8 tokens of text fit."""
+        room = limit - cost("")
+        if room < _WORTH or not text.strip():
+            return None
+        if len(text) <= 16 * limit and cost(text) <= limit:
+            return Excerpt(text, 1.0)
+        first, last = self._region(text, 16 * room)
+        span = self._best(text, first, last, limit, cost)
+        if span is None:
+            return None
+        start, end = span
+        shown = _marked(text, start, end)
+        if cost(shown) - cost("") < _WORTH:
+            return None
+        return Excerpt(shown, (end - start) / len(text))
+
+    def _best(self, text: str, first: int, last: int, limit: int, cost: Cost) -> Span | None:
+        """Sentences around the best one; where even that is too big, the same within it with clauses, then words."""
+        for step in (*_spans(text), _runs(text)):
+            spans = list(step(first, last))
+            if not spans:
+                return None
+            weights = [self._weight(text[start:end]) for start, end in spans]
+            best = max(range(len(spans)), key=lambda index: (weights[index], -index))
+            if cost(_marked(text, *spans[best])) <= limit:
+                return _grown(text, spans, weights, best, limit, cost)
+            first, last = spans[best]
+        return None
+
+    def _weight(self, part: str) -> int:
+        return len(self._wanted.intersection(analyse(part))) if self._wanted else 0
+
+    def _region(self, text: str, reach: int) -> Span:
+        """Where to look closely in a text too long to read word by word: the block with most of the terms."""
+        size = max(_BLOCK, reach)
+        if len(text) <= 2 * size:
+            return 0, len(text)
+        wanted = tuple(self._wanted)
+
+        def found(start: int) -> int:
+            block = text[start : start + size].casefold()
+            return sum(term in block for term in wanted)
+
+        start = max(range(0, len(text), size // 2), key=lambda at: (found(at), -at))
+        return floor(text, start), floor(text, start + size)
+
+
+def _marked(text: str, start: int, end: int) -> str:
+    """The part with marks at its cuts, without the space around it."""
+    part = text[start:end]
+    before = _MARK if text[:start].strip() else ""
+    after = _MARK if text[end:].strip() else ""
+    return f"{before}{part.strip()}{after}"
+
+
+def _grown(text: str, spans: list[Span], weights: list[int], best: int, limit: int, cost: Cost) -> Span:
+    """The widest run of spans around the best that fits. The neighbour that matches more comes first, else the next one."""
+    low = high = best
+    runs = [(low, high)]
+    while (low > 0 or high < len(spans) - 1) and spans[high][1] - spans[low][0] <= 16 * limit:
+        ahead = weights[high + 1] if high < len(spans) - 1 else -1
+        behind = weights[low - 1] if low > 0 else -1
+        low, high = (low - 1, high) if behind > ahead else (low, high + 1)
+        runs.append((low, high))
+    fitting, tried = 0, len(runs)
+    while tried - fitting > 1:
+        middle = (fitting + tried) // 2
+        low, high = runs[middle]
+        if cost(_marked(text, spans[low][0], spans[high][1])) <= limit:
+            fitting = middle
+        else:
+            tried = middle
+    low, high = runs[fitting]
+    start, end = spans[low][0], spans[high][1]
+    part = text[start:end]
+    return start + len(part) - len(part.lstrip()), end - len(part) + len(part.rstrip())
+
+
+def _spans(text: str) -> Iterator[Step]:
+    for pattern in _STEPS:
+        yield partial(_found, pattern, text)
+
+
+def _found(pattern: re.Pattern[str], text: str, first: int, last: int) -> Iterator[Span]:
+    return (found.span() for found in pattern.finditer(text, first, last))
+
+
+def _runs(text: str) -> Step:
+    """Runs of a few characters, for what has neither spaces nor marks; never torn inside a grapheme."""
+
+    def runs(first: int, last: int) -> Iterator[Span]:
+        start = first
+        while start < last:
+            end = floor(text, min(start + _RUN, last))
+            end = end if end > start else min(start + _RUN, last)
+            yield start, end
+            start = end
+
+    return runs
