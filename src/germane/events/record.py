@@ -49,12 +49,14 @@ def record(
     """Append to `session` those of `messages` that it doesn't hold. `raws` are the caller's own dicts, one a message.
 
     A message with an id is known by it, within (agent, user, session): sent again it is skipped, with another role or text
-    it is a `Conflict` and nothing of the call is written. Messages without ids are aligned by role and content: what the
-    list begins with is taken as re-sent where it is how the stored session ends (or, two messages or more, how it begins),
-    and only what comes after is new. So [a, ok] then [a, ok, ok] adds one "ok". A list that as a whole equals the end of
-    the session is taken as a retry and adds nothing: to record "ok" twice in calls of their own, give ids or times.
-    Where only some have ids, one without that stands beside a known one, as it does in the store, is known too.
-    Two messages that both came with a `created_at` are the same only if it is the same to the millisecond.
+    it is a `Conflict` and nothing of the call is written.
+
+    Messages without ids are aligned by role and content: what the list begins with is taken as re-sent where it is how the
+    stored session ends, and only what comes after is new: [a, ok] then [a, ok, ok] adds one "ok". So is, with two messages
+    and more, how the session begins, while it has at most 64 messages more than the list and is less than 9 times as long.
+    A list that as a whole equals the end of the session is a retry and adds nothing: to record "ok" twice in calls of their
+    own, give ids or times. Two messages that both came with a `created_at` are the same only if it is the same to the
+    millisecond. Where only some have ids, one without that stands beside a known one, as it does in the store, is known too.
 
     System messages are the caller's instructions, not part of what was said: they are neither kept nor compared, nor are
     messages without content. A message without `created_at` gets `now`, plus a microsecond for each before it; times in the
@@ -74,7 +76,7 @@ def record(
     length = yield from ask(SessionLength(session))
     held = {place for place, turn in enumerate(turns) if turn.id in known}
     if len(ids) < len(turns) or 0 < len(known) < len(turns):
-        limit = len(turns) + min(4 * (len(turns) - 1), 64)
+        limit = len(turns) + min(8 * (len(turns) - 1), 64)
         tail = yield from ask(SessionTail(session, limit))
         length = max(length, tail[-1].position + 1 if tail else 0)
         held |= resent(turns, tail, length, whole=len(tail) < limit)

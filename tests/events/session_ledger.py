@@ -1,0 +1,63 @@
+"""A journal over a list: one session as `record` sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+
+from germane.change import Plan, Read
+from germane.events.event import Event
+from germane.events.ledger import EventsByMessageId, PutEvent, SessionLength, SessionTail
+from germane.events.record import Recorded, record
+from germane.message import Message
+from germane.scope import Scope
+
+NOW = datetime(2024, 5, 8, 12, tzinfo=UTC)
+
+
+class SessionLedger:
+    """Every call of `record` is a minute after the one before. What is forgotten leaves its position empty."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.length = 0
+        self.reads: list[Read[Any]] = []
+        self._minutes = count()
+
+    def record(self, messages: Sequence[Message], **options: Any) -> Recorded:
+        now = NOW + timedelta(minutes=next(self._minutes))
+        return self.commit(record(messages, **{"session": "s", "scope": Scope(user="caroline"), "now": now, **options}))
+
+    def commit(self, plan: Plan[Recorded]) -> Recorded:
+        try:
+            read = next(plan)
+            while True:
+                self.reads.append(read)
+                read = plan.send(self._answer(read))
+        except StopIteration as stop:
+            for change in stop.value.changes:
+                assert isinstance(change, PutEvent)
+                assert change.event.position == self.length
+                self.events.append(change.event)
+                self.length += 1
+            outcome: Recorded = stop.value.outcome
+            return outcome
+
+    def forget(self, *positions: int) -> None:
+        self.events = [event for event in self.events if event.position not in positions]
+
+    @property
+    def said(self) -> list[str]:
+        return [event.text for event in self.events]
+
+    def _answer(self, read: Read[Any]) -> Any:
+        match read:
+            case EventsByMessageId(_, ids):
+                return {event.message_id: event for event in self.events if event.message_id in ids}
+            case SessionTail(_, limit):
+                return tuple(self.events[-limit:])
+            case SessionLength():
+                return self.length
+        raise AssertionError(read)
