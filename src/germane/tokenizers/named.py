@@ -6,11 +6,11 @@ from germane.errors import UnknownName
 from germane.ports.tokenizer import Tokenizer
 from germane.tokenizers.bpe import ENCODINGS, Bpe
 from germane.tokenizers.cached import Cached
-from germane.tokenizers.estimate import FACTORS, Bytes, Estimate
+from germane.tokenizers.estimate import UPPER, Bytes, Estimate
 
 __all__ = ["TOKENIZERS", "open_tokenizer"]
 
-TOKENIZERS: frozenset[str] = frozenset({*ENCODINGS, *FACTORS})
+TOKENIZERS: frozenset[str] = frozenset({*ENCODINGS, *UPPER})
 
 
 def open_tokenizer(name: str) -> Tokenizer:
@@ -22,7 +22,7 @@ def open_tokenizer(name: str) -> Tokenizer:
     if name in ENCODINGS:
         bpe = Bpe(name)
         return Cached(bpe) if bpe.available else Bytes()
-    if name in FACTORS:
+    if name in UPPER:
         base = Bpe("o200k")
-        return Cached(Estimate(base, FACTORS[name])) if base.available else Bytes()
+        return Cached(Estimate(base, UPPER[name])) if base.available else Bytes()
     raise UnknownName(f"unknown tokenizer {name!r}: use one of {', '.join(sorted(TOKENIZERS))}")
