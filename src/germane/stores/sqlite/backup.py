@@ -1,0 +1,64 @@
+"""Backup: a consistent copy of a store in use, through SQLite's own online backup."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+
+from germane.errors import InvalidInput, StoreUnavailable
+from germane.stores.sqlite.database import Database
+from germane.stores.sqlite.failures import mapped
+
+__all__ = ["back_up"]
+
+_PAGES = 2000
+"""Copied between two reports."""
+
+
+async def back_up(database: Database, target: Path, progress: Callable[[int, int], None] | None) -> None:
+    """Copy to `target`, which must not exist yet; it appears only when it is whole. Cancelling stops it and leaves nothing."""
+    loop, stop = asyncio.get_running_loop(), threading.Event()
+
+    def report(done: int, total: int) -> None:
+        if progress is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(progress, done, total)
+
+    try:
+        await asyncio.to_thread(_copy, database, target, report, stop)
+    finally:
+        stop.set()
+
+
+def _copy(database: Database, target: Path, report: Callable[[int, int], None], stop: threading.Event) -> None:
+    if target.exists():
+        raise InvalidInput(f"backup target {str(target)!r} exists: choose another name")
+    if not target.absolute().parent.is_dir():
+        raise StoreUnavailable(f"backup target {str(target)!r}: the directory doesn't exist")
+    partial = target.with_name(f"{target.name}.partial")
+    partial.unlink(missing_ok=True)
+    try:
+        with mapped(str(target)):
+            _pages(database, partial, report, stop)
+        if not stop.is_set():
+            partial.replace(target)
+    except OSError as error:
+        raise StoreUnavailable(f"backup target {str(target)!r} can't be written: {error.strerror}") from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _pages(database: Database, partial: Path, report: Callable[[int, int], None], stop: threading.Event) -> None:
+    source, copy = database.connect(reading=True), apsw.Connection(str(partial))
+    try:
+        source.execute("BEGIN; SELECT 1 FROM meta")  # one snapshot, so that nothing written meanwhile starts it over
+        with copy.backup("main", source, "main") as backup:
+            while not backup.done and not stop.is_set():
+                backup.step(_PAGES)
+                report(backup.page_count - backup.remaining, backup.page_count)
+    finally:
+        copy.close()
+        source.close()

@@ -1,0 +1,162 @@
+"""Database: the file. Opening it, bringing its schema up to date, and refusing what isn't ours.
+
+Everything that is true of every connection is said here; who uses them is `writer.py`'s and `readers.py`'s concern.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from urllib.parse import quote
+
+import apsw
+
+from germane.clock import Clock
+from germane.errors import StoreCorrupt, StoreTooNew, StoreUnavailable
+from germane.stores.sqlite.encoding import micros
+from germane.stores.sqlite.failures import mapped
+
+__all__ = ["APPLICATION", "BUSY", "Database", "migrations"]
+
+APPLICATION = 0x6765726D
+"""`germ`, in the file's header: how a germane store is told from any other SQLite file."""
+BUSY = 5000
+"""Milliseconds to wait for another process's write."""
+
+
+def migrations() -> tuple[str, ...]:
+    """The scripts in order: the first brings an empty file to version 1."""
+    folder = files("germane.stores.sqlite") / "migrations"
+    scripts = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".sql")), key=lambda entry: entry.name)
+    return tuple(script.read_text("utf-8") for script in scripts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Database:
+    """`name` is what messages call it, `uri` what SQLite opens; `path` is None for one in memory."""
+
+    name: str
+    uri: str
+    path: Path | None
+    vfs: str | None = None
+
+    @classmethod
+    def at(cls, path: str | Path, vfs: str | None = None) -> Database:
+        """The database at `path`; `:memory:` is one of its own that lives as long as its connections."""
+        if str(path) == ":memory:":
+            return cls(name=":memory:", uri=f"file:/germane-{secrets.token_hex(8)}?vfs=memdb", path=None)
+        place = Path(path).absolute()
+        return cls(name=str(path), uri=f"file:{quote(str(place))}", path=place, vfs=vfs)
+
+    def connect(self, *, reading: bool = False) -> apsw.Connection:
+        """A connection with germane's settings. Raises what SQLite raises."""
+        access = apsw.SQLITE_OPEN_READONLY if reading else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        connection = apsw.Connection(self.uri, flags=access | apsw.SQLITE_OPEN_URI, vfs=self.vfs, statementcachesize=200)
+        connection.set_busy_timeout(BUSY)
+        connection.execute("PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY")
+        connection.execute("PRAGMA cache_size = -16000")
+        return connection
+
+    def open(self, clock: Clock) -> tuple[apsw.Connection | None, Database]:
+        """The writing connection of an up-to-date store (None where it can only be read), and the database to read from.
+        Raises `StoreUnavailable`, `StoreCorrupt` or `StoreTooNew`."""
+        if self.path is not None and self.path.is_dir():
+            raise StoreUnavailable(f"store {self.name!r} is a directory: name a file in it")
+        if self.path is not None and not self.path.parent.is_dir():
+            raise StoreUnavailable(f"store {self.name!r} can't be made: the directory {str(self.path.parent)!r} doesn't exist")
+        with mapped(self.name):
+            try:
+                connection = self.connect()
+            except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError):
+                return None, self._readable()
+            try:
+                return self._prepared(connection, clock)
+            except BaseException:
+                connection.close()
+                raise
+
+    def _prepared(self, connection: apsw.Connection, clock: Clock) -> tuple[apsw.Connection | None, Database]:
+        try:
+            self._known(connection)
+            if connection.readonly("main"):
+                raise apsw.ReadOnlyError
+            if not self._version(connection):
+                connection.execute("PRAGMA page_size = 8192")
+            self._journal(connection)
+            connection.execute("PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864")
+            self._migrate(connection, clock)
+        except (apsw.ReadOnlyError, apsw.CantOpenError):
+            connection.close()
+            return None, self._readable()
+        return connection, self
+
+    def _journal(self, connection: apsw.Connection) -> None:
+        for _ in range(5):  # the switch doesn't wait for another process that is switching too
+            try:
+                connection.pragma("journal_mode", "wal")
+                return
+            except apsw.BusyError:
+                connection.execute("BEGIN IMMEDIATE; COMMIT")
+        connection.pragma("journal_mode", "wal")
+
+    def _readable(self) -> Database:
+        """This database for reading only; where not even a log can be kept beside it, as a file that never changes."""
+        if self.path is None or not self.path.exists():
+            raise StoreUnavailable(f"store {self.name!r} can't be made: check that the directory may be written")
+        last: BaseException | None = None
+        for candidate in (self, self._frozen()):
+            try:
+                connection = candidate.connect(reading=True)
+                try:
+                    if self._known(connection) < len(migrations()):
+                        raise StoreUnavailable(f"store {self.name!r} must be brought up to date, but it is read-only")
+                    return candidate
+                finally:
+                    connection.close()
+            except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError) as error:
+                last = error
+        raise StoreUnavailable(f"store {self.name!r} can't be opened: check its permissions") from last
+
+    def _frozen(self) -> Database:
+        log = Path(f"{self.path}-wal")
+        if log.exists() and log.stat().st_size:
+            return self  # reading past the log would hide what it holds
+        return Database(name=self.name, uri=f"{self.uri}?immutable=1", path=self.path, vfs=self.vfs)
+
+    def _known(self, connection: apsw.Connection) -> int:
+        """The schema's version: 0 for an empty file. Raises where the file isn't ours, or is newer than this germane."""
+        application = connection.pragma("application_id")
+        version = self._version(connection)
+        if application != APPLICATION and (application or connection.execute("SELECT 1 FROM sqlite_schema").fetchone()):
+            raise StoreCorrupt(f"{self.name!r} is an SQLite file, but not a germane store")
+        if version > len(migrations()):
+            raise StoreTooNew(
+                f"store {self.name!r} was written by a newer germane (version {version} of the file, this one knows up to "
+                f"{len(migrations())}): upgrade germane"
+            )
+        return version
+
+    def _version(self, connection: apsw.Connection) -> int:
+        return int(connection.pragma("user_version"))
+
+    def _migrate(self, connection: apsw.Connection, clock: Clock) -> None:
+        if self._version(connection) == len(migrations()):
+            return
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            version = self._known(connection)  # another process may have been quicker
+            for number, script in enumerate(migrations()[version:], start=version + 1):
+                connection.execute(script)
+                connection.execute(f"PRAGMA user_version = {number}")
+            if version == 0:
+                connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                created = str(micros(clock.now())).encode()
+                rows = [("nonce_key", secrets.token_bytes(32)), ("created_at", created)]
+                connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise

@@ -1,0 +1,31 @@
+"""Directives: an agent's standing instructions, and a user's own in their place."""
+
+from __future__ import annotations
+
+import apsw
+
+from germane.scope import Scope
+from germane.stores.sqlite.encoding import shown, stored
+from germane.stores.sqlite.reach import listed, places
+from germane.stores.sqlite.rows import first, rows
+from germane.stores.sqlite.transaction import Transaction
+
+__all__ = ["directive", "set_directive"]
+
+
+def set_directive(transaction: Transaction, partition: int, text: str) -> None:
+    """Replace it; empty removes it, and the text is erased either way."""
+    connection = transaction.connection
+    had = first(connection, "SELECT 1 FROM directives WHERE partition = ?", (partition,))
+    connection.execute("DELETE FROM directives WHERE partition = ?", (partition,))
+    if text:
+        connection.execute("INSERT INTO directives VALUES (?, ?, ?)", (partition, stored(text), transaction.revision))
+    transaction.erased |= had is not None
+    transaction.touch((partition,))
+
+
+def directive(connection: apsw.Connection, scope: Scope) -> str:
+    seen = places(connection, scope)
+    sql = f"SELECT partition, text FROM directives WHERE partition IN {listed(seen)}"
+    found: dict[int, str | bytes] = dict(rows(connection, sql))
+    return next((shown(found[place.id]) for place in reversed(seen) if place.id in found), "")

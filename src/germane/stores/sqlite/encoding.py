@@ -1,0 +1,110 @@
+"""Encoding: how values of Python become values of SQLite, and come back equal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from germane.item import Provenance, Sensitivity
+
+__all__ = [
+    "from_json",
+    "maybe_micros",
+    "maybe_moment",
+    "micros",
+    "moment",
+    "provenance_of",
+    "sensitivity_of",
+    "shown",
+    "signed",
+    "stored",
+    "to_json",
+    "unsigned",
+    "written_provenance",
+]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_LEVELS: tuple[Sensitivity, ...] = ("public", "private", "sensitive")
+_PLAIN = Provenance()
+
+
+def micros(moment: datetime) -> int:
+    """Microseconds since 1970, exact."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def moment(value: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=value)
+
+
+def maybe_micros(value: datetime | None) -> int | None:
+    return None if value is None else micros(value)
+
+
+def maybe_moment(value: int | None) -> datetime | None:
+    return None if value is None else moment(value)
+
+
+def stored(text: str) -> str | bytes:
+    """Text as SQLite takes it; what UTF-8 can't hold (lone surrogates) goes in as bytes, so that it comes back verbatim."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
+    return text
+
+
+def shown(value: str | bytes) -> str:
+    return value if isinstance(value, str) else value.decode("utf-8", "surrogatepass")
+
+
+def signed(value: int) -> int:
+    """64 unsigned bits as SQLite's signed integer."""
+    return value - (1 << 64) if value >= 1 << 63 else value
+
+
+def unsigned(value: int) -> int:
+    return value + (1 << 64) if value < 0 else value
+
+
+def to_json(value: object) -> str:
+    """ASCII only, so that anything a str can hold gets through."""
+    return json.dumps(value, default=_plain, separators=(",", ":"))
+
+
+def from_json(text: str | None) -> Any:
+    return {} if text is None else json.loads(text)
+
+
+def sensitivity_of(code: int) -> Sensitivity:
+    return _LEVELS[code]
+
+
+def written_provenance(provenance: Provenance) -> str | None:
+    if provenance == _PLAIN and not provenance.metadata:
+        return None
+    fields = {name: getattr(provenance, name) for name in _PLAIN.__slots__}
+    return to_json({name: value for name, value in fields.items() if value != getattr(_PLAIN, name)})
+
+
+def provenance_of(text: str | None) -> Provenance:
+    if text is None:
+        return _PLAIN
+    fields = json.loads(text)
+    fields["refs"] = tuple(fields.get("refs", ()))
+    return Provenance(**fields)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, (set, frozenset, tuple)):
+        return list(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value)

@@ -1,0 +1,114 @@
+"""Reading events: `EventReader` over the file, for one scope."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from heapq import merge
+from itertools import islice
+from typing import Any
+
+from germane.events.event import Event, Session
+from germane.query import Filters, Query
+from germane.scope import Scope
+from germane.search.hit import Hit
+from germane.stores.sqlite.encoding import micros, shown, stored, to_json
+from germane.stores.sqlite.events import EVENT, event_of, session_of
+from germane.stores.sqlite.narrowing import excluded, impossible, of_events
+from germane.stores.sqlite.partitions import Partitions
+from germane.stores.sqlite.reach import Place, listed, places
+from germane.stores.sqlite.readers import Readers, Reading
+from germane.stores.sqlite.search import hits
+
+__all__ = ["SqliteEvents"]
+
+_SESSIONS = 5
+"""Latest sessions that `recent` looks into."""
+
+
+class SqliteEvents:
+    def __init__(self, scope: Scope, readers: Readers, partitions: Partitions, model: str) -> None:
+        self._scope, self._readers, self._partitions, self._model = scope, readers, partitions, model
+
+    async def get(self, ids: Sequence[str]) -> tuple[Event, ...]:
+        def work(reading: Reading) -> tuple[Event, ...]:
+            seen = places(reading.connection, self._scope)
+            sql = f"{EVENT} WHERE e.partition IN {listed(seen)} AND e.id IN (SELECT value FROM json_each(?))"
+            users = {place.id: place.user for place in seen}
+            found = {row[2]: event_of(row, users) for row in reading.connection.execute(sql, (to_json(ids),))}
+            return tuple(found[id] for id in dict.fromkeys(ids) if id in found)
+
+        return await self._readers.run(work)
+
+    async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> tuple[Hit[Event], ...]:
+        vectors = vectors and query.model in (None, self._model)
+
+        def work(reading: Reading) -> tuple[Hit[Event], ...]:
+            seen = places(reading.connection, self._scope)
+            return hits(
+                reading, self._partitions, seen, "events", query, limit, _fetch, keywords=keywords, vectors=vectors, wait=wait
+            )
+
+        return await self._readers.run(work)
+
+    async def recent(
+        self, limit: int, *, session: str | None = None, until: datetime | None = None, filters: Filters
+    ) -> tuple[Event, ...]:
+        if limit <= 0 or impossible(filters, "events"):
+            return ()
+        chosen = session if session is not None else filters.session
+        if session is not None and filters.session not in (None, session):
+            return ()
+        return await self._readers.run(lambda reading: self._recent(reading, limit, chosen, until, filters))
+
+    async def speakers(self) -> tuple[str, ...]:
+        def work(reading: Reading) -> tuple[str, ...]:
+            sql = "SELECT DISTINCT name FROM speakers WHERE partition IN {} ORDER BY name"
+            rows = reading.connection.execute(sql.format(listed(places(reading.connection, self._scope))))
+            return tuple(shown(name) for (name,) in rows)
+
+        return await self._readers.run(work)
+
+    async def sessions(self, limit: int) -> tuple[Session, ...]:
+        def work(reading: Reading) -> tuple[Session, ...]:
+            seen = places(reading.connection, self._scope)
+            sql = (
+                "SELECT partition, id, number, started_at, last_at, length FROM sessions"
+                f" WHERE partition IN {listed(seen)} ORDER BY last_at DESC, key DESC LIMIT ?"
+            )
+            users = {place.id: place.user for place in seen}
+            return tuple(session_of(row, users) for row in reading.connection.execute(sql, (max(0, limit),)))
+
+        return await self._readers.run(work)
+
+    def _recent(
+        self, reading: Reading, limit: int, session: str | None, until: datetime | None, filters: Filters
+    ) -> tuple[Event, ...]:
+        seen = places(reading.connection, self._scope)
+        clause, values = of_events(seen, filters)
+        if until is not None:
+            clause += " AND e.created_at <= ?"
+            values.append(micros(until))
+        sql = f"{EVENT} WHERE e.session = ? AND {clause} ORDER BY e.created_at DESC, e.position DESC"
+        users = {place.id: place.user for place in seen}
+        streams = [
+            (event_of(row, users) for row in reading.connection.execute(sql, [key, *values]))
+            for key in self._latest(reading, seen, session)
+        ]
+        newest = merge(*streams, key=lambda event: (event.created_at, event.position), reverse=True)
+        return tuple(islice((event for event in newest if not excluded(event, filters)), limit))
+
+    def _latest(self, reading: Reading, seen: tuple[Place, ...], session: str | None) -> list[int]:
+        sql, values = f"SELECT key FROM sessions WHERE partition IN {listed(seen)}", list[Any]()
+        if session is not None:
+            sql += " AND id = ?"
+            values.append(stored(session))
+        else:
+            sql += f" ORDER BY last_at DESC, key DESC LIMIT {_SESSIONS}"
+        return [key for (key,) in reading.connection.execute(sql, values)]
+
+
+def _fetch(reading: Reading, seen: tuple[Place, ...], keys: Sequence[int]) -> dict[int, Event]:
+    sql = f"{EVENT} WHERE e.key IN (SELECT value FROM json_each(?)) AND e.partition IN {listed(seen)}"
+    users = {place.id: place.user for place in seen}
+    return {row[0]: event_of(row, users) for row in reading.connection.execute(sql, (to_json(keys),))}

@@ -1,0 +1,156 @@
+"""Events: their rows, and what plans read and write of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import apsw
+
+from germane.events.event import Event, Session
+from germane.events.ledger import EventsByMessageId, SessionLength, SessionTail
+from germane.search.unit import SENSITIVITY_CODES, Unit, describe
+from germane.stores.sqlite.encoding import (
+    from_json,
+    micros,
+    moment,
+    provenance_of,
+    sensitivity_of,
+    shown,
+    signed,
+    stored,
+    to_json,
+    unsigned,
+    written_provenance,
+)
+from germane.stores.sqlite.reach import Place
+from germane.stores.sqlite.sessions import Begun
+from germane.stores.sqlite.transaction import Transaction
+
+__all__ = ["EVENT", "by_message_id", "event_of", "length", "put_events", "session_of", "tail"]
+
+EVENT = (
+    "SELECT e.key, e.partition, e.id, e.type, s.id, e.position, e.text, e.created_at, e.recorded_at, e.role, e.name,"
+    " e.message_id, e.sensitivity, e.content_hash, s.started_at, s.number, e.raw, e.provenance"
+    " FROM events e JOIN sessions s ON s.key = e.session"
+)
+"""What `event_of` reads."""
+_INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_SPEAKER = (
+    "INSERT INTO speakers (partition, name, code, events) VALUES (?, ?, ?, ?)"
+    " ON CONFLICT (partition, name) DO UPDATE SET events = events + excluded.events"
+)
+
+
+def event_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> Event:
+    """The event in a row of `EVENT`; `users` says whose each partition is."""
+    return Event(
+        id=row[2],
+        type=shown(row[3]),
+        user=users[row[1]],
+        session=shown(row[4]),
+        position=row[5],
+        text=shown(row[6]),
+        created_at=moment(row[7]),
+        recorded_at=moment(row[8]),
+        role=row[9],
+        name=shown(row[10]),
+        message_id=None if row[11] is None else shown(row[11]),
+        sensitivity=sensitivity_of(row[12]),
+        content_hash=unsigned(row[13]),
+        session_started_at=moment(row[14]),
+        session_number=row[15],
+        raw=from_json(row[16]),
+        provenance=provenance_of(row[17]),
+    )
+
+
+def by_message_id(connection: apsw.Connection, place: Place, read: EventsByMessageId) -> dict[str, Event]:
+    sql = f"{EVENT} WHERE s.partition = ? AND s.id = ? AND e.message_id = ?"
+    found: dict[str, Event] = {}
+    for message_id in read.message_ids:
+        row = connection.execute(sql, (place.id, stored(read.session), stored(message_id))).fetchone()
+        if row is not None:
+            found[message_id] = event_of(row, {place.id: place.user})
+    return found
+
+
+def tail(connection: apsw.Connection, place: Place, read: SessionTail) -> tuple[Event, ...]:
+    sql = f"{EVENT} WHERE s.partition = ? AND s.id = ? ORDER BY e.position DESC LIMIT ?"
+    rows = connection.execute(sql, (place.id, stored(read.session), read.limit)).fetchall()
+    return tuple(event_of(row, {place.id: place.user}) for row in reversed(rows))
+
+
+def length(connection: apsw.Connection, place: Place, read: SessionLength) -> int:
+    sql = "SELECT next FROM sessions WHERE partition = ? AND id = ?"
+    found = connection.execute(sql, (place.id, stored(read.session))).fetchone()
+    return 0 if found is None else int(found[0])
+
+
+def put_events(transaction: Transaction, partition: int, events: Sequence[Event]) -> None:
+    """Append them to their sessions, in one go."""
+    connection, sessions = transaction.connection, dict[str, int]()
+    for id in dict.fromkeys(event.session for event in events):
+        session = Begun(connection, partition, id)
+        for event in events:
+            if event.session == id:
+                session.add(event)
+        sessions[id] = session.save(connection)
+    keyed = list(zip(transaction.keys("events", len(events)), events, strict=True))
+    connection.executemany(_INSERT, [_row(key, partition, sessions[event.session], event) for key, event in keyed])
+    units = [(_unit(key, sessions[event.session], event), event.text) for key, event in keyed]
+    transaction.derive("events", partition, units)
+    _speakers(connection, partition, events, (unit for unit, _ in units))
+    transaction.touch((partition,))
+
+
+def _row(key: int, partition: int, session: int, event: Event) -> tuple[Any, ...]:
+    return (
+        key,
+        event.id,
+        partition,
+        session,
+        event.position,
+        stored(event.type),
+        event.role,
+        stored(event.name),
+        stored(event.text),
+        None if event.message_id is None else stored(event.message_id),
+        micros(event.created_at),
+        micros(event.recorded_at),
+        SENSITIVITY_CODES[event.sensitivity],
+        signed(event.content_hash),
+        to_json(event.raw) if event.raw else None,
+        written_provenance(event.provenance),
+    )
+
+
+def _unit(key: int, session: int, event: Event) -> Unit:
+    return describe(
+        key=key,
+        session=session,
+        created_at=event.created_at.timestamp(),
+        text=event.text,
+        role=event.role,
+        name=event.name,
+        sensitivity=event.sensitivity,
+        kind=event.type,
+    )
+
+
+def _speakers(connection: apsw.Connection, partition: int, events: Sequence[Event], units: Iterable[Unit]) -> None:
+    said = Counter((event.name, unit.speaker) for event, unit in zip(events, units, strict=True) if event.name)
+    connection.executemany(_SPEAKER, [(partition, stored(name), code, count) for (name, code), count in said.items()])
+
+
+def session_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> Session:
+    """From partition, id, number, started_at, last_at, length."""
+    return Session(
+        id=shown(row[1]),
+        user=users[row[0]],
+        number=row[2],
+        started_at=moment(row[3]),
+        last_at=moment(row[4]),
+        length=row[5],
+    )

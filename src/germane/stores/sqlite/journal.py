@@ -1,0 +1,157 @@
+"""Journal: drives a plan inside the writer's transaction: answers what it reads, writes what it decides.
+
+The plan's scope bounds both. Reads see what the scope sees; changes reach only what it owns, and what a `Select` of the same
+plan named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from germane.change import Change, Decision, Plan, Read
+from germane.errors import InvalidInput, StoreUnavailable
+from germane.events.ledger import EventsByMessageId, PutEvent, SessionLength, SessionTail
+from germane.memories.ledger import (
+    CountFeedback,
+    CountRetrievals,
+    EndMemory,
+    FactsOnKey,
+    Forget,
+    MemoriesByHash,
+    MemoriesById,
+    PutMemory,
+    Select,
+    Selection,
+    SetDirective,
+)
+from germane.scope import Scope
+from germane.stores.sqlite import events, memories
+from germane.stores.sqlite.directives import set_directive
+from germane.stores.sqlite.forget import forget, select
+from germane.stores.sqlite.reach import Place, places
+from germane.stores.sqlite.readers import Readers
+from germane.stores.sqlite.transaction import Transaction
+from germane.stores.sqlite.writer import Writer
+
+__all__ = ["SqliteJournal", "drive"]
+
+T = TypeVar("T")
+
+_OWN_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
+    EventsByMessageId: (events.by_message_id, dict),
+    SessionTail: (events.tail, tuple),
+    SessionLength: (events.length, int),
+    MemoriesByHash: (memories.by_hash, tuple),
+    FactsOnKey: (memories.facts_on_key, tuple),
+}
+"""What reads only the scope's own partition, and what the answer is while there is none."""
+
+
+class SqliteJournal:
+    def __init__(self, scope: Scope, writer: Writer | None, readers: Readers, name: str) -> None:
+        self._scope = scope
+        self._writer = writer
+        self._readers = readers
+        self._name = name
+
+    async def commit(self, plan: Plan[T]) -> T:
+        if self._writer is None:
+            raise StoreUnavailable(f"store {self._name!r} is read-only: check the permissions of the file and of its directory")
+        return await self._writer.run(lambda transaction: drive(transaction, self._scope, plan))
+
+    async def revision(self) -> int:
+        seen = await self._readers.run(lambda reading: places(reading.connection, self._scope))
+        return max((place.revision for place in seen), default=0)
+
+
+def drive(transaction: Transaction, scope: Scope, plan: Plan[T]) -> T:
+    """The plan's outcome; what it decided is written, and will hold once the transaction is committed."""
+    drive = _Drive(transaction, scope)
+    try:
+        question = next(plan)
+        while True:
+            question = plan.send(drive.answer(question))
+    except StopIteration as stop:
+        decision: Decision[T] = stop.value
+    drive.apply(decision.changes)
+    return decision.outcome
+
+
+class _Drive:
+    def __init__(self, transaction: Transaction, scope: Scope) -> None:
+        self._transaction = transaction
+        self._scope = scope
+        self._selected: set[Place] = set()
+
+    def answer(self, read: Read[Any]) -> Any:
+        connection = self._transaction.connection
+        if isinstance(read, Select):
+            return self._select(read)
+        seen = self._transaction.places(self._scope)
+        if isinstance(read, MemoriesById):
+            return memories.by_id(connection, seen, read)
+        if type(read) not in _OWN_READS:
+            raise InvalidInput(f"the store can't answer {type(read).__name__}")
+        reader, empty = _OWN_READS[type(read)]
+        own = self._own(seen)
+        return empty() if own is None else reader(connection, own, read)
+
+    def _own(self, seen: tuple[Place, ...]) -> Place | None:
+        return next((place for place in seen if place.user == self._scope.user), None)
+
+    def _select(self, read: Select) -> Selection:
+        """Another user's things only for who speaks for the agent as a whole."""
+        user = self._scope.user if read.user is None else read.user
+        if self._scope.user not in (None, user):
+            return Selection()
+        whose = Scope(org=self._scope.org, agent=self._scope.agent, user=user)
+        own = next((place for place in self._transaction.places(whose) if place.user == user), None)
+        if own is None:
+            return Selection()
+        self._selected.add(own)
+        return select(self._transaction.connection, own, read)
+
+    def apply(self, changes: tuple[Change, ...]) -> None:
+        """In order; a run of events is written in one go."""
+        run: list[PutEvent] = []
+        for change in changes:
+            if isinstance(change, PutEvent):
+                run.append(change)
+                continue
+            self._put_events(run)
+            run = []
+            self._apply(change)
+        self._put_events(run)
+
+    def _put_events(self, run: list[PutEvent]) -> None:
+        if run:
+            for change in run:
+                self._check(change.event.user)
+            partition = self._transaction.own(self._scope)
+            events.put_events(self._transaction, partition, [change.event for change in run])
+
+    def _check(self, user: str | None) -> None:
+        if user != self._scope.user:
+            raise InvalidInput("what is written must belong to the scope's own user, or be agent-wide where it has none")
+
+    def _apply(self, change: Change) -> None:
+        transaction, scope = self._transaction, self._scope
+        connection = transaction.connection
+        match change:
+            case PutMemory(memory):
+                self._check(memory.user)
+                memories.put_memory(transaction, transaction.own(scope), memory)
+            case EndMemory():
+                memories.end_memory(transaction, transaction.own(scope), change)
+            case Forget():
+                own = self._own(transaction.places(scope))
+                forget(transaction, tuple(self._selected | ({own} if own else set())), change)
+            case CountFeedback():
+                memories.count_feedback(connection, transaction.places(scope), change)
+            case CountRetrievals():
+                memories.count_retrievals(connection, transaction.places(scope), change)
+            case SetDirective(text):
+                set_directive(transaction, transaction.own(scope), text)
+            case _:
+                raise InvalidInput(f"the store can't write {type(change).__name__}")

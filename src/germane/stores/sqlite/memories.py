@@ -1,0 +1,208 @@
+"""Memories: their rows, and what plans read and write of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from math import inf
+from typing import Any
+
+import apsw
+
+from germane.errors import InvalidInput, NotFound
+from germane.memories.ledger import CountFeedback, CountRetrievals, EndMemory, FactsOnKey, MemoriesByHash, MemoriesById
+from germane.memories.memory import KINDS, Content, Fact, Memory
+from germane.search.unit import SENSITIVITY_CODES, describe
+from germane.stores.sqlite.encoding import (
+    maybe_micros,
+    maybe_moment,
+    micros,
+    moment,
+    provenance_of,
+    sensitivity_of,
+    signed,
+    stored,
+    to_json,
+    unsigned,
+    written_provenance,
+)
+from germane.stores.sqlite.reach import Place, listed
+from germane.stores.sqlite.transaction import Transaction
+from germane.stores.sqlite.units import delete_units
+
+__all__ = [
+    "MEMORY",
+    "by_hash",
+    "by_id",
+    "count_feedback",
+    "count_retrievals",
+    "end_memory",
+    "facts_on_key",
+    "memory_of",
+    "put_memory",
+]
+
+_COLUMNS = (
+    "key, id, partition, kind, content, fact_key, tags, session, message_id, provenance, sensitivity, confidence, pinned,"
+    " helpful, harmful, retrieval_count, content_hash, created_at, updated_at, valid_from, valid_to, expires_at, superseded_by"
+)
+MEMORY = f"SELECT {_COLUMNS} FROM memories"
+"""What `memory_of` reads."""
+_INSERT = f"INSERT INTO memories ({_COLUMNS}) VALUES ({', '.join('?' * 23)})"
+_UPDATE = f"UPDATE memories SET ({_COLUMNS.removeprefix('key, ')}) = ({', '.join('?' * 22)}) WHERE key = ?"
+_TIMES = ("observed_at", "occurred_at")
+
+
+def memory_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> Memory:
+    """The memory in a row of `MEMORY`; `users` says whose each partition is."""
+    return Memory(
+        id=row[1],
+        kind=row[3],
+        content=_content(row[3], row[4]),
+        user=users[row[2]],
+        tags=tuple(json.loads(row[6])),
+        provenance=provenance_of(row[9]),
+        sensitivity=sensitivity_of(row[10]),
+        confidence=row[11],
+        pinned=bool(row[12]),
+        helpful=row[13],
+        harmful=row[14],
+        retrieval_count=row[15],
+        content_hash=unsigned(row[16]),
+        created_at=moment(row[17]),
+        updated_at=moment(row[18]),
+        valid_from=moment(row[19]),
+        valid_to=maybe_moment(row[20]),
+        expires_at=maybe_moment(row[21]),
+        superseded_by=row[22],
+    )
+
+
+def by_id(connection: apsw.Connection, places: tuple[Place, ...], read: MemoriesById) -> dict[str, Memory]:
+    sql = f"{MEMORY} WHERE partition IN {listed(places)} AND id IN (SELECT value FROM json_each(?))"
+    users = {place.id: place.user for place in places}
+    found = [memory_of(row, users) for row in connection.execute(sql, (to_json(read.ids),))]
+    return {memory.id: memory for memory in found}
+
+
+def by_hash(connection: apsw.Connection, place: Place, read: MemoriesByHash) -> tuple[Memory, ...]:
+    sql = f"{MEMORY} WHERE partition = ? AND content_hash = ? ORDER BY created_at, key"
+    rows = connection.execute(sql, (place.id, signed(read.content_hash)))
+    return tuple(memory_of(row, {place.id: place.user}) for row in rows)
+
+
+def facts_on_key(connection: apsw.Connection, place: Place, read: FactsOnKey) -> tuple[Memory, ...]:
+    sql = f"{MEMORY} WHERE partition = ? AND fact_key = ? ORDER BY valid_from, key"
+    rows = connection.execute(sql, (place.id, stored(read.key)))
+    return tuple(memory_of(row, {place.id: place.user}) for row in rows)
+
+
+def put_memory(transaction: Transaction, partition: int, memory: Memory) -> None:
+    """Insert it, or replace the partition's own one with this id."""
+    connection = transaction.connection
+    found = connection.execute("SELECT key, partition FROM memories WHERE id = ?", (memory.id,)).fetchone()
+    if found is not None and found[1] != partition:
+        raise NotFound(f"no memory {memory.id!r} of this scope's own")
+    if found is None:
+        (key,) = transaction.keys("memories", 1)
+        connection.execute(_INSERT, (key, *_row(partition, memory)))
+    else:
+        key = found[0]
+        transaction.flush()
+        connection.execute(_UPDATE, (*_row(partition, memory), key))
+        connection.execute("DELETE FROM memory_tags WHERE memory = ?", (key,))
+        delete_units(connection, "memories", (key,))
+    tags = [(partition, stored(tag), key) for tag in dict.fromkeys(memory.tags)]
+    connection.executemany("INSERT INTO memory_tags VALUES (?, ?, ?)", tags)
+    ends = [end.timestamp() for end in (memory.valid_to, memory.expires_at) if end is not None]
+    unit = describe(
+        key=key,
+        session=key,
+        created_at=memory.created_at.timestamp(),
+        text=memory.text,
+        role="",
+        name="",
+        sensitivity=memory.sensitivity,
+        kind=memory.kind,
+        valid_from=memory.valid_from.timestamp(),
+        valid_to=min(ends, default=inf),
+    )
+    transaction.derive("memories", partition, [(unit, memory.text)])
+    transaction.touch((partition,))
+
+
+def end_memory(transaction: Transaction, partition: int, change: EndMemory) -> None:
+    connection = transaction.connection
+    found = connection.execute(
+        "SELECT key, expires_at FROM memories WHERE id = ? AND partition = ?", (change.id, partition)
+    ).fetchone()
+    if found is None:
+        raise NotFound(f"no memory {change.id!r} of this scope's own")
+    key, expires = found
+    transaction.flush()
+    ends = micros(change.at)
+    sql = "UPDATE memories SET valid_to = ?, superseded_by = coalesce(?, superseded_by) WHERE key = ?"
+    connection.execute(sql, (ends, change.superseded_by, key))
+    last = min(ends, expires if expires is not None else ends)
+    sql = "UPDATE units_memories SET valid_to = ?, revision = ? WHERE key = ?"
+    connection.execute(sql, (moment(last).timestamp(), transaction.revision, key))
+    transaction.touch((partition,))
+
+
+def count_feedback(connection: apsw.Connection, places: tuple[Place, ...], change: CountFeedback) -> None:
+    column = "helpful" if change.helpful else "harmful"
+    _count(connection, places, column, change.ids)
+
+
+def count_retrievals(connection: apsw.Connection, places: tuple[Place, ...], change: CountRetrievals) -> None:
+    _count(connection, places, "retrieval_count", change.ids)
+
+
+def _count(connection: apsw.Connection, places: tuple[Place, ...], column: str, ids: tuple[str, ...]) -> None:
+    sql = f"UPDATE memories SET {column} = {column} + 1 WHERE id = ? AND partition IN {listed(places)}"
+    connection.executemany(sql, [(id,) for id in ids])
+
+
+def _row(partition: int, memory: Memory) -> tuple[Any, ...]:
+    provenance = memory.provenance
+    return (
+        memory.id,
+        partition,
+        memory.kind,
+        _written(memory.content),
+        stored(memory.content.key) if isinstance(memory.content, Fact) else None,
+        to_json(memory.tags),
+        None if provenance.session is None else stored(provenance.session),
+        None if provenance.message_id is None else stored(provenance.message_id),
+        written_provenance(provenance),
+        SENSITIVITY_CODES[memory.sensitivity],
+        memory.confidence,
+        memory.pinned,
+        memory.helpful,
+        memory.harmful,
+        memory.retrieval_count,
+        signed(memory.content_hash),
+        micros(memory.created_at),
+        micros(memory.updated_at),
+        micros(memory.valid_from),
+        maybe_micros(memory.valid_to),
+        maybe_micros(memory.expires_at),
+        memory.superseded_by,
+    )
+
+
+def _written(content: Content) -> str:
+    values = {field.name: getattr(content, field.name) for field in fields(content)}
+    return to_json({name: maybe_micros(value) if name in _TIMES else value for name, value in values.items()})
+
+
+def _content(kind: str, text: str) -> Content:
+    values = json.loads(text)
+    for name in _TIMES:
+        if name in values:
+            values[name] = maybe_moment(values[name])
+    try:
+        return KINDS[kind](**values)
+    except KeyError:
+        raise InvalidInput(f"memory kind {kind!r} is unknown to this germane") from None

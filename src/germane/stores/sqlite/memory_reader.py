@@ -1,0 +1,149 @@
+"""Reading memories: `MemoryReader` over the file, for one scope."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from germane.errors import InvalidInput
+from germane.memories.memory import Memory
+from germane.memories.reader import Page
+from germane.query import Filters, Query
+from germane.scope import Scope
+from germane.search.hit import Hit
+from germane.stores.sqlite.encoding import stored, to_json
+from germane.stores.sqlite.memories import MEMORY, memory_of
+from germane.stores.sqlite.narrowing import excluded, impossible, of_memories
+from germane.stores.sqlite.partitions import Partitions
+from germane.stores.sqlite.reach import Place, listed, places
+from germane.stores.sqlite.readers import Readers, Reading
+from germane.stores.sqlite.rows import rows
+from germane.stores.sqlite.search import hits
+
+__all__ = ["SqliteMemories"]
+
+_CHAIN = (
+    "WITH RECURSIVE chain(id) AS (VALUES (?) UNION"
+    " SELECT next.superseded_by FROM chain JOIN memories next ON next.id = chain.id"
+    " WHERE next.superseded_by IS NOT NULL AND next.partition IN {0} UNION"
+    " SELECT previous.id FROM chain JOIN memories previous ON previous.superseded_by = chain.id"
+    " WHERE previous.partition IN {0})"
+    " SELECT id FROM chain"
+)
+
+
+class SqliteMemories:
+    def __init__(self, scope: Scope, readers: Readers, partitions: Partitions, model: str) -> None:
+        self._scope, self._readers, self._partitions, self._model = scope, readers, partitions, model
+
+    async def get(self, ids: Sequence[str]) -> tuple[Memory, ...]:
+        def work(reading: Reading) -> tuple[Memory, ...]:
+            some = _select(reading, self._scope, "id IN (SELECT value FROM json_each(?))", [to_json(ids)])
+            found = {memory.id: memory for memory in some}
+            return tuple(found[id] for id in dict.fromkeys(ids) if id in found)
+
+        return await self._readers.run(work)
+
+    async def list(self, filters: Filters, *, at: datetime, limit: int, cursor: str | None = None) -> Page:
+        if limit < 1:
+            raise InvalidInput(f"limit must be 1 or more, not {limit}")
+        after = None if cursor is None else _read_cursor(cursor)
+        return await self._readers.run(lambda reading: _page(reading, self._scope, filters, at, limit, after))
+
+    async def pinned(self, keys: Sequence[str], tags: Sequence[str], *, at: datetime, filters: Filters) -> tuple[Memory, ...]:
+        return await self._readers.run(lambda reading: _pinned(reading, self._scope, keys, tags, at, filters))
+
+    async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> tuple[Hit[Memory], ...]:
+        vectors = vectors and query.model in (None, self._model)
+
+        def work(reading: Reading) -> tuple[Hit[Memory], ...]:
+            seen = places(reading.connection, self._scope)
+            return hits(
+                reading, self._partitions, seen, "memories", query, limit, _fetch, keywords=keywords, vectors=vectors, wait=wait
+            )
+
+        return await self._readers.run(work)
+
+    async def history(self, id: str) -> tuple[Memory, ...]:
+        def work(reading: Reading) -> tuple[Memory, ...]:
+            here = listed(places(reading.connection, self._scope))
+            chain = [row[0] for row in rows(reading.connection, _CHAIN.format(here), (id,))]
+            clause = "id IN (SELECT value FROM json_each(?)) ORDER BY valid_from, created_at, key"
+            return tuple(_select(reading, self._scope, clause, [to_json(chain)]))
+
+        return await self._readers.run(work)
+
+
+def _select(reading: Reading, scope: Scope, clause: str, values: list[Any]) -> list[Memory]:
+    seen = places(reading.connection, scope)
+    found = rows(reading.connection, f"{MEMORY} WHERE partition IN {listed(seen)} AND {clause}", values)
+    users = {place.id: place.user for place in seen}
+    return [memory_of(row, users) for row in found]
+
+
+def _page(reading: Reading, scope: Scope, filters: Filters, at: datetime, limit: int, after: tuple[int, int] | None) -> Page:
+    if impossible(filters, "memories"):
+        return Page(memories=())
+    seen = places(reading.connection, scope)
+    clause, values = of_memories(seen, filters, at)
+    if after is not None:
+        clause += " AND (created_at, key) < (?, ?)"
+        values += after
+    users = {place.id: place.user for place in seen}
+    memories: list[Memory] = []
+    last: tuple[int, int] | None = None
+    for row in rows(reading.connection, f"{MEMORY} WHERE {clause} ORDER BY created_at DESC, key DESC", values):
+        memory = memory_of(row, users)
+        if excluded(memory, filters):
+            continue
+        if len(memories) == limit and last is not None:
+            return Page(memories=tuple(memories), cursor=_written_cursor(last))
+        memories.append(memory)
+        last = (row[17], row[0])
+    return Page(memories=tuple(memories))
+
+
+def _pinned(
+    reading: Reading, scope: Scope, keys: Sequence[str], tags: Sequence[str], at: datetime, filters: Filters
+) -> tuple[Memory, ...]:
+    if impossible(filters, "memories"):
+        return ()
+    seen = places(reading.connection, scope)
+    clause, values = of_memories(seen, filters, at)
+    users = {place.id: place.user for place in seen}
+    found: dict[str, Memory] = {}
+
+    def add(more: str, bound: list[Any]) -> None:
+        for row in rows(reading.connection, f"{MEMORY} WHERE {clause} AND {more}", [*values, *bound]):
+            memory = memory_of(row, users)
+            if not excluded(memory, filters):
+                found.setdefault(memory.id, memory)
+
+    add("pinned ORDER BY created_at DESC, key DESC", [])
+    for key in keys:
+        add("fact_key = ? ORDER BY valid_from DESC, key DESC LIMIT 1", [stored(key)])
+    if tags:
+        marks = ", ".join("?" * len(tags))
+        tagged = f"SELECT memory FROM memory_tags WHERE partition IN {listed(seen)} AND tag IN ({marks})"
+        add(f"key IN ({tagged}) ORDER BY created_at DESC, key DESC", [stored(tag) for tag in tags])
+    return tuple(found.values())
+
+
+def _fetch(reading: Reading, seen: tuple[Place, ...], keys: Sequence[int]) -> dict[int, Memory]:
+    sql = f"{MEMORY} WHERE key IN (SELECT value FROM json_each(?)) AND partition IN {listed(seen)}"
+    users = {place.id: place.user for place in seen}
+    return {row[0]: memory_of(row, users) for row in rows(reading.connection, sql, (to_json(keys),))}
+
+
+def _written_cursor(last: tuple[int, int]) -> str:
+    return urlsafe_b64encode(f"{last[0]}:{last[1]}".encode()).decode()
+
+
+def _read_cursor(cursor: str) -> tuple[int, int]:
+    try:
+        created, _, key = urlsafe_b64decode(cursor.encode()).decode().partition(":")
+        return int(created), int(key)
+    except ValueError as error:
+        raise InvalidInput(f"cursor {cursor!r} isn't one that a listing gave") from error

@@ -1,0 +1,107 @@
+"""Narrowing: a request's filters as SQL. Every clause is bound to the partitions that the scope may see."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import apsw
+
+from germane.events.event import Event
+from germane.memories.memory import Memory
+from germane.query import Filters
+from germane.search.unit import SENSITIVITY_CODES
+from germane.stores.sqlite.encoding import micros, stored
+from germane.stores.sqlite.reach import Place, listed
+from germane.stores.sqlite.units import Domain
+
+__all__ = ["Clause", "event_keys", "excluded", "impossible", "memory_keys", "of_events", "of_memories"]
+
+Clause = tuple[str, list[Any]]
+"""SQL after WHERE, and what is bound to it."""
+
+
+def impossible(filters: Filters, domain: Domain) -> bool:
+    """Whether nothing of the domain can pass: an event has no kind and no tags, a memory no event type, and neither a task."""
+    if filters.task is not None or not filters.sensitivities:
+        return True
+    if domain == "events":
+        return filters.kinds is not None or filters.tags is not None
+    return filters.event_types is not None
+
+
+def excluded(thing: Memory | Event, filters: Filters) -> bool:
+    """Whether it was ruled out by name: germane's id or the caller's."""
+    message_id = thing.message_id if isinstance(thing, Event) else thing.provenance.message_id
+    return thing.id in filters.exclude or (message_id is not None and message_id in filters.exclude)
+
+
+def of_memories(places: tuple[Place, ...], filters: Filters, at: datetime) -> Clause:
+    clause, values = _shared(places, filters)
+    if not filters.with_history:
+        now = micros(at)
+        clause += " AND valid_from <= ? AND (valid_to IS NULL OR valid_to > ?) AND (expires_at IS NULL OR expires_at > ?)"
+        values += [now, now, now]
+    if filters.kinds is not None:
+        clause += f" AND kind IN {_marks(filters.kinds)}"
+        values += filters.kinds
+    if filters.session is not None:
+        clause += " AND session = ?"
+        values.append(stored(filters.session))
+    if filters.tags is not None:
+        clause += f" AND key IN ({_TAGGED.format(listed(places), _marks(filters.tags))})"
+        values += map(stored, filters.tags)
+    return clause, values
+
+
+def of_events(places: tuple[Place, ...], filters: Filters) -> Clause:
+    """For rows of `events` called `e`."""
+    clause, values = _shared(places, filters, "e.")
+    if filters.event_types is not None:
+        clause += f" AND e.type IN {_marks(filters.event_types)}"
+        values += map(stored, filters.event_types)
+    return clause, values
+
+
+def memory_keys(connection: apsw.Connection, places: tuple[Place, ...], filters: Filters) -> frozenset[int] | None:
+    """Keys that pass what a search doesn't check for itself (tags, session); None for no narrowing."""
+    if filters.tags is None and filters.session is None:
+        return None
+    wide = Filters(tags=filters.tags, session=filters.session, sensitivities=filters.sensitivities, with_history=True)
+    clause, values = of_memories(places, wide, datetime.max)
+    return frozenset(key for (key,) in connection.execute(f"SELECT key FROM memories WHERE {clause}", values))
+
+
+def event_keys(connection: apsw.Connection, places: tuple[Place, ...], filters: Filters) -> frozenset[int] | None:
+    """Keys that pass what a search doesn't check for itself (event types, session); None for no narrowing."""
+    parts, values = [f"partition IN {listed(places)}"], list[Any]()
+    if filters.event_types is not None:
+        parts.append(f"type IN {_marks(filters.event_types)}")
+        values += map(stored, filters.event_types)
+    if filters.session is not None:
+        parts.append(f"session IN (SELECT key FROM sessions WHERE partition IN {listed(places)} AND id = ?)")
+        values.append(stored(filters.session))
+    if len(parts) == 1:
+        return None
+    sql = f"SELECT key FROM events WHERE {' AND '.join(parts)}"
+    return frozenset(key for (key,) in connection.execute(sql, values))
+
+
+_TAGGED = "SELECT memory FROM memory_tags WHERE partition IN {} AND tag IN {}"
+
+
+def _shared(places: tuple[Place, ...], filters: Filters, table: str = "") -> Clause:
+    codes = [SENSITIVITY_CODES[level] for level in filters.sensitivities if level in SENSITIVITY_CODES]
+    clause = f"{table}partition IN {listed(places)} AND {table}sensitivity IN {_marks(codes)}"
+    values: list[Any] = [*codes]
+    if filters.since is not None:
+        clause += f" AND {table}created_at >= ?"
+        values.append(micros(filters.since))
+    if filters.until is not None:
+        clause += f" AND {table}created_at <= ?"
+        values.append(micros(filters.until))
+    return clause, values
+
+
+def _marks(values: tuple[str, ...] | list[int]) -> str:
+    return f"({', '.join('?' * len(values))})"

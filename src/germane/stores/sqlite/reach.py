@@ -1,0 +1,34 @@
+"""Reach: which partitions of the file a scope may touch. Every statement of a shelf is bound to what is answered here."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import apsw
+
+from germane.scope import Scope
+from germane.stores.sqlite.rows import rows
+
+__all__ = ["Place", "listed", "places"]
+
+_SQL = "SELECT id, user, revision FROM partitions WHERE org = ? AND agent = ? AND user IN (?, ?)"
+
+
+class Place(NamedTuple):
+    """One partition: `user` is None where it is agent-wide, `revision` that of its last change."""
+
+    id: int
+    user: str | None
+    revision: int
+
+
+def places(connection: apsw.Connection, scope: Scope) -> tuple[Place, ...]:
+    """What the scope sees, agent-wide first. A partition nothing was ever written to doesn't exist."""
+    found = rows(connection, _SQL, (scope.org, scope.agent, "", scope.user or ""))
+    seen = [Place(id, user or None, revision) for id, user, revision in found]
+    return tuple(sorted(seen, key=lambda place: place.user is not None))
+
+
+def listed(places: tuple[Place, ...]) -> str:
+    """The ids for an SQL `IN`. They are integers from the file itself, never a caller's text."""
+    return f"({','.join(str(int(place.id)) for place in places)})"

@@ -1,0 +1,67 @@
+"""Search: from a query to the keys and evidence of what may answer it, over the partitions a scope sees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from germane.events.event import Event
+from germane.memories.memory import Memory
+from germane.query import Query
+from germane.search.find import Found, find
+from germane.search.hit import Hit
+from germane.stores.sqlite.narrowing import event_keys, excluded, impossible, memory_keys
+from germane.stores.sqlite.partitions import Partitions
+from germane.stores.sqlite.reach import Place
+from germane.stores.sqlite.readers import Reading
+from germane.stores.sqlite.units import Domain
+
+__all__ = ["hits"]
+
+T = TypeVar("T", Memory, Event)
+Fetch = Callable[[Reading, tuple[Place, ...], Sequence[int]], dict[int, T]]
+
+
+def hits(
+    reading: Reading,
+    partitions: Partitions,
+    places: tuple[Place, ...],
+    domain: Domain,
+    query: Query,
+    limit: int,
+    fetch: Fetch[T],
+    *,
+    keywords: bool,
+    vectors: bool,
+    wait: bool,
+) -> tuple[Hit[T], ...]:
+    """At most `limit`, best first. What was excluded by name is made up for by looking further."""
+    if limit <= 0 or not places or impossible(query.filters, domain):
+        return ()
+    loaded = partitions.ready(reading, places, domain, wait=wait)
+    narrow = event_keys if domain == "events" else memory_keys
+    allowed = narrow(reading.connection, places, query.filters)
+    speakers = {code: name for one in loaded for code, name in one.speakers.items()}
+    asked = limit
+    while True:
+        found: list[Found] = find(
+            [one.partition for one in loaded],
+            query if vectors else replace(query, vector=None),
+            asked,
+            keywords=keywords,
+            vectors=vectors,
+            speakers=speakers,
+            at=query.at.timestamp(),
+            stop=reading.stop,
+            allowed=allowed,
+        )
+        things = fetch(reading, places, [one.key for one in found])
+        kept = [
+            Hit(thing=things[one.key], evidence=one.evidence)
+            for one in found
+            if one.key in things and not excluded(things[one.key], query.filters)
+        ]
+        if len(kept) >= limit or len(found) < asked or reading.stop():
+            return tuple(kept[:limit])
+        asked = max(asked * 4, limit + len(query.filters.exclude))

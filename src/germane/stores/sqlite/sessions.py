@@ -1,0 +1,84 @@
+"""Sessions: the conversations of a partition, and their numbers. A session begins with its first event and is gone with its
+last: its id is the caller's, and may be somebody's name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import apsw
+
+from germane.events.event import Event
+from germane.stores.sqlite.encoding import micros, stored
+from germane.stores.sqlite.rows import first, rows
+
+__all__ = ["Begun", "shrink"]
+
+_LATEST = "SELECT number, started_at FROM sessions WHERE partition = ? AND key <> ? ORDER BY started_at DESC, key DESC LIMIT 1"
+_NUMBERED = (
+    "UPDATE sessions SET number = counted.number FROM"
+    " (SELECT key, ROW_NUMBER() OVER (ORDER BY started_at, key) AS number FROM sessions WHERE partition = ?) AS counted"
+    " WHERE sessions.key = counted.key AND sessions.number <> counted.number"
+)
+_RECOUNT = (
+    "UPDATE sessions SET (started_at, last_at, length) ="
+    " (SELECT min(created_at), max(created_at), count(*) FROM events WHERE session = sessions.key) WHERE key = ?"
+)
+
+
+class Begun:
+    """A session that grows; nothing is written before `save`."""
+
+    __slots__ = ("_added", "_id", "_key", "_last", "_next", "_partition", "_started", "_was")
+
+    def __init__(self, connection: apsw.Connection, partition: int, id: str) -> None:
+        sql = "SELECT key, started_at, last_at, next FROM sessions WHERE partition = ? AND id = ?"
+        row = first(connection, sql, (partition, stored(id)))
+        self._partition, self._id, self._added = partition, id, 0
+        self._key: int | None
+        self._started: int | None
+        self._last: int | None
+        self._key, self._started, self._last, self._next = (None, None, None, 0) if row is None else row
+        self._was = self._started
+
+    def add(self, event: Event) -> None:
+        said = micros(event.created_at)
+        self._started = said if self._started is None else min(self._started, said)
+        self._last = said if self._last is None else max(self._last, said)
+        self._next = max(self._next, event.position + 1)
+        self._added += 1
+
+    def save(self, connection: apsw.Connection) -> int:
+        """Its row's key."""
+        if self._key is None:
+            sql = "INSERT INTO sessions (partition, id, number, started_at, last_at, length, next) VALUES (?, ?, 0, ?, ?, ?, ?)"
+            row = (self._partition, stored(self._id), self._started, self._last, self._added, self._next)
+            connection.execute(sql, row)
+            self._key = connection.last_insert_rowid()
+            self._number(connection)
+            return self._key
+        sql = "UPDATE sessions SET started_at = ?, last_at = ?, length = length + ?, next = ? WHERE key = ?"
+        connection.execute(sql, (self._started, self._last, self._added, self._next, self._key))
+        if self._started != self._was:
+            connection.execute(_NUMBERED, (self._partition,))
+        return self._key
+
+    def _number(self, connection: apsw.Connection) -> None:
+        """The newest counts on; one that began before others moves them."""
+        latest = first(connection, _LATEST, (self._partition, self._key))
+        if latest is not None and self._started is not None and self._started < latest[1]:
+            connection.execute(_NUMBERED, (self._partition,))
+        else:
+            number = 1 if latest is None else latest[0] + 1
+            connection.execute("UPDATE sessions SET number = ? WHERE key = ?", (number, self._key))
+
+
+def shrink(connection: apsw.Connection, sessions: Iterable[int]) -> None:
+    """After events of these were removed: count again, remove the empty ones, and number what is left."""
+    partitions: set[int] = set()
+    for key in sessions:
+        partitions.update(row[0] for row in rows(connection, "SELECT partition FROM sessions WHERE key = ?", (key,)))
+        if first(connection, "SELECT 1 FROM events WHERE session = ? LIMIT 1", (key,)) is None:
+            connection.execute("DELETE FROM sessions WHERE key = ?", (key,))
+        else:
+            connection.execute(_RECOUNT, (key,))
+    connection.executemany(_NUMBERED, [(partition,) for partition in partitions])

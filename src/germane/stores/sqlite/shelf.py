@@ -1,0 +1,64 @@
+"""Shelf: the part of the file that one scope can reach."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from germane.query import Filters
+from germane.scope import Scope
+from germane.stores.sqlite.directives import directive
+from germane.stores.sqlite.encoding import to_json
+from germane.stores.sqlite.event_reader import SqliteEvents
+from germane.stores.sqlite.journal import SqliteJournal
+from germane.stores.sqlite.memory_reader import SqliteMemories
+from germane.stores.sqlite.narrowing import of_events, of_memories
+from germane.stores.sqlite.reach import places
+from germane.stores.sqlite.readers import Readers, Reading
+from germane.stores.sqlite.rows import rows
+
+__all__ = ["SqliteShelf"]
+
+
+class SqliteShelf:
+    def __init__(
+        self, scope: Scope, readers: Readers, memories: SqliteMemories, events: SqliteEvents, journal: SqliteJournal
+    ) -> None:
+        self._scope, self._readers = scope, readers
+        self._memories, self._events, self._journal = memories, events, journal
+
+    @property
+    def scope(self) -> Scope:
+        return self._scope
+
+    @property
+    def memories(self) -> SqliteMemories:
+        return self._memories
+
+    @property
+    def events(self) -> SqliteEvents:
+        return self._events
+
+    @property
+    def journal(self) -> SqliteJournal:
+        return self._journal
+
+    async def directive(self) -> str:
+        return await self._readers.run(lambda reading: directive(reading.connection, self._scope))
+
+    async def allowed(self, ids: Sequence[str], *, at: datetime, filters: Filters) -> frozenset[str]:
+        if not ids or not filters.sensitivities:
+            return frozenset()
+        gate = Filters(sensitivities=filters.sensitivities, with_history=filters.with_history)
+
+        def work(reading: Reading) -> frozenset[str]:
+            seen = places(reading.connection, self._scope)
+            asked = "id IN (SELECT value FROM json_each(?))"
+            memory, bound = of_memories(seen, gate, at)
+            event, also = of_events(seen, gate)
+            sql = f"SELECT id FROM memories WHERE {asked} AND {memory}"
+            sql += f" UNION ALL SELECT e.id FROM events e WHERE e.{asked} AND {event}"
+            wanted = to_json(ids)
+            return frozenset(id for (id,) in rows(reading.connection, sql, [wanted, *bound, wanted, *also]))
+
+        return await self._readers.run(work)

@@ -1,0 +1,149 @@
+"""SqliteStore: the embedded store. One file, one writing thread, reading threads, and partitions in memory to search.
+
+What a person should know of it: a commit is on disk when it is answered (`synchronous=FULL`), readers never wait for the
+writer, several processes may share the file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+
+from germane.clock import Clock
+from germane.errors import StoreUnavailable
+from germane.ports.embedder import Embedder
+from germane.scope import Scope
+from germane.shelf import Checkup
+from germane.stores.sqlite.backup import back_up
+from germane.stores.sqlite.checkup import examine
+from germane.stores.sqlite.database import Database
+from germane.stores.sqlite.embedding import Embedding, model_row
+from germane.stores.sqlite.event_reader import SqliteEvents
+from germane.stores.sqlite.failures import mapped
+from germane.stores.sqlite.journal import SqliteJournal
+from germane.stores.sqlite.memory_reader import SqliteMemories
+from germane.stores.sqlite.partitions import Partitions
+from germane.stores.sqlite.reach import places
+from germane.stores.sqlite.readers import Readers, Reading
+from germane.stores.sqlite.rows import only
+from germane.stores.sqlite.shelf import SqliteShelf
+from germane.stores.sqlite.transaction import Transaction
+from germane.stores.sqlite.writer import Writer
+
+__all__ = ["SqliteStore"]
+
+_MEMORY = 256 << 20
+
+
+class SqliteStore:
+    """Open it with `SqliteStore.open`. Fulfils `germane.shelf.Store`."""
+
+    def __init__(
+        self, database: Database, writing: apsw.Connection | None, embedder: Embedder, *, readers: int, memory_limit: int
+    ) -> None:
+        self._database, self._embedder = database, embedder
+        with mapped(database.name):
+            self._model = model_row(database, writing, embedder)
+            self._readers = Readers(database, readers)
+            self._aside = Readers(database, 1)
+        self._partitions = Partitions(
+            dimension=embedder.dimension, model=self._model, limit=memory_limit, behind=self._aside.behind
+        )
+        self._writer = None if writing is None else Writer(writing, self._begin, database.name)
+        self._embedding = Embedding(embedder, self._model, self._aside)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        embedder: Embedder,
+        clock: Clock,
+        readers: int = 2,
+        memory_limit: int = _MEMORY,
+        vfs: str | None = None,
+    ) -> SqliteStore:
+        """The store in the file at `path`, made if there is none; `:memory:` for one that is gone when closed.
+
+        `readers` threads read at once, `memory_limit` bytes of search partitions are kept, `vfs` names another of SQLite's
+        file systems. Where the file can't be written it is opened for reading. Raises `StoreUnavailable`, `StoreCorrupt`
+        or `StoreTooNew`. Blocks for some milliseconds.
+        """
+        writing, database = Database.at(path, vfs).open(clock)
+        try:
+            return cls(database, writing, embedder, readers=max(1, readers), memory_limit=memory_limit)
+        except BaseException:
+            if writing is not None:
+                writing.close()
+            raise
+
+    @property
+    def read_only(self) -> bool:
+        return self._writer is None
+
+    def within(self, scope: Scope) -> SqliteShelf:
+        readers, partitions, model = self._readers, self._partitions, self._embedder.identity
+        return SqliteShelf(
+            scope,
+            readers,
+            SqliteMemories(scope, readers, partitions, model),
+            SqliteEvents(scope, readers, partitions, model),
+            SqliteJournal(scope, self._writer, readers, self._database.name),
+        )
+
+    async def warm(self, scope: Scope) -> None:
+        def work(reading: Reading) -> None:
+            seen = places(reading.connection, scope)
+            for domain in ("memories", "events"):
+                self._partitions.ready(reading, seen, domain, wait=True)
+
+        await self._aside.run(work)
+
+    async def nonce_key(self) -> bytes:
+        sql = "SELECT value FROM meta WHERE key = 'nonce_key'"
+        return await self._readers.run(lambda reading: bytes(only(reading.connection, sql)[0]))
+
+    async def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
+        await back_up(self._database, Path(target), progress)
+
+    async def check(self) -> Checkup:
+        stale = await self.stale_vectors()
+        return await examine(self._database, self._embedder.identity, stale=stale, read_only=self.read_only)
+
+    async def embed_pending(self, limit: int | None = None) -> int:
+        """Embed what was stored without a vector; answers how many. Slow embedders' texts come this way."""
+        return await self._embedding.pending(self._write(), limit)
+
+    async def stale_vectors(self) -> int:
+        """How many texts have no vector of the embedder in use: keywords alone find them (SEARCH-3)."""
+        return await self._embedding.stale()
+
+    async def reembed(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """Give every text a vector of the embedder in use; `progress(done, total)`. Answers how many were made."""
+        return await self._embedding.again(self._write(), progress)
+
+    async def close(self) -> None:
+        """Finish what is being written, stop what is being read, end the threads. Again is fine."""
+        self._readers.stop()
+        self._aside.stop()
+        if self._writer is not None:
+            self._writer.stop()
+        await asyncio.to_thread(self._join)
+        self._partitions.forget()
+
+    def _join(self) -> None:
+        self._readers.join()
+        self._aside.join()
+        if self._writer is not None:
+            self._writer.join()
+
+    def _begin(self, connection: apsw.Connection) -> Transaction:
+        return Transaction(connection, self._embedder, self._model)
+
+    def _write(self) -> Writer:
+        if self._writer is None:
+            raise StoreUnavailable(f"store {self._database.name!r} is read-only: check its permissions")
+        return self._writer

@@ -1,0 +1,98 @@
+"""Transaction: what the plans of one commit share: the new revision, new keys, and the search rows that are still to be
+derived. Texts of all plans are embedded together, right before the commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+import apsw
+
+from germane.errors import EmbedderError
+from germane.ports.embedder import Embedder
+from germane.scope import Scope
+from germane.search.unit import Unit
+from germane.stores.sqlite.reach import Place, places
+from germane.stores.sqlite.rows import first, only
+from germane.stores.sqlite.units import Domain, Pending, insert_units, vectors_of
+
+__all__ = ["Mark", "Transaction"]
+
+
+class Mark(NamedTuple):
+    pending: list[Pending]
+    length: int
+    touched: frozenset[int]
+    erased: bool
+
+
+class Transaction:
+    """`revision` is the one this commit brings. `model` is the row of the embedder in use."""
+
+    def __init__(self, connection: apsw.Connection, embedder: Embedder, model: int) -> None:
+        self.connection = connection
+        self.erased = False
+        self._embedder = embedder
+        self._model = model
+        revision, events, memories = only(connection, "SELECT revision, events, memories FROM counters")
+        self.revision: int = revision + 1
+        self._keys: dict[Domain, int] = {"events": events, "memories": memories}
+        self._pending: list[Pending] = []
+        self._touched: frozenset[int] = frozenset()
+
+    def mark(self) -> Mark:
+        return Mark(self._pending, len(self._pending), self._touched, self.erased)
+
+    def undo(self, mark: Mark) -> None:
+        """Back to `mark`, also where rows were flushed since: their savepoint has taken them back."""
+        self._pending = mark.pending
+        del self._pending[mark.length :]
+        self._touched, self.erased = mark.touched, mark.erased
+
+    def places(self, scope: Scope) -> tuple[Place, ...]:
+        return places(self.connection, scope)
+
+    def own(self, scope: Scope) -> int:
+        """The partition this scope writes to; made when there is none yet."""
+        row = (scope.org, scope.agent, scope.user or "")
+        found = first(self.connection, "SELECT id FROM partitions WHERE org = ? AND agent = ? AND user = ?", row)
+        if found is None:
+            self.connection.execute("INSERT INTO partitions (org, agent, user) VALUES (?, ?, ?)", row)
+            return self.connection.last_insert_rowid()
+        return int(found[0])
+
+    def touch(self, partitions: Iterable[int]) -> None:
+        """The content of these changes with this commit."""
+        self._touched |= frozenset(partitions)
+
+    def keys(self, domain: Domain, count: int) -> range:
+        """New row numbers, never given out again."""
+        first = self._keys[domain] + 1
+        self._keys[domain] += count
+        return range(first, first + count)
+
+    def derive(self, domain: Domain, partition: int, units: Sequence[tuple[Unit, str]]) -> None:
+        """Search rows to be written with this commit, each with the text its vector is made from."""
+        self._pending += [Pending(domain, partition, unit, text) for unit, text in units]
+
+    def flush(self) -> None:
+        """Write what is still to be derived."""
+        if not self._pending:
+            return
+        pending, self._pending = self._pending, []
+        vectors: Sequence[bytes | None] = [None] * len(pending)
+        if self._embedder.quick:
+            with suppress(EmbedderError):  # keywords serve until they are embedded
+                vectors = vectors_of(self._embedder.embed_now([one.text for one in pending]))
+        insert_units(self.connection, pending, vectors, revision=self.revision, model=self._model)
+
+    def finish(self) -> None:
+        """The last statements before COMMIT."""
+        self.flush()
+        if not self._touched:
+            return
+        row = (self.revision, self._keys["events"], self._keys["memories"])
+        self.connection.execute("UPDATE counters SET revision = ?, events = ?, memories = ?", row)
+        rows = [(self.revision, partition) for partition in self._touched]
+        self.connection.executemany("UPDATE partitions SET revision = ? WHERE id = ?", rows)

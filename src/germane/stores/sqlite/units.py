@@ -1,0 +1,70 @@
+"""Units: the rows a search reads, as they lie in the file. Everything here is derived: from a text, once, when it is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NamedTuple
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from germane.search.unit import Unit
+
+__all__ = ["Domain", "Pending", "changed", "delete_units", "dropped", "insert_units", "many", "vectors_of"]
+
+Domain = Literal["events", "memories"]
+_INSERT = (
+    "INSERT OR REPLACE INTO units_{} (partition, revision, model, vector, key, session, created_at, terms, flags, speaker,"
+    " sensitivity, kind, valid_from, valid_to, words) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_CHANGED = (
+    "SELECT key, session, created_at, terms, CASE WHEN model = ? THEN vector END, flags, speaker, sensitivity, kind,"
+    " valid_from, valid_to, words FROM units_{} WHERE partition = ? AND revision > ?"
+)
+
+
+class Pending(NamedTuple):
+    domain: Domain
+    partition: int
+    unit: Unit
+    text: str
+
+
+def vectors_of(matrix: NDArray[np.float32]) -> list[bytes]:
+    """One blob a row, little-endian float16."""
+    return [row.tobytes() for row in matrix.astype("<f2")]
+
+
+def insert_units(
+    connection: apsw.Connection, pending: Sequence[Pending], vectors: Sequence[bytes | None], *, revision: int, model: int
+) -> None:
+    for domain in ("events", "memories"):
+        rows = [
+            (one.partition, revision, None if vector is None else model, vector, *one.unit[:4], *one.unit[5:])
+            for one, vector in zip(pending, vectors, strict=True)
+            if one.domain == domain
+        ]
+        if rows:
+            connection.executemany(_INSERT.format(domain), rows)
+
+
+def delete_units(connection: apsw.Connection, domain: Domain, keys: Iterable[int]) -> None:
+    connection.executemany(f"DELETE FROM units_{domain} WHERE key = ?", [(key,) for key in keys])
+
+
+def changed(connection: apsw.Connection, domain: Domain, partition: int, since: int, model: int) -> list[tuple[Any, ...]]:
+    """Units in the order of `Unit`'s fields that are newer than revision `since`; vectors of other models are left out."""
+    return connection.execute(_CHANGED.format(domain), (model, partition, since)).fetchall()
+
+
+def dropped(connection: apsw.Connection, domain: Domain, partition: int, since: int) -> list[int]:
+    """Keys that were forgotten after revision `since`."""
+    sql = "SELECT key FROM tombstones WHERE partition = ? AND what = ? AND revision > ?"
+    return [key for (key,) in connection.execute(sql, (partition, domain, since))]
+
+
+def many(connection: apsw.Connection, domain: Domain, partition: int, since: int, count: int) -> bool:
+    """Whether more than `count` units changed after revision `since`."""
+    sql = f"SELECT 1 FROM units_{domain} WHERE partition = ? AND revision > ? LIMIT 1 OFFSET ?"
+    return connection.execute(sql, (partition, since, count)).fetchone() is not None
