@@ -1,0 +1,145 @@
+"""The command's edges: options anywhere, one-line errors, exit codes, no traceback whatever happens."""
+
+from __future__ import annotations
+
+import errno
+import json
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from germane.cli import main
+from germane.cli.app import hoist
+from germane.cli.exits import Exit, told
+from germane.cli.imports import Broken, Turn, read
+from germane.errors import Conflict, EmbedderError, InvalidInput, NotFound, StoreCorrupt, StoreTooNew, StoreUnavailable
+from germane.memories.memory import KINDS
+
+
+def test_shared_options_may_stand_after_the_command() -> None:
+    """They are moved to the front with their values."""
+    assert hoist(["search", "x", "--db", "a.db", "--json", "--user=b"]) == ["--db", "a.db", "--json", "--user=b", "search", "x"]
+
+
+def test_what_follows_a_bare_double_dash_is_text() -> None:
+    """`remember -- --json` remembers the text --json."""
+    assert hoist(["remember", "--", "--json", "--db"]) == ["remember", "--", "--json", "--db"]
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (InvalidInput("a"), Exit.USAGE),
+        (Conflict("a"), Exit.USAGE),
+        (NotFound("a"), Exit.FAILED),
+        (EmbedderError("a"), Exit.FAILED),
+        (StoreUnavailable("a"), Exit.STORE),
+        (StoreCorrupt("a"), Exit.STORE),
+        (StoreTooNew("a"), Exit.STORE),
+        (KeyboardInterrupt(), Exit.INTERRUPTED),
+        (BrokenPipeError(), Exit.PIPE),
+        (MemoryError(), Exit.FAILED),
+        (OSError(errno.ENOSPC, "full", "x.db"), Exit.FAILED),
+        (ZeroDivisionError("a\nb"), Exit.FAILED),
+    ],
+)
+def test_every_error_has_an_exit_code_and_at_most_one_line(error: BaseException, code: Exit) -> None:
+    """A person gets a sentence, a program a number."""
+    found, line = told(error)
+    assert found == code
+    assert "\n" not in line
+
+
+def test_a_fault_of_germanes_own_names_its_place_and_no_content() -> None:
+    """What is remembered doesn't leak into bug reports."""
+    try:
+        raise KeyError("secret")
+    except KeyError as error:
+        _, line = told(error)
+    assert "test_command_line.py" in line
+    assert "secret" not in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["--nope"], 2, "--nope"),
+        (["fly"], 2, "fly"),
+        (["search"], 2, "QUERY"),
+        (["search", "x", "--db", "none.db"], 3, "none.db"),
+        (["search", "x", "--limit", "0", "--db", "none.db"], 2, "0"),
+        (["search", "x", "--since", "soon", "--db", "none.db"], 2, "soon"),
+        (["search", "x", "--kind", "tune", "--db", "none.db"], 2, "tune"),
+        (["search", "x", "--db", "."], 3, "directory"),
+        (["doctor", "--db", "none.db"], 3, "none.db"),
+        (["remember", "x", "--db", "no/such/dir.db"], 3, "no/such"),
+        (["remember", "--db", "none.db"], 2, "nothing to remember"),
+        (["import", "none.jsonl"], 2, "none.jsonl"),
+        (["import", "."], 2, "directory"),
+        (["import", "x", "--format", "pdf"], 2, "pdf"),
+        (["forget", "--db", "none.db"], 2, "nothing named"),
+        (["explain", "--trace", "none.json"], 2, "none.json"),
+        (["explain", "--trace", "a", "--query", "b"], 2, "--trace"),
+        (["demo", "none.json"], 2, "none.json"),
+    ],
+)
+def test_bad_usage_is_one_line_on_stderr(
+    arguments: list[str],
+    code: int,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`germane: <what> (<what to do>)`, an exit code, nothing on stdout, no traceback, no file left behind."""
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("germane: ")
+    assert err.count("\n") == 1
+    assert said in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without typer or rich the command says how to get them."""
+    monkeypatch.delitem(sys.modules, "germane.cli.app", raising=False)
+    monkeypatch.setitem(sys.modules, "typer", None)
+    assert main(["--help"]) == 1
+    assert "germane[cli]" in capsys.readouterr().err
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """`germane --version`."""
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("germane ")
+
+
+def test_help_does_not_load_the_engine() -> None:
+    """The start stays lean: nothing heavy is imported to show a page of help."""
+    script = "import sys; from germane.cli import main; main(['--help']); print([m for m in ('numpy', 'apsw', 'toktok') if m in sys.modules])"
+    subprocess = import_module("subprocess")
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_sample_is_a_conversation_of_several_sessions_with_memories_of_every_kind() -> None:
+    """What the demo shows: at least 80 messages over 4 sessions, a directive, eight memories of all six kinds, questions."""
+    folder = Path(import_module("germane.cli").__file__ or "").parent / "sample"
+    rows = list(read((folder / "conversation.jsonl").read_bytes(), "x")[1])
+    kept = json.loads((folder / "memories.json").read_text())
+    turns = [row for row in rows if isinstance(row, Turn)]
+    assert not [row for row in rows if isinstance(row, Broken)]
+    assert len(turns) >= 80
+    assert len({turn.session for turn in turns}) >= 4
+    assert len({turn.message.id for turn in turns}) == len(turns)
+    assert [turn.message.created_at for turn in turns] == sorted(
+        turn.message.created_at for turn in turns if turn.message.created_at
+    )
+    assert kept["directive"]
+    assert len(kept["memories"]) >= 8
+    assert {memory["kind"] for memory in kept["memories"]} == set(KINDS)
+    assert kept["questions"]
