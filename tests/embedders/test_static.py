@@ -17,7 +17,7 @@ from germane.embedders.static import Static
 from germane.errors import EmbedderError
 from germane.testing.time_warp import warped
 
-_TEXT = st.text(st.sampled_from(" \n\t▁abcXYZ019.,!'\"-<s>/éñ中国ไทย😀"), max_size=60) | st.text(max_size=40)
+_TEXT = st.text(st.sampled_from(" \n\t▁abcXYZ019.,हि𝒳ⅷ\ue000!'\"-<s>/éñ中国ไทย😀"), max_size=60) | st.text(max_size=40)
 
 
 @pytest.fixture(scope="module")

@@ -29,13 +29,15 @@ __all__ = ["Static"]
 
 _DIMENSION = 256
 _HEAD, _TAIL = 8_000, 2_000
-_INLINE = 20_000
+_INLINE = 10_000
 """Characters that are embedded in about 2 ms."""
 _CACHED_PIECES, _LONGEST_PIECE = 65_536, 24
 
-_PIECE = re.compile("▁*[^▁\n]+|▁+|\n")
-"""No token of this vocabulary holds a space after another character, nor a line break beside anything, so no merge crosses
-these borders: encoding piece by piece gives the same tokens as encoding the whole, and pieces repeat."""
+_ALONE = "\n\u0700-\u1fff\u2e80-\ud7ff\ue000-\ufffc\U00010000-\U0010ffff"
+_PIECE = re.compile(f"▁*[^▁{_ALONE}]+|▁+|[{_ALONE}]")
+"""No token of this vocabulary holds a space after another character, nor a line break, an Indic, Thai, CJK or astral character
+beside anything, so no merge crosses these borders: encoding piece by piece gives the same tokens as encoding the whole, and
+pieces repeat."""
 
 
 class Static:
