@@ -96,7 +96,10 @@ class Embedding:
         def work(reading: Reading) -> list[_Text]:
             units = f"SELECT key, partition, revision FROM units_{domain} WHERE {where} AND key > ? ORDER BY key LIMIT ?"
             found = list(rows(reading.connection, units, (after, limit)))
-            return [_Text(key, *rest, _text(reading.connection, domain, key, rest[0])) for key, *rest in found]
+            return [
+                _Text(key, partition, revision, _text(reading.connection, domain, key, partition))
+                for key, partition, revision in found
+            ]
 
         return await self._readers.run(work)
 

@@ -33,7 +33,7 @@ class SqliteEvents:
     async def get(self, ids: Sequence[str]) -> tuple[Event, ...]:
         def work(reading: Reading) -> tuple[Event, ...]:
             seen = places(reading.connection, self._scope)
-            sql = f"{EVENT} WHERE e.partition IN {listed(seen)} AND e.id IN (SELECT value FROM json_each(?))"
+            sql = f"{EVENT} WHERE +e.partition IN {listed(seen)} AND e.id IN (SELECT value FROM json_each(?))"
             users = {place.id: place.user for place in seen}
             found = {row[2]: event_of(row, users) for row in reading.connection.execute(sql, (to_json(ids),))}
             return tuple(found[id] for id in dict.fromkeys(ids) if id in found)
@@ -109,6 +109,6 @@ class SqliteEvents:
 
 
 def _fetch(reading: Reading, seen: tuple[Place, ...], keys: Sequence[int]) -> dict[int, Event]:
-    sql = f"{EVENT} WHERE e.key IN (SELECT value FROM json_each(?)) AND e.partition IN {listed(seen)}"
+    sql = f"{EVENT} WHERE e.key IN (SELECT value FROM json_each(?)) AND +e.partition IN {listed(seen)}"
     users = {place.id: place.user for place in seen}
     return {row[0]: event_of(row, users) for row in reading.connection.execute(sql, (to_json(keys),))}

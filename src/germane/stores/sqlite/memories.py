@@ -80,7 +80,7 @@ def memory_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> Memory:
 
 
 def by_id(connection: apsw.Connection, places: tuple[Place, ...], read: MemoriesById) -> dict[str, Memory]:
-    sql = f"{MEMORY} WHERE partition IN {listed(places)} AND id IN (SELECT value FROM json_each(?))"
+    sql = f"{MEMORY} WHERE +partition IN {listed(places)} AND id IN (SELECT value FROM json_each(?))"
     users = {place.id: place.user for place in places}
     found = [memory_of(row, users) for row in connection.execute(sql, (to_json(read.ids),))]
     return {memory.id: memory for memory in found}

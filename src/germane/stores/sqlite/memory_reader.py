@@ -78,7 +78,7 @@ class SqliteMemories:
 
 def _select(reading: Reading, scope: Scope, clause: str, values: list[Any]) -> list[Memory]:
     seen = places(reading.connection, scope)
-    found = rows(reading.connection, f"{MEMORY} WHERE partition IN {listed(seen)} AND {clause}", values)
+    found = rows(reading.connection, f"{MEMORY} WHERE +partition IN {listed(seen)} AND {clause}", values)
     users = {place.id: place.user for place in seen}
     return [memory_of(row, users) for row in found]
 
@@ -132,7 +132,7 @@ def _pinned(
 
 
 def _fetch(reading: Reading, seen: tuple[Place, ...], keys: Sequence[int]) -> dict[int, Memory]:
-    sql = f"{MEMORY} WHERE key IN (SELECT value FROM json_each(?)) AND partition IN {listed(seen)}"
+    sql = f"{MEMORY} WHERE key IN (SELECT value FROM json_each(?)) AND +partition IN {listed(seen)}"
     users = {place.id: place.user for place in seen}
     return {row[0]: memory_of(row, users) for row in rows(reading.connection, sql, (to_json(keys),))}
 

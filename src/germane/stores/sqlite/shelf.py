@@ -56,8 +56,8 @@ class SqliteShelf:
             asked = "id IN (SELECT value FROM json_each(?))"
             memory, bound = of_memories(seen, gate, at)
             event, also = of_events(seen, gate)
-            sql = f"SELECT id FROM memories WHERE {asked} AND {memory}"
-            sql += f" UNION ALL SELECT e.id FROM events e WHERE e.{asked} AND {event}"
+            sql = f"SELECT id FROM memories INDEXED BY memories_id WHERE {asked} AND {memory}"
+            sql += f" UNION ALL SELECT e.id FROM events e INDEXED BY events_id WHERE e.{asked} AND {event}"
             wanted = to_json(ids)
             return frozenset(id for (id,) in rows(reading.connection, sql, [wanted, *bound, wanted, *also]))
 

@@ -14,7 +14,7 @@ from germane.ports.embedder import Embedder
 from germane.scope import Scope
 from germane.search.unit import Unit
 from germane.stores.sqlite.reach import Place, places
-from germane.stores.sqlite.rows import first, only
+from germane.stores.sqlite.rows import only
 from germane.stores.sqlite.units import Domain, Pending, insert_units, vectors_of
 
 __all__ = ["Mark", "Transaction"]
@@ -40,6 +40,7 @@ class Transaction:
         self._keys: dict[Domain, int] = {"events": events, "memories": memories}
         self._pending: list[Pending] = []
         self._touched: frozenset[int] = frozenset()
+        self._places: dict[tuple[str, str, str | None], tuple[Place, ...]] = {}
 
     def mark(self) -> Mark:
         return Mark(self._pending, len(self._pending), self._touched, self.erased)
@@ -49,18 +50,24 @@ class Transaction:
         self._pending = mark.pending
         del self._pending[mark.length :]
         self._touched, self.erased = mark.touched, mark.erased
+        self._places.clear()
 
     def places(self, scope: Scope) -> tuple[Place, ...]:
-        return places(self.connection, scope)
+        """What the scope sees; asked of the file once."""
+        whose = (scope.org, scope.agent, scope.user)
+        if whose not in self._places:
+            self._places[whose] = places(self.connection, scope)
+        return self._places[whose]
 
     def own(self, scope: Scope) -> int:
         """The partition this scope writes to; made when there is none yet."""
+        for place in self.places(scope):
+            if place.user == scope.user:
+                return place.id
         row = (scope.org, scope.agent, scope.user or "")
-        found = first(self.connection, "SELECT id FROM partitions WHERE org = ? AND agent = ? AND user = ?", row)
-        if found is None:
-            self.connection.execute("INSERT INTO partitions (org, agent, user) VALUES (?, ?, ?)", row)
-            return self.connection.last_insert_rowid()
-        return int(found[0])
+        self.connection.execute("INSERT INTO partitions (org, agent, user) VALUES (?, ?, ?)", row)
+        self._places.clear()
+        return self.connection.last_insert_rowid()
 
     def touch(self, partitions: Iterable[int]) -> None:
         """The content of these changes with this commit."""

@@ -45,7 +45,7 @@ CREATE INDEX sessions_last ON sessions (partition, last_at);
 
 CREATE TABLE events (
   key INTEGER PRIMARY KEY,
-  id TEXT NOT NULL UNIQUE,
+  id TEXT NOT NULL,
   partition INTEGER NOT NULL,
   session INTEGER NOT NULL REFERENCES sessions (key),
   position INTEGER NOT NULL,
@@ -61,6 +61,7 @@ CREATE TABLE events (
   raw TEXT,
   provenance TEXT
 );
+CREATE UNIQUE INDEX events_id ON events (id);
 CREATE UNIQUE INDEX events_position ON events (session, position);
 CREATE UNIQUE INDEX events_message ON events (session, message_id) WHERE message_id IS NOT NULL;
 CREATE INDEX events_time ON events (session, created_at, position);
@@ -68,7 +69,7 @@ CREATE INDEX events_type ON events (partition, type);
 
 CREATE TABLE memories (
   key INTEGER PRIMARY KEY,
-  id TEXT NOT NULL UNIQUE,
+  id TEXT NOT NULL,
   partition INTEGER NOT NULL REFERENCES partitions (id),
   kind TEXT NOT NULL,
   content TEXT NOT NULL,
@@ -91,6 +92,7 @@ CREATE TABLE memories (
   expires_at INTEGER,
   superseded_by TEXT
 );
+CREATE UNIQUE INDEX memories_id ON memories (id);
 CREATE INDEX memories_created ON memories (partition, created_at);
 CREATE INDEX memories_hash ON memories (partition, content_hash);
 CREATE INDEX memories_fact ON memories (partition, fact_key) WHERE fact_key IS NOT NULL;
