@@ -39,12 +39,12 @@ clean:  ## remove .venv and everything that was made
 
 # A set-up is done again whenever pyproject.toml changes. The development one has everything the demo needs.
 $(VENV)/.ready-dev: pyproject.toml $(BIN)/python
-	@echo "Setting up $(VENV) for development …" >&2
+	@echo "Setting up $(VENV) for development, a minute or two …" >&2
 	@$(PIP) install -e '.[cli,minilm,openai,dev]'
 	@touch $(VENV)/.ready-demo $@
 
 $(VENV)/.ready-demo: pyproject.toml $(BIN)/python
-	@echo "Setting up $(VENV) …" >&2
+	@echo "Setting up $(VENV), about a minute …" >&2
 	@$(PIP) install -e '.[cli]'
 	@touch $@
 
@@ -53,15 +53,15 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "germane needs Python 3.11 or newer: make <target> PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@rm -rf $(VENV)
-	@$(PYTHON) -m venv $(VENV) >/dev/null 2>&1 || { \
+	@$(PYTHON) -m venv $(VENV) >/dev/null 2>&1 && exit 0; \
+	rm -rf $(VENV); \
+	$(PYTHON) -m venv --without-pip $(VENV) >/dev/null 2>&1 && \
+	$(PYTHON) -m pip --python $(VENV)/bin/python install -q pip >/dev/null 2>&1 && exit 0; \
+	rm -rf $(VENV); \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "Installing python3-venv …" >&2; \
+	  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3-venv; } >/dev/null && \
+	  $(PYTHON) -m venv $(VENV) && exit 0; \
 	  rm -rf $(VENV); \
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    echo "Installing python3-venv …" >&2; \
-	    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3-venv; } >/dev/null && \
-	    $(PYTHON) -m venv $(VENV) && exit 0; \
-	    rm -rf $(VENV); \
-	  fi; \
-	  $(PYTHON) -m venv --without-pip $(VENV) >/dev/null 2>&1 && \
-	  $(PYTHON) -m pip --python $(VENV)/bin/python install -q pip >/dev/null 2>&1 && exit 0; \
-	  rm -rf $(VENV); \
-	  echo "Python's venv is missing, run once:  sudo apt-get install -y python3-venv" >&2; exit 1; }
+	fi; \
+	echo "Python's venv is missing, run once:  sudo apt-get install -y python3-venv" >&2; exit 1
