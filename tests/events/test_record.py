@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -178,6 +179,19 @@ def test_the_same_words_further_back_are_no_retry(ledger: SessionLedger) -> None
     for text in ("ok", "sure", "ok", "sure?"):
         ledger.record([user(text)])
     assert ledger.said == ["ok", "sure", "ok", "sure?"]
+
+
+def test_a_turn_that_begins_like_the_session_is_new(ledger: SessionLedger) -> None:
+    """One message in common is too little to take it for the same."""
+    ledger.record(said("ok", "sure"))
+    assert len(ledger.record(said("ok", "fine")).added) == 2
+
+
+def test_events_that_are_no_messages_stand_in_nobodys_way(ledger: SessionLedger) -> None:
+    """A conversation is aligned across what else happened in its session."""
+    ledger.record(said("a", "b", "c"))
+    ledger.events[1] = replace(ledger.events[1], role="", type="file_read")
+    assert ledger.record([user("a"), user("c"), user("d")]).skipped == 2
 
 
 def test_an_earlier_state_sent_late_adds_nothing(ledger: SessionLedger) -> None:

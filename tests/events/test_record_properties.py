@@ -21,7 +21,7 @@ def kept(ledger: SessionLedger) -> list[tuple[str, str]]:
     return [(event.role, event.text) for event in ledger.events]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(TURNS, st.lists(st.integers(2, 30), max_size=8))
 def test_any_prefixes_in_any_order_give_the_longest_of_them(turns: list[tuple[str, str]], ends: list[int]) -> None:
     """Of two messages and more, as long as the session isn't many times longer."""
@@ -33,7 +33,7 @@ def test_any_prefixes_in_any_order_give_the_longest_of_them(turns: list[tuple[st
     assert kept(ledger) == turns[: len(ledger.events)]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(TURNS, st.data())
 def test_a_growing_conversation_is_kept_once_whatever_is_retried(turns: list[tuple[str, str]], data: st.DataObject) -> None:
     """Each call is repeated a few times before the next."""
@@ -46,7 +46,7 @@ def test_a_growing_conversation_is_kept_once_whatever_is_retried(turns: list[tup
         assert kept(ledger) == turns[:end]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.integers(), unique=True, min_size=1, max_size=30), st.data())
 def test_windows_over_a_conversation_are_kept_once(numbers: list[int], data: st.DataObject) -> None:
     """Each call begins anywhere in what is stored and goes on to anywhere."""
@@ -58,7 +58,7 @@ def test_windows_over_a_conversation_are_kept_once(numbers: list[int], data: st.
         assert kept(ledger) == turns[:end]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(TURNS, st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=8))
 def test_with_ids_every_message_is_there_once(turns: list[tuple[str, str]], slices: list[tuple[int, int]]) -> None:
     """Any stretches in any order, overlapping as they like."""
