@@ -2,8 +2,9 @@
 
 Names come with dates, vendors, regions and tags: `openai/gpt-4o-2024-08-06`, `us.anthropic.claude-sonnet-4-5-20250929-v1:0`,
 `models/gemini-2.5-pro`, `meta-llama/Llama-3.1-8B-Instruct:free`. They are brought to one spelling, and the longest catalogued
-name that ends at a separator is taken. A name that holds a version isn't taken when a small bare number follows: `gpt-5-9` is
-not a dated `gpt-5` but a version nobody listed, so it gets the cautious entry of its family (`gpt`).
+name that ends at a separator is taken. A name that holds a version isn't taken when a small bare number follows:
+`claude-opus-4-9` is not a dated `claude-opus-4` but a version nobody listed, so it gets its family's cautious entry (`claude`),
+or is unknown where there is none.
 """
 
 from __future__ import annotations

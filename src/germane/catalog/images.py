@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from math import ceil
+from math import ceil, isfinite
 from types import MappingProxyType
 
 from germane.errors import InvalidInput
@@ -43,6 +43,8 @@ def _price(rule: str, width: int | None, height: int | None, low: bool) -> int:
     name, *written = rule.split(":")
     try:
         figures = [float(figure) for figure in written]
+        if not all(isfinite(figure) and figure > 0 for figure in figures):
+            raise ValueError(rule)
         return _RULES[name](figures, width, height, low)
     except (KeyError, ValueError, IndexError) as error:
         raise InvalidInput(
@@ -79,7 +81,7 @@ def _area(figures: list[float], width: int | None, height: int | None, low: bool
 
 def _grid(figures: list[float], width: int | None, height: int | None, low: bool) -> int:
     if width is None or height is None:
-        width = height = 3072
+        return ceil(figures[0] * 24)  # the most: a narrow strip, 2 tiles by 12
     if max(width, height) <= 384:
         return ceil(figures[0])
     shrink = min(1.0, 3072 / max(width, height))

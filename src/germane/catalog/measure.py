@@ -7,13 +7,12 @@ upwards. Base64 payloads are priced by what they hold, not by their letters.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from germane.budget import Budget, allot
 from germane.catalog.images import price
-from germane.catalog.payload import split_payloads
+from germane.catalog.payload import split_payloads, written
 from germane.catalog.profile import Profile
 from germane.message import Image, Message, Opaque, Part, Text, ToolCall, ToolResult
 from germane.ports.tokenizer import Tokenizer
@@ -59,7 +58,7 @@ def tools_tokens(tools: Sequence[Mapping[str, Any]], profile: Profile, count: Ca
     """All tool schemas, as JSON; 0 without tools."""
     if not tools:
         return 0
-    return profile.per_tools + sum(profile.per_tool + count(_json(tool)) for tool in tools)
+    return profile.per_tools + sum(profile.per_tool + count(written(tool)) for tool in tools)
 
 
 def texts_of(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -75,7 +74,7 @@ def texts_of(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) ->
                     yield split_payloads(raw)[0]
                 case Image():
                     pass
-    yield from map(_json, tools)
+    yield from map(written, tools)
 
 
 def _part_tokens(part: Part, profile: Profile, count: Callable[[str], int]) -> int:
@@ -89,12 +88,5 @@ def _part_tokens(part: Part, profile: Profile, count: Callable[[str], int]) -> i
         case ToolResult():
             return _PER_CALL + count(part.call_id) + count(part.name) + count(part.text)
         case Opaque():
-            written, payload = split_payloads(part.raw)
-            return _PER_CALL + count(written) + payload
-
-
-def _json(value: Mapping[str, Any]) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False, default=str, skipkeys=True)
-    except (ValueError, RecursionError):
-        return repr(value)
+            text, payload = split_payloads(part.raw)
+            return _PER_CALL + count(text) + payload

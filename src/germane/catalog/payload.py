@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["split_payloads"]
+__all__ = ["split_payloads", "written"]
 
 _PAYLOAD = re.compile(r"(?:data:[\w.+-]+/[\w.+-]+(?:;[\w=.+-]+)*;base64,)?[A-Za-z0-9+/_=\s-]{1024,}")
 _TIMED = ("audio", "video")
@@ -23,12 +23,19 @@ _LEAST, _MOST = 256, 400_000
 def split_payloads(raw: Mapping[str, Any]) -> tuple[str, int]:
     """The JSON of `raw` with payloads left out, and the tokens of those payloads."""
     sizes: list[int] = []
-    kept = _without(raw, sizes, 0)
-    written = json.dumps(kept, ensure_ascii=False, default=str, skipkeys=True)
+    text = written(_without(raw, sizes, 0))
     if not sizes:
-        return written, 0
-    rate = 100 if any(word in written for word in _TIMED) else 16
-    return written, sum(min(_MOST, max(_LEAST, size // rate)) for size in sizes)
+        return text, 0
+    rate = 100 if any(word in text for word in _TIMED) else 16
+    return text, sum(min(_MOST, max(_LEAST, size // rate)) for size in sizes)
+
+
+def written(value: Any) -> str:
+    """`value` as JSON; what can't be (cycles, bottomless nests, odd keys) as its words in a row. Never raises."""
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError):
+        return _flat(value)
 
 
 def _without(value: Any, sizes: list[int], depth: int) -> Any:
@@ -41,9 +48,26 @@ def _without(value: Any, sizes: list[int], depth: int) -> Any:
         sizes.append(len(value))
         return ""
     if depth > 50:
-        return repr(value)
+        return _flat(value)
     if isinstance(value, Mapping):
         return {str(key): _without(item, sizes, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_without(item, sizes, depth + 1) for item in value]
     return value
+
+
+def _flat(value: Any) -> str:
+    """Keys and values, each thing once, without recursion."""
+    words: list[str] = []
+    seen: set[int] = set()
+    rest = [value]
+    while rest:
+        item = rest.pop()
+        if isinstance(item, Mapping | list | tuple):
+            if id(item) not in seen:
+                seen.add(id(item))
+                rest.extend(item)
+                rest.extend(item.values() if isinstance(item, Mapping) else ())
+        else:
+            words.append(str(item))
+    return ", ".join(words)

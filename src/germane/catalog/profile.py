@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from germane.catalog.images import price
 from germane.errors import InvalidInput
+from germane.message import Image
 
 __all__ = ["Profile"]
 
@@ -51,6 +53,10 @@ class Profile:
             self._refuse("provider", f"must be one of {', '.join(_PROVIDERS)}, not {self.provider!r}")
         if not 0 <= self.safety < 1:
             self._refuse("safety", f"must be a fraction from 0 to below 1, not {self.safety}")
+        try:
+            price(self.images, Image())
+        except InvalidInput as error:
+            self._refuse("images", f"is no image rule: {error}", error)
 
-    def _refuse(self, field: str, why: str) -> None:
-        raise InvalidInput(f"model {self.name!r}: {field} {why}")
+    def _refuse(self, field: str, why: str, cause: Exception | None = None) -> None:
+        raise InvalidInput(f"model {self.name!r}: {field} {why}") from cause
