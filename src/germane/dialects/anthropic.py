@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from germane.dialects.anthropic_check import ASSISTANT_ONLY, BREAKPOINTS, ID, USER_ONLY, blank, breakpoints, problems
+from germane.dialects.anthropic_check import ASSISTANT_ONLY, BREAKPOINTS, ID, NAME, USER_ONLY, blank, breakpoints, problems
 from germane.dialects.attachment import attachment
 from germane.dialects.envelope import envelope, mapping, role, typename, without
 from germane.dialects.image_size import data_url, image_size
 from germane.dialects.merging import Written, merged
-from germane.dialects.pairing import paired
+from germane.dialects.pairing import closed, paired
 from germane.dialects.turn import Turn
 from germane.dialects.wording import START, image_note, json_object, json_text, sendable, tool_name
 from germane.errors import InvalidInput
@@ -78,9 +78,9 @@ class Anthropic:
         written = [_turn(turn) for turn in paired(spoken, fits=ID.fullmatch)]
         messages = merged(written, "content", [{"type": "text", "text": START}])
         own = {id(turn.native) for turn in turns}
-        if messages[-1]["role"] == "assistant" and id(messages[-1]) not in own:
-            messages[-1] = {"role": "assistant", "content": _trimmed(messages[-1]["content"])}
         messages = [message if id(message) in own else _plain(message) for message in messages]
+        if messages[-1]["role"] == "assistant":
+            messages[-1] = _trimmed(messages[-1])
         room = BREAKPOINTS - breakpoints((turn.native for turn in turns), tools)
         return Wire(messages=messages, system=_system([turn for turn in turns if turn.message.role == "system"], room > 0))
 
@@ -142,7 +142,9 @@ def _odd(block: Mapping[str, Any]) -> bool:
     """A block the API wouldn't take as it is."""
     match block.get("type"):
         case "tool_use":
-            return not (isinstance(block.get("input"), Mapping) and _string(block, "name") and _string(block, "id"))
+            return not (
+                isinstance(block.get("input"), Mapping) and NAME.fullmatch(_string(block, "name")) and _string(block, "id")
+            )
         case "tool_result":
             return not _string(block, "tool_use_id")
         case kind:
@@ -228,11 +230,17 @@ def _plain(message: dict[str, Any]) -> dict[str, Any]:
     return message
 
 
-def _trimmed(content: Any) -> Any:
+def _trimmed(message: Mapping[str, Any]) -> Mapping[str, Any]:
     """The last words of a conversation that ends with the assistant's mustn't end in white space."""
-    if isinstance(content, list) and content and content[-1].get("type") == "text":
-        return [*content[:-1], {**content[-1], "text": content[-1]["text"].rstrip()}]
-    return content
+    content = message["content"]
+    block = mapping(content[-1]) if isinstance(content, list | tuple) else {"text": content}
+    text = (block or {}).get("text")
+    if not isinstance(text, str) or text == text.rstrip():
+        return message
+    return {
+        **message,
+        "content": text.rstrip() if isinstance(content, str) else [*content[:-1], {**(block or {}), "text": text.rstrip()}],
+    }
 
 
 def _system(turns: Sequence[Turn], room: bool) -> str | list[dict[str, Any]] | None:
@@ -244,7 +252,7 @@ def _system(turns: Sequence[Turn], room: bool) -> str | list[dict[str, Any]] | N
         if isinstance(content, list | tuple):
             listed = True
             pieces.append(list(content))
-        elif not blank(text := turn.message.text):
+        elif not blank(text := closed(turn).message.text):
             mark = {"cache_control": {"type": "ephemeral"}} if turn.pinned and room else {}
             listed = listed or bool(mark)
             pieces.append([{"type": "text", "text": sendable(text), **mark}])

@@ -9,12 +9,12 @@ from typing import Any
 from germane.dialects.envelope import mapping
 from germane.message import Wire
 
-__all__ = ["ASSISTANT_ONLY", "BREAKPOINTS", "ID", "USER_ONLY", "blank", "breakpoints", "problems"]
+__all__ = ["ASSISTANT_ONLY", "BREAKPOINTS", "ID", "NAME", "USER_ONLY", "blank", "breakpoints", "problems"]
 
 BREAKPOINTS = 4
 """Marks of the prompt cache in one request, at most."""
 ID = re.compile(r"[a-zA-Z0-9_-]{1,128}")
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
+NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 USER_ONLY = frozenset({"image", "document", "tool_result", "search_result", "container_upload"})
 ASSISTANT_ONLY = frozenset({"tool_use", "thinking", "redacted_thinking", "server_tool_use"})
 _FOREIGN = frozenset({"image_url", "input_audio", "file", "refusal", "input_text", "output_text"})
@@ -90,7 +90,7 @@ def _block(block: Mapping[str, Any], who: object, last: bool) -> Iterable[str]:
     if kind == "text" and blank(block.get("text")) and not (last and who == "assistant" and block.get("text") == ""):
         yield "an empty text"
     elif kind == "tool_use":
-        if not (ID.fullmatch(str(block.get("id", ""))) and _NAME.fullmatch(str(block.get("name", "")))):
+        if not (ID.fullmatch(str(block.get("id", ""))) and NAME.fullmatch(str(block.get("name", "")))):
             yield f"tool call {block.get('id')!r}: id or name isn't of the form the API takes"
         if not isinstance(block.get("input"), Mapping):
             yield f"tool call {block.get('id')!r}: input is no object"

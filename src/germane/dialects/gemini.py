@@ -13,10 +13,10 @@ from typing import Any
 
 from germane.dialects.attachment import attachment
 from germane.dialects.envelope import envelope, mapping, role, typename, without
-from germane.dialects.gemini_check import either, problems
+from germane.dialects.gemini_check import NAME, either, problems
 from germane.dialects.image_size import data_url, image_size
 from germane.dialects.merging import Written, merged
-from germane.dialects.pairing import paired
+from germane.dialects.pairing import closed, paired
 from germane.dialects.turn import Turn
 from germane.dialects.wording import START, image_note, json_object, json_text, sendable, tool_name
 from germane.errors import InvalidInput
@@ -54,7 +54,7 @@ class Gemini:
             return None
         read = [mapping(part) for part in parts]
         full = [part for part in read if part is not None and part and dict(part) != {"text": ""}]
-        if not full or None in read:
+        if not full or None in read or any(map(_odd, full)):
             return None
         raw = without(raw, _EXTRAS)
         return raw if len(full) == len(read) else {**raw, "parts": full}
@@ -112,6 +112,12 @@ def _response(response: object) -> tuple[str, bool]:
 
 def _media(blob: Mapping[str, Any]) -> str:
     return _string(blob, "mimeType") or _string(blob, "mime_type")
+
+
+def _odd(part: Mapping[str, Any]) -> bool:
+    """A call or a response the API wouldn't take as it is."""
+    function = either(part, "functionCall") or either(part, "functionResponse")
+    return function is not None and not NAME.fullmatch(_string(function, "name"))
 
 
 def _string(raw: Mapping[str, Any], key: str) -> str:
@@ -186,6 +192,6 @@ def _system(turns: Sequence[Turn]) -> str | list[dict[str, Any]] | None:
         if turn.native is not None:
             listed = True
             pieces += turn.native["parts"]
-        elif turn.message.text.strip():
-            pieces.append({"text": sendable(turn.message.text)})
+        elif (text := closed(turn).message.text).strip():
+            pieces.append({"text": sendable(text)})
     return pieces if listed else "\n\n".join(part["text"] for part in pieces) or None

@@ -10,7 +10,7 @@ from typing import Any
 from germane.dialects.envelope import mapping
 from germane.message import Wire
 
-__all__ = ["either", "problems"]
+__all__ = ["NAME", "either", "problems"]
 
 _SNAKE = {
     "functionCall": "function_call",
@@ -19,7 +19,7 @@ _SNAKE = {
     "fileData": "file_data",
 }
 _KINDS = (*_SNAKE, "executableCode", "codeExecutionResult", "executable_code", "code_execution_result", "text")
-_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}")
+NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}")
 
 
 def either(part: Mapping[str, Any], key: str) -> Mapping[str, Any] | None:
@@ -79,7 +79,7 @@ def _part(part: Mapping[str, Any], who: object) -> Iterable[str]:
             continue
         if who != only:
             yield f"a {key} can't stand in a turn of role {who}"
-        if not _NAME.fullmatch(_name(function)):
+        if not NAME.fullmatch(_name(function)):
             yield f"the name of a {key} isn't of the form the API takes"
         if not isinstance(function.get("args" if key == "functionCall" else "response", {}), Mapping):
             yield f"{key} {_name(function)}: arguments or response are no object"

@@ -12,7 +12,7 @@ from typing import Any
 from germane.dialects.attachment import attachment
 from germane.dialects.envelope import envelope, mapping, role, typename, without
 from germane.dialects.image_size import data_url, image_size
-from germane.dialects.openai_check import NAME, problems
+from germane.dialects.openai_check import FUNCTION, NAME, problems
 from germane.dialects.pairing import paired
 from germane.dialects.turn import Turn
 from germane.dialects.wording import image_note, json_text, sendable, tool_name
@@ -24,10 +24,10 @@ __all__ = ["OpenAIChat"]
 ROLES: Mapping[str, Role] = MappingProxyType(
     {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool", "developer": "system", "function": "tool"}
 )
-_OWN_ROLES = frozenset({"developer", "tool", "function"})
+_OWN_ROLES = ("developer", "tool", "function")
 _OWN_KEYS = ("tool_calls", "tool_call_id", "function_call", "refusal", "audio")
-_OWN_PARTS = frozenset({"image_url", "input_audio", "file", "refusal"})
-_FOREIGN_TEXTS = frozenset({"input_text", "output_text"})
+_OWN_PARTS = ("image_url", "input_audio", "file", "refusal")
+_FOREIGN_TEXTS = ("input_text", "output_text")
 
 
 class OpenAIChat:
@@ -107,7 +107,9 @@ def _odd(call: object) -> bool:
     if fields is None or not isinstance(fields.get("id"), str) or not fields["id"]:
         return True
     function = mapping(fields.get("function"))
-    return function is not None and not isinstance(function.get("arguments"), str)
+    return function is not None and not (
+        isinstance(function.get("arguments"), str) and FUNCTION.fullmatch(str(function.get("name")))
+    )
 
 
 def _parts(content: object) -> tuple[Part, ...]:

@@ -9,10 +9,10 @@ from typing import Any
 from germane.dialects.envelope import mapping
 from germane.message import Wire
 
-__all__ = ["NAME", "problems"]
+__all__ = ["FUNCTION", "NAME", "problems"]
 
 NAME = re.compile(r"[^\s<|\\/>\ud800-\udfff]{1,64}")
-_FUNCTION = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+FUNCTION = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 _PARTS: Mapping[str, frozenset[str]] = {
     "user": frozenset({"text", "image_url", "input_audio", "file"}),
@@ -89,7 +89,7 @@ def _calls(calls: Any) -> tuple[set[str], list[str]]:
         ids.add(id)
         if call.get("type", "function") == "function":
             function = mapping(call.get("function")) or {}
-            if not _FUNCTION.fullmatch(str(function.get("name", ""))):
+            if not FUNCTION.fullmatch(str(function.get("name", ""))):
                 wrong.append(f"tool call {id!r}: the function's name isn't of the form the API takes")
             if not isinstance(function.get("arguments"), str):
                 wrong.append(f"tool call {id!r}: arguments aren't text")

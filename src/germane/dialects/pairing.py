@@ -15,7 +15,7 @@ from germane.dialects.turn import Turn
 from germane.dialects.wording import closed_call, closed_result
 from germane.message import Message, Part, Text, ToolCall, ToolResult
 
-__all__ = ["paired"]
+__all__ = ["closed", "paired"]
 
 
 def paired(turns: Sequence[Turn], *, fits: Callable[[str], object] | None = None, lenient: bool = False) -> list[Turn]:
@@ -32,20 +32,22 @@ def paired(turns: Sequence[Turn], *, fits: Callable[[str], object] | None = None
     while at < len(turns):
         turn = turns[at]
         if turn.message.role != "assistant" or not turn.message.tool_calls:
-            out.append(_closed(turn))
+            out.append(closed(turn))
             at += 1
             continue
         end = _answers_end(turns, at + 1)
         window = turns[at + 1 : end]
         answered = _match(turn.message.tool_calls, window)
         alone = lenient and all(each.native is not None for each in (turn, *window))
-        ids = {}
+        ids: dict[int, str] = {}
         for n, call in enumerate(turn.message.tool_calls):
-            bad = fits is not None and not alone and n in answered.values() and (call.id in used or not fits(call.id))
+            twice = call.id in (ids.values() if alone else used)
+            unfit = fits is not None and not alone and not fits(call.id)
+            bad = fits is not None and n in answered.values() and (twice or unfit)
             ids[n] = next(fresh) if bad else call.id
             used.add(ids[n])
         out.append(_call_turn(turn, ids, set(answered.values())))
-        out.extend(_answer_turns(window, turn.message.tool_calls, ids, answered))
+        out.extend(_answer_turns(window, turn.message.tool_calls, ids, answered, named=fits is None))
         at = end
     return out
 
@@ -97,9 +99,10 @@ def _call_turn(turn: Turn, ids: dict[int, str], kept: set[int]) -> Turn:
 
 
 def _answer_turns(
-    window: Sequence[Turn], calls: Sequence[ToolCall], ids: dict[int, str], answered: dict[tuple[int, int], int]
+    window: Sequence[Turn], calls: Sequence[ToolCall], ids: dict[int, str], answered: dict[tuple[int, int], int], *, named: bool
 ) -> list[Turn]:
-    """The answers, results first; what else these turns hold follows when all results are told."""
+    """The answers, results first; what else these turns hold follows when all results are told. `named`: the provider pairs
+    by name, so a result must bear its call's."""
     first: list[Turn] = []
     after: list[Turn] = []
     for turn_at, turn in enumerate(window):
@@ -109,13 +112,15 @@ def _answer_turns(
         for part_at, part in enumerate(turn.message.parts):
             n = answered.get((turn_at, part_at))
             if not isinstance(part, ToolResult):
-                rest.append(part)
+                same = same and not isinstance(part, ToolCall)
+                rest.append(_as_text(part))
             elif n is None:
                 same = False
                 rest.append(Text(closed_result(part)))
             else:
                 same = same and (part.call_id == ids[n] or (not part.call_id and ids[n] == calls[n].id))
-                results.append(replace(part, call_id=ids[n], name=part.name or calls[n].name))
+                same = same and not (named and part.name != calls[n].name)
+                results.append(replace(part, call_id=ids[n], name=calls[n].name))
         if same and turn.native is not None:
             first.append(replace(turn, message=replace(turn.message, parts=(*results, *rest))))
             continue
@@ -126,7 +131,7 @@ def _answer_turns(
     return first + after
 
 
-def _closed(turn: Turn) -> Turn:
+def closed(turn: Turn) -> Turn:
     """A turn that stands beside no exchange: its calls and results are orphans."""
     message = turn.message
     if message.role != "tool" and not _has_tools(message):

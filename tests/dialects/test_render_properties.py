@@ -1,0 +1,97 @@
+"""What every provider gets is valid, and whole, whatever the conversation was."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from wild_conversations import conversations, dicts, said, strings
+
+from germane.dialects.registry import dialect, dialect_of, parse_all
+from germane.dialects.turn import Turn
+from germane.message import Message, Text, ToolCall, ToolResult
+
+PROVIDERS = ("openai", "anthropic", "gemini")
+
+
+@pytest.mark.requirement("INJECT-4")
+@pytest.mark.parametrize("provider", PROVIDERS)
+@settings(max_examples=120, deadline=None)
+@given(conversations)
+def test_any_conversation_renders_to_what_the_provider_takes(provider: str, messages: list[Message]) -> None:
+    """Calls, results, images and empties in any order: the validator finds nothing."""
+    spoken = dialect(provider)
+    assert spoken.problems(spoken.render(messages)) == ()
+
+
+@pytest.mark.requirement("INJECT-4")
+@pytest.mark.parametrize("provider", PROVIDERS)
+@settings(max_examples=80, deadline=None)
+@given(conversations)
+def test_nothing_the_caller_said_is_lost_in_rendering(provider: str, messages: list[Message]) -> None:
+    """Every text and every tool's result stands in the output."""
+    wire = dialect(provider).render(messages)
+    whole = "\n".join([*strings(wire.system), *strings(wire.messages)])
+    assert [text for message in messages for text in said(message) if text not in whole] == []
+
+
+@pytest.mark.requirement("INJECT-4")
+@pytest.mark.parametrize("provider", PROVIDERS)
+@settings(max_examples=120, deadline=None)
+@given(dicts)
+def test_dicts_of_any_shape_compose_to_what_the_provider_takes(provider: str, raws: list[dict[str, object]]) -> None:
+    """Also where the caller's own dicts go out as they are."""
+    spoken = dialect(provider)
+    before = repr(raws)
+    messages = parse_all(raws, provider)
+    turns = [
+        Turn(message=message, native=spoken.native(raw) if dialect_of(raw, provider) is spoken else None)
+        for message, raw in zip(messages, raws, strict=True)
+    ]
+    wire = spoken.compose(turns)
+    assert spoken.problems(wire) == ()
+    whole = "\n".join([*strings(wire.system), *strings(wire.messages)])
+    lost = [text for message in messages for text in said(message) if text not in whole and "\ufffd" not in text]
+    assert lost == []
+    assert repr(raws) == before
+
+
+@pytest.mark.requirement("INJECT-4")
+@pytest.mark.parametrize("provider", PROVIDERS)
+@settings(max_examples=60, deadline=None)
+@given(conversations)
+def test_what_was_rendered_reads_back_the_same(provider: str, messages: list[Message]) -> None:
+    """Rendering twice changes nothing more: pairs, texts and order are settled the first time."""
+    spoken = dialect(provider)
+    wire = spoken.render(messages)
+    again = spoken.render(parse_all(wire.messages, provider))
+    assert again.messages == wire.messages
+
+
+@pytest.mark.requirement("INJECT-4")
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_whole_exchange_keeps_its_pairs(provider: str) -> None:
+    """Call and result come back with the same ids, names and texts."""
+    calls = (ToolCall(id="a", name="f", arguments='{"q": 1}'), ToolCall(id="b", name="g"))
+    results = (ToolResult(call_id="b", text="two", name="g"), ToolResult(call_id="a", text="one", name="f"))
+    messages = [
+        Message.of("user", "go"),
+        Message(role="assistant", parts=(Text("now"), *calls)),
+        *(Message(role="tool", parts=(result,)) for result in results),
+        Message.of("assistant", "done"),
+    ]
+    read = parse_all(dialect(provider).render(messages).messages, provider)
+    assert [call for message in read for call in message.tool_calls] == list(calls)
+    assert [(each.call_id, each.text) for message in read for each in message.tool_results] == [("b", "two"), ("a", "one")]
+    assert [text for message in read if (text := message.text)] == ["go", "now", "done"]
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "gemini"])
+@settings(max_examples=60, deadline=None)
+@given(conversations)
+def test_rendered_roles_alternate_from_the_user_on(provider: str, messages: list[Message]) -> None:
+    """Turns of one role in a row are made one."""
+    roles = [message["role"] for message in dialect(provider).render(messages).messages]
+    assert roles[0] == "user"
+    assert all(one != next for one, next in pairwise(roles))

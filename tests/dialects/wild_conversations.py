@@ -1,0 +1,115 @@
+"""Random conversations, broken ones included: what a caller may hand over after cutting, merging and replaying."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from hypothesis import strategies as st
+
+from germane.dialects.wording import sendable
+from germane.message import Image, Message, Opaque, Part, Text, ToolCall, ToolResult
+
+__all__ = ["PNG", "conversations", "dicts", "said", "strings"]
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAMAAAACCAYAAACddGYaAAAAAElFTkSuQmCC"
+
+_ids = st.sampled_from(["", "a", "b", "a b/ü", "x" * 60, "call_1"])
+_names = st.sampled_from(["", "f", "g", "9 lives!", "n" * 90])
+_texts = st.one_of(st.sampled_from(["", " ", "\n", "yes", "ok ", "\ud800", "日本語", "x" * 300]), st.text(max_size=12))
+_arguments = st.sampled_from(["", "{}", '{"a": 1}', "[1]", "{broken", "NaN", '{"a": NaN}'])
+_urls = st.sampled_from(
+    [None, "https://x.test/a.png", "http://x.test/a", "gs://b/a.gif", "data:image/tiff;base64,AAAA", "data:,hi"]
+)
+_opaque = st.sampled_from(
+    [
+        Opaque(kind="openai:input_audio", raw={"type": "input_audio", "input_audio": {"data": "AAAA", "format": "mp3"}}),
+        Opaque(kind="openai:file", raw={"type": "file", "file": {"file_id": "file-1"}}),
+        Opaque(kind="openai:audio", raw={"id": "audio_1"}),
+        Opaque(kind="anthropic:thinking", raw={"type": "thinking", "thinking": "hm", "signature": "s"}),
+        Opaque(
+            kind="anthropic:document",
+            raw={"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "AAAA"}},
+        ),
+        Opaque(kind="anthropic:document", raw={"type": "document", "source": {"type": "text", "data": "a text"}}),
+        Opaque(kind="gemini:inlineData", raw={"inlineData": {"mimeType": "audio/mpeg", "data": "AAAA"}}),
+        Opaque(kind="gemini:fileData", raw={"fileData": {"mimeType": "application/pdf", "fileUri": "https://x.test/a.pdf"}}),
+    ]
+)
+_parts: st.SearchStrategy[Part] = st.one_of(
+    _texts.map(Text),
+    _texts.map(Text),
+    st.builds(Image, url=_urls),
+    st.just(Image(url=f"data:image/png;base64,{PNG}")),
+    st.builds(ToolCall, id=_ids, name=_names, arguments=_arguments),
+    st.builds(ToolResult, call_id=_ids, text=_texts, name=_names, error=st.booleans()),
+    _opaque,
+)
+conversations = st.lists(
+    st.builds(
+        lambda role, parts, name: Message(role=role, parts=tuple(parts), name=name),
+        st.sampled_from(["system", "user", "assistant", "tool", "user", "assistant", "tool"]),
+        st.lists(_parts, max_size=4),
+        st.sampled_from([None, "Ann", "Ann Lee", "<|x|>"]),
+    ),
+    min_size=1,
+    max_size=9,
+)
+
+_calls = st.lists(
+    st.builds(lambda key, name: {"id": key, "type": "function", "function": {"name": name, "arguments": "{}"}}, _ids, _names),
+    max_size=2,
+)
+_contents = st.one_of(st.none(), _texts, st.lists(_texts.map(lambda text: {"type": "text", "text": text}), max_size=2))
+_blocks = st.one_of(
+    _texts.map(lambda text: {"type": "text", "text": text}),
+    st.builds(lambda key, name: {"type": "tool_use", "id": key, "name": name, "input": {}}, _ids, _names),
+    st.builds(lambda key, text: {"type": "tool_result", "tool_use_id": key, "content": text}, _ids, _texts),
+)
+_gemini = st.one_of(
+    _texts.map(lambda text: {"text": text}),
+    _names.map(lambda name: {"functionCall": {"name": name, "args": {}}}),
+    st.builds(lambda name, text: {"functionResponse": {"name": name, "response": {"output": text}}}, _names, _texts),
+)
+_shapes: st.SearchStrategy[dict[str, Any]] = st.one_of(
+    st.builds(
+        lambda role, content: {"role": role, "content": content}, st.sampled_from(["system", "user", "assistant"]), _contents
+    ),
+    st.builds(lambda content, calls: {"role": "assistant", "content": content, "tool_calls": calls}, _contents, _calls),
+    st.builds(lambda key, text: {"role": "tool", "tool_call_id": key, "content": text}, _ids, _texts),
+    st.builds(
+        lambda blocks: {"role": "user", "content": blocks},
+        st.lists(_blocks.filter(lambda b: b["type"] != "tool_use"), max_size=3),
+    ),
+    st.builds(
+        lambda blocks: {"role": "assistant", "content": blocks},
+        st.lists(_blocks.filter(lambda b: b["type"] != "tool_result"), max_size=3),
+    ),
+    st.builds(
+        lambda parts: {"role": "model", "parts": parts},
+        st.lists(_gemini.filter(lambda p: "functionResponse" not in p), max_size=3),
+    ),
+    st.builds(
+        lambda parts: {"role": "user", "parts": parts}, st.lists(_gemini.filter(lambda p: "functionCall" not in p), max_size=3)
+    ),
+)
+_extras = st.sampled_from([{}, {}, {"id": "m1", "name": "Ann Lee", "created_at": "2024-05-01T10:00:00Z"}])
+dicts = st.lists(st.builds(lambda shape, extra: shape | extra, _shapes, _extras), min_size=1, max_size=9)
+
+
+def strings(value: object) -> Iterator[str]:
+    """Every string in a wire's values, in order."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from strings(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from strings(each)
+
+
+def said(message: Message) -> list[str]:
+    """What of a message must reach every provider: its texts and the results of its tools, as far as there is something."""
+    texts = [part.text for part in message.parts if isinstance(part, Text | ToolResult)]
+    return [sendable(text).strip() for text in texts if text.strip()]
