@@ -25,8 +25,8 @@ def rank(name: str) -> int:
 
 
 @lru_cache(maxsize=256)
-def tag(category: str) -> str:
-    """The category as part of a tag's name: lowercase letters, digits and underscores, a letter first."""
+def tag(category: str, nonce: str) -> str:
+    """The category as part of a tag's name: lowercase letters, digits and underscores, a letter first, and not the nonce."""
     plain = unicodedata.normalize("NFKD", category).encode("ascii", "ignore").decode().lower()
-    name = _ODD.sub("_", plain).strip("_")[:_LONGEST].rstrip("_")
+    name = _ODD.sub("_", plain).replace(nonce, "_").strip("_")[:_LONGEST].rstrip("_")
     return name if name[:1].isalpha() else f"other_{name}".rstrip("_")

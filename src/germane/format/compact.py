@@ -39,12 +39,13 @@ _SQUARE = str.maketrans(dict.fromkeys("[]:：﹕︓［］﹇﹈⩴", " "))
 
 
 class Compact:
-    __slots__ = ("_nonce", "_opening", "_sections", "_zone")
+    __slots__ = ("_labels", "_nonce", "_opening", "_sections", "_zone")
 
     def __init__(self, nonce: str, zone: tzinfo) -> None:
         self._nonce, self._zone = nonce, zone
         self._opening = f'<memory nonce="{nonce}">\n{_STANDING}'
         self._sections: dict[str, Section] = {}
+        self._labels: dict[str, str] = {}
 
     @property
     def stand_in(self) -> str:
@@ -56,7 +57,7 @@ class Compact:
         return f'<directive nonce="{self._nonce}">\n{escape_operator(directive, self._nonce)}\n</directive>'
 
     def section(self, candidate: Candidate) -> Section:
-        name = tag(candidate.category)
+        name = tag(candidate.category, self._nonce)
         if name != CONVERSATION:
             return self._sections.setdefault(name, Section(name, (rank(name), name), f"## {name}", ""))
         date, number = day(candidate.created_at, self._zone), candidate.session_number
@@ -72,13 +73,20 @@ class Compact:
         shown = escape_text(clean(text, self._nonce)).strip()
         if "\n" in shown:
             shown = "\n ".join(map(_unforged, filter(None, map(str.rstrip, shown.split("\n")))))
-        if tag(candidate.category) != CONVERSATION:
+        if tag(candidate.category, self._nonce) != CONVERSATION:
             return Line("[", f"] {shown}")
-        by = escape_text(" ".join(label(candidate.speaker or candidate.role, self._nonce).translate(_SQUARE).split()))
+        by = self._label(candidate.speaker or candidate.role)
         return Line("[", f"] {by}: {shown}" if by else f"] {shown}")
 
+    def _label(self, name: str) -> str:
+        known = self._labels.get(name)
+        if known is None:
+            square = label(name, self._nonce).translate(_SQUARE)
+            known = self._labels[name] = escape_text(" ".join(square.split()))
+        return known
+
     def gap(self, item: Chosen, number: int) -> str:
-        return f"{'a' if tag(item.category) == CONVERSATION else 'm'}{number}"
+        return f"{'a' if tag(item.category, self._nonce) == CONVERSATION else 'm'}{number}"
 
     def late(self, sections: Sequence[tuple[Section, Sequence[str]]]) -> str:
         parts = [self._opening]

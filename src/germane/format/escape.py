@@ -11,7 +11,7 @@ import re
 import unicodedata
 
 from germane.format.graphemes import clip
-from germane.format.invisible import visible
+from germane.format.invisible import is_plain, visible
 from germane.format.templates import neutralise
 
 __all__ = ["LIKENESSES", "clean", "escape_attribute", "escape_operator", "escape_text", "escape_xml", "label"]
@@ -34,20 +34,17 @@ _LIKE = re.compile("[" + "".join(LIKENESSES) + "]")
 _SPACES = re.compile(r"\s+")
 _LABEL = 64
 _CARRIER = "◌"
-_OWN = re.compile(r"/?(?:directive|notice|memory|message|conversation|[a-z0-9_]{1,64}_memories)(?![a-z0-9_])")
+_OWN = re.compile(r"\s*/?\s*(?:directive|notice|memory|message|conversation|[a-z0-9_]{1,64}_memories)(?![a-z0-9_])")
 _OPENINGS = re.compile("[<＜﹤≮]")
 _REACH = 160
 
 
 def clean(text: str, nonce: str) -> str:
     """`text` as it may stand in any prompt of germane's, before it is escaped for one grammar."""
-    ascii = text.isascii()
-    if not (ascii and text.isprintable()):
-        text = visible(text)
-        if not ascii:
-            text = unicodedata.normalize("NFC", text)
-    text = _without(neutralise(text), nonce)
-    return text if ascii else _carried(text)
+    if is_plain(text):
+        return _without(neutralise(text), nonce)
+    text = unicodedata.normalize("NFC", visible(text))
+    return _carried(_without(neutralise(text), nonce))
 
 
 def escape_text(text: str) -> str:
@@ -86,26 +83,29 @@ def escape_operator(text: str, nonce: str) -> str:
     """
     if not text.isascii():
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return _without(_OPENINGS.sub(_unopened, text), nonce)
+    return _OPENINGS.sub(_unopened, _without(text, nonce))
 
 
 def _unopened(found: re.Match[str]) -> str:
+    """Looks at what follows with and without what can't be seen: either may be how it is read."""
     after = found.string[found.end() : found.end() + _REACH]
-    plain = "".join(unicodedata.normalize("NFKC", visible(after)).casefold().split())
-    spaced = unicodedata.normalize("NFKC", visible(after)).casefold().lstrip("/ \t\n")
-    if _OWN.match(spaced) or (plain.startswith("/") and _OWN.match(plain)):
-        return "&lt;\u0338" if found[0] == "≮" else "&lt;"
+    if any(_OWN.match(unicodedata.normalize("NFKD", part).casefold()) for part in (after, visible(after))):
+        return LIKENESSES.get(found[0], "&lt;")
     return found[0]
 
 
 def _without(text: str, nonce: str) -> str:
     """`text` with `…` wherever the nonce stood, in any case and any compatible form."""
-    if nonce in text.lower() or not text.isascii():
-        if not (text.isascii() or unicodedata.is_normalized("NFKC", text)):
-            plain = unicodedata.normalize("NFKC", visible(text))
-            text = plain if nonce in plain.lower() else text
-        text = re.sub(re.escape(nonce), "…", text, flags=re.IGNORECASE)
-    return text
+    if nonce in text.lower():
+        text = _struck(text, nonce)
+    if text.isascii() or unicodedata.is_normalized("NFKD", text):
+        return text
+    plain = unicodedata.normalize("NFKD", visible(text))
+    return unicodedata.normalize("NFC", _struck(plain, nonce)) if nonce in plain.lower() else text
+
+
+def _struck(text: str, nonce: str) -> str:
+    return re.sub(re.escape(nonce), "…", text, flags=re.IGNORECASE)
 
 
 def _carried(text: str) -> str:

@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["EMOJI", "visible"]
+__all__ = ["is_plain", "visible"]
 
-EMOJI = (
+_EMOJI_SET = (
     "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2194-\u21aa\u2300-\u23ff\u24c2\u25aa-\u25fe\u2600-\u27bf\u2934\u2935"
     "\u2b05-\u2b55\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
 )
-"""Inside of a character class: what may be drawn as an emoji (whole blocks, a little wider than Unicode's own list)."""
+"""What may be drawn as an emoji: whole blocks, a little wider than Unicode's own list."""
 
 _PLANES = "".join(f"{chr(plane << 16 | 0xFFFE)}-{chr(plane << 16 | 0xFFFF)}" for plane in range(17))
 _DROPPED = re.compile(
@@ -27,13 +27,22 @@ _DROPPED = re.compile(
 )
 _LINES = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _JOINERS = re.compile("[\u200c\u200d\ufe0e\ufe0f]")
-_EMOJI = re.compile(f"[{EMOJI}]")
+_EMOJI = re.compile(f"[{_EMOJI_SET}]")
 _JOINED = re.compile(
     "[\u0620-\u06ff\u0710-\u07fa\u0840-\u085b\u0860-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u17dd\u1807\u1820-\u18aa"
     "\u1900-\u194f\u1a20-\u1aad\u1b00-\u1bff\u1c00-\u1c4f\ua840-\ua87f\ua880-\ua8df\ua8e0-\ua8ff\ua980-\ua9df\uaa00-\uaa5f"
     "\uaae0-\uaaff\uabc0-\uabff\U00010a00-\U00010aff\U00010d00-\U00010d2f\U00011000-\U000114df\U0001e900-\U0001e943]"
 )
+_PLAIN = re.compile(
+    "[ -~\n\t\u00a0-\u00ac\u00ae-\u02ff\u0391-\u03a1\u03a3-\u03ce\u0400-\u0482\u048a-\u052f\u2010-\u2027\u2030-\u205e\u20ac"
+    "\u3001-\u3029\u3041-\u3096\u30a1-\u30fe\u4e00-\u9fff\uac00-\ud7a3]*+"
+)
 _VIRAMA = 9
+
+
+def is_plain(text: str) -> bool:
+    """Whether `text` holds only everyday characters, each of which is seen, composed, and a character by itself."""
+    return _PLAIN.fullmatch(text) is not None
 
 
 def visible(text: str) -> str:

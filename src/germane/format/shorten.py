@@ -25,10 +25,11 @@ _WORTH = 8
 """Tokens of text below which an excerpt says nothing."""
 _BLOCK = 8_000
 _RUN = 24
+_HEAD = 4
 _STEPS = (
     re.compile(r"[^.!?。！？।؟\n]*[.!?。！？।؟\n]+[\"'”’»)\]]*\s*|[^.!?。！？।؟\n]+"),
     re.compile(r"[^,;:、，；：،—]*[,;:、，；：،—]+\s*|[^,;:、，；：،—]+"),
-    re.compile(r"\s*\S+\s*"),
+    re.compile(r"\S+\s*|\s+"),
 )
 """What is kept whole, from the largest to the smallest: sentences, clauses, words."""
 
@@ -44,10 +45,11 @@ class Excerpt:
 class Excerpts:
     """Makes excerpts around these terms of a query: words or stems, in any case."""
 
-    __slots__ = ("_wanted",)
+    __slots__ = ("_heads", "_wanted")
 
     def __init__(self, terms: Sequence[str]) -> None:
         self._wanted = frozenset(term.casefold() for term in terms).union(analyse(" ".join(terms)))
+        self._heads = frozenset(term[:_HEAD] for term in self._wanted)
 
     def of(self, text: str, limit: int, cost: Cost) -> Excerpt | None:
         """The longest excerpt around the best match that costs at most `limit`; None when fewer than 8 tokens of text fit."""
@@ -80,7 +82,13 @@ class Excerpts:
         return None
 
     def _weight(self, part: str) -> int:
-        return len(self._wanted.intersection(analyse(part))) if self._wanted else 0
+        """How many different terms the part holds. A part without the beginning of any isn't looked at word by word."""
+        if not self._wanted:
+            return 0
+        folded = part.casefold()
+        if part.isascii() and not any(head in folded for head in self._heads):
+            return 0
+        return len(self._wanted.intersection(analyse(part)))
 
     def _region(self, text: str, reach: int) -> Span:
         """Where to look closely in a text too long to read word by word: the block with most of the terms."""

@@ -1,0 +1,222 @@
+"""Forgery: can anything that is stored pass for what germane writes? (FORMAT-3)
+
+Makes hostile contents, ids, labels, categories and directives from a seed, renders them in every format, and reads the result
+back the way a parser would, as it is and after NFKC and NFKD. Whatever stands there as structure must be exactly what was
+meant: one more or one fewer is a forgery. 0 found in N trials means at most 3/N at 95 %.
+
+    python bench/forgery.py --count 100000 [--seed 1] [--blns naughty-strings.json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import sys
+import time
+import unicodedata
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Literal
+
+from germane.format.layout import Written
+from germane.format.named import FORMATS, open_format
+from germane.item import Breakdown, Candidate, Chosen, Scored
+
+__all__ = ["forgeries", "hostile", "main", "trials", "written"]
+
+_FORMS: tuple[Literal["NFC", "NFD", "NFKC", "NFKD"], ...] = ("NFC", "NFD", "NFKC", "NFKD")
+NONCE = "qhzvkdtwmbxr"
+_MOMENT = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
+_CATEGORIES = ("factual", "procedural", "conversation", "preference", "Épisodic", 'x">\n<a', "conversation_memories", "", "🙂")
+_TAGS = (
+    *("</memory>", "<memory", "</message>", '<message id="x">', "</conversation>", "</directive>", "<directive>", "</notice>"),
+    *('<conversation nonce="{n}">', '<factual_memories nonce="{n}">', '<notice nonce="{n}">', '<memory nonce="{n}">'),
+    *("</factual_memories>", "{n}", "{N}", "n o n c e"),
+)
+_TEMPLATES = "<|im_start|>system <|im_end|> [INST] [/INST] <<SYS>> <start_of_turn>user <|eot_id|> </s> <s>"
+_SIGNS = "\" ' < > & &lt; &#60; &quot; \\ / = ]]> <!-- --> <?xml?> ] [ # 日本語 العربية Caroline 🙂"
+_LINES = (
+    "\n## 2023-05-08 session 1\n",
+    "\n[a1] Caroline: ",
+    "[m2] ",
+    "## factual",
+    "\n#",
+    "\n[",
+    "\n<",
+    "\nSystem: ",
+    "\nHuman: ",
+)
+_MARKS = ("\n### Instruction:", ": ", '" score="1.000', '">', "\x1b[2J", "👩\u200d👧", "क\u094d\u200dष", "word ", " ", "  ")
+_CODES = (0x0A, 0x0D, 0x0B, 0x0C, 0x85, 0x2028, 0x2029, 0x338, 0x301, 0x200B, 0x200C, 0x200D, 0x202E, 0xFEFF, 0xAD, 0xE0041)
+_ODD = tuple(map(chr, (*_CODES, 0xFE0F, 0xD800, 0xDFFF, 0)))
+_PIECES = (*_TAGS, *_TEMPLATES.split(), *_SIGNS.split(), *_LINES, *_MARKS, *_ODD)
+_SWAPS = str.maketrans("<>&\"'[]#:/=|", "＜＞＆＂＇［］＃：／＝｜")
+_SMALL = str.maketrans({"<": "﹤", ">": "﹥", "&": "﹠", "#": "﹟", ":": "﹕", "=": "﹦"})
+_NEGATED = str.maketrans({"<": "≮", ">": "≯"})
+_WIDE = str.maketrans({code: code + 0xFEE0 for code in range(0x21, 0x7F)})
+_BOLD = str.maketrans({**{97 + i: 0x1D41A + i for i in range(26)}, **{65 + i: 0x1D400 + i for i in range(26)}})
+
+
+def hostile(chance: random.Random, naughty: Sequence[str] = ()) -> str:
+    """One hostile string: pieces of structure, disguised, mangled and glued."""
+    parts = []
+    for _ in range(chance.randint(1, 8)):
+        piece = chance.choice(naughty) if naughty and chance.random() < 0.2 else chance.choice(_PIECES)
+        parts.append(_disguised(piece.replace("{n}", NONCE).replace("{N}", NONCE.upper()), chance))
+    return "".join(parts)
+
+
+def _disguised(piece: str, chance: random.Random) -> str:
+    kind = chance.randrange(12)
+    tables = (_SWAPS, _SMALL, _NEGATED, _WIDE, _BOLD)
+    if kind < len(tables):
+        return piece.translate(tables[kind])
+    if kind == 5:
+        return chance.choice(("\u200b", "\u2060", "\u00ad", "\U000e0020", "\u034f", "\ufe0e")).join(piece)
+    if kind == 6:
+        return unicodedata.normalize("NFD", piece) + chance.choice(("\u0338", "\u20d2", "\u0301"))
+    if kind == 7 and piece:
+        at = chance.randrange(len(piece))
+        return piece[:at] + chr(chance.choice((chance.randrange(0x110000), chance.randrange(0x80)))) + piece[at:]
+    return piece
+
+
+def written(name: str, chance: random.Random, naughty: Sequence[str] = ()) -> Written:
+    """A context of one to four hostile items, with its directive."""
+    items = []
+    for number in range(chance.randint(1, 4)):
+        text = hostile(chance, naughty)
+        candidate = Candidate(
+            id=f"{number}{hostile(chance, naughty)}" if chance.random() < 0.5 else f"id-{number}",
+            source=hostile(chance) if chance.random() < 0.2 else "messages",
+            category=hostile(chance) if chance.random() < 0.1 else chance.choice(_CATEGORIES),
+            text=text,
+            created_at=_MOMENT + timedelta(hours=chance.randint(0, 60)),
+            speaker=hostile(chance, naughty) if chance.random() < 0.5 else "Caroline",
+            role=hostile(chance) if chance.random() < 0.2 else "user",
+            session=chance.choice((None, "s1", hostile(chance))),
+            session_number=chance.choice((None, 1, 2)),
+        )
+        parts = Breakdown(relevance=1, recency=1, usefulness=0.5, confidence=0.8, frequency=0)
+        scored = Scored(candidate=candidate, score=chance.random(), log_odds=0, breakdown=parts, rank=number + 1)
+        items.append(Chosen(scored=scored, text=text, tokens=0))
+    directive = hostile(chance, naughty) if chance.random() < 0.5 else ""
+    form = open_format(name, tokenizer=_Letters(), nonce=NONCE, zone=UTC, terms=())
+    return form.write(directive, items)
+
+
+def forgeries(name: str, result: Written) -> list[str]:
+    """What stands in the text as structure and was not meant to; empty when all is well."""
+    found = [("as written", _PROBLEMS[name](result.stable, result.late, len(result.items)))]
+    for form in _FORMS:
+        stable, late = unicodedata.normalize(form, result.stable), unicodedata.normalize(form, result.late)
+        found.append((form, _PROBLEMS[name](stable, late, len(result.items))))
+    return [f"{form}: {problem}" for form, problem in found if problem]
+
+
+_ELEMENT = re.compile(
+    r'<(?:memory id="[^"<>\n]*" confidence="[\d.]+"|message id="[^"<>\n]*" time="[^"<>\n]*"(?: speaker="[^"<>\n]*")?)'
+    r' score="[\d.]+">[^<>"\']*</(?:memory|message)>'
+)
+_OPENING = re.compile(rf'^<((?:[a-z][a-z0-9_]*_memories)|conversation) nonce="{NONCE}">$', re.MULTILINE)
+_HEADER = re.compile(r"## (?:\d{4}-\d\d-\d\d(?: session \d+)?|[a-z][a-z0-9_]*)")
+_OWN_TAG = re.compile(r"<\s*/?\s*(?:directive|notice|memory|message|conversation|\w+_memories)\b", re.IGNORECASE)
+
+
+def _xml_problem(stable: str, late: str, items: int) -> str:
+    sections = _OPENING.findall(late)
+    rest = _ELEMENT.sub("", late)
+    if len(_ELEMENT.findall(late)) != items:
+        return f"{len(_ELEMENT.findall(late))} elements for {items} items"
+    if rest.count("<") != 2 * len(sections) or rest.count(">") != 2 * len(sections):
+        return "a bracket that belongs to nothing"
+    if late.count(NONCE) != len(sections):
+        return "the nonce in content"
+    return _stable_problem(stable, 4 if stable.startswith("<directive>") else 2)
+
+
+def _compact_problem(stable: str, late: str, items: int) -> str:
+    lines = re.split(r"\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", late)
+    if lines[0] != f'<memory nonce="{NONCE}">' or lines[-1] != "</memory>":
+        return "the wrapper is broken"
+    inside = lines[2:-1]
+    if sum(line.startswith("[") for line in inside) != items:
+        return "a handle too many"
+    if any(not re.match(r"\[[am]\d+\] |## |[ ]", line) for line in inside):
+        return "a line that starts like nothing of ours"
+    if any(
+        not re.fullmatch(r"## (?:\d{4}-\d\d-\d\d(?: session \d+)?|[a-z][a-z0-9_]*)", line)
+        for line in inside
+        if line.startswith("#")
+    ):
+        return "a header with content in it"
+    if any(char in line for line in inside for char in "<>"):
+        return "a bracket in content"
+    if late.count(NONCE) != 1:
+        return "the nonce in content"
+    return _stable_problem(stable, 2 if stable else 0)
+
+
+def _stable_problem(stable: str, tags: int) -> str:
+    """In the directive only germane's own tags and the nonce are not the operator's to write."""
+    found = len(_OWN_TAG.findall(stable))
+    if found != tags:
+        return f"{found} tags of germane's around the directive, not {tags}"
+    return "the nonce in the directive" if stable.lower().count(NONCE) != bool(stable) else ""
+
+
+_PROBLEMS = {"compact": _compact_problem, "xml": _xml_problem}
+
+
+class _Letters:
+    """Nothing is counted here."""
+
+    name = "letters"
+    exact = False
+
+    def count(self, text: str) -> int:
+        return len(text)
+
+    def ceiling(self, text: str) -> int:
+        return len(text)
+
+
+def trials(count: int, seed: int, naughty: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Format and what was forged, trial by trial; an empty string where nothing was."""
+    chance = random.Random(seed)
+    for _ in range(count):
+        for name in sorted(FORMATS):
+            result = written(name, chance, naughty)
+            found = forgeries(name, result)
+            yield name, f"{found[0]}\n{result.text!r}" if found else ""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Look for forged delimiters in what germane writes.")
+    parser.add_argument("--count", type=int, default=100_000, help="hostile contexts per format")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--blns", type=Path, help="a JSON list of strings to mix in")
+    options = parser.parse_args(arguments)
+    naughty = json.loads(options.blns.read_text(encoding="utf-8")) if options.blns else []
+    began, forged, done = time.monotonic(), 0, 0
+    for name, problem in trials(options.count, options.seed, naughty):
+        done += 1
+        if problem:
+            forged += 1
+            if forged <= 5:
+                print(f"FORGED {name}: {problem}", file=sys.stderr)
+        if done % 5_000 == 0:
+            print(
+                f"\r{done:,} of {options.count * len(FORMATS):,} contexts, {forged} forged", end="", file=sys.stderr, flush=True
+            )
+    print(file=sys.stderr)
+    bound = f"at most {3 / done:.1e} at 95 %" if not forged else "FAILED"
+    print(f"{forged} forged in {done:,} contexts ({bound}); {', '.join(sorted(FORMATS))}; {time.monotonic() - began:.0f} s")
+    return 1 if forged else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
