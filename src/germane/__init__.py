@@ -1,1 +1,72 @@
-"""Germane: a context assembly engine for LLM agents."""
+"""Germane: a context assembly engine for LLM agents.
+
+    async with Germane.open("germane.db") as germane:
+        agent = germane.agent("support", org="acme", user="caroline")
+        await agent.record(messages, session="s1")
+        context = await agent.assemble(messages, model="gpt-4o")
+
+`germane.sync` is the same without `await`.
+"""
+
+from germane.agent import Agent
+from germane.clock import Clock
+from germane.context import Context, Metadata
+from germane.errors import (
+    Conflict,
+    EmbedderError,
+    GermaneError,
+    InvalidInput,
+    MissingExtra,
+    NotFound,
+    StoreCorrupt,
+    StoreError,
+    StoreTooNew,
+    StoreUnavailable,
+    UnknownName,
+)
+from germane.germane import Germane
+from germane.item import Candidate, Chosen, Provenance, Scored
+from germane.memories.memory import Memory
+from germane.message import Message
+from germane.query import Filters
+from germane.scope import Scope
+from germane.settings import Settings
+from germane.strategies import Strategies, derive
+from germane.strategy import Cap, Shares, SourcePlan, Strategy, Weights
+from germane.trace import Trace
+
+__all__ = [
+    "Agent",
+    "Candidate",
+    "Cap",
+    "Chosen",
+    "Clock",
+    "Conflict",
+    "Context",
+    "EmbedderError",
+    "Filters",
+    "Germane",
+    "GermaneError",
+    "InvalidInput",
+    "Memory",
+    "Message",
+    "Metadata",
+    "MissingExtra",
+    "NotFound",
+    "Provenance",
+    "Scope",
+    "Scored",
+    "Settings",
+    "Shares",
+    "SourcePlan",
+    "StoreCorrupt",
+    "StoreError",
+    "StoreTooNew",
+    "StoreUnavailable",
+    "Strategies",
+    "Strategy",
+    "Trace",
+    "UnknownName",
+    "Weights",
+    "derive",
+]

@@ -52,6 +52,8 @@ class Evidence:
     """1 when the unit's conversation has an assistant in it: which column of coefficients applies."""
     identifier: float = 0.0
     """Share of the query's identifiers, quoted phrases and tags that occur verbatim, [0, 1]."""
+    curated: float = 0.0
+    """1 for a typed memory: somebody took the trouble to state it."""
     structured: float = 0.0
     """1 when a pinned key or tag asked for this unit by name."""
     history: float = 0.0

@@ -26,6 +26,8 @@ class Request:
     """The dialect the output is shaped for: openai, anthropic or gemini."""
     at: datetime
     """Aware, UTC."""
+    dated: bool = False
+    """Whether the caller gave `at`; otherwise it is the clock's."""
     tools: tuple[Mapping[str, Any], ...] = ()
     query: str | None = None
     """Instead of the last user message."""

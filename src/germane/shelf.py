@@ -55,6 +55,9 @@ class Checkup:
 
 
 class Store(Protocol):
+    @property
+    def read_only(self) -> bool: ...
+
     def within(self, scope: Scope) -> Shelf: ...
 
     async def warm(self, scope: Scope) -> None:
@@ -67,5 +70,14 @@ class Store(Protocol):
         """A consistent copy while in use. `progress(done, total)` in pages."""
 
     async def check(self) -> Checkup: ...
+
+    async def embed_pending(self, limit: int | None = None) -> int:
+        """Embed what was stored without a vector; answers how many. Slow embedders' texts come this way."""
+
+    async def stale_vectors(self) -> int:
+        """How many texts have no vector of the embedder in use: keywords alone find them (SEARCH-3)."""
+
+    async def reembed(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """Give every text a vector of the embedder in use; `progress(done, total)`. Answers how many were made."""
 
     async def close(self) -> None: ...

@@ -21,7 +21,7 @@ def from_memory(memory: Memory, source: str, evidence: Evidence, *, required: bo
         text=memory.text,
         created_at=memory.updated_at,
         kinds=(memory.category,),
-        evidence=evidence,
+        evidence=replace(evidence, curated=1.0),
         confidence=memory.confidence,
         helpful=memory.helpful,
         harmful=memory.harmful,

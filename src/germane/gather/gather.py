@@ -42,7 +42,7 @@ class Abandoned:
     """Tasks nobody waits for any more: kept until they end, counted, bounded."""
 
     def __init__(self, most: int = 256) -> None:
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks: set[asyncio.Future[Any]] = set()
         self._most = most
 
     def __len__(self) -> int:
@@ -52,12 +52,12 @@ class Abandoned:
     def full(self) -> bool:
         return len(self._tasks) >= self._most
 
-    def take(self, task: asyncio.Task[Any]) -> None:
+    def take(self, task: asyncio.Future[Any]) -> None:
         task.cancel()
         self._tasks.add(task)
         task.add_done_callback(self._end)
 
-    def _end(self, task: asyncio.Task[Any]) -> None:
+    def _end(self, task: asyncio.Future[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
             task.exception()

@@ -1,8 +1,8 @@
 """Greedy: the knapsack's classic approximation, one item at a time, best first (PACK-1).
 
 `rank` takes items in score order. `density` takes the most probability per token: log-odds − 0.7 · ln(tokens + 2), where
-tokens is what the item costs *now*: the first of a group pays for the group's header, so opening one makes its other items cheaper and
-they are weighed anew. That is right only where the score is a log-probability; on raw sums it is ruinous.
+tokens is what the item costs *now*: the first of a group pays for the group's header, so opening one makes its other items
+cheaper and they are weighed anew. That is right only where the score is a log-probability; on raw sums it is ruinous.
 """
 
 from __future__ import annotations

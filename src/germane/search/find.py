@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from germane.evidence import Evidence
 from germane.query import Query
 from germane.search.bm25 import lexical, weigh
+from germane.search.cosine import cosines
 from germane.search.narrow import allowed_rows
 from germane.search.observe import View
 from germane.search.partition import Partition

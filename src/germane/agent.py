@@ -1,0 +1,248 @@
+"""Agent: the handle whose verbs are a few lines each. Checks what the caller gave, asks the engine or commits a plan."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, overload
+
+from germane.clock import aware
+from germane.context import Context
+from germane.dialects.registry import dialect, parse_all
+from germane.errors import EmbedderError, InvalidInput
+from germane.events.record import Recorded, record
+from germane.export import Exported, everything
+from germane.format.nonce import nonce
+from germane.inject.recognise import without_injected
+from germane.item import Provenance, Scored
+from germane.memories.directive import set_directive
+from germane.memories.feedback import feedback
+from germane.memories.forget import Receipt, forget
+from germane.memories.memory import Memory
+from germane.memories.remember import new_memory, remember
+from germane.message import Message
+from germane.query import Filters
+from germane.recollections import Recollections
+from germane.request import Request
+from germane.scope import Scope
+from germane.shelf import Shelf
+from germane.strategy import Strategy
+from germane.wiring import Parts
+
+__all__ = ["Agent"]
+
+Raw = Mapping[str, Any] | Message
+
+
+class Agent:
+    """One scope of one store. Cheap to make, holds nothing of its own."""
+
+    def __init__(self, parts: Parts, scope: Scope) -> None:
+        self._parts, self.scope = parts, scope
+        self.memories = Recollections(parts.store.within(scope), scope, parts.clock)
+
+    async def assemble(
+        self,
+        messages: Sequence[Raw],
+        *,
+        model: str,
+        provider: str | None = None,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        query: str | None = None,
+        session: str | None = None,
+        at: datetime | None = None,
+        deadline: float | None = 0.048,
+        max_tokens: int | None = None,
+        strategy: str | Strategy = "default",
+        filters: Filters | None = None,
+    ) -> Context:
+        """The messages with what the model needs to know, within its token budget, before the deadline.
+
+        `messages` are OpenAI, Anthropic or Gemini dicts, or `Message` values; what comes back is shaped for `provider`
+        (`openai`, `anthropic`, `gemini`), else for the model's. `query` stands in for the last user message, `session` says
+        which conversation this is, `at` the time asked about, `deadline` the seconds until the answer is due (48 ms at most;
+        None waits for everything), `max_tokens` caps all the text that is added.
+
+        Raises `InvalidInput` for what the caller can put right, and nothing for a fault of germane's own: that gives less
+        context, with the reason in `metadata.fallback_reason` and `trace`.
+        """
+        scope = self.scope.within(session)
+        request = self._request(scope, messages, model, provider, at, tools, query, deadline, max_tokens, filters)
+        context = await self._parts.engine.assemble(request, self._shelf(scope), self._parts.strategies.find(strategy))
+        self._parts.retrievals.note(self.scope, [item.id for item in context.items if item.category != "conversation"])
+        return context
+
+    async def recall(
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        filters: Filters | None = None,
+        at: datetime | None = None,
+        strategy: str | Strategy = "default",
+    ) -> tuple[Scored, ...]:
+        """What answers `query` best, memories and messages alike, scored; at most `limit`. Packs and counts nothing."""
+        if limit < 0:
+            raise InvalidInput(f"limit must be 0 or more, not {limit}")
+        request = self._request(self.scope, (), "recall", "openai", at, None, query, None, None, filters)
+        found = await self._parts.engine.recall(request, self._shelf(self.scope), self._parts.strategies.find(strategy))
+        return found[:limit]
+
+    async def record(
+        self, messages: Sequence[Raw], *, session: str, source_kind: str = "user", channel: str | None = None
+    ) -> Recorded:
+        """Keep a conversation verbatim, indexed: each message once, however often it is sent (see `events/record.py`).
+        What germane itself injected is left out. Raises `Conflict` for an id that came before with other content."""
+        scope = self.scope.within(session)
+        if source_kind not in ("user", "operator", "tool", "system", "import"):
+            raise InvalidInput(f"source_kind {source_kind!r} is none of user, operator, tool, system, import")
+        parsed = parse_all(messages, "openai")
+        kept = without_injected(parsed, nonce(self._parts.engine.nonce_key, scope))
+        raws = None
+        if len(kept) == len(messages):
+            raws = [raw if isinstance(raw, Mapping) else None for raw in messages]
+        plan = record(
+            kept,
+            session=session,
+            scope=scope,
+            now=self._parts.clock.now(),
+            raws=raws,
+            source_kind=source_kind,  # type: ignore[arg-type]
+            channel=channel,
+        )
+        outcome = await self._shelf(scope).journal.commit(plan)
+        if outcome.added:
+            await self._embed()
+        return outcome
+
+    async def remember(
+        self,
+        text: str | None = None,
+        *,
+        kind: str = "note",
+        agent_wide: bool = False,
+        provenance: Provenance | None = None,
+        **fields: Any,
+    ) -> Memory:
+        """Keep something worth knowing: `kind` is fact, preference, procedure, behavior, episode or note, `text` its main
+        field, `fields` its others (`key`, `value`, `title`, `observed_at`, `occurred_at`) and what any memory may have:
+        `tags`, `sensitivity`, `confidence`, `pinned`, `expires_at`, `valid_from`, `valid_to`. A newer fact on a key
+        supersedes the older; an exact duplicate answers the memory there is. Raises `InvalidInput`, `UnknownName`."""
+        scope = self._shared if agent_wide else self.scope
+        now = self._parts.clock.now()
+        memory = new_memory(text, kind=kind, scope=scope, now=now, provenance=provenance, given=fields)
+        outcome = await self._shelf(scope).journal.commit(remember(memory))
+        await self._embed()
+        return outcome.memory
+
+    async def forget(
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        key: str | None = None,
+        tag: str | None = None,
+        session: str | None = None,
+        user: str | None = None,
+        everything: bool = False,
+        dry_run: bool = False,
+        by: str = "",
+        reason: str = "",
+    ) -> Receipt:
+        """Remove what matches every criterion given, text, vector and index entry alike, and leave a tombstone without
+        content. `dry_run` tells what would go. Without any criterion it raises `InvalidInput`."""
+        plan = forget(
+            ids=ids,
+            key=key,
+            tag=tag,
+            session=session,
+            user=user,
+            everything=everything,
+            dry_run=dry_run,
+            scope=self.scope,
+            at=self._parts.clock.now(),
+            by=by,
+            reason=reason,
+        )
+        return await self._shelf(self.scope).journal.commit(plan)
+
+    async def feedback(self, ids: Sequence[str], *, helpful: bool = True) -> int:
+        """Say of memories that they helped, or that they did harm: it moves their usefulness. Answers how many were known."""
+        return await self._shelf(self.scope).journal.commit(feedback(ids, helpful))
+
+    @overload
+    async def directive(self) -> str: ...
+    @overload
+    async def directive(self, text: str) -> str: ...
+    async def directive(self, text: str | None = None) -> str:
+        """The agent's standing instructions (a user's own where one is set); with `text`, set them first. Empty removes."""
+        shelf = self._shelf(self.scope)
+        if text is not None:
+            await shelf.journal.commit(set_directive(text))
+            self._parts.engine.standing.forget(self.scope)
+        return await shelf.directive()
+
+    async def warm(self) -> None:
+        """Load what this scope searches into memory, so that the first answer has every source."""
+        await self._parts.store.warm(self.scope)
+
+    def export(self) -> AsyncIterator[Exported]:
+        """Everything this scope can see, one dict at a time: the directive, memories, messages by session. No keys."""
+        return everything(self._shelf(self.scope), self._parts.clock.now())
+
+    def _request(
+        self,
+        scope: Scope,
+        messages: Sequence[Raw],
+        model: str,
+        provider: str | None,
+        at: datetime | None,
+        tools: Sequence[Mapping[str, Any]] | None,
+        query: str | None,
+        deadline: float | None,
+        max_tokens: int | None,
+        filters: Filters | None,
+    ) -> Request:
+        if not isinstance(model, str) or not model.strip():
+            raise InvalidInput(f"model must be a name such as 'gpt-4o', not {model!r}")
+        if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Sequence):
+            raise InvalidInput(f"messages must be a list of messages, not {type(messages).__name__}")
+        if not messages and query is None:
+            raise InvalidInput("messages is empty: give at least one, or a query")
+        if query is not None and not isinstance(query, str):
+            raise InvalidInput(f"query must be a string, not {type(query).__name__}")
+        if deadline is not None and not deadline > 0:
+            raise InvalidInput(f"deadline must be above 0 seconds, or None to wait, not {deadline}")
+        if max_tokens is not None and (not isinstance(max_tokens, int) or max_tokens < 0):
+            raise InvalidInput(f"max_tokens must be a whole number of 0 or more, not {max_tokens!r}")
+        name = provider or self._parts.catalog.find(model).provider
+        dialect(name)
+        return Request(
+            scope=scope,
+            messages=parse_all(messages, name),
+            raw=tuple(messages),
+            model=model,
+            provider=name,
+            at=self._parts.clock.now() if at is None else aware(at, scope.zone),
+            dated=at is not None,
+            tools=tuple(tools or ()),
+            query=query,
+            deadline=deadline,
+            max_tokens=max_tokens,
+            filters=filters or Filters(),
+        )
+
+    def _shelf(self, scope: Scope) -> Shelf:
+        return self._parts.store.within(scope)
+
+    @property
+    def _shared(self) -> Scope:
+        return Scope(org=self.scope.org, agent=self.scope.agent, zone=self.scope.zone)
+
+    async def _embed(self) -> None:
+        """A slow embedder's vectors come after the commit; what it can't embed now stays findable by keywords."""
+        if self._parts.embedder.quick:
+            return
+        try:
+            await self._parts.store.embed_pending()
+        except EmbedderError:
+            return

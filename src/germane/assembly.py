@@ -1,0 +1,156 @@
+"""Assembly: what is known so far of one assembly, and the context that comes of it, however far it got."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from germane.budget import Budget
+from germane.catalog.profile import Profile
+from germane.clock import Clock
+from germane.context import Context, Metadata
+from germane.deadline import Deadline
+from germane.format.layout import Format, Written
+from germane.gather.gather import Gathered
+from germane.inject.inject import inject
+from germane.pack.packing import Packing
+from germane.ports.tokenizer import Tokenizer
+from germane.request import Request
+from germane.strategy import Strategy
+from germane.trace import SourceReport, Trace
+
+__all__ = ["Assembly", "Late", "Outcome"]
+
+_FINE = frozenset({"no_query", "no_session", "no_vector"})
+"""Reasons to skip a source that take nothing away."""
+
+
+class Late(Exception):
+    """The answer is due; what has been done so far is no use any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What an assembly decided: enough to write the same text into another copy of the request."""
+
+    gathered: Gathered
+    available: int
+    packing: Packing
+    written: Written
+
+
+class Assembly:
+    """Mutable, of one request, never shared."""
+
+    def __init__(self, request: Request, strategy: Strategy, clock: Clock) -> None:
+        self.request, self.strategy = request, strategy
+        self.profile: Profile | None = None
+        self.tokenizer: Tokenizer | None = None
+        self.budget: Budget | None = None
+        self.layout: Format | None = None
+        self.gathered: Gathered | None = None
+        self.outcome: Outcome | None = None
+        self.written = Written(attribution={})
+        self.tokens = 0
+        self.reason = ""
+        self.level = 0
+        self._clock = clock
+        self._timings: list[tuple[str, float]] = []
+
+    @contextmanager
+    def stage(self, name: str, deadline: Deadline) -> Iterator[None]:
+        """Times a stage, and raises `Late` after it when the answer is due."""
+        began = self._clock.steady()
+        yield
+        now = self._clock.steady()
+        self._timings.append((name, now - began))
+        if deadline.missed(now):
+            raise Late
+
+    def finish(self, outcome: Outcome) -> None:
+        """All went well, with every source or with some."""
+        self.outcome, self.gathered = outcome, outcome.gathered
+        self.written, self.tokens = outcome.written, outcome.packing.tokens
+        self.level = 1 if any(map(_missing, outcome.gathered.reports)) else 0
+
+    def directive_only(self, directive: str | None, reason: str) -> None:
+        """Without any memory; `directive` is None when it couldn't be had."""
+        self.alone(reason)
+        if directive is None or self.layout is None or self.budget is None:
+            return
+        tokens = self.layout.total(directive, ()) if directive else 0
+        if tokens <= self.budget.available:
+            self.written, self.tokens = self.layout.write(directive, ()) if directive else self.written, tokens
+            self.level = 2
+
+    def alone(self, reason: str) -> None:
+        """The messages as they came."""
+        self.written, self.tokens, self.outcome = Written(attribution={}), 0, None
+        self.reason, self.level = reason, 3
+
+    def context(self) -> Context:
+        if self.strategy.placement == "split":
+            stable, late = self.written.stable, self.written.late
+        else:
+            stable, late = self.written.text, ""
+        injected = inject(self.request, stable, late, placement=self.strategy.placement)
+        return Context(
+            provider=self.request.provider,
+            messages=injected.messages,
+            system=injected.system,
+            added=injected.added,
+            items=self.written.items,
+            metadata=self._metadata(),
+            trace=self._trace(),
+            convert=injected.convert,
+        )
+
+    def _metadata(self) -> Metadata:
+        items = self.written.items
+        packing = None if self.outcome is None else self.outcome.packing
+        used = 0 if self.budget is None else self.budget.messages + self.budget.tools + self.tokens
+        window = 1 if self.budget is None else max(1, self.budget.window)
+        return Metadata(
+            directive_injected=bool(self.written.text) and (self.level == 2 or bool(packing and packing.directive)),
+            memories_injected=len(items),
+            memories_available=0 if self.outcome is None else self.outcome.available,
+            total_tokens_injected=self.tokens,
+            context_window_used=100 * used // window,
+            was_truncated=bool(packing and packing.was_truncated),
+            fallback_reason=self.reason,
+            memory_ids=tuple(item.id for item in items),
+            degradation_level=self.level,
+            sources=() if self.gathered is None else self.gathered.reports,
+            timings=tuple(self._timings),
+        )
+
+    def _trace(self) -> Trace:
+        packing = None if self.outcome is None else self.outcome.packing
+        return Trace(
+            strategy=self.strategy.name,
+            model=self.request.model,
+            tokenizer="" if self.tokenizer is None else self.tokenizer.name,
+            query=None if self.gathered is None else replace(self.gathered.query, vector=None),
+            budget=self.budget,
+            chosen=self.written.items,
+            left_out=() if packing is None else packing.left_out,
+            sources=() if self.gathered is None else self.gathered.reports,
+            timings=tuple(self._timings),
+            warnings=tuple(self._warnings(packing)),
+        )
+
+    def _warnings(self, packing: Packing | None) -> Iterator[str]:
+        if self.profile is not None and not self.profile.known:
+            yield (
+                f"the catalog has no model {self.request.model!r}: a window of {self.profile.window} tokens is assumed; "
+                f"add it to the settings under [models]"
+            )
+        if packing is not None and packing.directive_left_out:
+            yield f"the directive was left out: {packing.directive_left_out}"
+        if self.budget is not None and self.budget.is_constrained and not self.budget.overfull:
+            yield f"only {self.budget.available} tokens are left to add anything"
+
+
+def _missing(report: SourceReport) -> bool:
+    return report.status != "ok" and report.reason not in _FINE

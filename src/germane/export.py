@@ -1,0 +1,67 @@
+"""Export: everything a scope can see, as plain dicts that `germane import` reads back."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from germane.events.event import Event
+from germane.memories.memory import Memory
+from germane.query import Filters
+from germane.shelf import Shelf
+
+__all__ = ["Exported", "everything"]
+
+Exported = dict[str, Any]
+
+_ALL = Filters(sensitivities=("public", "private", "sensitive"), with_history=True)
+_MOST = 1 << 31
+
+
+async def everything(shelf: Shelf, now: datetime) -> AsyncIterator[Exported]:
+    """`{"type": "directive" | "memory" | "message", …}`, memories oldest last, messages by session in their order. Times are
+    ISO 8601. Never the nonce's key, never vectors: those are derived."""
+    if directive := await shelf.directive():
+        yield {"type": "directive", "text": directive}
+    cursor = None
+    while True:
+        page = await shelf.memories.list(_ALL, at=now, limit=500, cursor=cursor)
+        for memory in page.memories:
+            yield _memory(memory)
+        if (cursor := page.cursor) is None:
+            break
+    for session in reversed(await shelf.events.sessions(_MOST)):
+        for event in reversed(await shelf.events.recent(_MOST, session=session.id, filters=_ALL)):
+            yield _message(event)
+
+
+def _memory(memory: Memory) -> Exported:
+    plain = _plain(asdict(memory))
+    content = plain.pop("content")
+    plain.pop("content_hash")
+    return {"type": "memory", **plain, **content}
+
+
+def _message(event: Event) -> Exported:
+    return {
+        "type": "message",
+        "session": event.session,
+        "user": event.user,
+        "id": event.message_id,
+        "role": event.role,
+        "name": event.name or None,
+        "content": event.text,
+        "created_at": event.created_at.isoformat(),
+        "germane_id": event.id,
+        "sensitivity": event.sensitivity,
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,38 @@
+"""The sources that germane brings, made for one shelf."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from germane.gather.history import History
+from germane.gather.memories import Memories, Structured
+from germane.gather.messages import Messages, Recent
+from germane.gather.source import Source, SourceFactory
+from germane.shelf import Shelf
+from germane.strategy import Strategy
+
+__all__ = ["SOURCES", "sources"]
+
+SOURCES = ("directive", "history", "memories", "messages", "recent", "structured")
+
+
+def sources(shelf: Shelf, strategy: Strategy, registered: Mapping[str, SourceFactory], *, wait: bool) -> dict[str, Source]:
+    """The sources that the strategy plans, by name; a registered one takes the place of a built-in of its name. The
+    directive isn't among them: it is no candidate. With `wait` they wait for what isn't in memory yet."""
+    made: dict[str, Source] = {}
+    for plan in strategy.sources:
+        if plan.name in registered:
+            made[plan.name] = registered[plan.name](shelf)
+            continue
+        match plan.name:
+            case "memories":
+                made[plan.name] = Memories(shelf, wait=wait)
+            case "structured":
+                made[plan.name] = Structured(shelf, strategy.fact_keys, strategy.tags)
+            case "messages":
+                made[plan.name] = Messages(shelf, wait=wait)
+            case "recent":
+                made[plan.name] = Recent(shelf)
+            case "history":
+                made[plan.name] = History(shelf)
+    return made

@@ -1,0 +1,107 @@
+"""Germane: the front door. Opens a store and hands out agents; closes what it opened."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from germane.agent import Agent
+from germane.clock import Clock
+from germane.errors import StoreUnavailable
+from germane.gather.source import SourceFactory
+from germane.ports.embedder import Embedder
+from germane.scope import Scope
+from germane.settings import Settings
+from germane.shelf import Checkup
+from germane.strategies import Strategies
+from germane.wiring import Parts, wire
+
+__all__ = ["Germane"]
+
+
+class Germane:
+    """Opened with `async with Germane.open(path) as germane:`. One for a process is enough: it is made to be shared."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        settings: Settings,
+        embedder: str | Embedder | None,
+        clock: Clock,
+        sources: Mapping[str, SourceFactory],
+    ) -> None:
+        self._path, self._settings, self._embedder = path, settings, embedder
+        self._clock, self._sources = clock, sources
+        self._parts: Parts | None = None
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path = "germane.db",
+        *,
+        settings: Settings | str | Path | None = None,
+        embedder: str | Embedder | None = None,
+        clock: Clock | None = None,
+        sources: Mapping[str, SourceFactory] | None = None,
+    ) -> Germane:
+        """The store in the file at `path`, made if there is none (`:memory:` keeps nothing).
+
+        `settings` is a `Settings` or a TOML file's path; without one, defaults and the environment. `embedder` is a name
+        (`static`, `minilm`, `openai:<model>`) or an `Embedder`, and goes before the settings'. `sources` registers sources by
+        the names that strategies use. Nothing is opened before `async with`, which raises `StoreUnavailable`, `StoreCorrupt`,
+        `StoreTooNew`, `InvalidInput` or `MissingExtra`.
+        """
+        if not isinstance(settings, Settings):
+            settings = Settings.load(settings, os.environ)
+        return cls(path, settings=settings, embedder=embedder, clock=clock or Clock(), sources=sources or {})
+
+    async def __aenter__(self) -> Self:
+        if self._parts is None:
+            self._parts = await wire(
+                self._path, settings=self._settings, embedder=self._embedder, clock=self._clock, sources=self._sources
+            )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Write what is still counted and close everything. Again is fine."""
+        parts, self._parts = self._parts, None
+        if parts is not None:
+            await parts.retrievals.close()
+            await parts.store.close()
+            await parts.embedder.close()
+
+    def agent(self, agent: str = "default", *, org: str = "default", user: str | None = None, zone: str = "UTC") -> Agent:
+        """The handle on one scope (SCOPE-1): all that an agent, or an agent with one user, keeps. Raises `InvalidInput`."""
+        return Agent(self._open, Scope(org=org, agent=agent, user=user, zone=zone))
+
+    @property
+    def strategies(self) -> Strategies:
+        """Register your own here."""
+        return self._open.strategies
+
+    async def backup(self, target: str | Path, progress: Callable[[int, int], None] | None = None) -> None:
+        """A consistent copy of the store in the file `target`, while in use; `progress(done, total)` in pages."""
+        await self._open.store.backup(Path(target), progress)
+
+    async def check(self) -> Checkup:
+        """Whether the file is sound, and with what it is used."""
+        return await self._open.store.check()
+
+    async def reembed(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """Give every text a vector of the embedder in use (SEARCH-3); answers how many were made."""
+        return await self._open.store.reembed(progress)
+
+    @property
+    def _open(self) -> Parts:
+        if self._parts is None:
+            raise StoreUnavailable("this Germane isn't open: use  async with Germane.open(…) as germane:")
+        return self._parts

@@ -1,0 +1,55 @@
+"""Retrievals: counts of what was injected, written in batches after the answers (MEM-5)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Sequence
+
+from germane.errors import StoreError
+from germane.memories.feedback import count_retrievals
+from germane.scope import Scope
+from germane.shelf import Store
+
+__all__ = ["Retrievals"]
+
+_PAUSE = 1.0
+"""Seconds over which counts are collected."""
+
+
+class Retrievals:
+    """A lost batch costs some counts, nothing else: a store that fails is passed over."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._waiting: dict[Scope, list[str]] = defaultdict(list)
+        self._flushing: asyncio.Task[None] | None = None
+
+    def note(self, scope: Scope, ids: Sequence[str]) -> None:
+        if not ids or self._store.read_only:
+            return
+        self._waiting[scope].extend(ids)
+        if self._flushing is None:
+            self._flushing = asyncio.create_task(self._later())
+
+    async def flush(self) -> None:
+        """Write what has been noted, now."""
+        waiting, self._waiting = self._waiting, defaultdict(list)
+        for scope, ids in waiting.items():
+            try:
+                await self._store.within(scope).journal.commit(count_retrievals(ids))
+            except StoreError:
+                continue
+
+    async def close(self) -> None:
+        if self._flushing is not None:
+            self._flushing.cancel()
+            await asyncio.gather(self._flushing, return_exceptions=True)
+        await self.flush()
+
+    async def _later(self) -> None:
+        try:
+            await asyncio.sleep(_PAUSE)
+        finally:
+            self._flushing = None
+        await self.flush()

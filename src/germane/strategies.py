@@ -1,0 +1,123 @@
+"""Strategies by name: the built-in ones, those registered in code, and those written in TOML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from germane.errors import InvalidInput, UnknownName
+from germane.strategy import Cap, Shares, SourcePlan, Strategy, Weights
+
+__all__ = ["COMPACT", "COMPOSITE", "DEFAULT", "Strategies", "derive"]
+
+DEFAULT = Strategy(
+    name="default",
+    sources=(
+        SourcePlan(name="directive"),
+        SourcePlan(name="structured", limit=20),
+        SourcePlan(name="memories", limit=60),
+        SourcePlan(name="messages", limit=200),
+        SourcePlan(name="history", limit=50),
+        SourcePlan(name="recent", limit=20),
+    ),
+    weights=Weights(relevance=0.0, recency=0.3, usefulness=1.0, confidence=0.5, frequency=0.2),
+)
+"""xml with id, confidence and score, calibrated log-odds, packed by probability per cost."""
+
+COMPACT = replace(DEFAULT, name="compact", format="compact")
+"""The same ranking, written with few tokens."""
+
+COMPOSITE = replace(DEFAULT, name="composite", form="linear", weights=Weights(), floor=0.15, packer="rank")
+"""The linear weighted sum, packed in score order; otherwise as `default`."""
+
+
+class Strategies:
+    """A registry of its own for each `Germane`: registering in one changes no other."""
+
+    def __init__(self, written: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+        """`written` is TOML's `[strategies.<name>]` tables, each derived from the one its `like` names (default: `default`)."""
+        self._known = {strategy.name: strategy for strategy in (DEFAULT, COMPACT, COMPOSITE)}
+        for name, table in (written or {}).items():
+            if not isinstance(table, Mapping):
+                raise InvalidInput(f"strategy {name!r} must be a table, not {type(table).__name__}")
+            changes = dict(table)
+            self.register(derive(self.find(changes.pop("like", "default")), {**changes, "name": name}))
+
+    def __iter__(self) -> Any:
+        return iter(sorted(self._known))
+
+    def find(self, wanted: str | Strategy) -> Strategy:
+        """Raises `UnknownName` for a name nobody registered."""
+        if isinstance(wanted, Strategy):
+            return wanted
+        try:
+            return self._known[wanted]
+        except (KeyError, TypeError):
+            raise UnknownName(f"unknown strategy {wanted!r}: use one of {', '.join(self)}, or a Strategy") from None
+
+    def register(self, strategy: Strategy) -> None:
+        """From now on it is found by its name; a built-in of that name is replaced."""
+        self._known[strategy.name] = strategy
+
+
+def derive(base: Strategy, changes: Mapping[str, Any]) -> Strategy:
+    """`base` with `changes`, merged deeply: `{"weights": {"recency": 0.1}, "sources": {"recent": {"limit": 0}}}` changes one
+    weight and one limit. A source that `base` doesn't have is added. Raises `InvalidInput` naming what doesn't fit."""
+    known = {field.name for field in fields(Strategy)}
+    if strangers := sorted(set(changes) - known):
+        raise InvalidInput(f"a strategy has no {', '.join(strangers)}: its settings are {', '.join(sorted(known))}")
+    merged: dict[str, Any] = {}
+    for name, value in changes.items():
+        match name:
+            case "weights":
+                merged[name] = _changed(base.weights, value, name)
+            case "half_lives":
+                merged[name] = {**base.half_lives, **_table(value, name)}
+            case "sources":
+                merged[name] = _sources(base.sources, _table(value, name))
+            case "shares":
+                merged[name] = _shares(base.shares, _table(value, name))
+            case "fact_keys" | "tags":
+                merged[name] = tuple(value)
+            case _:
+                merged[name] = value
+    try:
+        return replace(base, **merged)
+    except TypeError as error:
+        raise InvalidInput(f"strategy {changes.get('name', base.name)!r}: {error}") from error
+
+
+def _sources(plans: tuple[SourcePlan, ...], changes: Mapping[str, Any]) -> tuple[SourcePlan, ...]:
+    merged = {plan.name: plan for plan in plans}
+    for name, change in changes.items():
+        merged[name] = _changed(merged.get(name, SourcePlan(name=name)), change, f"sources.{name}")
+    return tuple(merged.values())
+
+
+def _shares(shares: Shares, changes: Mapping[str, Any]) -> Shares:
+    if strangers := sorted(set(changes) - {"sources", "kinds", "total"}):
+        raise InvalidInput(f"shares have no {', '.join(strangers)}: they are sources, kinds and total")
+    kinds = dict(shares.kinds)
+    for kind, change in _table(changes.get("kinds", {}), "shares.kinds").items():
+        kinds[kind] = _changed(kinds.get(kind, Cap()), change, f"shares.kinds.{kind}")
+    return Shares(
+        sources={**shares.sources, **_table(changes.get("sources", {}), "shares.sources")},
+        kinds=kinds,
+        total=_changed(shares.total, changes.get("total", {}), "shares.total"),
+    )
+
+
+def _changed(value: Any, change: Any, where: str) -> Any:
+    table = _table(change, where)
+    try:
+        return replace(value, **table)
+    except TypeError:
+        allowed = ", ".join(field.name for field in fields(value))
+        raise InvalidInput(f"{where} takes {allowed}, not {', '.join(sorted(table))}") from None
+
+
+def _table(value: Any, where: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"{where} must be a table, not {type(value).__name__}")
+    return value

@@ -1,0 +1,89 @@
+"""Wiring: puts the parts together. The only importer of adapters: stores, embedders, tokenizers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from germane.catalog.catalog import Catalog
+from germane.clock import Clock
+from germane.embedders.cached import Cached
+from germane.embedders.named import open_embedder
+from germane.embedders.openai import OpenAICompatible
+from germane.embedders.static import Static
+from germane.engine import Engine
+from germane.gather.source import SourceFactory
+from germane.ports.embedder import Embedder
+from germane.retrievals import Retrievals
+from germane.score.relevance import shipped
+from germane.settings import Settings
+from germane.shelf import Store
+from germane.stores.sqlite.store import SqliteStore
+from germane.strategies import Strategies
+from germane.tokenizers.named import open_tokenizer
+
+__all__ = ["Parts", "wire"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """Everything one `Germane` works with."""
+
+    store: Store
+    engine: Engine
+    embedder: Embedder
+    strategies: Strategies
+    catalog: Catalog
+    retrievals: Retrievals
+    clock: Clock
+
+
+async def wire(
+    path: str | Path,
+    *,
+    settings: Settings,
+    embedder: str | Embedder | None,
+    clock: Clock,
+    sources: Mapping[str, SourceFactory],
+) -> Parts:
+    """Open the store at `path` and build the engine over it. Raises what the store and the settings raise."""
+    strategies = Strategies(settings.strategies)
+    catalog = Catalog.built_in().with_models(settings.models) if settings.models else Catalog.built_in()
+    chosen = settings.embedder if embedder is None else embedder
+    vectors = open_embedder(chosen) if isinstance(chosen, str) else chosen
+    await _ready(vectors)
+    store = await asyncio.to_thread(SqliteStore.open, path, embedder=vectors, clock=clock)
+    try:
+        key = settings.nonce_key or await store.nonce_key()
+    except BaseException:
+        await store.close()
+        raise
+    engine = Engine(
+        clock=clock,
+        catalog=catalog,
+        tokenizer=cache(open_tokenizer),
+        embedder=vectors if vectors.quick else Cached(vectors),
+        relevance=shipped(),
+        nonce_key=key,
+        sources=dict(sources),
+    )
+    return Parts(
+        store=store,
+        engine=engine,
+        embedder=vectors,
+        strategies=strategies,
+        catalog=catalog,
+        retrievals=Retrievals(store),
+        clock=clock,
+    )
+
+
+async def _ready(embedder: Embedder) -> None:
+    """Load now what would otherwise make the first answer late; ask an endpoint for the dimension it wasn't told."""
+    if isinstance(embedder, Static):
+        await asyncio.to_thread(embedder.warm)
+    elif isinstance(embedder, OpenAICompatible):
+        await embedder.probe()
