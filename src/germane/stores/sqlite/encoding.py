@@ -18,10 +18,8 @@ __all__ = [
     "provenance_of",
     "sensitivity_of",
     "shown",
-    "signed",
     "stored",
     "to_json",
-    "unsigned",
     "written_provenance",
 ]
 
@@ -61,15 +59,6 @@ def stored(text: str) -> str | bytes:
 
 def shown(value: str | bytes) -> str:
     return value if isinstance(value, str) else value.decode("utf-8", "surrogatepass")
-
-
-def signed(value: int) -> int:
-    """64 unsigned bits as SQLite's signed integer."""
-    return value - (1 << 64) if value >= 1 << 63 else value
-
-
-def unsigned(value: int) -> int:
-    return value + (1 << 64) if value < 0 else value
 
 
 def to_json(value: object) -> str:

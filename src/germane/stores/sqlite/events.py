@@ -18,10 +18,8 @@ from germane.stores.sqlite.encoding import (
     provenance_of,
     sensitivity_of,
     shown,
-    signed,
     stored,
     to_json,
-    unsigned,
     written_provenance,
 )
 from germane.stores.sqlite.reach import Place
@@ -58,7 +56,7 @@ def event_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> Event:
         name=shown(row[10]),
         message_id=None if row[11] is None else shown(row[11]),
         sensitivity=sensitivity_of(row[12]),
-        content_hash=unsigned(row[13]),
+        content_hash=row[13],
         session_started_at=moment(row[14]),
         session_number=row[15],
         raw=from_json(row[16]),
@@ -120,7 +118,7 @@ def _row(key: int, partition: int, session: int, event: Event) -> tuple[Any, ...
         micros(event.created_at),
         micros(event.recorded_at),
         SENSITIVITY_CODES[event.sensitivity],
-        signed(event.content_hash),
+        event.content_hash,
         to_json(event.raw) if event.raw else None,
         written_provenance(event.provenance),
     )

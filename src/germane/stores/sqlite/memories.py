@@ -21,10 +21,8 @@ from germane.stores.sqlite.encoding import (
     moment,
     provenance_of,
     sensitivity_of,
-    signed,
     stored,
     to_json,
-    unsigned,
     written_provenance,
 )
 from germane.stores.sqlite.reach import Place, listed
@@ -69,7 +67,7 @@ def memory_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> Memory:
         helpful=row[13],
         harmful=row[14],
         retrieval_count=row[15],
-        content_hash=unsigned(row[16]),
+        content_hash=row[16],
         created_at=moment(row[17]),
         updated_at=moment(row[18]),
         valid_from=moment(row[19]),
@@ -88,7 +86,7 @@ def by_id(connection: apsw.Connection, places: tuple[Place, ...], read: Memories
 
 def by_hash(connection: apsw.Connection, place: Place, read: MemoriesByHash) -> tuple[Memory, ...]:
     sql = f"{MEMORY} WHERE partition = ? AND content_hash = ? ORDER BY created_at, key"
-    rows = connection.execute(sql, (place.id, signed(read.content_hash)))
+    rows = connection.execute(sql, (place.id, read.content_hash))
     return tuple(memory_of(row, {place.id: place.user}) for row in rows)
 
 
@@ -182,7 +180,7 @@ def _row(partition: int, memory: Memory) -> tuple[Any, ...]:
         memory.helpful,
         memory.harmful,
         memory.retrieval_count,
-        signed(memory.content_hash),
+        memory.content_hash,
         micros(memory.created_at),
         micros(memory.updated_at),
         micros(memory.valid_from),
