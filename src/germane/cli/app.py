@@ -32,7 +32,8 @@ from germane.cli.setting import Setting
 
 __all__ = ["app", "hoist", "run"]
 
-_SHARED = {"--db": True, "--org": True, "--agent": True, "--user": True, "--zone": True, "--embedder": True, "--json": False}
+_VALUED = ("--db", "--org", "--agent", "--user", "--zone", "--embedder", "--settings")
+_SHARED = (*_VALUED, "--json")
 _CODES = "Exit codes: 0 done, 1 failed, 2 usage or bad input, 3 the store can't be used, 130 interrupted, 141 broken pipe."
 
 
@@ -48,7 +49,7 @@ def hoist(arguments: Sequence[str]) -> list[str]:
             rest += [argument, *waiting]
         elif name in _SHARED:
             front.append(argument)
-            front += [value for value in [next(waiting, None)] if value is not None] if _SHARED[name] and not equals else []
+            front += [value for value in [next(waiting, None)] if value is not None] if name in _VALUED and not equals else []
         else:
             rest.append(argument)
     return front + rest
@@ -91,7 +92,8 @@ def shared(
     agent: Annotated[str, typer.Option(help="The agent whose memory it is.")] = "default",
     user: Annotated[str | None, typer.Option(help="The user it is about; without one, what is agent-wide.")] = None,
     zone: Annotated[str, typer.Option(help="Time zone of times without one.")] = "UTC",
-    embedder: Annotated[str, typer.Option(help="static or minilm.")] = "static",
+    embedder: Annotated[str | None, typer.Option(help="static, minilm or openai:<model>; as set, or static.")] = None,
+    settings: Annotated[Path | None, typer.Option(envvar="GERMANE_SETTINGS", help="A TOML file of settings.")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document for programs instead of tables.")] = False,
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
 ) -> None:
@@ -107,6 +109,7 @@ def shared(
         user=user,
         zone=zone,
         embedder=embedder,
+        settings=settings,
         json=json,
     )
 

@@ -19,8 +19,8 @@ def demo(
     ] = None,
     question: Annotated[list[str] | None, typer.Option("--ask", help="A question of your own (may be repeated).")] = None,
     model: Annotated[str, typer.Option(help="The model the messages are for.")] = "gpt-4o",
-    max_tokens: Annotated[int, typer.Option(min=0, help="Cap on what is added for a question.")] = 700,
-    strategy: Annotated[str, typer.Option(help="default, compact or composite.")] = "default",
+    max_tokens: Annotated[int, typer.Option(min=0, help="Cap on what is added for a question.")] = 500,
+    strategy: Annotated[str, typer.Option(help="default, compact or composite.")] = "compact",
 ) -> None:
     """Import a conversation into a temporary store (or --db), ask about it, show the enriched messages and the reasons."""
     import tempfile
@@ -29,15 +29,17 @@ def demo(
     from pathlib import Path
 
     from germane.cli.conversation import given, sample
+    from germane.cli.imports.locomo import Asked
     from germane.cli.shapes import context_shape
     from germane.cli.tour import tour
 
     chosen = setting(context)
     rows, asked = sample() if conversation is None else given(conversation)
+    asked = [Asked(text, "", (), 0) for text in question] if question else asked
     with ExitStack() as stack:
         if not chosen.explicit:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="germane-"))
             chosen = replace(chosen, db=Path(folder) / "demo.db")
-        done = finish(tour(chosen, rows, question or asked, model, max_tokens, strategy))
+        done = finish(tour(chosen, rows, asked, model, max_tokens, strategy))
     if chosen.json:
         answer({"answers": [{"question": text, **context_shape(found)} for text, found in done]})

@@ -40,7 +40,7 @@ def reembed(context: typer.Context) -> None:
     if chosen.json:
         answer({"reembedded": count})
     else:
-        console().print(f"made {count} vectors anew with {chosen.embedder}")
+        console().print(f"made {count} vectors")
 
 
 async def _check(chosen: Setting) -> Checkup:

@@ -18,11 +18,14 @@ __all__ = ["enriched"]
 
 def enriched(done: Context, where: Console) -> None:
     """Print them, the system's first, each under its role."""
-    if isinstance(done.system, str) and done.system:
+    messages = list(map(encode, done.messages))
+    if messages and messages[0].get("role") == "system":
+        pass  # it is among the messages already
+    elif isinstance(done.system, str) and done.system:
         _said(where, "system", done.system)
     elif done.system:
         _said(where, "system", "\n\n".join(str(part.get("text", part)) for part in done.system))
-    for message in map(encode, done.messages):
+    for message in messages:
         role = str(message.get("role", "?"))
         _said(where, role, _readable(message.get("content", message.get("parts"))))
 

@@ -10,6 +10,7 @@ from germane.cli.budget_bar import bar, slices
 from germane.cli.screen import plain
 from germane.cli.trace_file import Saved
 from germane.item import Chosen, LeftOut, Scored
+from germane.trace import SourceReport
 
 __all__ = ["explanation"]
 
@@ -70,6 +71,10 @@ def _cells(item: Chosen | LeftOut, ids: bool) -> list[Text]:
     ]
 
 
+def _how_it_did(report: SourceReport) -> tuple[str, str]:
+    return (str(report.found or "ok"), "") if report.status == "ok" else (report.status, plain(report.reason, 60))
+
+
 def _how(item: Chosen) -> str:
     if item.share < 1:
         return f"{item.share:.0%} shown"
@@ -84,7 +89,9 @@ def _parts(scored: Scored) -> str:
 
 def _sources(kept: Saved) -> str:
     reports = [
-        f"{report.name} {report.found}" if report.status == "ok" else f"{report.name} {report.status} {report.reason}".rstrip()
+        f"{report.name} {report.found or 'ok'}"
+        if report.status == "ok"
+        else f"{report.name} {report.status} {report.reason}".rstrip()
         for report in kept.trace.sources
     ]
     stages = [f"{name} {seconds * 1000:.1f} ms" for name, seconds in kept.trace.timings]

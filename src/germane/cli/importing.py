@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,12 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.progress import Progress, TaskID
 
+from germane.cli.codec import decode
 from germane.cli.imports import FORMATS, Broken, Directed, Remembered, Row, Turn, read
 from germane.cli.imports.turn import moment
 from germane.cli.reading import read_bytes
 from germane.cli.screen import answer, console, plain, progress
 from germane.cli.setting import Setting, finish, setting
 from germane.errors import InvalidInput
+from germane.item import Provenance
 
 if TYPE_CHECKING:
     from germane.agent import Agent
@@ -26,7 +29,7 @@ __all__ = ["Tally", "bring", "take"]
 _BATCH = 200
 _REASONS = 5
 _FIELDS = ("kind", "key", "value", "title", "tags", "sensitivity", "confidence", "pinned")
-_TIMES = ("observed_at", "occurred_at", "expires_at", "valid_from")
+_TIMES = ("observed_at", "occurred_at", "expires_at", "valid_from", "valid_to")
 
 
 @dataclass(slots=True)
@@ -37,7 +40,9 @@ class Tally:
     messages: int = 0
     skipped: int = 0
     memories: int = 0
+    known: int = 0
     directives: int = 0
+    system: int = 0
     broken: list[str] = field(default_factory=list)
 
 
@@ -64,7 +69,7 @@ def bring(
             console(stderr=True).print(f"  skipped {plain(reason, 200)}")
         if len(tally.broken) > _REASONS:
             console(stderr=True).print(f"  … and {len(tally.broken) - _REASONS} more")
-    if all(not (tally.messages or tally.skipped or tally.memories or tally.directives) for tally in tallies):
+    if all(not (tally.messages or tally.skipped or tally.memories or tally.known or tally.directives) for tally in tallies):
         raise InvalidInput("nothing in it could be used" if loaded else "no file given")
 
 
@@ -103,7 +108,7 @@ async def _bring(chosen: Setting, loaded: list[tuple[str, list[Row]]]) -> list[T
 
 async def _record(agent: Agent, session: str, turns: list[Turn], tally: Tally) -> None:
     try:
-        recorded = await agent.record([row.message for row in turns], session=session)
+        recorded = await agent.record([row.message for row in turns], session=session, source_kind="import")
     except InvalidInput as error:
         if len(turns) == 1:
             tally.broken.append(f"session {session}, message {turns[0].message.id}: {error}")
@@ -111,16 +116,20 @@ async def _record(agent: Agent, session: str, turns: list[Turn], tally: Tally) -
         for row in turns:
             await _record(agent, session, [row], tally)
         return
+    system = sum(row.message.role == "system" for row in turns)
     tally.messages += len(recorded.added)
-    tally.skipped += recorded.skipped
+    tally.system += system
+    tally.skipped += recorded.skipped - system
 
 
 async def _keep(agent: Agent, row: Row, tally: Tally) -> None:
     try:
         match row:
             case Remembered(fields):
-                await agent.remember(_said(fields), **_kept(fields))
-                tally.memories += 1
+                began = datetime.now(UTC)
+                memory = await agent.remember(_said(fields), **_kept(fields))
+                tally.memories += memory.created_at >= began
+                tally.known += memory.created_at < began
             case Directed(text):
                 await agent.directive(text)
                 tally.directives += 1
@@ -138,16 +147,21 @@ def _said(fields: Mapping[str, Any]) -> str | None:
 def _kept(fields: Mapping[str, Any]) -> dict[str, Any]:
     kept = {name: fields[name] for name in _FIELDS if fields.get(name) not in (None, "")}
     kept |= {name: moment(fields[name]) for name in _TIMES if fields.get(name) is not None}
+    source = fields.get("provenance")
+    kept["provenance"] = decode(Provenance, source) if isinstance(source, dict) else Provenance(source_kind="import")
     return kept | ({"agent_wide": True} if "user" in fields and fields["user"] is None else {})
 
 
 def _batches(rows: list[Row]) -> Iterator[list[Row]]:
-    for start in range(0, len(rows), _BATCH):
-        yield rows[start : start + _BATCH]
+    """Messages without ids are known by their neighbours, so that a session of such ones stays together."""
+    together = any(isinstance(row, Turn) and row.message.id is None for row in rows)
+    size = len(rows) if together else _BATCH
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]
 
 
 def _shape(file: str, tally: Tally) -> dict[str, Any]:
-    counts = {"messages": tally.messages, "already_there": tally.skipped, "memories": tally.memories}
+    counts = {"messages": tally.messages, "already_there": tally.skipped + tally.known, "memories": tally.memories}
     return {
         "file": file,
         "format": tally.format,
@@ -159,8 +173,10 @@ def _shape(file: str, tally: Tally) -> dict[str, Any]:
 
 
 def _line(file: str, tally: Tally) -> str:
-    parts = [f"{tally.messages} messages", f"{tally.skipped} there already"]
+    parts = [f"{tally.messages} messages"]
     parts += [f"{tally.memories} memories"] if tally.memories else []
     parts += ["the directive"] if tally.directives else []
+    parts += [f"{tally.skipped + tally.known} there already"] if tally.skipped or tally.known else []
+    parts += [f"{tally.system} system messages, which aren't kept"] if tally.system else []
     parts += [f"{len(tally.broken)} rows that can't be used"] if tally.broken else []
     return f"{'standard input' if file == '-' else file} ({tally.format}): {', '.join(parts)}"

@@ -34,7 +34,8 @@ class Setting:
     agent: str = "default"
     user: str | None = None
     zone: str = "UTC"
-    embedder: str = "static"
+    embedder: str | None = None
+    settings: Path | None = None
     json: bool = False
 
     @asynccontextmanager
@@ -50,7 +51,7 @@ class Setting:
             raise StoreUnavailable(f"no directory {self.db.parent} for the database (create it first)")
         from germane.germane import Germane
 
-        async with Germane.open(self.db, embedder=self.embedder) as germane:
+        async with Germane.open(self.db, settings=self.settings, embedder=self.embedder) as germane:
             yield germane, germane.agent(self.agent, org=self.org, user=self.user, zone=self.zone)
 
     def moment(self, text: str | None, option: str) -> datetime | None:

@@ -12,6 +12,7 @@ from germane.cli.enriched import enriched
 from germane.cli.explanation import explanation
 from germane.cli.importing import Tally, take
 from germane.cli.imports import Row, Turn
+from germane.cli.imports.locomo import Asked
 from germane.cli.screen import console, plain, progress
 from germane.cli.setting import Setting
 from germane.cli.trace_file import saved
@@ -23,7 +24,7 @@ __all__ = ["tour"]
 
 
 async def tour(
-    chosen: Setting, rows: list[Row], asked: list[str], model: str, max_tokens: int, strategy: str
+    chosen: Setting, rows: list[Row], asked: list[Asked], model: str, max_tokens: int, strategy: str
 ) -> list[tuple[str, Context]]:
     where, done = console(), []
     async with chosen.opened(create=True) as (_, agent):
@@ -35,12 +36,12 @@ async def tour(
         at = _after(rows, chosen.zone)
         if not chosen.json:
             _imported(where, rows, tally)
-        for text in asked:
-            messages = [{"role": "user", "content": text}]
+        for question in asked:
+            messages = [{"role": "user", "content": question.question}]
             found = await agent.assemble(messages, model=model, at=at, deadline=None, max_tokens=max_tokens, strategy=strategy)
-            done.append((text, found))
+            done.append((question.question, found))
             if not chosen.json:
-                _shown(where, text, found)
+                _shown(where, question, found)
     return done
 
 
@@ -54,12 +55,16 @@ def _imported(where: Console, rows: list[Row], tally: Tally) -> None:
         where.print(Text(f"{len(tally.broken)} rows can't be used, the first: {plain(tally.broken[0], 160)}", style="yellow"))
 
 
-def _shown(where: Console, text: str, found: Context) -> None:
+def _shown(where: Console, asked: Asked, found: Context) -> None:
     where.print()
-    where.print(Rule(Text(plain(f"Question: {text}", 90), style="bold cyan"), characters="═", style="cyan"))
+    where.print(Rule(Text(plain(f"Question: {asked.question}", 90), style="bold cyan"), characters="═", style="cyan"))
     enriched(found, where)
     where.print(Rule(Text("Why", style="bold"), align="left", style="dim"))
     explanation(saved(found), where, leaving_out=6)
+    if asked.evidence:
+        inside = {item.provenance.message_id for item in found.items}
+        marks = ", ".join(f"{id} {'in' if id in inside else 'not in'}" for id in asked.evidence)
+        where.print(Text(f"labelled answer: {plain(asked.answer, 120)} · its evidence: {marks}", style="bold"))
 
 
 def _after(rows: list[Row], zone: str) -> datetime | None:

@@ -60,8 +60,9 @@ def _row(found: Mapping[str, Any], session: str, naming: Naming, where: str) -> 
     if own is not None and not isinstance(own, str | int):
         return Broken(where, f"session must be text, not {type(own).__name__}")
     chosen = session if own is None or own == "" else str(own)
+    exported = found.get("type") == "message"  # what had no id keeps none: it is known by its place in the session
     try:
-        return Turn(chosen, turn(found, chosen, naming))
+        return Turn(chosen, turn(found, chosen, None if exported else naming))
     except InvalidInput as error:
         return Broken(where, str(error))
 

@@ -44,8 +44,8 @@ class Naming:
         return f"import-{digest.hexdigest()}-{nth}"
 
 
-def turn(raw: Mapping[str, Any], session: str, naming: Naming) -> Message:
-    """One message. Raises `InvalidInput` naming the field that is wrong."""
+def turn(raw: Mapping[str, Any], session: str, naming: Naming | None) -> Message:
+    """One message; without `naming` it keeps having no id. Raises `InvalidInput` naming the field that is wrong."""
     role = raw.get("role")
     if not isinstance(role, str) or role.lower() not in _ROLES:
         raise InvalidInput(f"role must be one of system, user, assistant, tool, not {_shown(role)}")
@@ -59,7 +59,7 @@ def turn(raw: Mapping[str, Any], session: str, naming: Naming) -> Message:
     )
     if not message.content.strip() and not any(isinstance(part, Opaque) for part in parts):
         raise InvalidInput("content is empty")
-    if message.id is not None:
+    if message.id is not None or naming is None:
         return message
     id = naming.name(session, message.role, message.content)
     return Message(role=message.role, parts=parts, id=id, name=message.name, created_at=message.created_at)
