@@ -102,8 +102,8 @@ def put_memory(transaction: Transaction, partition: int, memory: Memory) -> None
     found = connection.execute("SELECT key, partition FROM memories WHERE id = ?", (memory.id,)).fetchone()
     if found is not None and found[1] != partition:
         raise NotFound(f"no memory {memory.id!r} of this scope's own")
+    (key,) = line = transaction.keys("memories", 1)
     if found is None:
-        (key,) = transaction.keys("memories", 1)
         connection.execute(_INSERT, (key, *_row(partition, memory)))
     else:
         key = found[0]
@@ -116,7 +116,7 @@ def put_memory(transaction: Transaction, partition: int, memory: Memory) -> None
     ends = [end.timestamp() for end in (memory.valid_to, memory.expires_at) if end is not None]
     unit = describe(
         key=key,
-        session=key,
+        session=line[0],  # a new one each time: nothing is a memory's neighbour, least of all what it said before
         created_at=memory.created_at.timestamp(),
         text=memory.text,
         role="",

@@ -17,7 +17,7 @@ from germane.shelf import Warming
 from germane.stores.sqlite.encoding import shown
 from germane.stores.sqlite.reach import Place
 from germane.stores.sqlite.readers import Reading
-from germane.stores.sqlite.rows import only, rows
+from germane.stores.sqlite.rows import first, rows
 from germane.stores.sqlite.units import Domain, changed, dropped, many
 
 __all__ = ["Loaded", "Partitions"]
@@ -25,7 +25,7 @@ __all__ = ["Loaded", "Partitions"]
 _SMALL = 5000
 """Changed units that are loaded while the caller waits."""
 _STALE = 1000
-"""Replaced or forgotten units that a partition may drag along, beside as many as it has living ones."""
+"""Replaced units that a partition may drag along; a large one as many again as it has living ones."""
 
 
 class Loaded:
@@ -91,7 +91,9 @@ class Partitions:
             return loaded
 
     def _large(self, connection: apsw.Connection, place: Place, loaded: Loaded, domain: Domain) -> bool:
-        return loaded.loading or many(connection, domain, place.id, loaded.partition.revision, _SMALL)
+        return (loaded.loading and not loaded.partition.revision) or many(
+            connection, domain, place.id, loaded.partition.revision, _SMALL
+        )
 
     def _load_behind(self, place: Place, loaded: Loaded, domain: Domain) -> None:
         with self._lock:
@@ -101,33 +103,44 @@ class Partitions:
 
         def load(reading: Reading) -> None:
             try:
-                sql = "SELECT revision FROM partitions WHERE id = ?"
-                (revision,) = only(reading.connection, sql, (place.id,))
-                self._refresh(reading.connection, place._replace(revision=revision), loaded, domain)
+                found = first(reading.connection, "SELECT revision FROM partitions WHERE id = ?", (place.id,))
+                if found is not None:
+                    self._rebuild(reading.connection, place._replace(revision=found[0]), loaded, domain)
             finally:
                 loaded.loading = False
 
         self._behind(load)
 
     def _refresh(self, connection: apsw.Connection, place: Place, loaded: Loaded, domain: Domain) -> None:
-        """Within a snapshot of the file that is at `place.revision`."""
+        """Within a snapshot of the file that is at `place.revision`. What was forgotten is found no more at once; where it
+        still lends its words to its neighbours, the partition is built anew."""
+        partition = loaded.partition
+        if not partition.revision or (len(partition) <= _SMALL and partition.dead > _STALE):
+            return self._rebuild(connection, place, loaded, domain)
         with loaded.lock:
-            if loaded.partition.revision >= place.revision:
-                return
-            partition = loaded.partition
-            if partition.dead > _STALE + len(partition):
-                partition = Partition(self._dimension)
             since = partition.revision
-            units = changed(connection, domain, place.id, since, self._model)
-            gone = dropped(connection, domain, place.id, since) if since else []
-            if gone:
+            if partition is not loaded.partition or since >= place.revision:
+                return None  # another thread was quicker
+            gone = dropped(connection, domain, place.id, since)
+            if not gone or len(partition) > _SMALL:
                 partition.drop(gone)
-            partition.extend(units)
-            if domain == "events":
-                sql = "SELECT code, name FROM speakers WHERE partition = ?"
-                loaded.speakers = {code: shown(name) for code, name in rows(connection, sql, (place.id,))}
-            partition.revision = place.revision
-            loaded.partition = partition
+                partition.extend(changed(connection, domain, place.id, since, self._model))
+                loaded.speakers = _speakers(connection, place, domain)
+                partition.revision = place.revision
+        if gone and len(partition) <= _SMALL:
+            self._rebuild(connection, place, loaded, domain)
+        elif gone or partition.dead > _STALE + len(partition):
+            self._load_behind(place, loaded, domain)
+        return None
+
+    def _rebuild(self, connection: apsw.Connection, place: Place, loaded: Loaded, domain: Domain) -> None:
+        """Load all of it, and only then put it in the place of what was there."""
+        partition = Partition(self._dimension)
+        partition.extend(changed(connection, domain, place.id, 0, self._model))
+        partition.revision = place.revision
+        with loaded.lock:
+            if loaded.partition.revision <= place.revision:
+                loaded.partition, loaded.speakers = partition, _speakers(connection, place, domain)
 
     def _evict(self, needed: list[Loaded]) -> None:
         with self._lock:
@@ -138,3 +151,10 @@ class Partitions:
                 if loaded not in needed and not loaded.loading:
                     total -= loaded.partition.nbytes
                     del self._held[key]
+
+
+def _speakers(connection: apsw.Connection, place: Place, domain: Domain) -> dict[int, str]:
+    if domain == "memories":
+        return {}
+    sql = "SELECT code, name FROM speakers WHERE partition = ?"
+    return {code: shown(name) for code, name in rows(connection, sql, (place.id,))}

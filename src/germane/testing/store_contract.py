@@ -1,0 +1,439 @@
+"""Store contract: what every store must do, as tests. Subclass `StoreContract` in a test module, and give it the fixture
+`opening`: a function that opens the same store again, with the `Hashed` embedder; the first call makes an empty one.
+
+    class TestMyStore(StoreContract):
+        @pytest.fixture
+        def opening(self, tmp_path):
+            return lambda: MyStore.open(tmp_path / "store", embedder=Hashed())
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from germane.change import Decision, Plan, ask
+from germane.errors import Conflict, GermaneError, StoreUnavailable
+from germane.events.ledger import EventsByMessageId, PutEvent, SessionLength, SessionTail
+from germane.item import Provenance
+from germane.memories.ledger import (
+    CountFeedback,
+    CountRetrievals,
+    EndMemory,
+    FactsOnKey,
+    Forget,
+    MemoriesByHash,
+    MemoriesById,
+    PutMemory,
+    Select,
+    Selection,
+    SetDirective,
+)
+from germane.query import Filters
+from germane.scope import Scope
+from germane.shelf import Shelf, Store
+from germane.testing.hashed import Hashed
+from germane.testing.stored import NOON, a_memory, an_event, asking, question, writing
+
+__all__ = ["StoreContract"]
+
+ALL = Filters(sensitivities=("public", "private", "sensitive"))
+LATER = NOON + timedelta(days=1)
+AGENT, ANNA, BEN = Scope(), Scope(user="anna"), Scope(user="ben")
+EMBEDDER = Hashed()
+
+
+async def _texts(shelf: Shelf, words: str, **filters: Any) -> list[str]:
+    """What keywords find of memories and events together."""
+    asked = question(words, **filters)
+    memories = await shelf.memories.search(asked, 50, keywords=True, vectors=False, wait=True)
+    events = await shelf.events.search(asked, 50, keywords=True, vectors=False, wait=True)
+    return sorted([hit.thing.text for hit in memories] + [hit.thing.text for hit in events])
+
+
+class StoreContract:
+    @pytest.fixture
+    def opening(self) -> Callable[[], Store]:
+        raise NotImplementedError("give the fixture `opening`")
+
+    @pytest.fixture
+    async def store(self, opening: Callable[[], Store]) -> AsyncIterator[Store]:
+        store = opening()
+        yield store
+        await store.close()
+
+    @pytest.fixture
+    def shelf(self, store: Store) -> Shelf:
+        return store.within(AGENT)
+
+    @pytest.mark.requirement("MEM-2", "MEM-3", "SCOPE-4")
+    async def test_a_memory_comes_back_equal(self, shelf: Shelf) -> None:
+        """Every field of every kind survives, times to the microsecond."""
+        provenance = Provenance(
+            source_kind="tool",
+            channel="mail",
+            session="s",
+            message_id="m",
+            tool_call_id="t",
+            refs=("a", "b"),
+            metadata={"x": [1]},
+        )
+        rich: dict[str, Any] = {
+            "tags": ("red", "blue"),
+            "sensitivity": "sensitive",
+            "confidence": 0.25,
+            "pinned": True,
+            "provenance": provenance,
+        }
+        ends: dict[str, Any] = {"expires_at": LATER, "valid_to": NOON + timedelta(microseconds=1), "content_hash": -(1 << 63)}
+        kinds = ("fact", "preference", "procedure", "behavior", "episode", "note")
+        memories = [a_memory(f"Näheres \x00 zu 猫 {kind}", kind, **rich, **ends) for kind in kinds]
+        memories.append(a_memory(kind="fact", helpful=2, harmful=3, retrieval_count=4))
+        await shelf.journal.commit(writing(*map(PutMemory, memories)))
+        found = await shelf.memories.get([memory.id for memory in memories])
+        assert found == tuple(memories)
+        assert found[0].provenance.metadata == {"x": [1]}
+
+    async def test_an_event_comes_back_equal(self, shelf: Shelf) -> None:
+        """Every field survives, and what its session adds is there."""
+        event = an_event(
+            "Bom dia \x00",
+            name="Ana",
+            message_id="m1",
+            sensitivity="public",
+            raw={"role": "user", "n": [1]},
+            content_hash=(1 << 63) - 1,
+        )
+        await shelf.journal.commit(writing(PutEvent(event)))
+        (found,) = await shelf.events.get([event.id])
+        assert found == replace(event, session_started_at=event.created_at, session_number=1)
+        assert found.raw == {"role": "user", "n": [1]}
+
+    async def test_things_are_found_by_their_words(self, shelf: Shelf) -> None:
+        """Stemmed keywords find memories and events; other words don't."""
+        memory = a_memory("Keeps three bicycles in the garage")
+        event = an_event("My bicycle was stolen")
+        await shelf.journal.commit(writing(PutMemory(memory), PutEvent(event)))
+        assert await _texts(shelf, "bicycle") == sorted([memory.text, event.text])
+        assert await _texts(shelf, "submarine") == []
+
+    @pytest.mark.requirement("SEARCH-3")
+    async def test_things_are_found_by_their_meaning(self, shelf: Shelf) -> None:
+        """A vector of the store's own model finds the nearest; a vector of another model finds nothing."""
+        memories = [a_memory(text) for text in ("green tea", "fast cars", "old houses")]
+        await shelf.journal.commit(writing(*map(PutMemory, memories)))
+        asked = replace(question("", vector=EMBEDDER.embed_now(["fast cars"])[0]), model=EMBEDDER.identity)
+        hits = await shelf.memories.search(asked, 1, keywords=False, vectors=True, wait=True)
+        assert [hit.thing.text for hit in hits] == ["fast cars"]
+        assert hits[0].evidence.cos_own == pytest.approx(1, abs=0.01)
+        other = replace(asked, model="another/16")
+        assert await shelf.memories.search(other, 1, keywords=False, vectors=True, wait=True) == ()
+
+    @pytest.mark.requirement("GATHER-4", "GATHER-5")
+    async def test_filters_narrow_a_search(self, shelf: Shelf) -> None:
+        """Kinds, tags, sensitivities, times, sessions, event types and exclusions, each by itself."""
+        secret = a_memory("cat one", sensitivity="sensitive", tags=("pet",))
+        fact = a_memory("cat two", "fact", created_at=NOON + timedelta(hours=1))
+        said = an_event("cat three", session="a", message_id="m1")
+        shown = an_event("cat four", session="b", type="tool_message", sensitivity="public")
+        await shelf.journal.commit(writing(PutMemory(secret), PutMemory(fact), PutEvent(said), PutEvent(shown)))
+        assert await _texts(shelf, "cat") == ["cat four", "cat three", "drink: cat two"]
+        assert await _texts(shelf, "cat", sensitivities=()) == []
+        assert await _texts(shelf, "cat", sensitivities=("public",)) == ["cat four"]
+        assert await _texts(shelf, "cat", sensitivities=ALL.sensitivities, tags=("pet", "x")) == ["cat one"]
+        assert await _texts(shelf, "cat", kinds=("fact",)) == ["drink: cat two"]
+        assert await _texts(shelf, "cat", event_types=("tool_message",)) == ["cat four"]
+        assert await _texts(shelf, "cat", session="a") == ["cat three"]
+        assert await _texts(shelf, "cat", since=NOON + timedelta(minutes=1)) == ["drink: cat two"]
+        assert await _texts(shelf, "cat", until=NOON) == ["cat four", "cat three"]
+        assert await _texts(shelf, "cat", exclude=frozenset({fact.id, "m1"})) == ["cat four"]
+
+    async def test_an_exclusion_makes_room_for_the_next_best(self, shelf: Shelf) -> None:
+        """What is excluded doesn't use up the limit."""
+        memories = [a_memory(f"cat {word}") for word in ("one", "two", "three")]
+        await shelf.journal.commit(writing(*map(PutMemory, memories)))
+        asked = question("cat", exclude=frozenset(memory.id for memory in memories[:2]))
+        hits = await shelf.memories.search(asked, 1, keywords=True, vectors=False, wait=True)
+        assert [hit.thing.id for hit in hits] == [memories[2].id]
+
+    @pytest.mark.requirement("GATHER-6", "PACK-8")
+    async def test_what_doesnt_hold_at_the_time_is_not_gathered(self, shelf: Shelf) -> None:
+        """Validity counts in search, list, pinned and the last gate; history shows it on request."""
+        old = a_memory("lives in Lisbon", "fact", pinned=True)
+        await shelf.journal.commit(writing(PutMemory(old)))
+        await shelf.journal.commit(writing(EndMemory(id=old.id, at=NOON + timedelta(hours=1), superseded_by="x")))
+        for at, there in (
+            (NOON + timedelta(minutes=59), True),
+            (NOON + timedelta(hours=1), False),
+            (NOON - timedelta(1), False),
+        ):
+            hits = await shelf.memories.search(question("Lisbon", at=at), 5, keywords=True, vectors=False, wait=True)
+            page = await shelf.memories.list(Filters(), at=at, limit=5)
+            pinned = await shelf.memories.pinned(("drink",), (), at=at, filters=Filters())
+            allowed = await shelf.allowed([old.id], at=at, filters=Filters())
+            assert [bool(hits), bool(page.memories), bool(pinned), bool(allowed)] == [there] * 4
+        assert await _texts(shelf, "Lisbon", with_history=True) == [old.text]
+        (ended,) = await shelf.memories.get([old.id])
+        assert (ended.valid_to, ended.superseded_by) == (NOON + timedelta(hours=1), "x")
+
+    async def test_a_replaced_memory_is_found_by_its_new_words_only(self, shelf: Shelf) -> None:
+        """Putting a memory with a known id replaces text, tags and vector."""
+        memory = a_memory("likes tea", tags=("drink",))
+        await shelf.journal.commit(writing(PutMemory(memory)))
+        assert await _texts(shelf, "tea") == ["likes tea"]
+        await shelf.journal.commit(writing(PutMemory(replace(a_memory("likes milk", tags=("white",)), id=memory.id))))
+        assert await _texts(shelf, "tea") == []
+        assert await _texts(shelf, "milk", tags=("white",)) == ["likes milk"]
+        assert await _texts(shelf, "milk", tags=("drink",)) == []
+
+    @pytest.mark.requirement("MEM-3")
+    async def test_listing_goes_through_all_pages_newest_first(self, shelf: Shelf) -> None:
+        """Cursors neither lose nor repeat anything, ties in time included."""
+        memories = [a_memory(f"note {n}", created_at=NOON + timedelta(seconds=n // 2)) for n in range(7)]
+        await shelf.journal.commit(writing(*map(PutMemory, memories)))
+        texts, cursor = [], None
+        while True:
+            page = await shelf.memories.list(Filters(), at=LATER, limit=3, cursor=cursor)
+            texts += [memory.text for memory in page.memories]
+            if (cursor := page.cursor) is None:
+                break
+        assert texts == [f"note {n}" for n in reversed(range(7))]
+
+    async def test_pinned_gives_pins_then_facts_in_key_order_then_tags(self, shelf: Shelf) -> None:
+        """The newest fact of each key; nothing twice."""
+        pin = a_memory("pin", pinned=True, tags=("t",))
+        old, new = (a_memory(text, "fact", key="k1", valid_from=NOON + timedelta(h)) for text, h in (("old", -2), ("new", -1)))
+        other, tagged = a_memory("other", "fact", key="k2"), a_memory("tagged", tags=("t",))
+        await shelf.journal.commit(writing(*map(PutMemory, (tagged, old, new, other, pin))))
+        found = await shelf.memories.pinned(("k2", "k1"), ("t",), at=LATER, filters=Filters())
+        assert found == (pin, other, new, tagged)
+
+    async def test_history_is_the_whole_line_of_succession(self, shelf: Shelf) -> None:
+        """From any of it, oldest first."""
+        line = [a_memory(f"v{n}", "fact", valid_from=NOON + timedelta(days=n)) for n in range(3)]
+        line[:2] = [replace(old, superseded_by=new.id) for old, new in pairwise(line)]
+        await shelf.journal.commit(writing(*map(PutMemory, [*line, a_memory("apart")])))
+        for memory in line:
+            assert await shelf.memories.history(memory.id) == tuple(line)
+        assert await shelf.memories.history("absent") == ()
+
+    async def test_plans_read_what_is_there(self, shelf: Shelf) -> None:
+        """Every read of the ledgers, and what was written before it in order."""
+        fact, note = a_memory("tea", "fact", key="k"), a_memory("a note")
+        events = [an_event(f"turn {n}", position=n, message_id=f"m{n}") for n in range(3)]
+        await shelf.journal.commit(writing(PutMemory(fact), PutMemory(note), *map(PutEvent, events)))
+        commit = shelf.journal.commit
+        assert await commit(asking(MemoriesById((fact.id, "absent")))) == {fact.id: fact}
+        assert await commit(asking(MemoriesByHash(note.content_hash))) == (note,)
+        assert await commit(asking(FactsOnKey("k"))) == (fact,)
+        assert [event.text for event in await commit(asking(SessionTail("s1", 2)))] == ["turn 1", "turn 2"]
+        known = await commit(asking(EventsByMessageId("s1", ("m1", "m9"))))
+        assert list(known) == ["m1"]
+        assert await commit(asking(SessionLength("s1"))) == 3
+        assert await commit(asking(SessionLength("s2"))) == 0
+
+    async def test_a_plan_that_fails_writes_nothing(self, shelf: Shelf) -> None:
+        """Whether it raises by itself or what it decided can't be written; others go on."""
+
+        def raising() -> Plan[None]:
+            yield from ask(SessionLength("s1"))
+            raise Conflict("no")
+
+        event = an_event(message_id="m1")
+        with pytest.raises(Conflict):
+            await shelf.journal.commit(raising())
+        await shelf.journal.commit(writing(PutEvent(event)))
+        half = (PutMemory(a_memory("half written")), PutEvent(replace(an_event(message_id="m1"), position=1)))
+        with pytest.raises(GermaneError):
+            await shelf.journal.commit(writing(*half))
+        assert await _texts(shelf, "half written Lisbon") == [event.text]
+        assert await shelf.journal.commit(asking(SessionLength("s1"))) == 1
+
+    @pytest.mark.requirement("OPS-2", "MEM-5")
+    async def test_the_revision_rises_with_content_and_not_with_counts(self, shelf: Shelf) -> None:
+        """Counting retrievals or feedback leaves it; everything else moves it up."""
+        memory = a_memory()
+        seen = [await shelf.journal.revision()]
+        for change in (PutMemory(memory), PutEvent(an_event()), SetDirective("Be kind"), EndMemory(id=memory.id, at=LATER)):
+            await shelf.journal.commit(writing(change))
+            seen.append(await shelf.journal.revision())
+        assert seen == sorted(set(seen))
+        counts = (
+            CountRetrievals((memory.id,)),
+            CountFeedback((memory.id,), helpful=True),
+            CountFeedback((memory.id,), helpful=False),
+        )
+        await shelf.journal.commit(writing(*counts))
+        (counted,) = await shelf.memories.get([memory.id])
+        assert (counted.retrieval_count, counted.helpful, counted.harmful) == (1, 1, 1)
+        assert await shelf.journal.revision() == seen[-1]
+
+    async def test_a_users_directive_stands_before_the_agents(self, store: Store) -> None:
+        """Empty removes it."""
+        agent, anna = store.within(AGENT), store.within(ANNA)
+        assert await anna.directive() == ""
+        await agent.journal.commit(writing(SetDirective("Be brief")))
+        await anna.journal.commit(writing(SetDirective("Be kind")))
+        assert [await agent.directive(), await anna.directive()] == ["Be brief", "Be kind"]
+        await anna.journal.commit(writing(SetDirective("")))
+        assert await anna.directive() == "Be brief"
+
+    async def test_recent_is_newest_first_and_narrowed(self, shelf: Shelf) -> None:
+        """By session, time, type, exclusion; a late message stands where it belongs."""
+        events = [an_event(f"a{n}", session="a", position=n) for n in range(3)]
+        events += [an_event(f"b{n}", session="b", position=n, created_at=NOON + timedelta(minutes=n + 1)) for n in range(2)]
+        late = an_event("late", session="a", position=3, created_at=NOON + timedelta(seconds=0.5), message_id="m")
+        await shelf.journal.commit(writing(*map(PutEvent, [*events, late])))
+
+        async def recent(limit: int = 9, session: str | None = None, **filters: Any) -> list[str]:
+            found = await shelf.events.recent(limit, session=session, filters=Filters(**filters))
+            return [event.text for event in found]
+
+        assert await recent() == ["b1", "b0", "a2", "a1", "late", "a0"]
+        assert await recent(2) == ["b1", "b0"]
+        assert await recent(session="a") == ["a2", "a1", "late", "a0"]
+        assert await recent(exclude=frozenset({"m", events[0].id}), session="a") == ["a2", "a1"]
+        assert await recent(until=NOON) == ["a0"]
+        assert await recent(tags=("x",)) == []
+        assert [event.text for event in await shelf.events.recent(1, until=NOON, filters=Filters())] == ["a0"]
+
+    async def test_recent_looks_into_the_five_latest_sessions(self, shelf: Shelf) -> None:
+        """A sixth is not recent."""
+        events = [an_event(f"s{n}", session=f"s{n}", created_at=NOON + timedelta(days=n)) for n in range(7)]
+        await shelf.journal.commit(writing(*map(PutEvent, events)))
+        found = await shelf.events.recent(50, filters=Filters())
+        assert [event.text for event in found] == ["s6", "s5", "s4", "s3", "s2"]
+
+    async def test_sessions_are_numbered_by_beginning(self, shelf: Shelf) -> None:
+        """Also when an earlier one is recorded later; latest first."""
+        for name, day in (("b", 2), ("c", 3), ("a", 1)):
+            event = an_event(session=name, created_at=NOON + timedelta(days=day), name=name.upper())
+            await shelf.journal.commit(writing(PutEvent(event)))
+        found = await shelf.events.sessions(9)
+        assert [(session.id, session.number, session.length) for session in found] == [("c", 3, 1), ("b", 2, 1), ("a", 1, 1)]
+        assert await shelf.events.speakers() == ("A", "B", "C")
+
+    @pytest.mark.requirement("MEM-3")
+    async def test_what_is_forgotten_is_found_nowhere(self, shelf: Shelf) -> None:
+        """By no way of reading; forgetting again is fine, and the session is gone with its last event."""
+        memory, event = a_memory("cat secret", "fact", tags=("t",)), an_event("cat turn", name="Ana", message_id="m")
+        await shelf.journal.commit(writing(PutMemory(memory), PutEvent(event)))
+        assert len(await _texts(shelf, "cat")) == 2
+        gone = Forget(memory_ids=(memory.id,), event_ids=(event.id,), at=LATER, by="op", reason="asked")
+        for _ in range(2):
+            await shelf.journal.commit(writing(gone))
+            assert await _texts(shelf, "cat") == []
+            assert await shelf.memories.get([memory.id]) == ()
+            assert await shelf.events.get([event.id]) == ()
+            assert await shelf.allowed([memory.id, event.id], at=LATER, filters=ALL) == frozenset()
+            assert await shelf.memories.pinned(("drink",), ("t",), at=LATER, filters=ALL) == ()
+            assert await shelf.events.recent(5, filters=ALL) == ()
+            assert await shelf.events.sessions(5) == ()
+            assert await shelf.events.speakers() == ()
+            assert await shelf.journal.commit(asking(FactsOnKey("drink"))) == ()
+
+    @pytest.mark.requirement("MEM-3")
+    async def test_a_selection_meets_every_criterion(self, shelf: Shelf) -> None:
+        """Ids of germane's or the caller's, key, tag, session; none given selects nothing."""
+        fact = a_memory("one", "fact", key="k", tags=("t",), provenance=Provenance(session="s1"))
+        note = a_memory("two", tags=("t",))
+        events = [an_event("three", message_id="m1"), an_event("four", session="s2", message_id="m2")]
+        await shelf.journal.commit(writing(PutMemory(fact), PutMemory(note), *map(PutEvent, events)))
+
+        async def select(**criteria: Any) -> Selection:
+            return await shelf.journal.commit(asking(Select(**criteria)))
+
+        assert await select() == Selection()
+        assert await select(everything=True) == Selection((fact.id, note.id), (events[0].id, events[1].id))
+        assert await select(ids=(note.id, "m2")) == Selection((note.id,), (events[1].id,))
+        assert await select(key="k") == Selection((fact.id,))
+        assert await select(tag="t") == Selection((fact.id, note.id))
+        assert await select(session="s1") == Selection((fact.id,), (events[0].id,))
+        assert await select(tag="t", session="s2") == Selection()
+
+    @pytest.mark.requirement("SCOPE-1", "SCOPE-2", "SCOPE-3")
+    async def test_a_scope_sees_the_agents_and_its_own(self, store: Store) -> None:
+        """Never another user's, another agent's or another org's; and absent and forbidden look the same."""
+        scopes = (AGENT, ANNA, BEN, Scope(agent="other"), Scope(org="other"), Scope(org="other", agent="other", user="anna"))
+        things = {}
+        for n, scope in enumerate(scopes):
+            memory, event = a_memory(f"cat m{n}", user=scope.user), an_event(f"cat e{n}", user=scope.user)
+            things[scope] = (memory, event)
+            await store.within(scope).journal.commit(writing(PutMemory(memory), PutEvent(event)))
+        ids = [thing.id for pair in things.values() for thing in pair]
+        for scope in scopes:
+            shelf = store.within(scope)
+            seen = [pair for other, pair in things.items() if other == scope or (other == AGENT and scope in (ANNA, BEN))]
+            assert await _texts(shelf, "cat") == sorted(thing.text for pair in seen for thing in pair)
+            assert set(await shelf.memories.get(ids)) == {memory for memory, _ in seen}
+            assert {event.id for event in await shelf.events.get(ids)} == {event.id for _, event in seen}
+            assert await shelf.allowed(ids, at=LATER, filters=ALL) == {thing.id for pair in seen for thing in pair}
+            assert len((await shelf.memories.list(Filters(), at=LATER, limit=99)).memories) == len(seen)
+            assert len(await shelf.events.sessions(9)) == len(await shelf.events.recent(99, filters=ALL)) == len(seen)
+
+    @pytest.mark.requirement("SCOPE-1", "SCOPE-2")
+    async def test_a_scope_changes_only_its_own(self, store: Store) -> None:
+        """No forgetting, ending, replacing of what isn't; the agent as a whole may forget a user that it names."""
+        agent, anna, ben = (store.within(scope) for scope in (AGENT, ANNA, BEN))
+        shared, hers = a_memory("cat shared"), a_memory("cat hers", user="anna")
+        await agent.journal.commit(writing(PutMemory(shared)))
+        await anna.journal.commit(writing(PutMemory(hers)))
+        everything = Forget(memory_ids=(shared.id, hers.id), at=LATER)
+        await ben.journal.commit(writing(everything, CountFeedback((hers.id,), helpful=True)))
+        for memory in (shared, hers):
+            with pytest.raises(GermaneError):
+                await ben.journal.commit(writing(EndMemory(id=memory.id, at=LATER)))
+            with pytest.raises(GermaneError):
+                await ben.journal.commit(writing(PutMemory(replace(a_memory("cat his", user="ben"), id=memory.id))))
+        assert await ben.journal.commit(asking(Select(user="anna"))) == Selection()
+        assert set(await anna.memories.get([shared.id, hers.id])) == {shared, hers}
+
+        def leaving() -> Plan[None]:
+            found = yield from ask(Select(user="anna", everything=True))
+            return Decision((Forget(memory_ids=(*found.memory_ids, "absent"), at=LATER),), None)
+
+        await agent.journal.commit(leaving())
+        assert await anna.memories.get([shared.id, hers.id]) == (shared,)
+
+    @pytest.mark.requirement("SCOPE-1")
+    async def test_one_session_id_of_two_users_is_two_sessions(self, store: Store) -> None:
+        """Each starts at nothing."""
+        anna, ben = store.within(ANNA), store.within(BEN)
+        await anna.journal.commit(writing(PutEvent(an_event("hers", user="anna", message_id="m"))))
+        assert await ben.journal.commit(asking(SessionLength("s1"))) == 0
+        assert await ben.journal.commit(asking(EventsByMessageId("s1", ("m",)))) == {}
+        await ben.journal.commit(writing(PutEvent(an_event("his", user="ben", message_id="m"))))
+        assert [event.text for event in await anna.events.recent(9, session="s1", filters=ALL)] == ["hers"]
+
+    @pytest.mark.requirement("OPS-2", "FORMAT-4")
+    async def test_two_handles_see_each_others_writes_and_forgettings(self, store: Store, opening: Callable[[], Store]) -> None:
+        """At the next call, and they share the key of the nonce."""
+        second = opening()
+        here, there = store.within(AGENT), second.within(AGENT)
+        memory, event = a_memory("cat one"), an_event("cat two")
+        await here.journal.commit(writing(PutMemory(memory)))
+        assert await _texts(there, "cat") == ["cat one"]
+        await there.journal.commit(writing(PutEvent(event)))
+        assert await _texts(here, "cat") == ["cat one", "cat two"]
+        assert await here.journal.revision() == await there.journal.revision()
+        await here.journal.commit(writing(Forget(memory_ids=(memory.id,), event_ids=(event.id,), at=LATER)))
+        assert await _texts(there, "cat") == []
+        assert len(await store.nonce_key()) == 32
+        assert await store.nonce_key() == await second.nonce_key()
+        await second.close()
+
+    async def test_a_closed_store_says_so(self, opening: Callable[[], Store]) -> None:
+        """Closing again is fine; every call raises `StoreUnavailable`."""
+        store = opening()
+        shelf = store.within(AGENT)
+        await store.close()
+        await store.close()
+        with pytest.raises(StoreUnavailable):
+            await shelf.journal.commit(writing(PutMemory(a_memory())))
+        with pytest.raises(StoreUnavailable):
+            await shelf.memories.get(["x"])

@@ -1,0 +1,28 @@
+"""The embedded store against the contract of every store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from germane.clock import Clock
+from germane.shelf import Store
+from germane.stores.sqlite import SqliteStore
+from germane.testing.hashed import Hashed
+from germane.testing.store_contract import StoreContract
+
+
+class TestSqliteStore(StoreContract):
+    @pytest.fixture
+    def opening(self, tmp_path: Path) -> Callable[[], Store]:
+        return lambda: SqliteStore.open(tmp_path / "store.db", embedder=Hashed(), clock=Clock())
+
+
+async def test_a_store_in_memory_works_without_a_file() -> None:
+    """`:memory:` is one of its own each time."""
+    first, second = (SqliteStore.open(":memory:", embedder=Hashed(), clock=Clock()) for _ in range(2))
+    assert await first.nonce_key() != await second.nonce_key()
+    await first.close()
+    await second.close()
