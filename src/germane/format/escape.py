@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from germane.format.graphemes import clip
 from germane.format.invisible import is_plain, visible
@@ -16,25 +18,27 @@ from germane.format.templates import neutralise
 
 __all__ = ["LIKENESSES", "clean", "escape_attribute", "escape_operator", "escape_text", "escape_xml", "label"]
 
-LIKENESSES = {
-    "﹤": "&lt;",
-    "＜": "&lt;",
-    "≮": "&lt;\u0338",
-    "﹥": "&gt;",
-    "＞": "&gt;",
-    "≯": "&gt;\u0338",
-    "﹠": "&amp;",
-    "＆": "&amp;",
-    "＂": "&quot;",
-    "＇": "&apos;",
-}
+LIKENESSES: Mapping[str, str] = MappingProxyType(
+    {
+        "﹤": "&lt;",
+        "＜": "&lt;",
+        "≮": "&lt;\u0338",
+        "﹥": "&gt;",
+        "＞": "&gt;",
+        "≯": "&gt;\u0338",
+        "﹠": "&amp;",
+        "＆": "&amp;",
+        "＂": "&quot;",
+        "＇": "&apos;",
+    }
+)
 """Every other character whose NFKC or NFKD form holds one of `< > & " '`, with what is written for it."""
 
 _LIKE = re.compile("[" + "".join(LIKENESSES) + "]")
 _SPACES = re.compile(r"\s+")
 _LABEL = 64
 _CARRIER = "◌"
-_OWN = re.compile(r"\s*/?\s*(?:directive|notice|memory|message|conversation|[a-z0-9_]{1,64}_memories)(?![a-z0-9_])")
+_OWN = re.compile(r"\s*/?\s*(?:directive|notice|memory|message|conversation|\w{1,64}_memories)(?!\w)")
 _OPENINGS = re.compile("[<＜﹤≮]")
 _REACH = 160
 

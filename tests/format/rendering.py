@@ -1,0 +1,38 @@
+"""What the tests of formats share: items that were chosen, and a format to write them in."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, tzinfo
+from functools import cache
+from typing import Any
+
+from germane.format.layout import Format
+from germane.format.named import open_format
+from germane.item import Breakdown, Candidate, Chosen, Scored
+from germane.ports.tokenizer import Tokenizer
+from germane.testing.builders import candidate
+from germane.tokenizers.named import open_tokenizer
+
+__all__ = ["NONCE", "chosen", "o200k", "opened"]
+
+NONCE = "qhzvkdtwmbxr"
+
+
+@cache
+def o200k() -> Tokenizer:
+    return open_tokenizer("o200k")
+
+
+def chosen(text: str, score: float = 0.5, **fields: Any) -> Chosen:
+    """An item of a conversation on 8 May 2023; `fields` are the candidate's."""
+    defaults: dict[str, Any] = {"created_at": datetime(2023, 5, 8, 13, 56, tzinfo=UTC), "speaker": "Caroline"}
+    return whole(candidate(text, **(defaults | fields)), score)
+
+
+def whole(item: Candidate, score: float = 0.5) -> Chosen:
+    parts = Breakdown(relevance=score, recency=0.5, usefulness=0.5, confidence=0.8, frequency=0.0)
+    return Chosen(scored=Scored(candidate=item, score=score, log_odds=0.0, breakdown=parts), text=item.text, tokens=0)
+
+
+def opened(name: str, *terms: str, nonce: str = NONCE, zone: tzinfo = UTC) -> Format:
+    return open_format(name, tokenizer=o200k(), nonce=nonce, zone=zone, terms=terms)
