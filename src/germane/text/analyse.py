@@ -47,8 +47,9 @@ def query_terms(text: str) -> tuple[Term, ...]:
     for token in _tokens(text):
         everywhere = found is None or token[:1].isupper()
         for word in words(token):
-            if not _stop(word, language) and bare(word) not in terms:
-                terms[bare(word)] = Term(bare(word), _alternatives(word, language, everywhere))
+            plain = bare(word)
+            if plain not in terms and (stems := _alternatives(word, language, everywhere)):
+                terms[plain] = Term(plain, stems)
     return tuple(terms.values())
 
 
@@ -102,6 +103,12 @@ def _stop(word: str, language: str) -> bool:
     return word in STOP.get(of_script(word) or language, ())
 
 
+@lru_cache(maxsize=1 << 14)
 def _alternatives(word: str, language: str, everywhere: bool) -> tuple[str, ...]:
+    """Nothing for a stop word."""
+    if _stop(word, language):
+        return ()
+    if of_script(word) is not None:
+        return (stem(word, language),)
     names = (language, "english", *(_OTHER_LATIN if everywhere else ()))
     return tuple(dict.fromkeys(stem(word, name) for name in names))

@@ -12,9 +12,9 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _RUN = re.compile(f"[{UNSPACED}]+")
 _DIGIT = re.compile("[0-9]")
 _TAIL = 240
-_MARK = re.compile(r"[?？؟⁇⁈;፧]|(?:吗|嗎|呢|ますか|ですか|でしょうか|ไหม|หรือ|까)[。.]?\s*$")
+_MARK = re.compile(r"[?？؟⁇⁈፧\u037e]|(?<=[\u0370-\u03ff]);|(?:吗|嗎|呢|ますか|ですか|でしょうか|ไหม|หรือ|까)[。.]?\s*$")
 _SENTENCE_END = re.compile(r"[.!。！｡।]\s+(?=\S)")
-_CLOSING = " \t\r\n\"'”’»)]*_:;-)(<3"
+_CLOSING = " \t\r\n\"'”’»)]*_:-(<3"
 _ASKS = re.compile(
     r"\s*(?:(?:and|so|but|ok(?:ay)?|hey|well)[ ,]+)?(?:(?:what|who|where|when|why|how|which)"
     r"(?:['’]s| (?:is|are|was|were|do|does|did|can|could|would|will|should|have|has|many|much|long|often|far|old|about|kind"
@@ -46,7 +46,7 @@ _CAPITAL = re.compile(r"(?<=[\w,;:)'’\"”] )[\"'(“]?(?!I\b)[A-Z\u00c0-\u00d
 def is_question(text: str) -> bool:
     """Whether the text asks: its last sentence ends in a question mark (of any script) or it opens the way questions do."""
     tail = text[-_TAIL:].rstrip(_CLOSING)
-    if tail and tail[-1] in "?？؟⁇⁈;፧":
+    if tail and tail[-1] in "?？؟⁇⁈፧\u037e":
         return True
     ends = [end.end() for end in _SENTENCE_END.finditer(tail)]
     last = tail[ends[-1] :] if ends else tail

@@ -1,0 +1,51 @@
+"""Identifiers: what people search for to the letter: paths, addresses, symbols, error codes, versions. Verbatim."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["identifiers"]
+
+_MOST = 24
+_LONGEST = 200
+_SHAPES = re.compile(
+    r"""
+      \b(?:https?|ftp|file|ssh|git)://[^\s<>"'`)\]}]{2,400}                 # urls
+    | \bwww\.[^\s<>"'`)\]}]{3,400}
+    | (?<![\w.+@-])[\w.+-]{1,64}+@[\w-]{1,64}(?:\.[\w-]{1,64}){1,6}                     # e-mail addresses
+    | \b[A-Za-z]:\\[^\s<>"'|?*]{1,300}                                      # C:\paths
+    | (?<![\w/.])(?:~|\.{1,2})?(?:/[\w.@+-]{1,100}){2,30}/?                 # /absolute/paths and ./relative/ones
+    | (?<![\w/.])~/[\w.@+-]{1,100}
+    | (?<![\w.@+/-])[\w.@+-]{1,100}+(?:/[\w.@+-]{1,100}){0,30}/[\w@+-]{1,100}\.[A-Za-z]\w{0,9}\b # src/some/file.py
+    | (?<![\w.@+/-])[\w@+-]{1,100}+(?:/[\w@+-]{1,100}){2,30}\b                           # a/b/c
+    | \b[A-Za-z_]\w{0,100}+(?:::\w{1,100}){1,10}                             # std::vector
+    | \b[A-Za-z_]\w{0,100}+(?:\.[A-Za-z_]\w{0,100}){1,12}(?:\(\))?           # module.Class.method(), file.py, example.com
+    | \b[A-Za-z_]\w{0,100}+\(\)
+    | \b[^\W_]{0,60}+_\w{1,100}+                                                  # snake_case, ERR_TIMEOUT, __init__
+    | \b0x[0-9A-Fa-f]{1,64}\b
+    | \b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b                       # uuids
+    | \b(?=[a-f]{0,40}[0-9])(?=[0-9]{0,40}[a-f])[0-9a-f]{7,40}\b            # commit hashes
+    | \b[A-Za-z][A-Za-z0-9]{0,30}-[0-9][\w.-]{0,30}\b                       # CVE-2021-44228, gpt-4o, ABC-123
+    | \bv[0-9]{1,4}(?:\.[0-9]{1,6}){0,4}\b | \b[0-9]{1,4}(?:\.[0-9]{1,6}){2,4}\b
+    | \b[A-Z]{1,8}[0-9]{2,6}\b                                              # E1234, TS2345
+    | (?<!\w)\#[0-9]{1,8}\b
+    | (?<![\w-])--[a-z][\w-]{1,60}                                          # --flags
+    | \b[a-z][a-z0-9]{0,60}+[A-Z][A-Za-z0-9]{0,100}+\b               # camelCase
+    | \b(?:[A-Z][a-z0-9]{1,60}){2,12}[A-Z]?\b                               # CamelCase
+    """,
+    re.VERBOSE | re.ASCII,
+)
+_NUMERIC = re.compile(r"_+|[0-9]{1,4}(?:[/-][0-9]{1,4}){1,4}")
+_ABBREVIATIONS = frozenset({"e.g", "i.e", "a.m", "p.m", "a.k.a", "u.s", "u.k", "u.s.a", "ph.d"})
+
+
+def identifiers(text: str) -> tuple[str, ...]:
+    """Distinct identifiers in their order, at most 24 of at most 200 characters."""
+    found: dict[str, None] = {}
+    for match in _SHAPES.finditer(text):
+        name = match[0].rstrip(".,;:!?-")[:_LONGEST]
+        if len(name) > 1 and not _NUMERIC.fullmatch(name) and name.lower() not in _ABBREVIATIONS:
+            found.setdefault(name)
+            if len(found) == _MOST:
+                break
+    return tuple(found)

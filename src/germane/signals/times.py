@@ -1,0 +1,66 @@
+"""Times: the days a question names, dates and relative times alike, as the asker's calendar has them (SCOPE-4)."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime
+
+from germane.clock import zone
+from germane.query import Days
+from germane.signals.dates import DATES, EAST_ASIAN, Resolve
+from germane.signals.relative import RELATIVE
+
+__all__ = ["times", "today"]
+
+_MOST = 8
+_WORD = re.compile(r"[^\W\d_]+")
+_EAST = re.compile(r"[\u1100-\u11ff\u3040-\u9fff\uac00-\ud7ff]")
+_DIGIT = frozenset({"0"})
+
+
+def today(at: datetime, zone_name: str) -> date:
+    """The day that `at` falls on in the zone."""
+    try:
+        return at.astimezone(zone(zone_name)).date()
+    except OverflowError:
+        return at.date()
+
+
+def times(text: str, today: date) -> tuple[Days, ...]:
+    """The stretches of days that the text names, in its order, at most eight.
+
+    Months and weekdays that don't say which are the most recent at or before `today`. What no calendar holds (31 June)
+    and what lies outside the years 1 to 9998 is left out.
+    """
+    found: list[tuple[int, Days]] = []
+    words = _words(text)
+    for pattern, resolve, needs in (*DATES, *RELATIVE):
+        if words.isdisjoint(needs or _DIGIT):
+            continue
+        text = _blank(text, pattern, resolve, today, found)
+    found.sort(key=lambda pair: pair[0])
+    return tuple(dict.fromkeys(days for _, days in found))[:_MOST]
+
+
+def _words(text: str) -> set[str]:
+    """What rules may need to occur: words in lower case, "0" for any digit, and a sign for East Asian script."""
+    words = set(_WORD.findall(text.lower()))
+    if any(char.isdecimal() for char in text):
+        words.add("0")
+    if not text.isascii() and _EAST.search(text):
+        words.add(EAST_ASIAN)
+    return words
+
+
+def _blank(text: str, pattern: re.Pattern[str], resolve: Resolve, today: date, found: list[tuple[int, Days]]) -> str:
+    """`text` with what was understood blanked out, so that `7 May 2023` isn't read again as 2023."""
+
+    def take(match: re.Match[str]) -> str:
+        try:
+            named = resolve(match, today)
+        except (ValueError, OverflowError):
+            return match[0]
+        found.extend((match.start(), days) for days in named if days.last.year < 9999)
+        return " " * len(match[0])
+
+    return pattern.sub(take, text)
