@@ -23,6 +23,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with `argv` (the process's own by default) and hand back its exit code. Never raises on bad input."""
     try:
         from germane.cli.app import run
+    except KeyboardInterrupt:
+        return 130
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package not in _EXTRA:

@@ -25,7 +25,9 @@ def backup(
         raise InvalidInput(f"{target} is a directory (give a file)")
     if target.exists() and (not overwrite or (chosen.db.exists() and target.samefile(chosen.db))):
         raise InvalidInput(f"{target} exists already (give another name, or --overwrite where it isn't the store itself)")
-    finish(_backup(chosen, target))
+    fresh = target.with_name(f"{target.name}.new") if target.exists() else target
+    finish(_backup(chosen, fresh))
+    fresh.replace(target)
     size = target.stat().st_size
     if chosen.json:
         answer({"target": str(target), "bytes": size})

@@ -88,12 +88,7 @@ def _parts(scored: Scored) -> str:
 
 
 def _sources(kept: Saved) -> str:
-    reports = [
-        f"{report.name} {report.found or 'ok'}"
-        if report.status == "ok"
-        else f"{report.name} {report.status} {report.reason}".rstrip()
-        for report in kept.trace.sources
-    ]
+    reports = [" ".join(filter(None, (report.name, *_how_it_did(report)))) for report in kept.trace.sources]
     stages = [f"{name} {seconds * 1000:.1f} ms" for name, seconds in kept.trace.timings]
     return "\n".join(
         filter(None, ["found: " + " · ".join(reports) if reports else "", "took: " + " · ".join(stages) if stages else ""])

@@ -54,6 +54,10 @@ class Setting:
         async with Germane.open(self.db, settings=self.settings, embedder=self.embedder) as germane:
             yield germane, germane.agent(self.agent, org=self.org, user=self.user, zone=self.zone)
 
+    def wide(self, germane: Germane) -> Agent:
+        """The handle on what is no user's own."""
+        return germane.agent(self.agent, org=self.org, zone=self.zone)
+
     def moment(self, text: str | None, option: str) -> datetime | None:
         """A time given on the command line, in UTC; a naive one is local to `zone`."""
         if text is None:

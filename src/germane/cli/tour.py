@@ -10,9 +10,9 @@ from rich.text import Text
 
 from germane.cli.enriched import enriched
 from germane.cli.explanation import explanation
-from germane.cli.importing import Tally, take
 from germane.cli.imports import Row, Turn
 from germane.cli.imports.locomo import Asked
+from germane.cli.intake import Tally, take
 from germane.cli.screen import console, plain, progress
 from germane.cli.setting import Setting
 from germane.cli.trace_file import saved
@@ -27,10 +27,10 @@ async def tour(
     chosen: Setting, rows: list[Row], asked: list[Asked], model: str, max_tokens: int, strategy: str
 ) -> list[tuple[str, Context]]:
     where, done = console(), []
-    async with chosen.opened(create=True) as (_, agent):
+    async with chosen.opened(create=True) as (germane, agent):
         tally = Tally()
         with progress(chosen.json) as shown:
-            await take(agent, rows, tally, shown, shown.add_task("importing", total=len(rows)))
+            await take((agent, chosen.wide(germane)), rows, tally, shown, shown.add_task("importing", total=len(rows)))
         if not (tally.messages or tally.skipped):
             raise InvalidInput("no message in it could be used")
         at = _after(rows, chosen.zone)

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from germane.cli.imports.row import Broken, Directed, Remembered, Row, Turn
+from germane.cli.imports.row import Broken, Directed, Remembered, Row, Shared, Turn
 from germane.cli.imports.turn import Naming, turn
 from germane.errors import InvalidInput
 
@@ -62,7 +62,8 @@ def _row(found: Mapping[str, Any], session: str, naming: Naming, where: str) -> 
     chosen = session if own is None or own == "" else str(own)
     exported = found.get("type") == "message"  # what had no id keeps none: it is known by its place in the session
     try:
-        return Turn(chosen, turn(found, chosen, None if exported else naming))
+        said = turn(found, chosen, None if exported else naming)
+        return Shared(chosen, said) if exported and "user" in found and found["user"] is None else Turn(chosen, said)
     except InvalidInput as error:
         return Broken(where, str(error))
 

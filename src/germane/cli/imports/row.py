@@ -7,11 +7,18 @@ from typing import Any, NamedTuple
 
 from germane.message import Message
 
-__all__ = ["Broken", "Directed", "Remembered", "Row", "Turn"]
+__all__ = ["Broken", "Directed", "Remembered", "Row", "Shared", "Turn"]
 
 
 class Turn(NamedTuple):
     """A message and the session it was said in."""
+
+    session: str
+    message: Message
+
+
+class Shared(NamedTuple):
+    """A message that an export tells to be agent-wide: no user's own."""
 
     session: str
     message: Message
@@ -36,4 +43,4 @@ class Broken(NamedTuple):
     why: str
 
 
-Row = Turn | Remembered | Directed | Broken
+Row = Turn | Shared | Remembered | Directed | Broken
