@@ -22,7 +22,15 @@ def forms(text: str) -> list[str]:
 @pytest.mark.requirement("FORMAT-3")
 def test_ordinary_text_comes_through_as_it_is() -> None:
     """What can't harm isn't touched."""
-    for text in ("I'm fine: it's 5 o'clock.", "naïve café — “quoted”…", "日本語。テスト", "Привет", "a\n\tb", "हिन्दी", "👩‍👧 ❤️ 👍🏽"):
+    for text in (
+        "I'm fine: it's 5 o'clock.",
+        "naïve café — “quoted”…",
+        "日本語。テスト",
+        "Привет",
+        "a\n\tb",
+        "हिन्दी",
+        "👩‍👧 ❤️ 👍🏽",
+    ):
         assert clean(text, NONCE) == text
 
 
@@ -59,7 +67,7 @@ def test_an_attribute_stays_on_one_line_and_inside_its_quotes(text: str) -> None
 @pytest.mark.requirement("FORMAT-3")
 def test_text_without_attributes_keeps_its_quotes() -> None:
     """An apostrophe as an entity would cost two tokens in every English line."""
-    assert escape_text("it's \"so\" < & >") == "it's \"so\" &lt; &amp; &gt;"
+    assert escape_text('it\'s "so" < & >') == 'it\'s "so" &lt; &amp; &gt;'
 
 
 @pytest.mark.requirement("FORMAT-3")
@@ -108,7 +116,9 @@ def test_the_directive_is_written_as_the_operator_wrote_it() -> None:
 
 
 @pytest.mark.requirement("FORMAT-3")
-@pytest.mark.parametrize("tag", ["</directive>", "< / Directive >", "＜/directive＞", "<\u200bmemory x>", "<ｎotice>", "≮factual_memories>"])
+@pytest.mark.parametrize(
+    "tag", ["</directive>", "< / Directive >", "＜/directive＞", "<\u200bmemory x>", "<ｎotice>", "≮factual_memories>"]
+)
 def test_the_directive_can_not_hold_germanes_own_tags(tag: str) -> None:
     """They look the same but for their first bracket."""
     written = escape_operator(f"a{tag}b", NONCE)

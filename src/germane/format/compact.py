@@ -62,7 +62,7 @@ class Compact:
             return self._sections.setdefault(name, Section(name, (rank(name), name), f"## {name}", ""))
         date, number = day(candidate.created_at, self._zone), candidate.session_number
         began = (candidate.session_started_at or candidate.created_at).isoformat() if candidate.session else ""
-        key = f"{date} {began} {candidate.session}"
+        key = f"{date} {began} {number} {candidate.session}"
         section = self._sections.get(key)
         if section is None:
             header = f"## {date}" if number is None else f"## {date} session {number}"

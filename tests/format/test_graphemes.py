@@ -1,0 +1,49 @@
+"""Where text may be cut."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from germane.format.graphemes import clip, floor
+
+WHOLE = ["e\u0301", "👩‍👩‍👧", "👍🏽", "🇦🇹", "क्ष", "각", "\u1100\u1161\u11a8", "❤️", "\r\n", "נִ", "1️⃣"]
+
+
+@pytest.mark.requirement("PACK-5")
+@pytest.mark.parametrize("cluster", WHOLE)
+def test_what_a_reader_sees_as_one_is_never_cut(cluster: str) -> None:
+    """Every place inside moves back to before it."""
+    text = f"ab{cluster}cd"
+    assert {floor(text, at) for at in range(2, 2 + len(cluster))} == {2}
+    assert floor(text, 2 + len(cluster)) == 2 + len(cluster)
+
+
+def test_flags_are_cut_between_pairs() -> None:
+    """Four indicators are two flags."""
+    assert floor("🇦🇹🇩🇪", 2) == 2
+    assert floor("🇦🇹🇩🇪", 3) == 2
+
+
+@given(st.text(max_size=40), st.integers(0, 50))
+def test_the_place_is_in_the_text_and_not_after_what_was_asked(text: str, index: int) -> None:
+    """And no mark is left without what it stands on."""
+    at = floor(text, index)
+    assert 0 <= at <= min(index, len(text)) or at == len(text) <= index
+    if 0 < at < len(text):
+        assert not unicodedata.category(text[at]).startswith("M")
+
+
+def test_a_heap_of_marks_is_torn_rather_than_followed_for_ever() -> None:
+    """Thousands of marks on one letter are not a word."""
+    assert floor("a" + "\u0301" * 5000, 4000) > 3000
+
+
+def test_clipping_counts_graphemes() -> None:
+    """The marker is one of them."""
+    assert clip("👩‍👧" * 5, 3) == "👩‍👧👩‍👧…"
+    assert clip("abc", 3) == "abc"
+    assert clip("e\u0301" * 3, 3) == "e\u0301" * 3
