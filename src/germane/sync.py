@@ -1,0 +1,240 @@
+"""Sync: the blocking twin of the front. It only forwards; async is the only implementation.
+
+    from germane.sync import Germane
+
+    with Germane.open("germane.db") as germane:
+        context = germane.agent("support").assemble(messages, model="gpt-4o")
+
+Each opened `Germane` has one event loop in one daemon thread, and any number of threads may call it. What a verb takes,
+answers and raises is written at the verb of the same name in `agent.py`, `recollections.py` and `germane.py`. A call that is
+interrupted is cancelled; one under way when another thread closes raises `StoreUnavailable`. Not to be called from an event
+loop, which it would hold up, nor from a source or a progress callback of its own, which would wait for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, overload
+
+import germane.agent
+import germane.germane
+import germane.recollections
+from germane.agent import Raw
+from germane.clock import Clock
+from germane.context import Context
+from germane.errors import StoreUnavailable
+from germane.events.record import Recorded
+from germane.export import Exported
+from germane.gather.source import SourceFactory
+from germane.item import Provenance, Scored
+from germane.loop import Loop
+from germane.memories.forget import Receipt
+from germane.memories.memory import Memory
+from germane.memories.reader import Page
+from germane.ports.embedder import Embedder
+from germane.query import Filters
+from germane.scope import Scope
+from germane.settings import Settings
+from germane.shelf import Checkup
+from germane.strategies import Strategies
+from germane.strategy import Strategy
+
+__all__ = ["Agent", "Germane", "Recollections"]
+
+
+class Germane:
+    """As `germane.Germane`, opened with `with Germane.open(path) as germane:`."""
+
+    def __init__(self, awaited: germane.germane.Germane) -> None:
+        self._awaited = awaited
+        self._loop: Loop | None = None
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path = "germane.db",
+        *,
+        settings: Settings | str | Path | None = None,
+        embedder: str | Embedder | None = None,
+        clock: Clock | None = None,
+        sources: Mapping[str, SourceFactory] | None = None,
+    ) -> Germane:
+        return cls(germane.germane.Germane.open(path, settings=settings, embedder=embedder, clock=clock, sources=sources))
+
+    def __enter__(self) -> Self:
+        if self._loop is None:
+            self._loop = Loop(self._awaited)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        loop, self._loop = self._loop, None
+        if loop is not None:
+            loop.close()
+
+    def agent(self, agent: str = "default", *, org: str = "default", user: str | None = None, zone: str = "UTC") -> Agent:
+        loop = self._running()
+        return Agent(self._awaited.agent(agent, org=org, user=user, zone=zone), loop)
+
+    @property
+    def strategies(self) -> Strategies:
+        self._running()
+        return self._awaited.strategies
+
+    def backup(self, target: str | Path, progress: Callable[[int, int], None] | None = None) -> None:
+        self._running().call(self._awaited.backup, target, progress)
+
+    def check(self) -> Checkup:
+        return self._running().call(self._awaited.check)
+
+    def reembed(self, progress: Callable[[int, int], None] | None = None) -> int:
+        return self._running().call(self._awaited.reembed, progress)
+
+    def _running(self) -> Loop:
+        if self._loop is None:
+            raise StoreUnavailable("this Germane isn't open: use  with Germane.open(…) as germane:")
+        return self._loop
+
+
+class Agent:
+    """As `germane.Agent`; made by `Germane.agent`."""
+
+    def __init__(self, awaited: germane.agent.Agent, loop: Loop) -> None:
+        self._awaited, self._call = awaited, loop.call
+        self.scope: Scope = awaited.scope
+        self.memories = Recollections(awaited.memories, loop)
+
+    def assemble(
+        self,
+        messages: Sequence[Raw],
+        *,
+        model: str,
+        provider: str | None = None,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        query: str | None = None,
+        session: str | None = None,
+        at: datetime | None = None,
+        deadline: float | None = 0.048,
+        max_tokens: int | None = None,
+        strategy: str | Strategy = "default",
+        filters: Filters | None = None,
+    ) -> Context:
+        return self._call(
+            self._awaited.assemble,
+            messages,
+            model=model,
+            provider=provider,
+            tools=tools,
+            query=query,
+            session=session,
+            at=at,
+            deadline=deadline,
+            max_tokens=max_tokens,
+            strategy=strategy,
+            filters=filters,
+        )
+
+    def recall(
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        filters: Filters | None = None,
+        at: datetime | None = None,
+        strategy: str | Strategy = "default",
+    ) -> tuple[Scored, ...]:
+        return self._call(self._awaited.recall, query, limit, filters=filters, at=at, strategy=strategy)
+
+    def record(
+        self, messages: Sequence[Raw], *, session: str, source_kind: str = "user", channel: str | None = None
+    ) -> Recorded:
+        return self._call(self._awaited.record, messages, session=session, source_kind=source_kind, channel=channel)
+
+    def remember(
+        self,
+        text: str | None = None,
+        *,
+        kind: str = "note",
+        agent_wide: bool = False,
+        provenance: Provenance | None = None,
+        **fields: Any,
+    ) -> Memory:
+        return self._call(self._awaited.remember, text, kind=kind, agent_wide=agent_wide, provenance=provenance, **fields)
+
+    def forget(
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        key: str | None = None,
+        tag: str | None = None,
+        session: str | None = None,
+        user: str | None = None,
+        everything: bool = False,
+        dry_run: bool = False,
+        by: str = "",
+        reason: str = "",
+    ) -> Receipt:
+        return self._call(
+            self._awaited.forget,
+            ids,
+            key=key,
+            tag=tag,
+            session=session,
+            user=user,
+            everything=everything,
+            dry_run=dry_run,
+            by=by,
+            reason=reason,
+        )
+
+    def feedback(self, ids: Sequence[str], *, helpful: bool = True) -> int:
+        return self._call(self._awaited.feedback, ids, helpful=helpful)
+
+    @overload
+    def directive(self) -> str: ...
+    @overload
+    def directive(self, text: str) -> str: ...
+    def directive(self, text: str | None = None) -> str:
+        return self._call(self._awaited.directive) if text is None else self._call(self._awaited.directive, text)
+
+    def warm(self) -> None:
+        self._call(self._awaited.warm)
+
+    def export(self) -> Iterator[Exported]:
+        left = self._awaited.export()
+        while some := self._call(_next, left):
+            yield from some
+
+
+class Recollections:
+    """As `germane.recollections.Recollections`, at `agent.memories`."""
+
+    def __init__(self, awaited: germane.recollections.Recollections, loop: Loop) -> None:
+        self._awaited, self._call = awaited, loop.call
+
+    def get(self, id: str) -> Memory:
+        return self._call(self._awaited.get, id)
+
+    def list(self, filters: Filters | None = None, *, limit: int = 50, cursor: str | None = None) -> Page:
+        return self._call(self._awaited.list, filters, limit=limit, cursor=cursor)
+
+    def update(self, id: str, text: str | None = None, **changes: Any) -> Memory:
+        return self._call(self._awaited.update, id, text, **changes)
+
+    def history(self, id: str) -> tuple[Memory, ...]:
+        return self._call(self._awaited.history, id)
+
+
+async def _next(left: AsyncIterator[Exported], most: int = 256) -> list[Exported]:
+    """Some at a time: changing threads for each would cost more than reading it."""
+    some: list[Exported] = []
+    async for one in left:
+        some.append(one)
+        if len(some) == most:
+            break
+    return some

@@ -1,0 +1,245 @@
+"""The blocking twin: same verbs, same answers, from any thread; nothing left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import signal
+import sys
+import threading
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import germane.agent
+import germane.germane
+import germane.recollections
+from germane import sync
+from germane.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
+from germane.loop import Loop
+from germane.sync import Germane
+from germane.testing.hashed import Hashed
+
+TALK = [
+    {"role": "user", "content": "I adopted a greyhound called Biscuit last week."},
+    {"role": "assistant", "content": "How lovely! How is Biscuit settling in?"},
+]
+ASK = [{"role": "user", "content": "What is my greyhound called?"}]
+TWINS = [
+    (germane.germane.Germane, sync.Germane),
+    (germane.agent.Agent, sync.Agent),
+    (germane.recollections.Recollections, sync.Recollections),
+]
+
+
+def verbs(owner: type) -> dict[str, Any]:
+    return {name: value for name, value in inspect.getmembers_static(owner) if not name.startswith("_")}
+
+
+def shape(verb: Any) -> tuple[object, ...]:
+    """What a caller sees of it, `async` aside."""
+    if isinstance(verb, property):
+        return ("property", *shape(verb.fget))
+    signature = inspect.signature(getattr(verb, "__func__", verb))
+    answer = str(signature.return_annotation).replace("AsyncIterator", "Iterator")
+    return (type(verb) is classmethod, list(signature.parameters.values()), answer)
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Germane]:
+    with Germane.open(tmp_path / "germane.db", embedder=Hashed()) as germane:
+        yield germane
+
+
+@pytest.mark.parametrize(("awaited", "blocking"), TWINS, ids=lambda twin: f"{twin.__module__}.{twin.__name__}")
+def test_every_verb_has_a_twin_with_the_same_signature(awaited: type, blocking: type) -> None:
+    """A verb that is added, renamed or changed in one colour has to be in the other."""
+    assert sorted(verbs(awaited)) == sorted(verbs(blocking))
+    for name, verb in verbs(awaited).items():
+        assert shape(verbs(blocking)[name]) == shape(verb), name
+
+
+@pytest.mark.parametrize("blocking", [twin for _, twin in TWINS], ids=lambda twin: str(twin.__name__))
+def test_no_twin_answers_with_something_to_await(blocking: type) -> None:
+    """Blocking means that what comes back is the answer."""
+    assert not [name for name, verb in verbs(blocking).items() if inspect.iscoroutinefunction(verb)]
+
+
+def test_what_was_recorded_and_remembered_comes_back_in_the_messages(opened: Germane) -> None:
+    """The fifteen lines of the README, without await."""
+    agent = opened.agent("support", org="acme", user="caroline")
+    agent.directive("Answer in one sentence.")
+    agent.remember("Prefers e-mail to phone calls", kind="preference")
+    agent.record(TALK, session="s1")
+    context = agent.assemble(ASK, model="gpt-4o", session="s2", deadline=None)
+    assert context.messages[-1] == ASK[0]
+    assert "Biscuit" in (context.system or "")
+    assert "Answer in one sentence." in (context.system or "")
+    assert "conversation" in context.explain()
+
+
+def test_memories_are_read_and_changed_one_by_one(opened: Germane) -> None:
+    """`agent.memories` forwards as well."""
+    agent = opened.agent(user="caroline")
+    kept = agent.remember("Prefers e-mail", kind="preference", tags=["contact"])
+    changed = agent.memories.update(kept.id, "Prefers letters")
+    assert agent.memories.get(changed.id).text == "Prefers letters"
+    assert [memory.id for memory in agent.memories.list(limit=5).memories] == [changed.id]
+    assert agent.memories.history(changed.id)[-1].id == changed.id
+    assert agent.feedback([changed.id], helpful=True) == 1
+    assert agent.forget([changed.id]).memory_ids == (changed.id,)
+    with pytest.raises(NotFound):
+        agent.memories.get(changed.id)
+
+
+def test_recall_warm_check_and_strategies_answer(opened: Germane) -> None:
+    """The verbs that only read."""
+    agent = opened.agent(user="caroline")
+    agent.record(TALK, session="s1")
+    agent.warm()
+    assert "Biscuit" in agent.recall("greyhound called", limit=1)[0].candidate.text
+    assert opened.check().healthy
+    assert opened.strategies.find("compact").format == "compact"
+    assert opened.reembed() == 0
+
+
+def test_export_yields_everything_in_order_across_portions(opened: Germane) -> None:
+    """However many are fetched at a time, each comes once."""
+    agent = opened.agent()
+    told = [f"message number {number}" for number in range(600)]
+    agent.record([{"role": "user", "content": text} for text in told], session="s1")
+    assert [one["content"] for one in agent.export() if one["type"] == "message"] == told
+    assert next(iter(agent.export()))["type"] == "message"
+
+
+def test_a_backup_opens_as_a_store(opened: Germane, tmp_path: Path) -> None:
+    """`backup` returns when the copy is whole."""
+    opened.agent().directive("Be kind.")
+    opened.backup(tmp_path / "copy.db")
+    with Germane.open(tmp_path / "copy.db", embedder=Hashed()) as copy:
+        assert copy.agent().directive() == "Be kind."
+
+
+def test_errors_are_those_of_the_awaited_verbs(opened: Germane) -> None:
+    """Nothing is wrapped on its way between the threads."""
+    agent = opened.agent()
+    with pytest.raises(InvalidInput):
+        agent.assemble([], model="gpt-4o")
+    with pytest.raises(InvalidInput):
+        agent.remember("x", verb="is no field of a note")
+    agent.record([{"id": "m1", "role": "user", "content": "one"}], session="s1")
+    with pytest.raises(Conflict):
+        agent.record([{"id": "m1", "role": "user", "content": "another"}], session="s1")
+
+
+def test_several_threads_share_one_germane(opened: Germane) -> None:
+    """Each caller waits for its own answer only."""
+
+    def work(number: int) -> str:
+        agent = opened.agent(user=f"user{number}")
+        agent.record([{"role": "user", "content": f"my number is {number}"}], session="s1")
+        return agent.recall("number", limit=1)[0].candidate.text
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(work, range(24))) == [f"my number is {number}" for number in range(24)]
+
+
+def test_closing_leaves_no_thread_and_may_be_done_again(tmp_path: Path) -> None:
+    """Neither the loop's nor the store's threads outlive the `with`."""
+    before = set(threading.enumerate())
+    with Germane.open(tmp_path / "germane.db", embedder=Hashed()) as germane:
+        agent = germane.agent()
+        agent.remember("something")
+    germane.close()
+    assert set(threading.enumerate()) <= before
+    with pytest.raises(StoreUnavailable):
+        agent.recall("something")
+
+
+def test_a_germane_that_was_closed_opens_again(tmp_path: Path) -> None:
+    """What it keeps is in the file."""
+    germane = Germane.open(tmp_path / "germane.db", embedder=Hashed())
+    with germane:
+        germane.agent().directive("Be kind.")
+    with germane:
+        assert germane.agent().directive() == "Be kind."
+
+
+def test_before_it_is_opened_it_says_how(tmp_path: Path) -> None:
+    """The message shows the blocking `with`, not the awaited one."""
+    germane = Germane.open(tmp_path / "germane.db", embedder=Hashed())
+    for use in (germane.agent, germane.check, lambda: germane.strategies):
+        with pytest.raises(StoreUnavailable, match=r"use  with Germane"):
+            use()
+
+
+def test_a_store_that_does_not_open_raises_and_leaves_no_thread(tmp_path: Path) -> None:
+    """The error is that of opening."""
+    before = set(threading.enumerate())
+    with pytest.raises(StoreUnavailable), Germane.open(tmp_path / "no" / "such" / "folder" / "germane.db", embedder=Hashed()):
+        pass
+    assert set(threading.enumerate()) <= before
+
+
+@asynccontextmanager
+async def nothing() -> AsyncIterator[None]:
+    yield
+
+
+def test_an_interrupted_call_is_cancelled_and_the_loop_goes_on() -> None:
+    """Ctrl-C reaches the caller at once; the work isn't left running behind its back."""
+    cancelled = threading.Event()
+    main = threading.main_thread().ident or 0
+
+    async def endless() -> None:
+        while sys._current_frames()[main].f_code.co_name != "wait":  # noqa: ASYNC110 - another thread's state has no event
+            await asyncio.sleep(0)
+        signal.pthread_kill(main, signal.SIGINT)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            cancelled.set()
+
+    async def one() -> int:
+        return 1
+
+    loop = Loop(nothing())
+    with pytest.raises(KeyboardInterrupt):
+        loop.call(endless)
+    assert cancelled.wait(10)
+    assert loop.call(one) == 1
+    loop.close()
+
+
+def test_closing_ends_a_call_of_another_thread_with_an_error() -> None:
+    """Nobody waits for ever."""
+    running = threading.Event()
+
+    async def endless() -> None:
+        running.set()
+        await asyncio.Event().wait()
+
+    loop = Loop(nothing())
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(loop.call, endless)
+        assert running.wait(10)
+        loop.close()
+        with pytest.raises(StoreUnavailable, match="closed while"):
+            waiting.result()
+
+
+def test_what_fails_in_closing_is_raised_by_close() -> None:
+    """A fault in the last moment isn't lost in a thread."""
+
+    @asynccontextmanager
+    async def faulty() -> AsyncIterator[None]:
+        yield
+        raise StoreUnavailable("the disk is gone")
+
+    loop = Loop(faulty())
+    with pytest.raises(StoreUnavailable, match="the disk is gone"):
+        loop.close()
