@@ -107,3 +107,31 @@ def test_a_tool_message_without_any_result_is_the_users_text() -> None:
     """`Message.of("tool", …)` answers no call."""
     wire = dialect("openai").render([Message(role="tool", parts=(Text("42"),))])
     assert wire.messages == [{"role": "user", "content": "42"}]
+
+
+@pytest.mark.requirement("INJECT-4")
+def test_an_id_used_twice_is_renewed_for_the_later_call() -> None:
+    """Ids that come back in a later exchange can't be told apart."""
+    exchange = [
+        Message(role="assistant", parts=(ToolCall(id="a", name="f"),)),
+        Message(role="tool", parts=(ToolResult(call_id="a", text="1"),)),
+    ]
+    wire = dialect("anthropic").render([Message.of("user", "go"), *exchange, *exchange])
+    ids = [
+        block["tool_use_id"] for m in wire.messages if m["role"] == "user" for block in m["content"] if isinstance(block, dict)
+    ]
+    assert ids == ["a", "call_1"]
+
+
+@pytest.mark.requirement("INJECT-4")
+def test_a_result_after_the_human_has_spoken_comes_too_late() -> None:
+    """The call it answers is closed, the result told as text, in the order in which they were said."""
+    messages = [
+        Message(role="assistant", parts=(ToolCall(id="a", name="f"), ToolCall(id="b", name="g"))),
+        Message(role="user", parts=(ToolResult(call_id="a", text="1"), Text("never mind"))),
+        Message(role="tool", parts=(ToolResult(call_id="b", text="2"),)),
+    ]
+    wire = dialect("openai").render(messages)
+    assert [m["role"] for m in wire.messages] == ["assistant", "tool", "user", "user"]
+    assert wire.messages[0]["content"] == "[Tool call without a result: g({})]"
+    assert [m["content"] for m in wire.messages[1:]] == ["1", "never mind", "[Tool result: 2]"]

@@ -243,6 +243,36 @@ def test_gemini_starts_with_a_user_turn_and_has_no_empty_ones() -> None:
     assert inject(request([], "gemini"), "m").messages == [{"role": "user", "parts": [{"text": "[Conversation start]"}]}]
 
 
+@pytest.mark.requirement("INJECT-4")
+def test_the_callers_own_results_in_several_turns_are_made_one() -> None:
+    """Anthropic wants all results of an exchange in the next turn; the blocks are the caller's."""
+    use = [{"type": "tool_use", "id": id, "name": "f", "input": {}} for id in "ab"]
+    results = [{"type": "tool_result", "tool_use_id": id, "content": id} for id in "ab"]
+    raw = [CLAUDE[0], {"role": "assistant", "content": use}, *({"role": "user", "content": [each]} for each in results)]
+    injected = inject(request(raw, "anthropic"), "memories")
+    assert injected.messages == [*raw[:2], {"role": "user", "content": results}]
+    assert valid(injected, "anthropic")
+
+
+@pytest.mark.requirement("INJECT-4")
+def test_results_behind_other_blocks_are_put_before_them() -> None:
+    """Where the caller's turn has them the other way round."""
+    first, second = CLAUDE[2]["content"]
+    injected = inject(request([*CLAUDE[:2], {"role": "user", "content": [second, first]}], "anthropic"), "memories")
+    assert injected.messages == CLAUDE
+    assert valid(injected, "anthropic")
+
+
+@pytest.mark.requirement("INJECT-2")
+def test_late_text_stands_behind_geminis_responses() -> None:
+    """In a turn that answers a call and asks something more."""
+    answer = GEMINI[2]["parts"][0]
+    raw = [*GEMINI[:2], {"role": "user", "parts": [answer, {"text": "and?"}]}]
+    injected = inject(request(raw, "gemini"), "stable", "late", placement="split")
+    assert injected.messages[-1] == {"role": "user", "parts": [answer, {"text": "late"}, {"text": "and?"}]}
+    assert valid(injected, "gemini")
+
+
 plain = st.fixed_dictionaries(
     {"role": st.sampled_from(["user", "assistant", "system"]), "content": st.text(min_size=1, max_size=9)}
 )
