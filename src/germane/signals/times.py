@@ -29,8 +29,8 @@ def today(at: datetime, zone_name: str) -> date:
 def times(text: str, today: date) -> tuple[Days, ...]:
     """The stretches of days that the text names, in its order, at most eight.
 
-    Months and weekdays that don't say which are the most recent at or before `today`. What no calendar holds (31 June)
-    and what lies outside the years 1 to 9998 is left out.
+    Months and weekdays that don't say which are the most recent at or before `today`. What no calendar holds is
+    left out (of 31 June the month remains), and so is what lies outside the years 1 to 9998.
     """
     found: list[tuple[int, Days]] = []
     words = _words(text)

@@ -81,7 +81,7 @@ def stem(word: str, language: str) -> str:
     name = of_script(word)
     if name is None:
         name = language
-    if name == "english":
+    if name in ("english", "greek"):
         word = bare(word)
     snowball = _stemmer(name)
     return bare(snowball.stemWord(word)) if snowball else word

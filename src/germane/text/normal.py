@@ -10,7 +10,7 @@ from typing import Literal
 
 __all__ = ["bare", "composed", "content_hash", "fold", "wide"]
 
-_LATIN = chain(range(0xC0, 0x250), range(0x1E00, 0x1F00))
+_ACCENTED = chain(range(0xC0, 0x250), range(0x386, 0x3CF), range(0x1E00, 0x2000))  # Latin and Greek
 _ODD = {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h", "ß": "ss", "ŋ": "n"}
 _DROPPED = chain(
     range(0x300, 0x370),  # combining marks of Latin, Greek and Cyrillic
@@ -20,7 +20,7 @@ _DROPPED = chain(
 )  # fmt: skip
 _QUOTES = {0x2018: "'", 0x2019: "'", 0x02BC: "'", 0xFF07: "'", 0x2010: "-", 0x2011: "-"}
 _TIDY: dict[int, str | None] = dict.fromkeys(_DROPPED) | _QUOTES | {ord("ё"): "е"}
-_BARE = {code: unicodedata.normalize("NFD", chr(code))[0] for code in _LATIN if unicodedata.decomposition(chr(code))} | {
+_BARE = {code: unicodedata.normalize("NFD", chr(code))[0] for code in _ACCENTED if unicodedata.decomposition(chr(code))} | {
     ord(odd): plain for odd, plain in _ODD.items()
 }
 _PILE = re.compile(r"[^\w\x00-\x7f]{31,}")
@@ -40,12 +40,12 @@ def wide(text: str) -> str:
 
 
 def bare(word: str) -> str:
-    """A casefolded word without the accents of its Latin letters; other scripts keep their marks."""
+    """A casefolded word without the accents of its Latin and Greek letters; other scripts keep their marks."""
     return word if word.isascii() else word.translate(_BARE)
 
 
 def fold(text: str) -> str:
-    """What two spellings of one word share: NFKC, casefolded, Latin accents off, Indic marks kept. Safe for any string."""
+    """What two spellings of one word share: NFKC, casefolded, no Latin or Greek accents, Indic marks kept. For any string."""
     if text.isascii():
         return text.lower()
     return bare(wide(text).casefold().translate(_TIDY))

@@ -12,8 +12,8 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _RUN = re.compile(f"[{UNSPACED}]+")
 _DIGIT = re.compile("[0-9]")
 _TAIL = 240
-_MARK = re.compile(r"[?？؟⁇⁈፧\u037e]|(?<=[\u0370-\u03ff]);|(?:吗|嗎|呢|ますか|ですか|でしょうか|ไหม|หรือ|까)[。.]?\s*$")
-_SENTENCE_END = re.compile(r"[.!。！｡।]\s+(?=\S)")
+_ASKING_END = re.compile(r"(?<=[\u0370-\u03ff]);$|(?:吗|嗎|呢|ますか|ですか|でしょうか|ไหม|หรือ|까)[。.]?\s*$")
+_SENTENCE_END = re.compile(r"[.!?。！？؟｡।]\s+(?=\S)")
 _CLOSING = " \t\r\n\"'”’»)]*_:-(<3"
 _ASKS = re.compile(
     r"\s*(?:(?:and|so|but|ok(?:ay)?|hey|well)[ ,]+)?(?:(?:what|who|where|when|why|how|which)"
@@ -50,7 +50,7 @@ def is_question(text: str) -> bool:
         return True
     ends = [end.end() for end in _SENTENCE_END.finditer(tail)]
     last = tail[ends[-1] :] if ends else tail
-    if _MARK.search(last):
+    if _ASKING_END.search(last):
         return True
     return not text.rstrip().endswith((".", "!")) and _ASKS.match(last) is not None
 

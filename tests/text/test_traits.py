@@ -1,0 +1,80 @@
+"""Traits: what evidence is read off a message."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from germane.text.traits import capitals, is_question, temporal, word_count
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "How are you?",
+        "Nice! What have you been up to lately",
+        "你好吗？",
+        "你吃了吗",
+        "هل أنت بخير؟",
+        "is it raining",
+        "Πού είναι;",
+        "Really? :)",
+        'He said "why?"',
+    ],
+)
+def test_questions_are_told_in_any_script(text: str) -> None:
+    """A question mark at the end, or the opening of a question."""
+    assert is_question(text)
+
+
+@pytest.mark.parametrize("text", ["When I was young, we moved.", "I went home.", "", "What a day!", "Why? Because I can."])
+def test_statements_are_not_questions(text: str) -> None:
+    """A question word alone doesn't ask."""
+    assert not is_question(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I went yesterday",
+        "two weeks ago we met",
+        "in May I swam",
+        "since 2019",
+        "last week was hard",
+        "at 10:30",
+        "我昨天去了",
+        "el 7th",
+        "вчера был дождь",
+    ],
+)
+def test_words_of_time_are_seen(text: str) -> None:
+    """Days, spans, months, years, clock times."""
+    assert temporal(text)
+
+
+@pytest.mark.parametrize("text", ["I may go", "a weekly mayor", "number 12345", "the date palm", ""])
+def test_other_words_are_not_of_time(text: str) -> None:
+    """Whole words only."""
+    assert not temporal(text)
+
+
+def test_capitals_are_counted_inside_sentences_only() -> None:
+    """Not the first word, not "I"."""
+    assert capitals("Yesterday Melanie and I saw Caroline. Then I left") == 2
+
+
+def test_words_are_counted_in_scripts_without_spaces_too() -> None:
+    """Two characters pass for one word."""
+    assert word_count("one two three") == 3
+    assert word_count("我昨天养了一只猫") >= 4
+
+
+@given(text=st.text(st.characters(), max_size=200))
+@settings(max_examples=200, deadline=None)
+def test_traits_never_fail_on_any_string(text: str) -> None:
+    """Lone surrogates included."""
+    assert is_question(text) in (True, False)
+    assert temporal(text) in (True, False)
+    assert capitals(text) >= 0
+    assert word_count(text) >= 0
