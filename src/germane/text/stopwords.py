@@ -91,7 +91,9 @@ _WORDS = {
         क्या कब कहाँ कौन क्यों कैसे कितना है हैं था थी थे हूँ हो होना नहीं न भी ही तो तक एक गया गई""",
 }
 
-STOP: Mapping[str, frozenset[str]] = MappingProxyType({name: frozenset(words.split()) for name, words in _WORDS.items()})
+STOP: Mapping[str, frozenset[str]] = MappingProxyType(
+    {name: frozenset(words.casefold().split()) for name, words in _WORDS.items()}
+)
 """Language (Snowball's name) → its stop words, casefolded, with their accents."""
 
 CONTRACTED = frozenset({"s", "t", "d", "m", "re", "ve", "ll"})
