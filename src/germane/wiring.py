@@ -27,6 +27,9 @@ from germane.tokenizers.named import open_tokenizer
 
 __all__ = ["Parts", "wire"]
 
+_COMMONEST = "o200k"
+"""The vocabulary that most models count or estimate with: read at once, or the first answer would be late."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
@@ -54,7 +57,8 @@ async def wire(
     catalog = Catalog.built_in().with_models(settings.models) if settings.models else Catalog.built_in()
     chosen = settings.embedder if embedder is None else embedder
     vectors = open_embedder(chosen) if isinstance(chosen, str) else chosen
-    await _ready(vectors)
+    counter = cache(open_tokenizer)
+    await asyncio.gather(_ready(vectors), asyncio.to_thread(counter(_COMMONEST).count, " "))
     store = await asyncio.to_thread(SqliteStore.open, path, embedder=vectors, clock=clock)
     try:
         key = settings.nonce_key or await store.nonce_key()
@@ -64,7 +68,7 @@ async def wire(
     engine = Engine(
         clock=clock,
         catalog=catalog,
-        tokenizer=cache(open_tokenizer),
+        tokenizer=counter,
         embedder=vectors if vectors.quick else Cached(vectors),
         relevance=shipped(),
         nonce_key=key,

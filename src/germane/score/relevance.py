@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ __all__ = ["Relevance", "shipped"]
 _COLUMNS = ("people", "people_lexical", "assistant", "assistant_lexical")
 _KINDS = len(_COLUMNS) // 2
 _REASONS = ("structured", "history", "recent")
+_features = attrgetter(*FEATURES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,7 @@ class Relevance:
 
 def matrix(evidence: Sequence[Evidence]) -> NDArray[np.float64]:
     """Shape (len(evidence), len(FEATURES)); a missing cosine is NaN."""
-    rows = [[getattr(one, name) for name in FEATURES] for one in evidence]
-    return np.array(rows, dtype=np.float64).reshape(len(evidence), len(FEATURES))
+    return np.array(list(map(_features, evidence)), dtype=np.float64).reshape(len(evidence), len(FEATURES))
 
 
 @cache

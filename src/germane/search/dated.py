@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, time
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ def dated(days: Sequence[Days], created: NDArray[np.float64]) -> tuple[Floats, F
     month, day = np.zeros(len(created), np.float32), np.zeros(len(created), np.float32)
     for stretch in days:
         first = datetime.combine(stretch.first, time(), UTC).timestamp()
-        last = (datetime.combine(stretch.last, time(), UTC) + timedelta(days=1)).timestamp()
+        last = datetime.combine(stretch.last, time(), UTC).timestamp() + _DAY
         if stretch.grain == "day":
             told = (created >= first - _DAY) & (created < last + 10 * _DAY)
             close = (created >= first - _DAY) & (created < last + _DAY)

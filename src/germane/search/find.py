@@ -45,9 +45,12 @@ def find(
     stop: Callable[[], bool],
     allowed: Set[int] | None = None,
 ) -> list[Found]:
-    """At most `limit` units, best first by the rough sum. `speakers` names the hashes of the partitions' speaker column,
-    `at` is the time asked about in seconds since the epoch, `allowed` narrows to these keys, and `stop` is asked between
-    steps whether anybody still waits."""
+    """At most `limit` units, best first by the rough sum; equals by partition, then by key. `speakers` names the hashes of
+    the partitions' speaker column, `at` is the time asked about in seconds since the epoch, `allowed` narrows to these
+    keys, and `stop` is asked between steps whether anybody still waits. A vector of another dimension than a partition's
+    says nothing of it."""
+    if limit <= 0:
+        return []
     terms = weigh(partitions, query) if keywords else ()
     named = _named(query, speakers)
     vector = query.vector if vectors else None
@@ -56,11 +59,12 @@ def find(
         rows = partition.columns.rows
         if not rows or stop():
             continue
-        near = None if vector is None else cosines(partition, vector, rows, stop)
+        fits = vector is not None and vector.shape == partition.columns["vector"].shape[1:]
+        near = cosines(partition, vector, rows, stop) if vector is not None and fits else None
         view = View(partition, rows, query, terms, lexical(partition, terms, rows), near, named)
         rough = view.rough()
         rough[~allowed_rows(partition, rows, query, at, allowed)] = -np.inf
-        best = _top(rough, limit)
+        best = _top(rough, partition.columns["key"][:rows], limit)
         if not stop():
             pairs = zip(rough[best].tolist(), partition.columns["key"][best].tolist(), view.evidence(best), strict=True)
             found += [(score, Found(index, key, evidence)) for score, key, evidence in pairs]
@@ -68,14 +72,14 @@ def find(
     return [hit for _, hit in found[:limit]]
 
 
-def _top(score: Floats, limit: int) -> NDArray[np.intp]:
-    """Rows of the highest finite scores; ties go to the earlier row, so the choice is the same every time."""
+def _top(score: Floats, keys: NDArray[np.int64], limit: int) -> NDArray[np.intp]:
+    """Rows of the highest finite scores; ties go to the lower key, so the choice is the same whatever order they came in."""
     finite = np.flatnonzero(np.isfinite(score))
     if len(finite) > limit:
         edge = np.partition(score[finite], len(finite) - limit)[len(finite) - limit]
         above, ties = finite[score[finite] > edge], finite[score[finite] == edge]
-        finite = np.concatenate([above, ties[: limit - len(above)]])
-    return finite[np.lexsort((finite, -score[finite]))]
+        finite = np.concatenate([above, ties[np.argsort(keys[ties])[: limit - len(above)]]])
+    return finite[np.lexsort((keys[finite], -score[finite]))]
 
 
 def _named(query: Query, speakers: Mapping[int, str]) -> int | None:

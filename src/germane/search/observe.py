@@ -34,16 +34,16 @@ class View(NamedTuple):
 
     def rough(self) -> Floats:
         """Only what matches anything: a row without a word or a meaning in common stays at −∞."""
-        score = 2.5 * self.lexical.window + 1.0 * self.lexical.own + 2.0 * self.lexical.block
+        score = 1.8 * self.lexical.window + 0.7 * self.lexical.own + 1.5 * self.lexical.block
         worth = self.lexical.window + self.lexical.block > 0
         if self.near is not None:
-            score = score + 4.0 * np.maximum(self.near.window, 0) + np.maximum(self.near.own, 0)
+            score = score + 4.7 * self.near.window + 0.7 * self.near.own
             worth |= self.near.window > 0.05
         if self.named is not None:
-            score = score + 1.0 * (self.partition.columns["speaker"][: self.rows] == self.named)
+            score = score + 1.6 * (self.partition.columns["speaker"][: self.rows] == self.named)
         if self.query.days:
             month, day = dated(self.query.days, self.partition.columns["created_at"][: self.rows])
-            score = score + 2.0 * month + 1.0 * day
+            score = score + 2.5 * month + 2.0 * day
         return np.where(worth, score, -np.inf).astype(np.float32)
 
     def evidence(self, best: NDArray[np.intp]) -> list[Evidence]:

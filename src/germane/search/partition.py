@@ -1,7 +1,8 @@
 """Partition: what one user's (or an agent's shared) units look like to a search. Arrays in memory, made from stored rows.
 
 Rows are in order of arrival; `before` and `after` link each to its neighbours in its session by time, so a message that
-arrives late takes its place by re-linking, and windows and sessions need no index of their own. Adding and dropping take
+arrives late takes its place by re-linking its session, what was dropped or replaced leaves no gap, and windows and sessions
+need no index of their own: whatever order units come in, the same units are linked the same way. Adding and dropping take
 a lock; searching takes none: it reads the rows there were when it began.
 """
 
@@ -59,7 +60,7 @@ class Partition:
         self._dimension = dimension
         self._sessions: dict[int, int] = {}
         self._last: dict[int, int] = {}
-        self._block: dict[tuple[int, int], int] = {}
+        self._block: dict[int, int] = {}
         self._highest = -1
         self._lock = threading.Lock()
 
@@ -75,26 +76,28 @@ class Partition:
         if not units:
             return
         with self._lock:
-            fields = dict(zip(Unit._fields, zip(*units, strict=True), strict=True))
+            latest = {unit[0]: unit for unit in units}
+            fields = dict(zip(Unit._fields, zip(*latest.values(), strict=True), strict=True))
             keys = np.array(fields["key"], np.int64)
-            if keys.min() <= self._highest:
-                self._kill(keys)
+            stale = self._kill(keys) if keys.min() <= self._highest else np.empty(0, np.int32)
             self._highest = max(self._highest, int(keys.max()))
-            self._append(len(units), keys, fields)
+            self._append(len(latest), keys, fields, stale)
 
     def drop(self, keys: Iterable[int]) -> None:
-        """These are found no more."""
+        """These are found no more, neither by themselves nor through their neighbours."""
         with self._lock:
-            self._kill(np.fromiter(keys, np.int64))
+            self._relink(self._kill(np.fromiter(keys, np.int64)), self.columns.rows)
 
-    def _kill(self, keys: NDArray[np.int64]) -> None:
+    def _kill(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Answers the sessions whose links are no longer right."""
         rows = self.columns.rows
         gone = np.flatnonzero(np.isin(self.columns["key"][:rows], keys) & self.columns["alive"][:rows])
         self.columns["alive"][gone] = False
         self.columns["vector"][gone] = 0
         self.dead += len(gone)
+        return np.unique(self.columns["session"][gone])
 
-    def _append(self, count: int, keys: NDArray[np.int64], fields: dict[str, Any]) -> None:
+    def _append(self, count: int, keys: NDArray[np.int64], fields: dict[str, Any], stale: NDArray[np.int32]) -> None:
         first = self.columns.rows
         rows = np.arange(first, first + count, dtype=np.int32)
         lengths = np.fromiter(map(len, fields["terms"]), np.int64, count) // 4
@@ -110,41 +113,70 @@ class Partition:
         values |= {"vector": _vectors(fields["vector"], self._dimension), "norm": np.ones(count, np.float32)}
         values |= {"before": empty - 1, "after": empty - 1, "position": empty, "block": empty}
         self.terms.append(len(terms), {"term": terms})
-        self.columns.append(count, values)
-        flagged = values["session"][(values["flags"] & ASSISTANT) > 0]
-        self.assisted.update(np.unique(flagged).tolist())
-        touched = self._link(rows)
-        self._measure(touched)
+        self.columns.write(count, values)
+        self._link(rows, stale)
         self.postings.add(np.repeat(rows, lengths), terms)
+        self.columns.publish(count)
 
     def _locals(self, sessions: Sequence[int]) -> NDArray[np.int32]:
         known = self._sessions
         return np.fromiter((known.setdefault(session, len(known)) for session in sessions), np.int32, len(sessions))
 
-    def _link(self, rows: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Put rows in their places; answers which rows now have another window."""
+    def _link(self, rows: NDArray[np.int32], stale: NDArray[np.int32]) -> None:
+        """Put new rows in their places: at the end of their session, or, where one came late, the whole session anew."""
         columns = self.columns
-        session, created, before, after = (columns[name] for name in ("session", "created_at", "before", "after"))
-        order = rows[np.lexsort((columns["key"][rows], created[rows], session[rows]))]
-        touched = set(order.tolist())
-        for row in order.tolist():
-            place, follower = self._last.get(int(session[row]), -1), -1
-            while place >= 0 and created[place] > created[row]:
-                place, follower = int(before[place]), place
-            before[row], after[row] = place, follower
-            if place >= 0:
-                after[place] = row
-                touched.add(place)
-            if follower >= 0:
-                before[follower] = row
-                touched.add(follower)
-            else:
-                self._last[int(session[row])] = row
-            position = int(columns["position"][place]) + 1 if place >= 0 else 0
-            columns["position"][row] = position
-            columns["block"][row] = self._block.setdefault((int(session[row]), position // BLOCK), len(self._block))
-        self.blocks = len(self._block)
-        return np.fromiter(touched, np.int32, len(touched))
+        session, created, key = (columns[name] for name in ("session", "created_at", "key"))
+        order = rows[np.lexsort((key[rows], created[rows], session[rows]))]
+        firsts = order[_heads(session[order])]
+        lasts = np.array([self._last.get(local, -1) for local in session[firsts].tolist()], np.int32)
+        tied = (created[lasts] == created[firsts]) & (key[lasts] > key[firsts])
+        late = (lasts >= 0) & ((created[lasts] > created[firsts]) | tied) | np.isin(session[firsts], stale)
+        timely = ~np.isin(session[order], session[firsts[late]])
+        self._chain(order[timely], lasts[~late])
+        self._relink(np.union1d(session[firsts[late]], stale), int(rows[-1]) + 1)
+
+    def _relink(self, sessions: NDArray[np.int32], rows: int) -> None:
+        """Put all living rows of these sessions in their places."""
+        if not len(sessions):
+            return
+        columns = self.columns
+        session, created, key = (columns[name][:rows] for name in ("session", "created_at", "key"))
+        for local in sessions.tolist():
+            self._last.pop(local, None)
+            self.assisted.discard(local)
+        members = np.flatnonzero(np.isin(session, sessions) & columns["alive"][:rows]).astype(np.int32)
+        order = members[np.lexsort((key[members], created[members], session[members]))]
+        self._chain(order, np.full(len(_heads(session[order])), -1, np.int32))
+
+    def _chain(self, order: NDArray[np.int32], lasts: NDArray[np.int32]) -> None:
+        """Link rows that stand session by session in order of time; `lasts` is the row that each session ended with."""
+        if not len(order):
+            return
+        columns = self.columns
+        before, after, position = (columns[name] for name in ("before", "after", "position"))
+        session = columns["session"][order]
+        heads = _heads(session)
+        counts = np.diff(heads, append=len(order))
+        earlier, later = np.roll(order, 1), np.roll(order, -1)
+        earlier[heads], later[heads - 1] = lasts, -1
+        moved = order[(before[order] != earlier) | (after[order] != later)]
+        before[order], after[order] = earlier, later
+        known = lasts >= 0
+        after[lasts[known]] = order[heads[known]]
+        begin = np.where(known, position[lasts] + 1, 0)
+        place = np.arange(len(order)) + np.repeat(begin - heads, counts)
+        position[order] = place
+        columns["block"][order] = self._blocks(session, place // BLOCK)
+        self._last.update(zip(session[heads].tolist(), order[heads + counts - 1].tolist(), strict=True))
+        self.assisted.update(np.unique(session[(columns["flags"][order] & ASSISTANT) > 0]).tolist())
+        self._measure(np.concatenate((moved, lasts[known], order[counts.repeat(counts) == 1])))
+
+    def _blocks(self, session: NDArray[np.int32], number: NDArray[np.int64]) -> NDArray[np.int32]:
+        pairs, inverse = np.unique(session.astype(np.int64) << 32 | number, return_inverse=True)
+        known = self._block
+        numbers = np.fromiter((known.setdefault(pair, len(known)) for pair in pairs.tolist()), np.int32, len(pairs))
+        self.blocks = len(known)
+        return numbers[inverse]
 
     def _measure(self, rows: NDArray[np.int32]) -> None:
         """‖v + ½ v_before + ½ v_after‖ of these rows, so that a window's cosine needs no vector of its own."""
@@ -158,6 +190,11 @@ class Partition:
                 there = neighbour >= 0
                 window[there] += 0.5 * vector[neighbour[there]]
             self.columns["norm"][some] = np.maximum(np.sqrt(np.einsum("ij,ij->i", window, window)), 1e-6)
+
+
+def _heads(session: NDArray[np.int32]) -> NDArray[np.intp]:
+    """Where each run of equal numbers begins."""
+    return np.flatnonzero(np.concatenate(([True], session[1:] != session[:-1]))) if len(session) else np.empty(0, np.intp)
 
 
 def _vectors(blobs: Sequence[bytes | None], dimension: int) -> NDArray[np.float32]:
