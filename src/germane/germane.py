@@ -72,12 +72,14 @@ class Germane:
         await self.close()
 
     async def close(self) -> None:
-        """Write what is still counted and close everything. Again is fine."""
+        """Write what is still counted and close everything that was opened here; an embedder that was given stays its giver's.
+        Again is fine."""
         parts, self._parts = self._parts, None
         if parts is not None:
             await parts.retrievals.close()
             await parts.store.close()
-            await parts.embedder.close()
+            if parts.embedder is not self._embedder:
+                await parts.embedder.close()
 
     def agent(self, agent: str = "default", *, org: str = "default", user: str | None = None, zone: str = "UTC") -> Agent:
         """The handle on one scope (SCOPE-1): all that an agent, or an agent with one user, keeps. Raises `InvalidInput`."""
