@@ -52,7 +52,7 @@ class SqliteStore:
         self._partitions = Partitions(
             dimension=embedder.dimension, model=self._model, limit=memory_limit, behind=self._aside.behind
         )
-        self._writer = None if writing is None else Writer(writing, self._begin, database.name)
+        self._writer = None if writing is None else Writer(writing, self._begin, database)
         self._embedding = Embedding(embedder, self._model, self._aside)
 
     @classmethod

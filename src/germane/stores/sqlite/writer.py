@@ -2,7 +2,7 @@
 
 It takes everything that waits, does each in a savepoint of one transaction, and answers all of them after one COMMIT, so
 fifty callers share one fsync. What fails rolls back to its own savepoint; a failing COMMIT fails all. After a forgetting the
-log is emptied before anybody is answered, so that the text is in no file.
+files are scrubbed before anybody is answered.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from typing import TypeVar
 import apsw
 
 from germane.errors import StoreUnavailable
+from germane.stores.sqlite.database import Database
 from germane.stores.sqlite.delivery import Job, deliver
 from germane.stores.sqlite.failures import read_as
+from germane.stores.sqlite.scrub import scrub
 from germane.stores.sqlite.transaction import Transaction
 
 __all__ = ["Writer"]
@@ -26,14 +28,16 @@ T = TypeVar("T")
 _MOST = 500
 """Jobs in one commit at most."""
 _AGAIN = 0.25
-"""Seconds after which emptying the log is tried again, where a reader stood in the way."""
+"""Seconds after which scrubbing is tried again, where a reader stood in the way."""
 
 
 class Writer:
-    def __init__(self, connection: apsw.Connection, begin: Callable[[apsw.Connection], Transaction], name: str) -> None:
+    def __init__(
+        self, connection: apsw.Connection, begin: Callable[[apsw.Connection], Transaction], database: Database
+    ) -> None:
         self._connection = connection
         self._begin = begin
-        self._name = name
+        self._database, self._name = database, database.name
         self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._closed = False
@@ -63,7 +67,9 @@ class Writer:
                 self._queue.put(None)
 
     def join(self) -> None:
+        """Wait for the end, and close the connection: the last one to do so, that the log is removed."""
         self._thread.join()
+        self._connection.close()
 
     def _serve(self) -> None:
         going = True
@@ -71,7 +77,7 @@ class Writer:
             try:
                 taken = [self._queue.get(timeout=_AGAIN if self._unclean else None)]
             except queue.Empty:
-                self._truncate()
+                self._clean()
                 continue
             while len(taken) < _MOST and not self._queue.empty():
                 taken.append(self._queue.get())
@@ -80,11 +86,10 @@ class Writer:
             if jobs:
                 self._commit(jobs)
         if self._unclean:
-            self._truncate()
-        self._connection.close()
+            self._clean()
 
     def _commit(self, jobs: list[Job]) -> None:
-        connection = self._connection
+        connection, erased = self._connection, False
         try:
             connection.execute("BEGIN IMMEDIATE")
             transaction = self._begin(connection)
@@ -92,13 +97,13 @@ class Writer:
                 self._attempt(job, transaction)
             transaction.finish()
             connection.execute("COMMIT")
-            self._unclean |= transaction.erased
+            erased = transaction.erased
         except BaseException as error:  # the thread must live on, and everybody be told
             self._rollback()
             for job in jobs:
                 job.error = job.error or read_as(error, self._name)
-        if self._unclean:
-            self._truncate()
+        if erased:
+            self._clean()
         deliver(jobs)
 
     def _attempt(self, job: Job, transaction: Transaction) -> None:
@@ -122,9 +127,5 @@ class Writer:
         except apsw.Error:
             pass  # already rolled back by SQLite
 
-    def _truncate(self) -> None:
-        try:
-            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-            self._unclean = False
-        except apsw.Error:
-            self._unclean = True
+    def _clean(self) -> None:
+        self._unclean = not scrub(self._connection, self._database)

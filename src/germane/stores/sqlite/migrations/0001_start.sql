@@ -3,8 +3,8 @@
 CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 
 -- One row. `revision` rises with every commit that touches content; the others are the highest keys ever given out.
-CREATE TABLE counters (one INTEGER PRIMARY KEY CHECK (one = 1), revision INTEGER NOT NULL, events INTEGER NOT NULL, memories INTEGER NOT NULL);
-INSERT INTO counters VALUES (1, 0, 0, 0);
+CREATE TABLE counters (one INTEGER PRIMARY KEY CHECK (one = 1), revision INTEGER NOT NULL, events INTEGER NOT NULL, memories INTEGER NOT NULL, erasures INTEGER NOT NULL);
+INSERT INTO counters VALUES (1, 0, 0, 0, 0);
 
 CREATE TABLE models (id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE, dimension INTEGER NOT NULL);
 

@@ -1,0 +1,131 @@
+"""What is held in memory to be searched: warming, limits, vectors of another model, and callers who give up."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from germane.clock import Clock
+from germane.events.ledger import PutEvent
+from germane.memories.ledger import Forget, PutMemory
+from germane.scope import Scope
+from germane.shelf import Warming
+from germane.stores.sqlite import SqliteStore, partitions
+from germane.stores.sqlite.readers import Reading
+from germane.testing.hashed import Hashed
+from germane.testing.stored import NOON, a_memory, an_event, question, writing
+
+EMBEDDER = Hashed()
+
+
+def opened(path: Path | str, embedder: Hashed = EMBEDDER, **settings: Any) -> SqliteStore:
+    return SqliteStore.open(path, embedder=embedder, clock=Clock(), **settings)
+
+
+async def found(store: SqliteStore, words: str, *, wait: bool = True, scope: Scope = Scope()) -> list[str]:  # noqa: B008
+    shelf = store.within(scope)
+    hits = await shelf.events.search(question(words), 50, keywords=True, vectors=False, wait=wait)
+    return sorted(hit.thing.text for hit in hits)
+
+
+async def near(store: SqliteStore, text: str, embedder: Hashed) -> list[str]:
+    asked = replace(question("", vector=embedder.embed_now([text])[0]), model=embedder.identity)
+    hits = await store.within(Scope()).memories.search(asked, 1, keywords=False, vectors=True, wait=True)
+    return [hit.thing.text for hit in hits]
+
+
+@pytest.mark.requirement("GATHER-2")
+async def test_a_large_partition_warms_up_behind_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without waiting: `Warming` until it is there, then the answer. A small one answers at once."""
+    monkeypatch.setattr(partitions, "_SMALL", 3)
+    store = opened(":memory:")
+    events = [an_event(f"cat {n}", position=n) for n in range(5)]
+    await store.within(Scope()).journal.commit(writing(*map(PutEvent, events)))
+    with pytest.raises(Warming):
+        await found(store, "cat", wait=False)
+    await store.warm(Scope())
+    assert len(await found(store, "cat", wait=False)) == 5
+    await store.within(Scope()).journal.commit(writing(Forget(event_ids=(events[0].id,), at=NOON)))
+    assert await found(store, "cat", wait=False) == ["cat 1", "cat 2", "cat 3", "cat 4"]
+    await store.close()
+
+
+async def test_memory_stays_within_its_limit() -> None:
+    """The least recently searched partition goes; what was let go of is loaded again when asked for."""
+    store = opened(":memory:", memory_limit=1)
+    for user in ("anna", "ben"):
+        scope = Scope(user=user)
+        await store.within(scope).journal.commit(writing(PutEvent(an_event(f"cat of {user}", user=user))))
+    for user in ("anna", "ben", "anna"):
+        assert await found(store, "cat", scope=Scope(user=user)) == [f"cat of {user}"]
+        assert len(store._partitions) == 1
+    await store.close()
+
+
+@pytest.mark.requirement("SEARCH-3")
+async def test_vectors_of_another_model_are_left_alone_until_embedded_again(tmp_path: Path) -> None:
+    """Keywords serve meanwhile, the store says how many are stale, and embedding again makes it whole."""
+    old, new = Hashed("old"), Hashed("new", dimension=24)
+    store = opened(tmp_path / "a.db", old)
+    memories = [a_memory(text) for text in ("green tea", "fast cars", "old houses")]
+    await store.within(Scope()).journal.commit(writing(*map(PutMemory, memories)))
+    assert await near(store, "fast cars", old) == ["fast cars"]
+    await store.close()
+    store, told = opened(tmp_path / "a.db", new), list[tuple[int, int]]()
+    assert await store.stale_vectors() == 3
+    assert await near(store, "fast cars", new) == []
+    hits = await store.within(Scope()).memories.search(question("cars"), 5, keywords=True, vectors=True, wait=True)
+    assert [hit.thing.text for hit in hits] == ["fast cars"]
+    assert await store.reembed(lambda done, total: told.append((done, total))) == 3
+    assert told == [(3, 3)]
+    assert await store.stale_vectors() == 0
+    assert await near(store, "fast cars", new) == ["fast cars"]
+    await store.close()
+
+
+@pytest.mark.requirement("SEARCH-3")
+async def test_a_slow_embedders_texts_are_stored_first_and_embedded_after() -> None:
+    """Found by words at once, by meaning once embedded."""
+    slow = Hashed(quick=False)
+    store = opened(":memory:", slow)
+    await store.within(Scope()).journal.commit(writing(PutMemory(a_memory("green tea")), PutEvent(an_event("black tea"))))
+    assert await found(store, "tea") == ["black tea"]
+    assert await store.stale_vectors() == 2
+    assert await store.embed_pending(1) == 1
+    assert await store.embed_pending() == 1
+    assert await store.embed_pending() == 0
+    assert await near(store, "green tea", EMBEDDER) == ["green tea"]
+    await store.close()
+
+
+async def test_a_caller_who_gives_up_frees_the_reader(tmp_path: Path) -> None:
+    """Cancelling stops the statement that runs, and the only reader serves the next caller."""
+    store, begun = opened(tmp_path / "a.db", readers=1), threading.Event()
+    forever = "WITH RECURSIVE n(x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n"
+
+    def work(reading: Reading) -> None:
+        begun.set()
+        reading.connection.execute(forever)
+
+    call = asyncio.ensure_future(store._readers.run(work))
+    await asyncio.to_thread(begun.wait, 10)
+    call.cancel()
+    await asyncio.wait([call])
+    assert await store.within(Scope()).directive() == ""
+    await store.close()
+
+
+async def test_a_lone_surrogate_comes_back_verbatim() -> None:
+    """What UTF-8 can't hold is kept as it was."""
+    store = opened(":memory:")
+    shelf, event = store.within(Scope()), an_event("half \ud83d of it", name="\udc00", message_id="\ud800")
+    await shelf.journal.commit(writing(PutEvent(event), PutMemory(a_memory("\ud83d", tags=("\ud83d",)))))
+    (kept,) = await shelf.events.get([event.id])
+    assert (kept.text, kept.name, kept.message_id) == (event.text, event.name, event.message_id)
+    assert await found(store, "half") == [event.text]
+    await store.close()
