@@ -1,0 +1,33 @@
+"""Exports: what germane promises to keep. A change here is one for the changelog."""
+
+from __future__ import annotations
+
+from source_tree import modules
+
+import germane
+import germane.sync
+
+FACE = """
+    Agent Candidate Cap Chosen Clock Conflict Context EmbedderError Filters Germane GermaneError InvalidInput Memory Message
+    Metadata MissingExtra NotFound Provenance Scope Scored Settings Shares SourcePlan StoreCorrupt StoreError StoreTooNew
+    StoreUnavailable Strategies Strategy Trace UnknownName Weights derive
+"""
+
+FOR_TESTS = "builders clocks faults hashed store_contract stored time_warp"
+
+
+def test_germane_exports_exactly_its_public_face() -> None:
+    """No name comes or goes unnoticed."""
+    assert germane.__all__ == FACE.split()
+
+
+def test_the_blocking_twin_exports_its_handles() -> None:
+    """What is a value is the same in both colours and stands in `germane`."""
+    assert germane.sync.__all__ == ["Agent", "Germane", "Recollections"]
+
+
+def test_what_germane_offers_to_tests_of_others_is_this() -> None:
+    """`germane.testing` is public, module by module."""
+    assert [
+        module.name.removeprefix("testing.") for module in modules() if module.name.startswith("testing.")
+    ] == FOR_TESTS.split()

