@@ -102,7 +102,7 @@ def test_the_event_types_of_an_intent_can_be_set() -> None:
 @pytest.mark.requirement("SIG-3")
 def test_a_huge_message_is_condensed_to_its_most_telling_terms() -> None:
     """One megabyte of paste between two sentences leaves what they ask."""
-    paste = "lorem ipsum dolor sit amet the quick brown fox jumps over lazy dogs 12 34 " * 14_000
+    paste = " ".join(f"{letter}{other}orem 12 34" for letter in "abcdefghij" for other in "klmnopqrst") * 900
     query = read(request(user(f"Here is the log of Melanie's kiln.\n{paste}\nWhy does parse_config raise E1234?")))
     found = {term.word for term in query.terms}
     assert len(query.terms) <= 32

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from germane.signals.asks import asks_name, asks_when
@@ -81,6 +81,9 @@ def test_last_tuesday_is_counted_from_the_day_it_is_in_the_scopes_zone() -> None
 
 
 @given(text=st.text(max_size=60), on=st.dates())
+@example(text="", on=date.max)
+@example(text="", on=date.min)
+@example(text="", on=date(9987, 5, 1))
 @settings(max_examples=150, deadline=None)
 def test_any_text_on_any_day_gives_well_formed_stretches(text: str, on: date) -> None:
     """Never fails, never ends before it begins, never reaches the end of time."""
