@@ -148,7 +148,7 @@ def _run(arguments: list[str]) -> tuple[int, str]:
     except typer.Abort:
         return Exit.INTERRUPTED, "interrupted"
     except SystemExit as leaving:
-        return leaving.code if isinstance(leaving.code, int) else Exit.FAILED, ""
+        return Exit.DONE if not leaving.code else Exit.PIPE, ""  # outside standalone mode typer leaves for nothing else
     except BaseException as error:
         if callable(usage := getattr(error, "format_message", None)):  # a usage error, of whichever click typer carries
             return Exit.USAGE, f"{' '.join(str(usage()).split())} (germane --help tells more)"

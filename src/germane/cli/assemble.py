@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from germane.cli.narrowing import Allow, Kind, Narrowing, Since, Tag, Until
-from germane.cli.screen import answer, console
+from germane.cli.screen import answer, console, plain
 from germane.cli.setting import finish, setting
 from germane.errors import InvalidInput
 
@@ -67,6 +67,9 @@ def assemble(
         answer(context_shape(done))
     else:
         enriched(done, console())
+        fell = f"less than asked for: {done.metadata.fallback_reason}" if done.metadata.fallback_reason else ""
+        for line in filter(None, (fell, *done.trace.warnings)):
+            console(stderr=True).print(f"note: {plain(line)}")
 
 
 def explain(

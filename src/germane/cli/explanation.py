@@ -26,7 +26,8 @@ def explanation(kept: Saved, console: Console, *, everything: bool = False, ids:
     if trace.budget is not None:
         window, own = slices(trace.budget, trace, metadata)
         console.print(bar(console, "Window", trace.budget.window, window))
-        console.print(bar(console, "What germane may add", trace.budget.available, own))
+        if trace.budget.available:
+            console.print(bar(console, "What germane may add", trace.budget.available, own))
     out = sorted(trace.left_out, key=lambda item: item.scored.rank)
     shown = out if everything else out[:leaving_out]
     if trace.chosen or shown:

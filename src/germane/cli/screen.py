@@ -19,9 +19,14 @@ _UNSEEN = re.compile(
 )
 
 
+class _Screen(Console):
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def console(*, stderr: bool = False) -> Console:
     """Colours on a terminal only; 100 columns where the width isn't known. Nothing printed is read as markup."""
-    return Console(stderr=stderr, width=get_terminal_size((100, 24)).columns, markup=False, highlight=False, emoji=False)
+    return _Screen(stderr=stderr, width=get_terminal_size((100, 24)).columns, markup=False, highlight=False, emoji=False)
 
 
 def plain(text: str, limit: int | None = None) -> str:

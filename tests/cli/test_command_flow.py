@@ -1,0 +1,236 @@
+"""The command end to end, in process, against a real store: what a person does in the order a person does it."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from germane.cli import main
+
+TALK = [
+    {"role": "user", "content": "My flight to Lisbon leaves on 4 June", "id": "m1", "created_at": "2025-05-01T09:00:00Z"},
+    {"role": "assistant", "content": "Have a good trip", "id": "m2", "created_at": "2025-05-01T09:01:00Z"},
+]
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run the command in an empty folder; `expect` is the exit code, `stdin` what is piped in. Answers stdout."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("GERMANE_DB", "GERMANE_EMBEDDER", "GERMANE_NONCE_KEY", "GERMANE_SETTINGS"):
+        monkeypatch.delenv(name, raising=False)
+
+    def command(*arguments: str, expect: int = 0, stdin: str = "") -> str:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode("utf-8", "surrogatepass")), encoding="utf-8"))
+        code = main(list(arguments))
+        out, err = capsys.readouterr()
+        assert code == expect, err
+        assert "Traceback" not in err
+        return out if expect == 0 else err
+
+    return command
+
+
+def parsed(text: str) -> Any:
+    return json.loads(text)
+
+
+@pytest.mark.requirement("CLI-1")
+def test_what_is_remembered_is_found_injected_and_forgotten(run: Run) -> None:
+    """Remember, search, assemble, feedback, forget: one memory's whole life."""
+    memory = parsed(run("remember", "--kind", "fact", "--key", "city", "--value", "Vienna", "--json"))
+    assert (memory["kind"], memory["key"], memory["value"]) == ("fact", "city", "Vienna")
+    hits = parsed(run("search", "city", "--json"))["hits"]
+    assert [hit["id"] for hit in hits] == [memory["id"]]
+    context = parsed(run("assemble", "--query", "Which city?", "--json"))
+    assert "Vienna" in context["messages"][0]["content"]
+    assert context["messages"][-1] == {"role": "user", "content": "Which city?"}
+    assert context["items"][0]["id"] == memory["id"]
+    assert parsed(run("feedback", memory["id"], "--json")) == {"marked": 1, "helpful": True}
+    assert parsed(run("forget", memory["id"], "--yes", "--json"))["memory_ids"] == [memory["id"]]
+    assert parsed(run("search", "city", "--json"))["hits"] == []
+
+
+@pytest.mark.requirement("CLI-1")
+def test_recording_twice_adds_nothing(run: Run) -> None:
+    """`record` reads messages from standard input and knows what it has."""
+    first = parsed(run("record", "-", "--session", "s1", "--json", stdin=json.dumps(TALK)))
+    again = parsed(run("record", "-", "--session", "s1", "--json", stdin=json.dumps(TALK)))
+    assert (len(first["added"]), again["added"], again["skipped"]) == (2, [], 2)
+
+
+def test_the_users_things_are_not_the_agents(run: Run) -> None:
+    """`--user` narrows what is kept and what is found."""
+    run("remember", "Likes tea", "--user", "ada")
+    assert run("search", "tea", "--user", "bob").strip() == "nothing found"
+    assert "Likes tea" in run("--user", "ada", "search", "tea")
+
+
+@pytest.mark.requirement("CLI-1")
+def test_an_export_imports_into_another_store_and_again_into_the_same(run: Run) -> None:
+    """The round trip keeps messages, memories with their history, and the directive; the second time adds nothing."""
+    run("directive", "Be brief")
+    run("remember", "--kind", "fact", "--key", "city", "--value", "Vienna")
+    run("remember", "--kind", "fact", "--key", "city", "--value", "Linz")
+    run("remember", "Dogs are fine", "--kind", "preference", "--tag", "pets")
+    run("record", "-", "--session", "s1", stdin=json.dumps(TALK))
+    run("record", "-", "--session", "s2", stdin=json.dumps([{"role": "user", "content": "ok"}] * 2))
+    lines = run("export")
+    assert "nonce" not in lines
+    for db in ("other.db", "germane.db"):
+        (tally,) = parsed(run("import", "-", "--db", db, "--json", stdin=lines))["files"]
+        assert tally["broken"] == 0
+        assert tally["messages"] + tally["memories"] == (7 if db == "other.db" else 0)
+    mine, theirs = (sorted(map(_essence, run("export", "--db", db).splitlines())) for db in ("germane.db", "other.db"))
+    assert mine == theirs
+
+
+def _essence(line: str) -> str:
+    kept = (
+        "type",
+        "kind",
+        "key",
+        "value",
+        "body",
+        "text",
+        "tags",
+        "role",
+        "content",
+        "session",
+        "id",
+        "created_at",
+        "valid_to",
+    )
+    found = json.loads(line)
+    if found["type"] == "memory":
+        found |= {"id": None, "created_at": None}
+    return json.dumps({name: found.get(name) for name in kept}, sort_keys=True)
+
+
+def test_what_is_agent_wide_stays_so_through_a_users_export(run: Run) -> None:
+    """A user's export holds what that user sees; importing it doesn't make a private copy of what is shared."""
+    run("remember", "Office closes at five")
+    run("record", "-", "--session", "s1", stdin=json.dumps(TALK))
+    lines = run("export", "--user", "ada")
+    (tally,) = parsed(run("import", "-", "--user", "ada", "--json", stdin=lines))["files"]
+    assert (tally["messages"], tally["memories"], tally["already_there"]) == (0, 0, 3)
+
+
+def test_rows_that_cannot_be_used_are_counted_and_told(run: Run, tmp_path: Path) -> None:
+    """A broken line and a conflicting id cost themselves only."""
+    lines = [json.dumps(TALK[0]), "{oops", json.dumps(TALK[0] | {"content": "other words"}), json.dumps(TALK[1])]
+    (tmp_path / "talk.jsonl").write_text("\n".join(lines))
+    (tally,) = parsed(run("import", "talk.jsonl", "--json"))["files"]
+    assert (tally["messages"], tally["broken"]) == (2, 2)
+    assert any("line 2" in reason for reason in tally["reasons"])
+    assert any("m1" in reason for reason in tally["reasons"])
+
+
+def test_system_messages_are_counted_apart(run: Run) -> None:
+    """They are instructions, not conversation: not kept, and not called known."""
+    talk = [{"role": "system", "content": "Be nice"}, *TALK]
+    assert "1 system messages" in run("import", "-", stdin=json.dumps(talk))
+
+
+def test_a_saved_explanation_is_shown_again_to_the_letter(run: Run) -> None:
+    """`explain --save-trace` and `explain --trace` print the same."""
+    run("remember", "Ingrid leads the volunteers", "--kind", "note")
+    first = run("explain", "--query", "Who leads the volunteers?", "--save-trace", "t.json")
+    assert "chosen" in first
+    assert run("explain", "--trace", "t.json") == first
+    assert parsed(run("explain", "--trace", "t.json", "--json"))["format"] == "germane-trace"
+
+
+def test_assembling_waits_for_every_source(run: Run) -> None:
+    """A person at a terminal has no deadline: no source is late."""
+    run("remember", "Ingrid leads the volunteers")
+    sources = parsed(run("assemble", "--query", "Who leads?", "--json"))["metadata"]["sources"]
+    assert {source["status"] for source in sources} <= {"ok", "skipped"}
+
+
+def test_tools_and_messages_come_from_a_whole_request(run: Run, tmp_path: Path) -> None:
+    """`{"messages": […], "tools": […]}` is read as a request is sent; tools cost tokens."""
+    tool = {"type": "function", "function": {"name": "look_up", "parameters": {"type": "object", "properties": {}}}}
+    run("remember", "x is y")
+    (tmp_path / "request.json").write_text(json.dumps({"messages": [{"role": "user", "content": "x?"}], "tools": [tool]}))
+    assert parsed(run("explain", "request.json", "--json"))["trace"]["budget"]["tools"] > 0
+
+
+def test_an_unknown_model_is_told_in_a_note(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    """It works, with a cautious window."""
+    run("remember", "x is y")
+    assert main(["assemble", "--query", "x?", "--model", "no-such-model"]) == 0
+    assert "no-such-model" in capsys.readouterr().err
+
+
+def test_forgetting_asks_first(run: Run) -> None:
+    """Without --yes and without anybody to ask nothing goes; a dry run tells what would."""
+    run("remember", "Likes tea", "--tag", "drinks")
+    assert "pass --yes" in run("forget", "--tag", "drinks", expect=2)
+    assert "would forget 1 memories" in run("forget", "--tag", "drinks", "--dry-run")
+    assert "forgot 1 memories" in run("forget", "--tag", "drinks", "--yes")
+    assert "nothing to forget" in run("forget", "--tag", "drinks", "--yes")
+
+
+def test_feedback_on_nothing_known_fails(run: Run) -> None:
+    """Exit code 1: absent and forbidden look the same."""
+    run("remember", "x")
+    assert "no memory" in run("feedback", "nope", expect=1)
+
+
+@pytest.mark.requirement("CLI-1")
+def test_a_backup_is_a_store_and_the_doctor_finds_it_well(run: Run) -> None:
+    """The copy opens, is sound and answers; it is not overwritten unasked."""
+    run("remember", "Likes tea")
+    run("backup", "copy.db")
+    assert parsed(run("doctor", "--db", "copy.db", "--json"))["healthy"]
+    assert "Likes tea" in run("search", "tea", "--db", "copy.db")
+    assert "exists" in run("backup", "copy.db", expect=2)
+    run("backup", "copy.db", "--overwrite")
+    assert parsed(run("reembed", "--json"))["reembedded"] >= 0
+
+
+@pytest.mark.parametrize("command", [["search", "x"], ["remember", "x"], ["doctor"], ["export"]])
+def test_a_damaged_store_is_a_store_problem(run: Run, tmp_path: Path, command: list[str]) -> None:
+    """Exit code 3 and one line."""
+    (tmp_path / "germane.db").write_bytes(b"not a database at all" * 500)
+    assert run(*command, expect=3).count("\n") == 1
+
+
+def test_the_database_can_be_named_by_the_environment(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """GERMANE_DB; the demo leaves that one alone."""
+    monkeypatch.setenv("GERMANE_DB", str(tmp_path / "env.db"))
+    run("demo", "--ask", "Who is Pixel?")
+    assert not (tmp_path / "env.db").exists()
+    run("remember", "x")
+    assert (tmp_path / "env.db").exists()
+
+
+@pytest.mark.requirement("CLI-1")
+def test_the_demo_shows_messages_budget_and_reasons(run: Run) -> None:
+    """With no key, no network and no file of yours; without colour codes where there is no terminal."""
+    out = run("demo")
+    for expected in ("132 messages of 6 sessions", "and a directive", "Question:", "What germane may add", "chosen", "budget"):
+        assert expected in out
+    assert "\x1b[" not in out
+
+
+def test_the_demo_finds_what_holds_now_in_its_sample(run: Run) -> None:
+    """The newer launch date is in the context of the question about it, the superseded fact is not."""
+    (answer,) = parsed(run("demo", "--ask", "When is the launch?", "--json"))["answers"]
+    facts = [item["text"] for item in answer["items"] if item["category"] == "factual"]
+    assert "launch date: 2025-05-03" in facts
+    assert "launch date: 2025-04-12" not in facts
+
+
+def test_the_demo_takes_any_conversation(run: Run, tmp_path: Path) -> None:
+    """Here a file of messages, asked what was asked in it."""
+    talk = [{"role": "user", "content": f"What is thing number {i}?"} for i in range(5)]
+    (tmp_path / "talk.json").write_text(json.dumps({"messages": talk}))
+    assert "What is thing number 4?" in run("demo", "talk.json")
