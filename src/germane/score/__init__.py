@@ -1,0 +1,1 @@
+"""Score: one comparable number for each candidate, with its parts. Pure arithmetic over numpy arrays."""
