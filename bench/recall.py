@@ -37,7 +37,9 @@ class Conversation:
 
     @property
     def ends(self) -> datetime:
-        return max(message.created_at or datetime.min for said in self.sessions.values() for message in said).replace(tzinfo=UTC)
+        return max(message.created_at or datetime.min for said in self.sessions.values() for message in said).replace(
+            tzinfo=UTC
+        )
 
 
 def load(path: Path) -> Iterator[Conversation]:
@@ -84,7 +86,9 @@ async def run(options: argparse.Namespace) -> None:
                         if tokens == 1000:
                             kinds[clock, category].append(got)
         print(f"{len(shares[clock, options.tokens[0]]):>5} questions", flush=True)
-    print(f"\nstrategy {options.strategy}, embedder {options.embedder}: percent of evidence within so many tokens of added text")
+    print(
+        f"\nstrategy {options.strategy}, embedder {options.embedder}: percent of evidence within so many tokens of added text"
+    )
     print(f"{'clock':<15}" + "".join(f"{tokens:>8}" for tokens in options.tokens) + "   all of it in 1,000")
     for clock in ("an hour after", "today"):
         row = "".join(f"{100 * mean(shares[clock, tokens]):8.1f}" for tokens in options.tokens)

@@ -1,0 +1,43 @@
+"""The figures of the docs, by name: `python -m bench <name> [options]`; without a name, the quick ones one after another.
+
+recall DATA    evidence within a budget, on LoCoMo files
+latency        one assembly, warm and cold, by store size
+ingest         messages a second
+budget         the budget invariant over generated cases
+forgery        forged delimiters over hostile contents
+soak           budget and forgery over 100,000 cases each
+"""
+
+from __future__ import annotations
+
+import sys
+
+from bench import budget, forgery, ingest, latency, recall
+
+
+def main() -> int:
+    name, *rest = sys.argv[1:] or ["all"]
+    match name:
+        case "recall":
+            recall.main(rest)
+        case "latency":
+            latency.main(rest)
+        case "ingest":
+            ingest.main(rest)
+        case "budget":
+            return budget.main(rest)
+        case "forgery":
+            return forgery.main(rest)
+        case "soak":
+            return budget.main(["--count", "100000", *rest]) or forgery.main(["--count", "100000", *rest])
+        case "all":
+            ingest.main(rest)
+            latency.main(["--sizes", "1000", "10000", *rest])
+        case _:
+            print(__doc__)
+            return 0 if name in ("-h", "--help") else 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

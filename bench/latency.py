@@ -1,0 +1,161 @@
+"""Latency: what one assembly takes, warm and cold, by store size.
+
+    python -m bench latency --sizes 1000 10000 100000 [--queries 500] [--plot docs/latency.svg]
+
+One agent, default embedder, one request at a time, every query asked once (so no result is from the cache). The mix of the
+queries is `corpus.QUERY_MIX`, the commonest words included. Cold: a fresh process opens the file and asks until every source
+answers. Requirements: ENGINE-2, ENGINE-8.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from bench.corpus import conversations, queries
+from bench.machine import describe
+from bench.quantiles import quantile
+from germane import Germane
+
+_COLD = """
+import time; began = time.perf_counter()
+import asyncio, sys
+from germane import Germane
+async def main():
+    async with Germane.open(sys.argv[1]) as germane:
+        opened = time.perf_counter()
+        agent = germane.agent("bench")
+        tries = 0
+        while True:
+            tries += 1
+            context = await agent.assemble([{"role": "user", "content": f"first question {tries}"}], model="gpt-4o")
+            if context.metadata.degradation_level == 0:
+                break
+            await asyncio.sleep(0.005)
+        print(opened - began, time.perf_counter() - began, tries)
+asyncio.run(main())
+"""
+
+
+async def fill(path: Path, size: int) -> None:
+    async with Germane.open(path) as germane:
+        agent = germane.agent("bench")
+        waiting = set[asyncio.Task[object]]()
+        for session, said in conversations(size):
+            waiting.add(asyncio.create_task(agent.record(said, session=session)))
+            if len(waiting) >= 8:
+                done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                for task in done:
+                    task.result()
+        await asyncio.gather(*waiting)
+
+
+async def ask(path: Path, count: int, strategy: str) -> dict[str, object]:
+    async with Germane.open(path) as germane:
+        agent = germane.agent("bench")
+        await agent.warm()
+        for _, text in queries(20, seed=5):
+            await agent.assemble([{"role": "user", "content": text}], model="gpt-4o", strategy=strategy)
+        spent: dict[str, list[float]] = defaultdict(list)
+        stages: dict[str, list[float]] = defaultdict(list)
+        levels: Counter[int] = Counter()
+        for kind, text in queries(count):
+            began = time.perf_counter()
+            context = await agent.assemble([{"role": "user", "content": text}], model="gpt-4o", strategy=strategy)
+            took = 1000 * (time.perf_counter() - began)
+            for name in ("all", kind):
+                spent[name].append(took)
+            for name, seconds in context.metadata.timings:
+                stages[name].append(1000 * seconds)
+            levels[context.metadata.degradation_level] += 1
+        return {
+            "rss_mb": psutil.Process().memory_info().rss / 2**20,
+            "level_0_percent": 100 * levels[0] / count,
+            "milliseconds": {name: {f"p{p}": quantile(took, p) for p in (50, 95, 99)} for name, took in spent.items()},
+            "stages_p50": {name: quantile(took, 50) for name, took in stages.items()},
+            "stages_p99": {name: quantile(took, 99) for name, took in stages.items()},
+        }
+
+
+def measure(path: Path, count: int, strategy: str) -> dict[str, object]:
+    """In a process of its own, so that the memory is what serving takes, not what filling left behind."""
+    command = [sys.executable, "-m", "bench.latency", "--measure", str(path), "--queries", str(count), "--strategy", strategy]
+    return dict(json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
+
+
+def cold(path: Path) -> dict[str, float]:
+    runs = []
+    for _ in range(3):
+        result = subprocess.run([sys.executable, "-c", _COLD, str(path)], capture_output=True, text=True, check=True)
+        opened, answered, tries = map(float, result.stdout.split())
+        runs.append((answered, opened, tries))
+    answered, opened, tries = sorted(runs)[1]
+    return {"open_s": opened, "first_full_answer_s": answered, "answers_until_then": tries}
+
+
+def run(options: argparse.Namespace) -> None:
+    print(describe())
+    rows: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for size in options.sizes:
+            path = Path(folder) / f"{size}.db"
+            began = time.perf_counter()
+            asyncio.run(fill(path, size))
+            filled = time.perf_counter() - began
+            row = {
+                "messages": size,
+                "filled_per_s": size / filled,
+                **measure(path, options.queries, options.strategy),
+                **cold(path),
+            }
+            rows.append(row)
+            print(json.dumps(row, indent=1, default=lambda value: round(value, 2)), flush=True)
+    if options.plot:
+        plot(rows, options.plot)
+
+
+def plot(rows: Sequence[dict[str, Any]], target: Path) -> None:
+    """Milliseconds against the number of messages, both logarithmic."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7, 4))
+    sizes = [row["messages"] for row in rows]
+    for name in ("p50", "p95", "p99"):
+        axes.plot(sizes, [row["milliseconds"]["all"][name] for row in rows], marker="o", label=name)
+    axes.axhline(48, color="grey", linestyle=":", label="deadline")
+    axes.set(xscale="log", yscale="log", xlabel="messages in one agent", ylabel="milliseconds", title="One assembly, warm")
+    axes.legend()
+    figure.tight_layout()
+    figure.savefig(target, metadata={"Date": None})
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench latency", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 10_000, 100_000])
+    parser.add_argument("--queries", type=int, default=500)
+    parser.add_argument("--strategy", default="default")
+    parser.add_argument("--plot", type=Path)
+    parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.measure:
+        print(json.dumps(asyncio.run(ask(options.measure, options.queries, options.strategy))))
+    else:
+        run(options)
+
+
+if __name__ == "__main__":
+    main()
