@@ -95,13 +95,15 @@ def lexical(partition: Partition, terms: Terms, rows: int) -> Lexical:
 
 def _rows(partition: Partition, hashes: Sequence[int], rows: int) -> tuple[NDArray[np.int32], Floats]:
     """The living among the first `rows` rows that hold any of these, and how often."""
-    found = [partition.postings.find(one) for one in hashes]
+    found = [pair for pair in map(partition.postings.find, hashes) if len(pair[0])]
+    if not found:
+        return np.empty(0, np.int32), np.empty(0, np.float32)
     if len(found) == 1:
         where, counts = found[0]
     else:
         where, inverse = np.unique(np.concatenate([where for where, _ in found]), return_inverse=True)
         counts = np.bincount(inverse, np.concatenate([counts for _, counts in found])).astype(np.float32)
-    if len(where) and where[-1] >= rows:
+    if where[-1] >= rows:
         counts, where = counts[where < rows], where[where < rows]
     if partition.dead:
         living = partition.columns["alive"][where]

@@ -1,0 +1,143 @@
+"""Units made of plain words, and what a search should say of them, worked out slowly from the words themselves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import inf, log
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from germane.query import Filters, Query, Term, Vector
+from germane.search.find import Found, find
+from germane.search.partition import BLOCK, Partition
+from germane.search.unit import Unit, hashes
+from germane.testing.builders import MOMENT
+
+__all__ = ["DIMENSION", "Text", "asking", "asking_terms", "bm25", "held", "search", "texts", "unit", "windows"]
+
+DIMENSION = 4
+WORDS = ("ash", "birch", "cedar", "elm", "fir")
+K1, B = 1.2, 0.75
+
+
+@dataclass(frozen=True)
+class Text:
+    """A unit before it is one: words, and where it stands."""
+
+    key: int
+    session: int = 1
+    at: float = 0.0
+    words: tuple[str, ...] = ()
+    vector: tuple[float, ...] = ()
+
+
+def unit(text: Text, **fields: Any) -> Unit:
+    vector = np.array(text.vector, "<f2").tobytes() if text.vector else None
+    made = Unit(
+        key=text.key,
+        session=text.session,
+        created_at=text.at,
+        terms=hashes(text.words).tobytes(),
+        vector=vector,
+        flags=0,
+        speaker=0,
+        sensitivity=0,
+        kind=0,
+        valid_from=-inf,
+        valid_to=inf,
+        words=len(text.words),
+    )
+    return made._replace(**fields)
+
+
+@st.composite
+def texts(draw: st.DrawFn, most: int = 30) -> list[Text]:
+    """Distinct keys in any order, several sessions, times that are often equal and seldom in order."""
+    keys = draw(st.lists(st.integers(1, 200), unique=True, min_size=1, max_size=most))
+    number = st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1.0])
+    vectors = st.one_of(st.just(()), st.tuples(*[number] * DIMENSION))
+    return [
+        Text(
+            key=key,
+            session=draw(st.integers(1, 3)),
+            at=float(draw(st.integers(0, 12))),
+            words=tuple(draw(st.lists(st.sampled_from(WORDS), max_size=6))),
+            vector=draw(vectors),
+        )
+        for key in keys
+    ]
+
+
+def held(chunks: Sequence[Sequence[Text]]) -> Partition:
+    """A partition that got its units chunk by chunk."""
+    partition = Partition(DIMENSION)
+    for chunk in chunks:
+        partition.extend([unit(text) for text in chunk])
+    return partition
+
+
+def asking_terms(*words: str) -> tuple[Term, ...]:
+    return tuple(Term(word, (word,)) for word in words)
+
+
+def asking(*words: str, vector: Vector | None = None, text: str = "", filters: Filters | None = None) -> Query:
+    return Query(text=text, at=MOMENT, terms=asking_terms(*words), vector=vector, filters=filters or Filters())
+
+
+def search(partitions: Sequence[Partition], query: Query, limit: int = 100, *, at: float = 0.0) -> list[Found]:
+    return find(partitions, query, limit, keywords=True, vectors=True, speakers={}, at=at, stop=lambda: False)
+
+
+def windows(corpus: Sequence[Text]) -> dict[int, list[Text]]:
+    """Each key's previous, own and next text of its session, by time and then by key; the own one first."""
+    around: dict[int, list[Text]] = {}
+    for session in {text.session for text in corpus}:
+        line = sorted((text for text in corpus if text.session == session), key=lambda text: (text.at, text.key))
+        for place, text in enumerate(line):
+            around[text.key] = [text, *line[max(0, place - 1) : place], *line[place + 1 : place + 2]]
+    return around
+
+
+def bm25(corpus: Sequence[Text], asked: Sequence[str]) -> dict[int, tuple[float, float, float]]:
+    """Own, window and block of each key, from the formula in `search/bm25.py` and nothing else."""
+    own = {text.key: list(text.words) for text in corpus}
+    window = {key: [word for text in near for word in text.words] for key, near in windows(corpus).items()}
+    blocks: dict[tuple[int, int], list[str]] = {}
+    home: dict[int, tuple[int, int]] = {}
+    for session in {text.session for text in corpus}:
+        line = sorted((text for text in corpus if text.session == session), key=lambda text: (text.at, text.key))
+        for place, text in enumerate(line):
+            home[text.key] = (session, place // BLOCK)
+            blocks.setdefault(home[text.key], []).extend(text.words)
+    idf = {}
+    for word in asked:
+        df = sum(word in words for words in own.values())
+        idf[word] = log(1 + (len(corpus) - df + 0.5) / (df + 0.5))
+    own_mean, window_mean = _mean(own.values()), _mean(window.values())
+    block_mean = _mean([words for words in blocks.values() if words])
+    return {
+        key: (
+            _score(own[key], own_mean, idf),
+            _score(window[key], window_mean, idf),
+            _score(blocks[home[key]], block_mean, idf),
+        )
+        for key in own
+    }
+
+
+def _mean(documents: Iterable[Sequence[str]]) -> float:
+    lengths = [len(words) for words in documents]
+    return sum(lengths) / len(lengths) if lengths else 1.0
+
+
+def _score(words: Sequence[str], mean: float, idf: dict[str, float]) -> float:
+    counts, total = Counter(words), 0.0
+    for word, weight in idf.items():
+        if counts[word]:
+            norm = K1 * (1 - B + B * len(words) / mean)
+            total += weight * counts[word] * (K1 + 1) / (counts[word] + norm)
+    return total / sum(idf.values())
