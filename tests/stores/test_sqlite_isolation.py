@@ -108,5 +108,5 @@ class Isolation(RuleBasedStateMachine):
 
 
 @pytest.mark.requirement("SCOPE-1", "SCOPE-2", "SCOPE-3", "PACK-8")
-class TestIsolation(Isolation.TestCase):  # type: ignore[name-defined,misc]
+class TestIsolation(Isolation.TestCase):  # type: ignore[valid-type,misc]
     settings = settings(max_examples=12, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck))
