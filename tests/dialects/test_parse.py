@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from wild_conversations import PNG
 
@@ -246,6 +246,7 @@ keys = st.sampled_from(
 )
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.dictionaries(keys, json_values, max_size=5),
     st.sampled_from(["user", "assistant", "model", "tool", None]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from wild_conversations import conversations, dicts, said, strings
 
 from germane.dialects.registry import dialect, dialect_of, parse_all
@@ -17,7 +17,7 @@ PROVIDERS = ("openai", "anthropic", "gemini")
 
 @pytest.mark.requirement("INJECT-4")
 @pytest.mark.parametrize("provider", PROVIDERS)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(conversations)
 def test_any_conversation_renders_to_what_the_provider_takes(provider: str, messages: list[Message]) -> None:
     """Calls, results, images and empties in any order: the validator finds nothing."""
@@ -27,7 +27,7 @@ def test_any_conversation_renders_to_what_the_provider_takes(provider: str, mess
 
 @pytest.mark.requirement("INJECT-4")
 @pytest.mark.parametrize("provider", PROVIDERS)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(conversations)
 def test_nothing_the_caller_said_is_lost_in_rendering(provider: str, messages: list[Message]) -> None:
     """Every text and every tool's result stands in the output."""
@@ -38,7 +38,7 @@ def test_nothing_the_caller_said_is_lost_in_rendering(provider: str, messages: l
 
 @pytest.mark.requirement("INJECT-4")
 @pytest.mark.parametrize("provider", PROVIDERS)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(dicts)
 def test_dicts_of_any_shape_compose_to_what_the_provider_takes(provider: str, raws: list[dict[str, object]]) -> None:
     """Also where the caller's own dicts go out as they are."""
@@ -59,7 +59,7 @@ def test_dicts_of_any_shape_compose_to_what_the_provider_takes(provider: str, ra
 
 @pytest.mark.requirement("INJECT-4")
 @pytest.mark.parametrize("provider", PROVIDERS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(conversations)
 def test_what_was_rendered_reads_back_the_same(provider: str, messages: list[Message]) -> None:
     """Rendering twice changes nothing more: pairs, texts and order are settled the first time."""
@@ -88,7 +88,7 @@ def test_a_whole_exchange_keeps_its_pairs(provider: str) -> None:
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "gemini"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(conversations)
 def test_rendered_roles_alternate_from_the_user_on(provider: str, messages: list[Message]) -> None:
     """Turns of one role in a row are made one."""

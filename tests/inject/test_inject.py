@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from germane.dialects.registry import dialect, parse_all
@@ -279,7 +279,7 @@ plain = st.fixed_dictionaries(
 
 
 @pytest.mark.requirement("INJECT-1", "INJECT-4")
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(plain, min_size=1, max_size=8),
     st.sampled_from(PROVIDERS),

@@ -47,3 +47,4 @@ def test_a_part_of_germanes_is_taken_from_between_the_callers() -> None:
     message = Message(role="system", parts=(Text(STABLE), Text("be nice")))
     assert without_injected([message], NONCE) == (Message.of("system", "be nice"),)
     assert without_injected([message], "") == (message,)
+    assert not injected('<memory nonce="">', "")
