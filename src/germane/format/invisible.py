@@ -52,26 +52,19 @@ def visible(text: str) -> str:
     if text.isascii():
         return text if text.isprintable() else _DROPPED.sub("", text)
     text = _DROPPED.sub("", text)
-    return _without_idle_joiners(text) if _JOINERS.search(text) else text
+    return _JOINERS.sub(_working, text)
 
 
-def _without_idle_joiners(text: str) -> str:
-    kept: list[str] = []
-    for index, char in enumerate(text):
-        before = kept[-1] if kept else ""
-        if not _JOINERS.match(char) or _works(char, before, text[index + 1 : index + 2]):
-            kept.append(char)
-    return "".join(kept)
-
-
-def _works(char: str, before: str, after: str) -> bool:
-    """Whether this joiner or selector changes how what stands around it is drawn."""
-    if not before:
-        return False
+def _working(found: re.Match[str]) -> str:
+    """The joiner or selector, where it changes how what stands around it is drawn."""
+    text, at, char = found.string, found.start(), found[0]
+    before, after = text[at - 1 : at], text[at + 1 : at + 2]
     if char in "\ufe0e\ufe0f":
-        return bool(_EMOJI.match(before)) or (before in "0123456789#*" and after == "\u20e3")
-    if char == "\u200d" and (before == "\ufe0f" or _EMOJI.match(before)):
-        return bool(_EMOJI.match(after))
-    if unicodedata.combining(before) == _VIRAMA:
-        return True
-    return bool(_JOINED.match(before) and _JOINED.match(after))
+        works = bool(_EMOJI.match(before)) or (before != "" and before in "0123456789#*" and after == "\u20e3")
+    elif char == "\u200d" and _EMOJI.match(text[at - 2 : at - 1] if before == "\ufe0f" else before):
+        works = bool(_EMOJI.match(after))
+    else:
+        works = bool(before) and (
+            unicodedata.combining(before) == _VIRAMA or bool(_JOINED.match(before) and _JOINED.match(after))
+        )
+    return char if works else ""
