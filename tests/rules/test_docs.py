@@ -1,0 +1,124 @@
+"""Docs: their code runs, their lists are whole, their links lead somewhere."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from source_tree import ROOT, SOURCE, modules, project_files
+
+FENCE = re.compile(r"^```python\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
+NO_TEST = "<!-- no test -->"
+LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s#]+)(?:#[^)]*)?\)")
+OWNS = re.compile(r"`(?P<room>[\w/.]+)` owns \w")
+NAMED = re.compile(r"`(?P<path>(?:[\w.-]+/)*[\w-]+\.(?:py|toml|sql|md)|(?:[\w.-]+/)+)`")
+TARGET = re.compile(r"\bmake ([a-z]+)")
+
+
+class Block(NamedTuple):
+    line: int
+    code: str
+
+
+def blocks(text: str) -> list[Block]:
+    """The ```python blocks that are to run, with the line each begins at."""
+    found = []
+    for match in FENCE.finditer(text):
+        before = text[: match.start()].rstrip("\n").rpartition("\n")[2]
+        if before.strip() != NO_TEST:
+            found.append(Block(text.count("\n", 0, match.start()) + 2, match["code"]))
+    return found
+
+
+def run(block: Block, name: str, names: dict[str, Any]) -> None:
+    """As a script would, or with a loop around it where it awaits at the top."""
+    placed = "\n" * (block.line - 1) + block.code  # so that a traceback tells the document's line
+    code = compile(placed, name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    if code.co_flags & inspect.CO_COROUTINE:
+        asyncio.run(eval(code, names))
+    else:
+        exec(code, names)
+
+
+def text_of(name: str) -> str:
+    path = ROOT / name
+    assert path.is_file(), f"{name} is missing"
+    return path.read_text("utf-8")
+
+
+def documents() -> Iterator[Path]:
+    yield from (path for path in project_files() if path.suffix == ".md")
+
+
+def test_the_readmes_code_runs_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Block by block in an empty folder, one going on with the names of those before it, as a reader would."""
+    readme = blocks(text_of("README.md"))
+    assert readme, "README.md shows no code that runs"
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for block in readme:
+        run(block, "README.md", names)
+
+
+def test_the_readmes_commands_are_targets_of_the_makefile() -> None:
+    """Nobody types a command that isn't there."""
+    targets = set(re.findall(r"^([a-z]+):", text_of("Makefile"), re.MULTILINE))
+    shown = [line for code in re.findall(r"```\w*\n(.*?)```", text_of("README.md"), re.DOTALL) for line in code.splitlines()]
+    used = {name for line in shown for name in TARGET.findall(line)}
+    assert {"demo", "test"} <= used <= targets
+
+
+def test_every_decision_is_in_the_index() -> None:
+    """An ADR that nobody finds decides nothing; one that is gone misleads."""
+    folder = ROOT / "docs" / "adr"
+    index = text_of("docs/adr/README.md")
+    records = {path.name for path in folder.glob("*.md")} - {"README.md"}
+    assert records
+    listed = {match["target"].removeprefix("./") for match in LINK.finditer(index)}
+    assert not records - listed, "\n".join(sorted(records - listed))
+
+
+def test_the_architecture_says_what_every_room_owns() -> None:
+    """A line a top-level module or package: `x.py` owns Y."""
+    rooms = {f"{module.room}{'.py' if module.path.parent == SOURCE else '/'}" for module in modules()} - {"__init__.py"}
+    owned = {match["room"] for match in OWNS.finditer(text_of("ARCHITECTURE.md"))}
+    missing = sorted(rooms - owned)
+    assert not missing, "\n".join(f"`{room}` owns …" for room in missing)
+
+
+def test_the_architecture_names_nothing_that_does_not_exist() -> None:
+    """A path is one of the project's or of the package's; a bare name is that of a file somewhere in the package."""
+    files = {path.relative_to(ROOT).as_posix() for path in project_files()}
+    endings = {"/".join(parts[at:]) for name in files if (parts := name.split("/")) for at in range(len(parts))}
+    folders = {"/".join(name.split("/")[:at]) + "/" for name in endings for at in range(1, name.count("/") + 1)}
+    named = {match["path"].removeprefix("./") for match in NAMED.finditer(text_of("ARCHITECTURE.md"))}
+    strangers = sorted(named - endings - folders)
+    assert not strangers, "\n".join(strangers)
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    """Those to elsewhere aren't asked: tests need no network."""
+    broken = []
+    for path in documents():
+        for match in LINK.finditer(path.read_text("utf-8")):
+            target = match["target"]
+            if not re.match(r"[a-z]+:", target) and not (path.parent / target).exists():
+                broken.append(f"{path.relative_to(ROOT)}: {target}")
+    assert not broken, "\n".join(broken)
+
+
+def test_a_block_awaits_at_the_top_or_starts_its_own_loop_and_keeps_its_names() -> None:
+    """The three ways in which a document shows code."""
+    awaiting = "```python\nfrom asyncio import sleep\nawait sleep(x - 1)\n```"
+    text = f"```python\nx = 1\n```\n\n{NO_TEST}\n```python\nraise\n```\n{awaiting}"
+    names: dict[str, Any] = {}
+    assert [block.line for block in blocks(text)] == [2, 10]
+    for block in [*blocks(text), Block(1, "async def main():\n    global x\n    x += 1\nimport asyncio\nasyncio.run(main())")]:
+        run(block, "text", names)
+    assert names["x"] == 2
