@@ -52,7 +52,7 @@ def bar(console: Console, title: str, total: int, parts: Sequence[Slice]) -> Tex
     shown = [part for part in parts if part.tokens > 0]
     room = max(10, min(console.width, 100) - 2)
     line = Text(f"{title} {total:,} tokens\n", style="bold")
-    colour = console.color_system is not None
+    colour = console.color_system is not None and not console.no_color
     for part, width in zip(shown, widths([part.tokens for part in shown], room), strict=True):
         line.append("█" * width if colour else part.letter * width, style=f"not bold {part.colour}")
     line.append("\n")
