@@ -4,22 +4,21 @@ Without a model of your own it echoes, so that it runs with no key:  python exam
 Put your provider's call into `ask_model`; `messages` is shaped for it already.
 """
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from germane import Germane
+from germane.sync import Germane
 
 
-async def ask_model(messages: Sequence[Any]) -> str:
+def ask_model(messages: Sequence[Any]) -> str:
     """Your provider's call goes here."""
     return f"(a model would answer, having read {len(messages)} messages)"
 
 
-async def main() -> None:
-    async with Germane.open("chat.db") as germane:
+def main() -> None:
+    with Germane.open("chat.db") as germane:
         agent = germane.agent("companion", user="you")
-        await agent.warm()
+        agent.warm()
         session = "today"
         history: list[dict[str, Any]] = []
         while True:
@@ -30,12 +29,12 @@ async def main() -> None:
             if not said:
                 break
             turn = [*history, {"role": "user", "content": said}]
-            context = await agent.assemble(turn, model="gpt-4o", session=session)
-            answer = await ask_model(context.messages)
+            context = agent.assemble(turn, model="gpt-4o", session=session)
+            answer = ask_model(context.messages)
             print(f"model: {answer}   [{context.metadata.memories_injected} recalled]")
             history = [*turn, {"role": "assistant", "content": answer}]
-            await agent.record(history, session=session)  # sends all of it: what is kept already is not kept twice
+            agent.record(history, session=session)  # sends all of it: what is kept already is not kept twice
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    main()
