@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
@@ -17,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from germane.change import Decision, Plan, ask
-from germane.errors import Conflict, GermaneError, StoreUnavailable
+from germane.change import Plan, ask
+from germane.errors import Conflict, GermaneError
 from germane.events.ledger import EventsByMessageId, PutEvent, SessionLength, SessionTail
 from germane.item import Provenance
 from germane.memories.ledger import (
@@ -35,42 +34,17 @@ from germane.memories.ledger import (
     SetDirective,
 )
 from germane.query import Filters
-from germane.scope import Scope
 from germane.shelf import Shelf, Store
 from germane.testing.hashed import Hashed
+from germane.testing.scope_contract import AGENT, ALL, ANNA, LATER, ScopeContract, found
 from germane.testing.stored import NOON, a_memory, an_event, asking, question, writing
 
 __all__ = ["StoreContract"]
 
-ALL = Filters(sensitivities=("public", "private", "sensitive"))
-LATER = NOON + timedelta(days=1)
-AGENT, ANNA, BEN = Scope(), Scope(user="anna"), Scope(user="ben")
 EMBEDDER = Hashed()
 
 
-async def _texts(shelf: Shelf, words: str, **filters: Any) -> list[str]:
-    """What keywords find of memories and events together."""
-    asked = question(words, **filters)
-    memories = await shelf.memories.search(asked, 50, keywords=True, vectors=False, wait=True)
-    events = await shelf.events.search(asked, 50, keywords=True, vectors=False, wait=True)
-    return sorted([hit.thing.text for hit in memories] + [hit.thing.text for hit in events])
-
-
-class StoreContract:
-    @pytest.fixture
-    def opening(self) -> Callable[[], Store]:
-        raise NotImplementedError("give the fixture `opening`")
-
-    @pytest.fixture
-    async def store(self, opening: Callable[[], Store]) -> AsyncIterator[Store]:
-        store = opening()
-        yield store
-        await store.close()
-
-    @pytest.fixture
-    def shelf(self, store: Store) -> Shelf:
-        return store.within(AGENT)
-
+class StoreContract(ScopeContract):
     @pytest.mark.requirement("MEM-2", "MEM-3", "SCOPE-4")
     async def test_a_memory_comes_back_equal(self, shelf: Shelf) -> None:
         """Every field of every kind survives, times to the microsecond."""
@@ -119,8 +93,8 @@ class StoreContract:
         memory = a_memory("Keeps three bicycles in the garage")
         event = an_event("My bicycle was stolen")
         await shelf.journal.commit(writing(PutMemory(memory), PutEvent(event)))
-        assert await _texts(shelf, "bicycle") == sorted([memory.text, event.text])
-        assert await _texts(shelf, "submarine") == []
+        assert await found(shelf, "bicycle") == sorted([memory.text, event.text])
+        assert await found(shelf, "submarine") == []
 
     @pytest.mark.requirement("SEARCH-3")
     async def test_things_are_found_by_their_meaning(self, shelf: Shelf) -> None:
@@ -142,16 +116,16 @@ class StoreContract:
         said = an_event("cat three", session="a", message_id="m1")
         shown = an_event("cat four", session="b", type="tool_message", sensitivity="public")
         await shelf.journal.commit(writing(PutMemory(secret), PutMemory(fact), PutEvent(said), PutEvent(shown)))
-        assert await _texts(shelf, "cat") == ["cat four", "cat three", "drink: cat two"]
-        assert await _texts(shelf, "cat", sensitivities=()) == []
-        assert await _texts(shelf, "cat", sensitivities=("public",)) == ["cat four"]
-        assert await _texts(shelf, "cat", sensitivities=ALL.sensitivities, tags=("pet", "x")) == ["cat one"]
-        assert await _texts(shelf, "cat", kinds=("fact",)) == ["drink: cat two"]
-        assert await _texts(shelf, "cat", event_types=("tool_message",)) == ["cat four"]
-        assert await _texts(shelf, "cat", session="a") == ["cat three"]
-        assert await _texts(shelf, "cat", since=NOON + timedelta(minutes=1)) == ["drink: cat two"]
-        assert await _texts(shelf, "cat", until=NOON) == ["cat four", "cat three"]
-        assert await _texts(shelf, "cat", exclude=frozenset({fact.id, "m1"})) == ["cat four"]
+        assert await found(shelf, "cat") == ["cat four", "cat three", "drink: cat two"]
+        assert await found(shelf, "cat", sensitivities=()) == []
+        assert await found(shelf, "cat", sensitivities=("public",)) == ["cat four"]
+        assert await found(shelf, "cat", sensitivities=ALL.sensitivities, tags=("pet", "x")) == ["cat one"]
+        assert await found(shelf, "cat", kinds=("fact",)) == ["drink: cat two"]
+        assert await found(shelf, "cat", event_types=("tool_message",)) == ["cat four"]
+        assert await found(shelf, "cat", session="a") == ["cat three"]
+        assert await found(shelf, "cat", since=NOON + timedelta(minutes=1)) == ["drink: cat two"]
+        assert await found(shelf, "cat", until=NOON) == ["cat four", "cat three"]
+        assert await found(shelf, "cat", exclude=frozenset({fact.id, "m1"})) == ["cat four"]
 
     async def test_an_exclusion_makes_room_for_the_next_best(self, shelf: Shelf) -> None:
         """What is excluded doesn't use up the limit."""
@@ -177,7 +151,7 @@ class StoreContract:
             pinned = await shelf.memories.pinned(("drink",), (), at=at, filters=Filters())
             allowed = await shelf.allowed([old.id], at=at, filters=Filters())
             assert [bool(hits), bool(page.memories), bool(pinned), bool(allowed)] == [there] * 4
-        assert await _texts(shelf, "Lisbon", with_history=True) == [old.text]
+        assert await found(shelf, "Lisbon", with_history=True) == [old.text]
         (ended,) = await shelf.memories.get([old.id])
         assert (ended.valid_to, ended.superseded_by) == (NOON + timedelta(hours=1), "x")
 
@@ -185,11 +159,11 @@ class StoreContract:
         """Putting a memory with a known id replaces text, tags and vector."""
         memory = a_memory("likes tea", tags=("drink",))
         await shelf.journal.commit(writing(PutMemory(memory)))
-        assert await _texts(shelf, "tea") == ["likes tea"]
+        assert await found(shelf, "tea") == ["likes tea"]
         await shelf.journal.commit(writing(PutMemory(replace(a_memory("likes milk", tags=("white",)), id=memory.id))))
-        assert await _texts(shelf, "tea") == []
-        assert await _texts(shelf, "milk", tags=("white",)) == ["likes milk"]
-        assert await _texts(shelf, "milk", tags=("drink",)) == []
+        assert await found(shelf, "tea") == []
+        assert await found(shelf, "milk", tags=("white",)) == ["likes milk"]
+        assert await found(shelf, "milk", tags=("drink",)) == []
 
     @pytest.mark.requirement("MEM-3")
     async def test_listing_goes_through_all_pages_newest_first(self, shelf: Shelf) -> None:
@@ -251,7 +225,7 @@ class StoreContract:
         half = (PutMemory(a_memory("half written")), PutEvent(replace(an_event(message_id="m1"), position=1)))
         with pytest.raises(GermaneError):
             await shelf.journal.commit(writing(*half))
-        assert await _texts(shelf, "half written Lisbon") == [event.text]
+        assert await found(shelf, "half written Lisbon") == [event.text]
         assert await shelf.journal.commit(asking(SessionLength("s1"))) == 1
 
     @pytest.mark.requirement("OPS-2", "MEM-5")
@@ -323,11 +297,11 @@ class StoreContract:
         """By no way of reading; forgetting again is fine, and the session is gone with its last event."""
         memory, event = a_memory("cat secret", "fact", tags=("t",)), an_event("cat turn", name="Ana", message_id="m")
         await shelf.journal.commit(writing(PutMemory(memory), PutEvent(event)))
-        assert len(await _texts(shelf, "cat")) == 2
+        assert len(await found(shelf, "cat")) == 2
         gone = Forget(memory_ids=(memory.id,), event_ids=(event.id,), at=LATER, by="op", reason="asked")
         for _ in range(2):
             await shelf.journal.commit(writing(gone))
-            assert await _texts(shelf, "cat") == []
+            assert await found(shelf, "cat") == []
             assert await shelf.memories.get([memory.id]) == ()
             assert await shelf.events.get([event.id]) == ()
             assert await shelf.allowed([memory.id, event.id], at=LATER, filters=ALL) == frozenset()
@@ -355,85 +329,3 @@ class StoreContract:
         assert await select(tag="t") == Selection((fact.id, note.id))
         assert await select(session="s1") == Selection((fact.id,), (events[0].id,))
         assert await select(tag="t", session="s2") == Selection()
-
-    @pytest.mark.requirement("SCOPE-1", "SCOPE-2", "SCOPE-3")
-    async def test_a_scope_sees_the_agents_and_its_own(self, store: Store) -> None:
-        """Never another user's, another agent's or another org's; and absent and forbidden look the same."""
-        scopes = (AGENT, ANNA, BEN, Scope(agent="other"), Scope(org="other"), Scope(org="other", agent="other", user="anna"))
-        things = {}
-        for n, scope in enumerate(scopes):
-            memory, event = a_memory(f"cat m{n}", user=scope.user), an_event(f"cat e{n}", user=scope.user)
-            things[scope] = (memory, event)
-            await store.within(scope).journal.commit(writing(PutMemory(memory), PutEvent(event)))
-        ids = [thing.id for pair in things.values() for thing in pair]
-        for scope in scopes:
-            shelf = store.within(scope)
-            seen = [pair for other, pair in things.items() if other == scope or (other == AGENT and scope in (ANNA, BEN))]
-            assert await _texts(shelf, "cat") == sorted(thing.text for pair in seen for thing in pair)
-            assert set(await shelf.memories.get(ids)) == {memory for memory, _ in seen}
-            assert {event.id for event in await shelf.events.get(ids)} == {event.id for _, event in seen}
-            assert await shelf.allowed(ids, at=LATER, filters=ALL) == {thing.id for pair in seen for thing in pair}
-            assert len((await shelf.memories.list(Filters(), at=LATER, limit=99)).memories) == len(seen)
-            assert len(await shelf.events.sessions(9)) == len(await shelf.events.recent(99, filters=ALL)) == len(seen)
-
-    @pytest.mark.requirement("SCOPE-1", "SCOPE-2")
-    async def test_a_scope_changes_only_its_own(self, store: Store) -> None:
-        """No forgetting, ending, replacing of what isn't; the agent as a whole may forget a user that it names."""
-        agent, anna, ben = (store.within(scope) for scope in (AGENT, ANNA, BEN))
-        shared, hers = a_memory("cat shared"), a_memory("cat hers", user="anna")
-        await agent.journal.commit(writing(PutMemory(shared)))
-        await anna.journal.commit(writing(PutMemory(hers)))
-        everything = Forget(memory_ids=(shared.id, hers.id), at=LATER)
-        await ben.journal.commit(writing(everything, CountFeedback((hers.id,), helpful=True)))
-        for memory in (shared, hers):
-            with pytest.raises(GermaneError):
-                await ben.journal.commit(writing(EndMemory(id=memory.id, at=LATER)))
-            with pytest.raises(GermaneError):
-                await ben.journal.commit(writing(PutMemory(replace(a_memory("cat his", user="ben"), id=memory.id))))
-        assert await ben.journal.commit(asking(Select(user="anna"))) == Selection()
-        assert set(await anna.memories.get([shared.id, hers.id])) == {shared, hers}
-
-        def leaving() -> Plan[None]:
-            found = yield from ask(Select(user="anna", everything=True))
-            return Decision((Forget(memory_ids=(*found.memory_ids, "absent"), at=LATER),), None)
-
-        await agent.journal.commit(leaving())
-        assert await anna.memories.get([shared.id, hers.id]) == (shared,)
-
-    @pytest.mark.requirement("SCOPE-1")
-    async def test_one_session_id_of_two_users_is_two_sessions(self, store: Store) -> None:
-        """Each starts at nothing."""
-        anna, ben = store.within(ANNA), store.within(BEN)
-        await anna.journal.commit(writing(PutEvent(an_event("hers", user="anna", message_id="m"))))
-        assert await ben.journal.commit(asking(SessionLength("s1"))) == 0
-        assert await ben.journal.commit(asking(EventsByMessageId("s1", ("m",)))) == {}
-        await ben.journal.commit(writing(PutEvent(an_event("his", user="ben", message_id="m"))))
-        assert [event.text for event in await anna.events.recent(9, session="s1", filters=ALL)] == ["hers"]
-
-    @pytest.mark.requirement("OPS-2", "FORMAT-4")
-    async def test_two_handles_see_each_others_writes_and_forgettings(self, store: Store, opening: Callable[[], Store]) -> None:
-        """At the next call, and they share the key of the nonce."""
-        second = opening()
-        here, there = store.within(AGENT), second.within(AGENT)
-        memory, event = a_memory("cat one"), an_event("cat two")
-        await here.journal.commit(writing(PutMemory(memory)))
-        assert await _texts(there, "cat") == ["cat one"]
-        await there.journal.commit(writing(PutEvent(event)))
-        assert await _texts(here, "cat") == ["cat one", "cat two"]
-        assert await here.journal.revision() == await there.journal.revision()
-        await here.journal.commit(writing(Forget(memory_ids=(memory.id,), event_ids=(event.id,), at=LATER)))
-        assert await _texts(there, "cat") == []
-        assert len(await store.nonce_key()) == 32
-        assert await store.nonce_key() == await second.nonce_key()
-        await second.close()
-
-    async def test_a_closed_store_says_so(self, opening: Callable[[], Store]) -> None:
-        """Closing again is fine; every call raises `StoreUnavailable`."""
-        store = opening()
-        shelf = store.within(AGENT)
-        await store.close()
-        await store.close()
-        with pytest.raises(StoreUnavailable):
-            await shelf.journal.commit(writing(PutMemory(a_memory())))
-        with pytest.raises(StoreUnavailable):
-            await shelf.memories.get(["x"])

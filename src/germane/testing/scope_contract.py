@@ -1,0 +1,131 @@
+"""Scope contract: what every store must do about who sees what, and about handles on one store. Part of `StoreContract`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from germane.change import Decision, Plan, ask
+from germane.errors import GermaneError, StoreUnavailable
+from germane.events.ledger import EventsByMessageId, PutEvent, SessionLength
+from germane.memories.ledger import CountFeedback, EndMemory, Forget, PutMemory, Select, Selection
+from germane.query import Filters
+from germane.scope import Scope
+from germane.shelf import Shelf, Store
+from germane.testing.stored import NOON, a_memory, an_event, asking, question, writing
+
+__all__ = ["AGENT", "ALL", "ANNA", "BEN", "LATER", "ScopeContract", "found"]
+
+ALL = Filters(sensitivities=("public", "private", "sensitive"))
+LATER = NOON + timedelta(days=1)
+AGENT, ANNA, BEN = Scope(), Scope(user="anna"), Scope(user="ben")
+
+
+async def found(shelf: Shelf, words: str, **filters: Any) -> list[str]:
+    """What keywords find of memories and events together."""
+    asked = question(words, **filters)
+    memories = await shelf.memories.search(asked, 50, keywords=True, vectors=False, wait=True)
+    events = await shelf.events.search(asked, 50, keywords=True, vectors=False, wait=True)
+    return sorted([hit.thing.text for hit in memories] + [hit.thing.text for hit in events])
+
+
+class ScopeContract:
+    @pytest.fixture
+    def opening(self) -> Callable[[], Store]:
+        raise NotImplementedError("give the fixture `opening`")
+
+    @pytest.fixture
+    async def store(self, opening: Callable[[], Store]) -> AsyncIterator[Store]:
+        store = opening()
+        yield store
+        await store.close()
+
+    @pytest.fixture
+    def shelf(self, store: Store) -> Shelf:
+        return store.within(AGENT)
+
+    @pytest.mark.requirement("SCOPE-1", "SCOPE-2", "SCOPE-3")
+    async def test_a_scope_sees_the_agents_and_its_own(self, store: Store) -> None:
+        """Never another user's, another agent's or another org's; and absent and forbidden look the same."""
+        scopes = (AGENT, ANNA, BEN, Scope(agent="other"), Scope(org="other"), Scope(org="other", agent="other", user="anna"))
+        things = {}
+        for n, scope in enumerate(scopes):
+            memory, event = a_memory(f"cat m{n}", user=scope.user), an_event(f"cat e{n}", user=scope.user)
+            things[scope] = (memory, event)
+            await store.within(scope).journal.commit(writing(PutMemory(memory), PutEvent(event)))
+        ids = [thing.id for pair in things.values() for thing in pair]
+        for scope in scopes:
+            shelf = store.within(scope)
+            seen = [pair for other, pair in things.items() if other == scope or (other == AGENT and scope in (ANNA, BEN))]
+            assert await found(shelf, "cat") == sorted(thing.text for pair in seen for thing in pair)
+            assert set(await shelf.memories.get(ids)) == {memory for memory, _ in seen}
+            assert {event.id for event in await shelf.events.get(ids)} == {event.id for _, event in seen}
+            assert await shelf.allowed(ids, at=LATER, filters=ALL) == {thing.id for pair in seen for thing in pair}
+            assert len((await shelf.memories.list(Filters(), at=LATER, limit=99)).memories) == len(seen)
+            assert len(await shelf.events.sessions(9)) == len(await shelf.events.recent(99, filters=ALL)) == len(seen)
+
+    @pytest.mark.requirement("SCOPE-1", "SCOPE-2")
+    async def test_a_scope_changes_only_its_own(self, store: Store) -> None:
+        """No forgetting, ending, replacing of what isn't; the agent as a whole may forget a user that it names."""
+        agent, anna, ben = (store.within(scope) for scope in (AGENT, ANNA, BEN))
+        shared, hers = a_memory("cat shared"), a_memory("cat hers", user="anna")
+        await agent.journal.commit(writing(PutMemory(shared)))
+        await anna.journal.commit(writing(PutMemory(hers)))
+        everything = Forget(memory_ids=(shared.id, hers.id), at=LATER)
+        await ben.journal.commit(writing(everything, CountFeedback((hers.id,), helpful=True)))
+        for memory in (shared, hers):
+            with pytest.raises(GermaneError):
+                await ben.journal.commit(writing(EndMemory(id=memory.id, at=LATER)))
+            with pytest.raises(GermaneError):
+                await ben.journal.commit(writing(PutMemory(replace(a_memory("cat his", user="ben"), id=memory.id))))
+        assert await ben.journal.commit(asking(Select(user="anna"))) == Selection()
+        assert set(await anna.memories.get([shared.id, hers.id])) == {shared, hers}
+
+        def leaving() -> Plan[None]:
+            found = yield from ask(Select(user="anna", everything=True))
+            return Decision((Forget(memory_ids=(*found.memory_ids, "absent"), at=LATER),), None)
+
+        await agent.journal.commit(leaving())
+        assert await anna.memories.get([shared.id, hers.id]) == (shared,)
+
+    @pytest.mark.requirement("SCOPE-1")
+    async def test_one_session_id_of_two_users_is_two_sessions(self, store: Store) -> None:
+        """Each starts at nothing."""
+        anna, ben = store.within(ANNA), store.within(BEN)
+        await anna.journal.commit(writing(PutEvent(an_event("hers", user="anna", message_id="m"))))
+        assert await ben.journal.commit(asking(SessionLength("s1"))) == 0
+        assert await ben.journal.commit(asking(EventsByMessageId("s1", ("m",)))) == {}
+        await ben.journal.commit(writing(PutEvent(an_event("his", user="ben", message_id="m"))))
+        assert [event.text for event in await anna.events.recent(9, session="s1", filters=ALL)] == ["hers"]
+
+    @pytest.mark.requirement("OPS-2", "FORMAT-4")
+    async def test_two_handles_see_each_others_writes_and_forgettings(self, store: Store, opening: Callable[[], Store]) -> None:
+        """At the next call, and they share the key of the nonce."""
+        second = opening()
+        here, there = store.within(AGENT), second.within(AGENT)
+        memory, event = a_memory("cat one"), an_event("cat two")
+        await here.journal.commit(writing(PutMemory(memory)))
+        assert await found(there, "cat") == ["cat one"]
+        await there.journal.commit(writing(PutEvent(event)))
+        assert await found(here, "cat") == ["cat one", "cat two"]
+        assert await here.journal.revision() == await there.journal.revision()
+        await here.journal.commit(writing(Forget(memory_ids=(memory.id,), event_ids=(event.id,), at=LATER)))
+        assert await found(there, "cat") == []
+        assert len(await store.nonce_key()) == 32
+        assert await store.nonce_key() == await second.nonce_key()
+        await second.close()
+
+    async def test_a_closed_store_says_so(self, opening: Callable[[], Store]) -> None:
+        """Closing again is fine; every call raises `StoreUnavailable`."""
+        store = opening()
+        shelf = store.within(AGENT)
+        await store.close()
+        await store.close()
+        with pytest.raises(StoreUnavailable):
+            await shelf.journal.commit(writing(PutMemory(a_memory())))
+        with pytest.raises(StoreUnavailable):
+            await shelf.memories.get(["x"])
