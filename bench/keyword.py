@@ -1,0 +1,168 @@
+"""Keyword search: germane's own postings against SQLite's FTS5, on the same made messages and the same words.
+
+    python -m bench.keyword [--sizes 10000 100000] [--queries 40]
+
+FTS5 with the porter stemmer answers an OR of the query's words, best 200 by `bm25()`: once over one row a message, and once
+over three tables, a row a message, a window (the message between its neighbours) and a session, which is what a store that
+keeps its evidence in FTS5 would ask. `germane.search.bm25` gives all three for every row and the best 200 are taken of each.
+Neither fetches a text. FTS5's tables are contentless and in a file that the system has cached; germane's arrays are in
+memory. Both run in one thread. Stop words are out on both sides. Ratios hold from machine to machine, milliseconds don't.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.corpus import conversations, queries
+from bench.machine import describe as machine
+from germane.query import Query
+from germane.request import Request
+from germane.scope import Scope
+from germane.search.bm25 import lexical, weigh
+from germane.search.partition import Partition
+from germane.search.unit import Unit, describe
+from germane.signals.read import read
+
+__all__ = ["main"]
+
+_BEST = 200
+_TABLES = ("message", "window", "session")
+_KINDS = ("rare words", "middling", "commonest words")
+_NOW = datetime(2025, 6, 1, tzinfo=UTC)
+
+
+def documents(size: int) -> dict[str, list[str]]:
+    """The texts of each table."""
+    found: dict[str, list[str]] = {name: [] for name in _TABLES}
+    for _, said in conversations(size):
+        texts = [message.text for message in said]
+        found["message"] += texts
+        found["window"] += ["\n".join(texts[max(0, place - 1) : place + 2]) for place in range(len(texts))]
+        found["session"].append("\n".join(texts))
+    return found
+
+
+def full_text(path: Path, texts: dict[str, list[str]]) -> apsw.Connection:
+    connection = apsw.Connection(str(path))
+    connection.execute("PRAGMA journal_mode = WAL; PRAGMA cache_size = -200000; PRAGMA mmap_size = 2000000000").fetchall()
+    connection.execute("BEGIN")
+    for name, rows in texts.items():
+        connection.execute(f"CREATE VIRTUAL TABLE {name} USING fts5(text, content='', tokenize='porter unicode61')")
+        connection.executemany(f"INSERT INTO {name} (rowid, text) VALUES (?, ?)", enumerate(rows))
+        connection.execute(f"INSERT INTO {name} ({name}) VALUES ('optimize')")
+    connection.execute("COMMIT")
+    return connection
+
+
+def units(size: int) -> Iterator[Unit]:
+    key = 0
+    for session, (_, said) in enumerate(conversations(size)):
+        for message in said:
+            when = 0.0 if message.created_at is None else message.created_at.timestamp()
+            yield describe(
+                key=key,
+                session=session,
+                created_at=when,
+                text=message.text,
+                role=message.role,
+                name=message.name or "",
+                sensitivity="private",
+                kind="event",
+            )
+            key += 1
+
+
+def asked(count: int) -> Iterator[tuple[str, Query]]:
+    """`count` queries of each kind."""
+    taken: dict[str, int] = defaultdict(int)
+    for kind, text in queries(20 * count):
+        if kind in _KINDS and taken[kind] < count:
+            taken[kind] += 1
+            request = Request(scope=Scope(), messages=(), raw=(), model="gpt-4o", provider="openai", at=_NOW, query=text)
+            yield kind, read(request)
+
+
+def by_fts5(connection: apsw.Connection, query: Query, tables: Iterable[str]) -> list[set[int]]:
+    words = " OR ".join(f'"{term.word}"' for term in query.terms)
+    sql = "SELECT rowid FROM {0} WHERE {0} MATCH ? ORDER BY bm25({0}) LIMIT ?"
+    return [{row[0] for row in connection.execute(sql.format(name), (words, _BEST))} for name in tables]
+
+
+def by_germane(partition: Partition, query: Query) -> list[set[int]]:
+    rows = partition.columns.rows
+    scores = lexical(partition, weigh([partition], query), rows)
+    return [set(_top(one)) for one in (scores.own, scores.window, scores.block)]
+
+
+def _top(scores: NDArray[np.float32]) -> list[int]:
+    found = np.flatnonzero(scores)
+    if len(found) > _BEST:
+        found = found[np.argpartition(scores[found], len(found) - _BEST)[-_BEST:]]
+    kept: list[int] = found[np.argsort(-scores[found])].tolist()
+    return kept
+
+
+def timed(work: Callable[[], list[set[int]]]) -> tuple[float, list[set[int]]]:
+    began = time.perf_counter()
+    found = work()
+    return 1000 * (time.perf_counter() - began), found
+
+
+def measure(size: int, count: int, folder: Path) -> None:
+    texts = documents(size)
+    path = folder / f"{size}.db"
+    connection = full_text(path, texts)
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    rows = list(units(size))
+    began = time.perf_counter()
+    partition = Partition(0)
+    partition.extend(rows)
+    loaded = time.perf_counter() - began
+    took: dict[tuple[str, str], list[float]] = defaultdict(list)
+    same: list[float] = []
+    mix = list(asked(count))
+    for turn in range(2):  # the first round warms both
+        for kind, query in mix:
+            one, turns = timed(lambda query=query: by_fts5(connection, query, _TABLES[:1]))  # type: ignore[misc]
+            three, _ = timed(lambda query=query: by_fts5(connection, query, _TABLES))  # type: ignore[misc]
+            own, ours = timed(lambda query=query: by_germane(partition, query))  # type: ignore[misc]
+            if turn:
+                for name, spent in (("one", one), ("three", three), ("own", own)):
+                    took[kind, name].append(spent)
+                if turns[0]:
+                    same.append(len(turns[0] & ours[0]) / len(turns[0]))
+    print(
+        f"\n{size:,} messages: FTS5 {path.stat().st_size / 2**20:.0f} MiB in the file for the three tables; "
+        f"germane {partition.nbytes / 2**20:.0f} MiB in memory without vectors, arrays made in {loaded:.2f} s; "
+        f"the best {_BEST} messages are the same to {100 * sum(same) / len(same):.0f} %"
+    )
+    print(f"{'median ms':<18}{'FTS5, messages':>16}{'FTS5, all three':>17}{'germane, all three':>20}{'ratio to each':>18}")
+    for kind in _KINDS:
+        one, three, own = (median(took[kind, name]) for name in ("one", "three", "own"))
+        print(f"{kind:<18}{one:>16.2f}{three:>17.2f}{own:>20.2f}{f'{one / own:.1f} / {three / own:.1f}':>18}")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.keyword", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000])
+    parser.add_argument("--queries", type=int, default=40, help="of each kind")
+    options = parser.parse_args(arguments)
+    print(f"{machine()}, SQLite {apsw.sqlite_lib_version()}")
+    with tempfile.TemporaryDirectory() as folder:
+        for size in options.sizes:
+            measure(size, options.queries, Path(folder))
+
+
+if __name__ == "__main__":
+    main()
