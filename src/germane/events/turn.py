@@ -22,11 +22,13 @@ _LARGEST_PAYLOAD = 4_096
 _DEEPEST = 32
 _LONGEST_NAME = 256
 _DROP = object()
+_PLAIN = frozenset({"role", "content", "id", "name", "created_at"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What is kept of a message. `content_hash` is of role and content as sent, so that a re-sent one compares equal."""
+    """What is kept of a message. `content_hash` is of role and content as sent, so that a re-sent one compares equal; `raw`
+    is empty where it would only say the same again."""
 
     role: str
     type: str
@@ -59,8 +61,13 @@ class Turn:
             name=clean(message.name or "")[:_LONGEST_NAME],
             created_at=None if message.created_at is None else aware(message.created_at, zone),
             tool_call_id=clean(results[0].call_id) if len(results) == 1 else None,
-            raw={} if raw is None else slim(raw),
+            raw={} if raw is None or _plain(raw) else slim(raw),
         )
+
+
+def _plain(raw: Mapping[str, Any]) -> bool:
+    """Whether the dict says nothing that the other fields don't."""
+    return _PLAIN.issuperset(raw) and isinstance(raw.get("content"), str)
 
 
 def clean(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -74,17 +75,20 @@ def sensitivity_of(code: int) -> Sensitivity:
     return _LEVELS[code]
 
 
-def written_provenance(provenance: Provenance) -> str | None:
-    if provenance == _PLAIN and not provenance.metadata:
+def written_provenance(provenance: Provenance, **known: str | None) -> str | None:
+    """None where there is nothing to say but what is `known` from the rest of the row."""
+    usual = replace(_PLAIN, **known) if known else _PLAIN  # type: ignore[arg-type]
+    if provenance == usual and not provenance.metadata:
         return None
     fields = {name: getattr(provenance, name) for name in _PLAIN.__slots__}
-    return to_json({name: value for name, value in fields.items() if value != getattr(_PLAIN, name)})
+    return to_json({name: value for name, value in fields.items() if value != getattr(usual, name)})
 
 
-def provenance_of(text: str | None) -> Provenance:
+def provenance_of(text: str | None, **known: str | None) -> Provenance:
+    """`known` is what the row says elsewhere, and the text doesn't repeat."""
     if text is None:
-        return _PLAIN
-    fields = json.loads(text)
+        return Provenance(**known) if known else _PLAIN  # type: ignore[arg-type]
+    fields = known | json.loads(text)
     fields["refs"] = tuple(fields.get("refs", ()))
     return Provenance(**fields)
 

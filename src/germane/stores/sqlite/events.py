@@ -43,24 +43,25 @@ _SPEAKER = (
 
 def event_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> Event:
     """The event in a row of `EVENT`; `users` says whose each partition is."""
+    session, message_id = shown(row[4]), None if row[11] is None else shown(row[11])
     return Event(
         id=row[2],
         type=shown(row[3]),
         user=users[row[1]],
-        session=shown(row[4]),
+        session=session,
         position=row[5],
         text=shown(row[6]),
         created_at=moment(row[7]),
         recorded_at=moment(row[8]),
         role=row[9],
         name=shown(row[10]),
-        message_id=None if row[11] is None else shown(row[11]),
+        message_id=message_id,
         sensitivity=sensitivity_of(row[12]),
         content_hash=row[13],
         session_started_at=moment(row[14]),
         session_number=row[15],
         raw=from_json(row[16]),
-        provenance=provenance_of(row[17]),
+        provenance=provenance_of(row[17], session=session, message_id=message_id),
     )
 
 
@@ -120,7 +121,7 @@ def _row(key: int, partition: int, session: int, event: Event) -> tuple[Any, ...
         SENSITIVITY_CODES[event.sensitivity],
         event.content_hash,
         to_json(event.raw) if event.raw else None,
-        written_provenance(event.provenance),
+        written_provenance(event.provenance, session=event.session, message_id=event.message_id),
     )
 
 
