@@ -24,6 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         from germane.cli.app import run
     except KeyboardInterrupt:
+        print("germane: interrupted", file=sys.stderr)
         return 130
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
