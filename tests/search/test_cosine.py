@@ -10,13 +10,14 @@ from plain_units import DIMENSION, Text, asking, held, search, texts, windows
 
 from germane.search.cosine import Cosines, cosines
 from germane.search.partition import Partition
+from germane.search.snapshot import snapshot
 
 QUERY = np.array([0.5, 0.5, -0.5, 0.5], np.float32)
 
 
 def near(partition: Partition) -> dict[int, tuple[float, float]]:
     rows = partition.columns.rows
-    found = cosines(partition, QUERY, rows, lambda: False)
+    found = cosines(partition, QUERY, snapshot(partition, rows), lambda: False)
     alive = np.flatnonzero(partition.columns["alive"][:rows])
     return {int(partition.columns["key"][row]): (float(found.own[row]), float(found.window[row])) for row in alive}
 
@@ -52,7 +53,7 @@ def test_a_unit_alone_has_the_same_cosine_as_its_window() -> None:
 
 def test_a_search_that_nobody_waits_for_stops_before_the_scan() -> None:
     partition = held([[Text(key=1, vector=(1.0, 0.0, 0.0, 0.0))]])
-    found: Cosines = cosines(partition, QUERY, 1, lambda: True)
+    found: Cosines = cosines(partition, QUERY, snapshot(partition, 1), lambda: True)
     assert not found.own.any()
 
 

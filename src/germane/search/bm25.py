@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 
 from germane.query import Query
 from germane.search.partition import Partition
+from germane.search.snapshot import K1, Snapshot
 from germane.text.analyse import term_hash
 
 __all__ = ["Lexical", "Terms", "Weighed", "lexical", "weigh"]
 
-K1, B = 1.2, 0.75
 _MOST_TERMS = 10
+_FEW = 64
 
 Floats = NDArray[np.float32]
 
@@ -63,34 +64,33 @@ def weigh(partitions: Sequence[Partition], query: Query) -> Terms:
     return tuple(Weighed(hashes=found[place][1], share=found[place][0] / whole) for place in rarest)
 
 
-def lexical(partition: Partition, terms: Terms, rows: int) -> Lexical:
-    """BM25 of the first `rows` rows."""
-    columns = partition.columns
-    alive = columns["alive"][:rows]
-    before, after = columns["before"][:rows], columns["after"][:rows]
-    block = columns["block"][:rows].copy()  # a late message moves others to another block, also while this runs
-    length = np.where(alive, columns["length"][:rows], np.float32(0))
+def lexical(partition: Partition, terms: Terms, seen: Snapshot) -> Lexical:
+    """BM25 of the rows of the snapshot."""
+    rows = seen.rows
     own, window = np.zeros(rows, np.float32), np.zeros(rows, np.float32)
-    around = length + _neighbours(length, before) + _neighbours(length, after)
-    blocks = np.bincount(block, length).astype(np.float32)
-    score = np.zeros(len(blocks), np.float32)
-    own_norm, window_norm, block_norm = _norm(length, alive), _norm(around, alive), _norm(blocks, blocks > 0)
+    score = np.zeros(len(seen.blocks), np.float32)
     for term in terms:
         where, counts = _rows(partition, term.hashes, rows)
         if not len(where):
             continue
-        own[where] += term.share * _saturate(counts, own_norm[where])
-        spread = np.zeros(rows, np.float32)
-        spread[where] = counts
-        for link in (before[where], after[where]):
-            there = (link >= 0) & (link < rows)
-            spread[link[there]] += counts[there]
-        hit = np.flatnonzero(spread)
-        window[hit] += term.share * _saturate(spread[hit], window_norm[hit])
-        held = np.bincount(block[where], counts, minlength=len(blocks)).astype(np.float32)
-        hit = np.flatnonzero(held)
-        score[hit] += term.share * _saturate(held[hit], block_norm[hit])
-    return Lexical(own=own, window=window, block=score[block] if rows else own)
+        own[where] += term.share * _saturate(counts, seen.own[where])
+        near = np.concatenate((where, seen.before[where], seen.after[where]))
+        there = near < rows
+        hit, held = _sums(near[there], np.tile(counts, 3)[there], rows)
+        window[hit] += term.share * _saturate(held, seen.window[hit])
+        hit, held = _sums(seen.block[where], counts, len(score))
+        score[hit] += term.share * _saturate(held, seen.blocks[hit])
+    return Lexical(own=own, window=window, block=score[seen.block] if rows else own)
+
+
+def _sums(places: NDArray[np.int32], counts: Floats, size: int) -> tuple[NDArray[np.intp], Floats]:
+    """The distinct places and the sum of each. For few of them sorting is cheaper than an array of all."""
+    if len(places) * _FEW > size:
+        dense = np.bincount(places, counts, minlength=size)
+        hit = np.flatnonzero(dense)
+        return hit, dense[hit].astype(np.float32)
+    hit, inverse = np.unique(places, return_inverse=True)
+    return hit.astype(np.intp), np.bincount(inverse, counts).astype(np.float32)
 
 
 def _rows(partition: Partition, hashes: Sequence[int], rows: int) -> tuple[NDArray[np.int32], Floats]:
@@ -109,17 +109,6 @@ def _rows(partition: Partition, hashes: Sequence[int], rows: int) -> tuple[NDArr
         living = partition.columns["alive"][where]
         counts, where = counts[living], where[living]
     return where, counts
-
-
-def _neighbours(values: Floats, link: NDArray[np.int32]) -> Floats:
-    there = (link >= 0) & (link < len(values))
-    return np.where(there, values[np.where(there, link, 0)], np.float32(0)) if len(values) else values
-
-
-def _norm(length: Floats, counted: NDArray[np.bool_]) -> Floats:
-    many = np.count_nonzero(counted)
-    mean = float(length.sum(where=counted, dtype=np.float64)) / many if many else 1.0
-    return (K1 * (1 - B + B * length / max(mean, 1e-6))).astype(np.float32)
 
 
 def _saturate(counts: Floats, norm: Floats) -> Floats:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from germane.query import Vector
 from germane.search.partition import Partition
+from germane.search.snapshot import Snapshot
 
 __all__ = ["Cosines", "cosines"]
 
@@ -24,20 +25,17 @@ class Cosines:
     window: Floats
 
 
-def cosines(partition: Partition, vector: Vector, rows: int, stop: Callable[[], bool]) -> Cosines:
+def cosines(partition: Partition, vector: Vector, seen: Snapshot, stop: Callable[[], bool]) -> Cosines:
     """The window's vector is v + ½ v_before + ½ v_after, normalised: its cosine follows from the three dot products and
     the window's stored norm, so there is one scan. Between chunks it asks whether to stop. einsum rather than a BLAS product:
     as fast (5 ms for 100,000 × 256), and it starts no threads that would fight over the cores under load."""
-    columns = partition.columns
-    own = np.zeros(rows, np.float32)
-    vectors = columns["vector"]
+    rows, vectors = seen.rows, partition.columns["vector"]
+    dots = np.zeros(rows + 1, np.float32)
     for start in range(0, rows, _CHUNK):
         if stop():
             break
         end = min(start + _CHUNK, rows)
-        np.einsum("ij,j->i", vectors[start:end], vector, out=own[start:end])
-    window = own.copy()
-    for link in (columns["before"][:rows], columns["after"][:rows]):
-        there = (link >= 0) & (link < rows)
-        window += np.where(there, own[np.where(there, link, 0)], np.float32(0)) * np.float32(0.5)
-    return Cosines(own=own, window=window / columns["norm"][:rows])
+        np.einsum("ij,j->i", vectors[start:end], vector, out=dots[start:end])
+    own = dots[:rows]
+    window = own + np.float32(0.5) * (dots[seen.before] + dots[seen.after])
+    return Cosines(own=own, window=window / partition.columns["norm"][:rows])

@@ -19,6 +19,7 @@ from germane.search.cosine import cosines
 from germane.search.narrow import allowed_rows
 from germane.search.observe import View
 from germane.search.partition import Partition
+from germane.search.snapshot import snapshot
 from germane.text.normal import fold
 
 __all__ = ["Found", "find"]
@@ -60,8 +61,9 @@ def find(
         if not rows or stop():
             continue
         fits = vector is not None and vector.shape == partition.columns["vector"].shape[1:]
-        near = cosines(partition, vector, rows, stop) if vector is not None and fits else None
-        view = View(partition, rows, query, terms, lexical(partition, terms, rows), near, named)
+        seen = snapshot(partition, rows)
+        near = cosines(partition, vector, seen, stop) if vector is not None and fits else None
+        view = View(partition, rows, query, terms, lexical(partition, terms, seen), near, named)
         rough = view.rough()
         rough[~allowed_rows(partition, rows, query, at, allowed)] = -np.inf
         best = _top(rough, partition.columns["key"][:rows], limit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ def allowed_rows(partition: Partition, rows: int, query: Query, at: float, allow
     may = columns["alive"][:rows].copy()
     if set(SENSITIVITY_CODES) - set(filters.sensitivities):
         codes = [SENSITIVITY_CODES[name] for name in filters.sensitivities if name in SENSITIVITY_CODES]
-        may &= np.isin(columns["sensitivity"][:rows], codes)
+        may &= _table(codes)[columns["sensitivity"][:rows]]
     if not filters.with_history:
         may &= (columns["valid_from"][:rows] <= at) & (at < columns["valid_to"][:rows])
     if filters.since is not None:
@@ -27,7 +27,14 @@ def allowed_rows(partition: Partition, rows: int, query: Query, at: float, allow
     if filters.until is not None:
         may &= columns["created_at"][:rows] <= filters.until.timestamp()
     if filters.kinds is not None:
-        may &= np.isin(columns["kind"][:rows], [KIND_CODES[kind] for kind in filters.kinds if kind in KIND_CODES])
+        may &= _table([KIND_CODES[kind] for kind in filters.kinds if kind in KIND_CODES])[columns["kind"][:rows]]
     if allowed is not None:
         may &= np.isin(columns["key"][:rows], np.fromiter(allowed, np.int64, len(allowed)))
     return may
+
+
+def _table(codes: Sequence[int]) -> NDArray[np.bool_]:
+    """Whether a code is among `codes`, by the code."""
+    table = np.zeros(128, np.bool_)
+    table[list(codes)] = True
+    return table

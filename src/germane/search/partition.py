@@ -57,6 +57,9 @@ class Partition:
         self.assisted: set[int] = set()
         """Sessions with an assistant in them, by local number."""
         self.dead = 0
+        self.version = 0
+        self.kept: tuple[tuple[int, int], Any] | None = None
+        """What `snapshot.py` worked out from the arrays, with the version and rows that it holds for."""
         self._dimension = dimension
         self._sessions: dict[int, int] = {}
         self._last: dict[int, int] = {}
@@ -86,6 +89,7 @@ class Partition:
     def drop(self, keys: Iterable[int]) -> None:
         """These are found no more, neither by themselves nor through their neighbours."""
         with self._lock:
+            self.version += 1
             self._relink(self._kill(np.fromiter(keys, np.int64)), self.columns.rows)
 
     def _kill(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
@@ -117,6 +121,7 @@ class Partition:
         self._link(rows, stale)
         self.postings.add(np.repeat(rows, lengths), terms)
         self.columns.publish(count)
+        self.version += 1
 
     def _locals(self, sessions: Sequence[int]) -> NDArray[np.int32]:
         known = self._sessions

@@ -1,0 +1,70 @@
+"""Snapshot: how a partition's rows hang together, as one search sees it; worked out once until the partition changes.
+
+Links and blocks are copies: a late message re-links others in place, also while a search runs.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from germane.search.partition import Partition
+
+__all__ = ["K1", "B", "Snapshot", "snapshot"]
+
+K1, B = 1.2, 0.75
+
+Floats = NDArray[np.float32]
+
+
+class Snapshot(NamedTuple):
+    """The norms are k1 · (1 − b + b · length / mean length), one a row for units and windows, one a block for blocks. In the
+    links `rows` stands for no neighbour: one past the last row."""
+
+    rows: int
+    before: NDArray[np.int32]
+    after: NDArray[np.int32]
+    block: NDArray[np.int32]
+    own: Floats
+    window: Floats
+    blocks: Floats
+
+
+def snapshot(partition: Partition, rows: int) -> Snapshot:
+    """Of the first `rows` rows; what was dropped has no length and counts in no mean."""
+    version = partition.version
+    if partition.kept is not None and partition.kept[0] == (version, rows):
+        known: Snapshot = partition.kept[1]
+        return known
+    columns = partition.columns
+    alive = columns["alive"][:rows]
+    before, after = _link(columns["before"][:rows], rows), _link(columns["after"][:rows], rows)
+    block = columns["block"][:rows].copy()
+    length = np.where(alive, columns["length"][:rows], np.float32(0))
+    padded = np.append(length, np.float32(0))
+    blocks = np.bincount(block, length).astype(np.float32)
+    made = Snapshot(
+        rows=rows,
+        before=before,
+        after=after,
+        block=block,
+        own=_norm(length, alive),
+        window=_norm(length + padded[before] + padded[after], alive),
+        blocks=_norm(blocks, blocks > 0),
+    )
+    partition.kept = ((version, rows), made)
+    return made
+
+
+def _link(rows_of: NDArray[np.int32], rows: int) -> NDArray[np.int32]:
+    link = rows_of.copy()
+    link[(link < 0) | (link >= rows)] = rows
+    return link
+
+
+def _norm(length: Floats, counted: NDArray[np.bool_]) -> Floats:
+    many = np.count_nonzero(counted)
+    mean = float(length.sum(where=counted, dtype=np.float64)) / many if many else 1.0
+    return (K1 * (1 - B + B * length / max(mean, 1e-6))).astype(np.float32)
