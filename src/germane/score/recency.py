@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.item import Candidate
+from germane.strategy import HALF_LIVES
 
 __all__ = ["recency"]
 
@@ -17,7 +18,8 @@ _DAY = 86400.0
 
 def recency(candidates: Sequence[Candidate], at: datetime, half_lives: Mapping[str, float]) -> NDArray[np.float64]:
     """One number a candidate in (0, 1]; what lies in the future counts as now. An item of several kinds takes the shortest
-    half-life, one of no listed kind the longest."""
+    half-life, one of no listed kind the longest; without any list, germane's own stands."""
+    half_lives = half_lives or HALF_LIVES
     now = at.timestamp()
     ages = np.fromiter((now - one.created_at.timestamp() for one in candidates), np.float64, len(candidates))
     lives = np.fromiter((_half_life(one.kinds, half_lives) for one in candidates), np.float64, len(candidates))

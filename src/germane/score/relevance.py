@@ -40,7 +40,8 @@ class Relevance:
 
     @classmethod
     def parse(cls, table: Mapping[str, Mapping[str, float]]) -> Relevance:
-        """From TOML's tables, one a column. Raises `InvalidInput` for a missing column or an unknown feature."""
+        """From TOML's tables, one a column. Raises `InvalidInput` for a missing column, an unknown feature or reason, and a
+        reason that is no probability."""
         weights, intercepts = np.zeros((len(_COLUMNS), len(FEATURES))), np.zeros(len(_COLUMNS))
         for row, column in enumerate(_COLUMNS):
             if column not in table:
@@ -52,6 +53,9 @@ class Relevance:
                     raise InvalidInput(f"relevance model: {column} names the unknown feature {feature!r}")
                 weights[row, FEATURES.index(feature)] = weight
         reasons = table.get("reasons", {})
+        for reason, probability in reasons.items():
+            if reason not in _REASONS or not 0 <= probability <= 1:
+                raise InvalidInput(f"relevance model: {reason!r} = {probability} isn't one of {', '.join(_REASONS)} in [0, 1]")
         return cls(weights, intercepts, np.array([reasons.get(name, 0.0) for name in _REASONS]))
 
     def log_odds(self, evidence: Sequence[Evidence]) -> NDArray[np.float64]:
@@ -61,8 +65,10 @@ class Relevance:
         row = np.where(table[:, FEATURES.index("assistant")] > 0, _KINDS, 0) + np.where(dense, 0, 1)
         likeness = (np.nan_to_num(table) * self.weights[row]).sum(axis=1) + self.intercepts[row]
         others = table[:, [FEATURES.index(name) for name in _REASONS]] ** 2 * self.reasons
-        unlikely = np.prod(1 - others, axis=1) / (1 + np.exp(np.clip(likeness, -60, 60)))
-        odds: NDArray[np.float64] = np.where(others.any(axis=1), np.log1p(-unlikely) - np.log(unlikely), likeness)
+        besides = 1 - np.prod(1 - others, axis=1)
+        alike = 1 / (1 + np.exp(-np.clip(likeness, -60, 60)))
+        unlikely = np.maximum((1 - alike) * (1 - besides), 1e-12)
+        odds: NDArray[np.float64] = np.where(besides > 0, np.log(alike + (1 - alike) * besides) - np.log(unlikely), likeness)
         return odds
 
 
