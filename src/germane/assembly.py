@@ -13,7 +13,7 @@ from germane.context import Context, Metadata
 from germane.deadline import Deadline
 from germane.format.layout import Format, Written
 from germane.gather.gather import Gathered
-from germane.inject.inject import inject
+from germane.inject.inject import inject, untouched
 from germane.pack.packing import Packing
 from germane.ports.tokenizer import Tokenizer
 from germane.request import Request
@@ -94,7 +94,11 @@ class Assembly:
             stable, late = self.written.stable, self.written.late
         else:
             stable, late = self.written.text, ""
-        injected = inject(self.request, stable, late, placement=self.strategy.placement)
+        try:
+            injected = inject(self.request, stable, late, placement=self.strategy.placement)
+        except Exception as error:
+            self.alone(f"assembly_error:{type(error).__name__}")
+            injected = untouched(self.request)
         return Context(
             provider=self.request.provider,
             messages=injected.messages,

@@ -31,7 +31,7 @@ class ResultCache:
 
     async def key(self, request: Request, strategy: Strategy, shelf: Shelf) -> Hashable | None:
         """None when this request isn't to be remembered: no deadline (it waits for everything), very large, or with parts
-        whose price their text doesn't tell."""
+        whose price their text doesn't tell. Raises `TypeError` for one that can't be a key."""
         if not self._most or request.deadline is None:
             return None
         if sum(len(message.content) for message in request.messages) > _LARGEST:
@@ -44,10 +44,12 @@ class ResultCache:
         digest.update(json.dumps(request.tools, default=str, sort_keys=True).encode("utf-8", "surrogatepass"))
         moment = request.at if request.dated else None
         revision = await shelf.journal.revision()
-        return (
+        key = (
             *(shelf.scope, revision, repr(strategy), request.model, request.provider, moment),
             *(request.query, request.max_tokens, request.filters, digest.digest()),
         )
+        hash(key)
+        return key
 
     def get(self, key: Hashable | None, now: float) -> Outcome | None:
         kept = None if key is None else self._kept.get(key)

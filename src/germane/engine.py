@@ -140,13 +140,13 @@ class Engine:
 
     async def _gate(self, packing: Packing, shelf: Shelf, request: Request, deadline: Deadline) -> Packing:
         """What can't be asked in time isn't allowed. Items of registered sources aren't the store's to judge."""
-        stored = [item.id for item in packing.chosen if item.source not in self.sources]
+        stored = {item.id for item in packing.chosen if not {item.source, *item.scored.candidate.also} <= self.sources.keys()}
         if not stored:
             return packing
-        task = asyncio.ensure_future(shelf.allowed(stored, at=request.at, filters=request.filters))
+        task = asyncio.ensure_future(shelf.allowed(sorted(stored), at=request.at, filters=request.filters))
         if not await self._done(task, deadline.left(self.clock.steady())):
             raise Late
-        return gate(packing, task.result() | {item.id for item in packing.chosen if item.source in self.sources})
+        return gate(packing, task.result() | {item.id for item in packing.chosen if item.id not in stored})
 
     async def _key(self, request: Request, shelf: Shelf, strategy: Strategy, deadline: Deadline) -> Hashable | None:
         task = asyncio.ensure_future(self.cache.key(request, strategy, shelf))
@@ -154,7 +154,7 @@ class Engine:
         return task.result() if await self._done(task, patience) and task.exception() is None else None
 
     async def _done(self, task: asyncio.Future[Any], patience: float | None) -> bool:
-        """Whether it came to an end in time; abandoned if not."""
+        """Whether it came to an end in time; abandoned if not. One that gave itself up never came to any."""
         try:
             done, _ = await asyncio.wait([task], timeout=patience)
         except asyncio.CancelledError:
@@ -162,7 +162,7 @@ class Engine:
             raise
         if not done:
             self.abandoned.take(task)
-        return bool(done)
+        return bool(done) and not task.cancelled()
 
     def _layout(self, scope: Scope, strategy: Strategy, tokens: Tokenizer, query: Query | None = None) -> Format:
         words = [] if query is None else [term.word for term in query.terms]

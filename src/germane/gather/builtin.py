@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from germane.gather.history import History
 from germane.gather.memories import Memories, Structured
 from germane.gather.messages import Messages, Recent
 from germane.gather.source import Source, SourceFactory
+from germane.item import Candidate
+from germane.query import Query
 from germane.shelf import Shelf
-from germane.strategy import Strategy
+from germane.strategy import SourcePlan, Strategy
 
 __all__ = ["SOURCES", "sources"]
 
 SOURCES = ("directive", "history", "memories", "messages", "recent", "structured")
+
+
+class _Registered:
+    """A user's source, made when it is asked: a factory that fails is a source that fails."""
+
+    def __init__(self, factory: SourceFactory, shelf: Shelf) -> None:
+        self._factory, self._shelf = factory, shelf
+
+    async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
+        return await self._factory(self._shelf).gather(query, plan)
 
 
 def sources(shelf: Shelf, strategy: Strategy, registered: Mapping[str, SourceFactory], *, wait: bool) -> dict[str, Source]:
@@ -22,7 +34,7 @@ def sources(shelf: Shelf, strategy: Strategy, registered: Mapping[str, SourceFac
     made: dict[str, Source] = {}
     for plan in strategy.sources:
         if plan.name in registered:
-            made[plan.name] = registered[plan.name](shelf)
+            made[plan.name] = _Registered(registered[plan.name], shelf)
             continue
         match plan.name:
             case "memories":

@@ -1,6 +1,7 @@
 """Gather: run the sources side by side until the deadline and take what is there (GATHER-1, GATHER-2).
 
-Wave 0 reads the speakers' names and embeds the query; sources that need neither start with it. When time is up, what is
+Wave 0 reads the speakers' names and embeds the query; sources that need neither start with it, and the others go on by
+keywords alone when half the time is gone. When time is up, what is
 still running is cancelled and abandoned, never awaited: a source that ignores its cancellation costs a place in the
 bounded set of the abandoned, not the answer. `asyncio.wait_for` isn't used: it waits for what it cancels.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from germane.clock import Clock
@@ -26,6 +28,10 @@ __all__ = ["Abandoned", "Gathered", "gather"]
 
 EARLY = frozenset({"directive", "structured", "recent", "history"})
 """Sources that don't look at the query's vector."""
+_TICK = 1e-6
+"""Seconds that no clock need tell apart: a limit this near is reached, so that nobody waits for what rounding left over."""
+_ANSWERS: Mapping[str, type | tuple[type, ...]] = MappingProxyType({"directive": str, "embedding": Query})
+"""What a task answers, where it isn't candidates."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +88,7 @@ async def gather(
     tasks: dict[str, asyncio.Task[Any]] = {"embedding": embedding}
 
     async def late(source: Source, plan: SourcePlan) -> Sequence[Candidate]:
-        await asyncio.wait([embedding])
+        await asyncio.wait([embedding], timeout=None if ends is None else max(0.0, ends - clock.steady()) / 2)
         done = embedding.done() and not embedding.cancelled() and embedding.exception() is None
         return await source.gather(embedding.result() if done else query, plan)
 
@@ -104,7 +110,7 @@ async def gather(
     directive = tasks.get("directive")
     return Gathered(
         query=embedding.result() if _fine(embedding) else query,
-        directive="" if directive is None else directive.result() if _fine(directive) else None,
+        directive="" if directive is None else _words(directive),
         candidates=tuple(found),
         reports=tuple(reports),
     )
@@ -130,7 +136,7 @@ async def _wait(
             done, pending = await asyncio.wait(pending, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
             now = clock.steady()
             finished |= {names[task]: now for task in done}
-            for task in [task for task in pending if (limit := limits[names[task]]) is not None and limit <= now]:
+            for task in [task for task in pending if (limit := limits[names[task]]) is not None and limit <= now + _TICK]:
                 abandoned.take(task)
                 pending.discard(task)
     except asyncio.CancelledError:
@@ -157,6 +163,12 @@ def _candidates(task: asyncio.Task[Any]) -> Sequence[Candidate]:
     return [one for one in answer if isinstance(one, Candidate)] if isinstance(answer, (list, tuple)) else ()
 
 
+def _words(task: asyncio.Task[Any]) -> str | None:
+    """What the store answered for the directive; anything that isn't text is no answer."""
+    answer = task.result() if _fine(task) else None
+    return answer if isinstance(answer, str) else None
+
+
 def _report(name: str, task: asyncio.Task[Any], finished: float | None, began: float) -> SourceReport:
     latency = 0.0 if finished is None else finished - began
     report = SourceReport(name=name, status="ok", latency=latency, found=len(_candidates(task)))
@@ -164,6 +176,8 @@ def _report(name: str, task: asyncio.Task[Any], finished: float | None, began: f
         return replace(report, status="timeout")
     error = task.exception()
     if error is None:
+        if not isinstance(task.result(), _ANSWERS.get(name, (list, tuple))):
+            return replace(report, status="error", reason="garbage")
         if name == "embedding" and task.result().vector is None:
             return replace(report, status="skipped", reason="no_vector")
         return report

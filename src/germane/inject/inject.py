@@ -22,7 +22,7 @@ from germane.message import Message, Wire
 from germane.request import Request
 from germane.strategy import Placement
 
-__all__ = ["Injected", "inject"]
+__all__ = ["Injected", "inject", "untouched"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +48,11 @@ def inject(request: Request, stable: str, late: str = "", *, placement: Placemen
     return Injected(
         messages=list(wire.messages), system=system, added="\n\n".join(filter(None, (stable, late))), convert=convert
     )
+
+
+def untouched(request: Request) -> Injected:
+    """The request's messages as they came, not even looked at: for when they can't be written anew."""
+    return Injected(messages=list(request.raw), system=None, added="", convert=partial(_convert, request, "", "", "first"))
 
 
 def _convert(request: Request, stable: str, late: str, placement: Placement, provider: str) -> Wire:
