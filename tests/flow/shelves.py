@@ -1,0 +1,115 @@
+"""A store in memory with one memory and one message, and an engine over it: everything that can fail, and nothing slow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from germane.catalog.catalog import Catalog
+from germane.clock import Clock
+from germane.engine import Engine
+from germane.events.event import Event, Session
+from germane.evidence import Evidence
+from germane.memories.memory import Memory
+from germane.memories.reader import Page
+from germane.message import Message
+from germane.ports.embedder import Embedder
+from germane.query import Filters, Query
+from germane.request import Request
+from germane.scope import Scope
+from germane.score.relevance import shipped
+from germane.search.hit import Hit
+from germane.shelf import Shelf
+from germane.testing.builders import MOMENT
+from germane.testing.hashed import Hashed
+from germane.testing.stored import a_memory, an_event
+from germane.tokenizers.named import open_tokenizer
+
+__all__ = ["DIRECTIVE", "MEMORY", "MESSAGE", "Kept", "engine", "request", "shelf"]
+
+DIRECTIVE = "Answer in one sentence."
+MEMORY = a_memory("Prefers oolong to coffee", kind="preference")
+MESSAGE = an_event("I adopted a greyhound called Biscuit", session="s0", created_at=MEMORY.created_at)
+_STRONG = Evidence(own=0.9, window=0.9, session=0.9, cos_own=0.7, cos_window=0.7)
+_tokenizer = cache(open_tokenizer)
+
+
+class _Memories:
+    async def get(self, ids: Sequence[str]) -> tuple[Memory, ...]:
+        return (MEMORY,)
+
+    async def list(self, filters: Filters, *, at: datetime, limit: int, cursor: str | None = None) -> Page:
+        return Page(memories=(MEMORY,))
+
+    async def pinned(self, keys: Sequence[str], tags: Sequence[str], *, at: datetime, filters: Filters) -> tuple[Memory, ...]:
+        return ()
+
+    async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> tuple[Hit[Memory], ...]:
+        return (Hit(thing=MEMORY, evidence=_STRONG),)
+
+    async def history(self, id: str) -> tuple[Memory, ...]:
+        return (MEMORY,)
+
+
+class _Events:
+    async def get(self, ids: Sequence[str]) -> tuple[Event, ...]:
+        return (MESSAGE,)
+
+    async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> tuple[Hit[Event], ...]:
+        return (Hit(thing=MESSAGE, evidence=_STRONG),)
+
+    async def recent(self, limit: int, *, session: str | None = None, until: Any = None, filters: Any) -> tuple[Event, ...]:
+        return ()
+
+    async def speakers(self) -> tuple[str, ...]:
+        return ("Caroline",)
+
+    async def sessions(self, limit: int) -> tuple[Session, ...]:
+        return ()
+
+
+class _Journal:
+    async def commit(self, plan: Any) -> Any:
+        raise NotImplementedError
+
+    async def revision(self) -> int:
+        return 1
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    scope: Scope = field(default_factory=lambda: Scope(user="caroline"))
+    memories: Any = field(default_factory=_Memories)
+    events: Any = field(default_factory=_Events)
+    journal: Any = field(default_factory=_Journal)
+
+    async def directive(self) -> str:
+        return DIRECTIVE
+
+    async def allowed(self, ids: Sequence[str], *, at: datetime, filters: Filters) -> frozenset[str]:
+        return frozenset(ids)
+
+
+def shelf() -> Shelf:
+    return Kept()
+
+
+def engine(embedder: Embedder | None = None, clock: Clock | None = None, **options: Any) -> Engine:
+    return Engine(
+        clock=clock or Clock(now=lambda: MOMENT),
+        catalog=Catalog.built_in(),
+        tokenizer=_tokenizer,
+        embedder=embedder or Hashed(),
+        relevance=shipped(),
+        nonce_key=b"k" * 32,
+        **options,
+    )
+
+
+def request(question: str = "What do I drink, and what is my greyhound called?", **fields: Any) -> Request:
+    raw = {"role": "user", "content": question}
+    given: dict[str, Any] = {"model": "gpt-4o", "provider": "openai", "at": MOMENT, "scope": Scope(user="caroline")}
+    return Request(messages=(Message.of("user", question),), raw=(raw,), **given | fields)
