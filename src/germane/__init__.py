@@ -8,32 +8,38 @@
 `germane.sync` is the same without `await`.
 """
 
-from germane.agent import Agent
-from germane.clock import Clock
-from germane.context import Context, Metadata
-from germane.errors import (
-    Conflict,
-    EmbedderError,
-    GermaneError,
-    InvalidInput,
-    MissingExtra,
-    NotFound,
-    StoreCorrupt,
-    StoreError,
-    StoreTooNew,
-    StoreUnavailable,
-    UnknownName,
-)
-from germane.germane import Germane
-from germane.item import Candidate, Chosen, Provenance, Scored
-from germane.memories.memory import Memory
-from germane.message import Message
-from germane.query import Filters
-from germane.scope import Scope
-from germane.settings import Settings
-from germane.strategies import Strategies, derive
-from germane.strategy import Cap, Shares, SourcePlan, Strategy, Weights
-from germane.trace import Trace
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from germane.agent import Agent
+    from germane.clock import Clock
+    from germane.context import Context, Metadata
+    from germane.errors import (
+        Conflict,
+        EmbedderError,
+        GermaneError,
+        InvalidInput,
+        MissingExtra,
+        NotFound,
+        StoreCorrupt,
+        StoreError,
+        StoreTooNew,
+        StoreUnavailable,
+        UnknownName,
+    )
+    from germane.germane import Germane
+    from germane.item import Candidate, Chosen, Provenance, Scored
+    from germane.memories.memory import Memory
+    from germane.message import Message
+    from germane.query import Filters
+    from germane.scope import Scope
+    from germane.settings import Settings
+    from germane.strategies import Strategies, derive
+    from germane.strategy import Cap, Shares, SourcePlan, Strategy, Weights
+    from germane.trace import Trace
 
 __all__ = [
     "Agent",
@@ -70,3 +76,32 @@ __all__ = [
     "Weights",
     "derive",
 ]
+
+_HOMES = {
+    "agent": ("Agent",),
+    "clock": ("Clock",),
+    "context": ("Context", "Metadata"),
+    "errors": (
+        *("Conflict", "EmbedderError", "GermaneError", "InvalidInput", "MissingExtra", "NotFound"),
+        *("StoreCorrupt", "StoreError", "StoreTooNew", "StoreUnavailable", "UnknownName"),
+    ),
+    "germane": ("Germane",),
+    "item": ("Candidate", "Chosen", "Provenance", "Scored"),
+    "memories.memory": ("Memory",),
+    "message": ("Message",),
+    "query": ("Filters",),
+    "scope": ("Scope",),
+    "settings": ("Settings",),
+    "strategies": ("Strategies", "derive"),
+    "strategy": ("Cap", "Shares", "SourcePlan", "Strategy", "Weights"),
+    "trace": ("Trace",),
+}
+"""Where each name lives: it is imported when first asked for, so that `import germane` costs nothing that isn't used."""
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            found = globals()[name] = getattr(import_module(f"germane.{home}"), name)
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

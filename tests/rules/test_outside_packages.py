@@ -14,6 +14,7 @@ KNOWN_BY = {
     "Stemmer": "text",
     "aiohttp": "embedders",
     "apsw": "stores",
+    "numkong": "search",
     "onnxruntime": "embedders",
     "pytest": "testing",
     "quicktok": "tokenizers",

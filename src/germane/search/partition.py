@@ -50,7 +50,7 @@ class Partition:
 
     def __init__(self, dimension: int) -> None:
         self.revision = 0
-        self.columns = Columns({**_COLUMNS, "vector": (np.float32, (dimension,)), "norm": (np.float32, ())})
+        self.columns = Columns({**_COLUMNS, "vector": (np.float16, (dimension,)), "norm": (np.float32, ())})
         self.terms = Columns({"term": (np.uint32, ())})
         self.postings = Postings()
         self.blocks = 0
@@ -190,10 +190,10 @@ class Partition:
         vector, before, after = (self.columns[name] for name in ("vector", "before", "after"))
         for start in range(0, len(rows), 4096):
             some = rows[start : start + 4096]
-            window = vector[some].copy()
+            window = vector[some].astype(np.float32)
             for neighbour in (before[some], after[some]):
                 there = neighbour >= 0
-                window[there] += 0.5 * vector[neighbour[there]]
+                window[there] += np.float32(0.5) * vector[neighbour[there]]
             self.columns["norm"][some] = np.maximum(np.sqrt(np.einsum("ij,ij->i", window, window)), 1e-6)
 
 
@@ -202,7 +202,7 @@ def _heads(session: NDArray[np.int32]) -> NDArray[np.intp]:
     return np.flatnonzero(np.concatenate(([True], session[1:] != session[:-1]))) if len(session) else np.empty(0, np.intp)
 
 
-def _vectors(blobs: Sequence[bytes | None], dimension: int) -> NDArray[np.float32]:
+def _vectors(blobs: Sequence[bytes | None], dimension: int) -> NDArray[np.float16]:
     missing = bytes(2 * dimension)
     whole = b"".join(missing if blob is None or len(blob) != 2 * dimension else blob for blob in blobs)
-    return np.frombuffer(whole, "<f2").reshape(len(blobs), dimension).astype(np.float32)
+    return np.frombuffer(whole, "<f2").reshape(len(blobs), dimension)

@@ -21,8 +21,12 @@ def open_tokenizer(name: str) -> Tokenizer:
     """
     if name in ENCODINGS:
         bpe = Bpe(name)
-        return Cached(bpe) if bpe.available else Bytes()
+        return Cached(bpe) if bpe.available else _estimated("unknown")
     if name in UPPER:
-        base = Bpe("o200k")
-        return Cached(Estimate(base, UPPER[name])) if base.available else Bytes()
+        return _estimated(name)
     raise UnknownName(f"unknown tokenizer {name!r}: use one of {', '.join(sorted(TOKENIZERS))}")
+
+
+def _estimated(family: str) -> Tokenizer:
+    base = Bpe("o200k")
+    return Cached(Estimate(base, UPPER[family])) if base.available else Bytes()
