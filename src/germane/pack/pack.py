@@ -18,7 +18,7 @@ __all__ = ["pack", "trim"]
 _WORTH_SHOWING = 24
 """Tokens: a shorter excerpt than this says too little to be worth its line."""
 _LONG = 4
-"""An item may take a quarter of the budget whole; of a longer one an excerpt of that size is offered."""
+"""An item may take a quarter of the budget whole; of a longer one an excerpt of that size is taken where there is one."""
 _LEAST_LONG = 128
 
 
@@ -33,12 +33,12 @@ def pack(
     sensitivities: Sequence[Sensitivity] = ("public", "private"),
 ) -> Packing:
     """`ranked` is what may go in, in score order; `dropped` fell below the floor. At most `available` tokens in all."""
-    left_out = [LeftOut(scored=item, reason="below_floor") for item in dropped]
+    left_out = [LeftOut(scored=item, reason="below_floor") for item in sorted(dropped, key=lambda one: one.rank)]
     wanted, twice = _distinct(ranked, sensitivities)
     left_out += twice
     fixed, refused = layout.fixed(directive), ""
-    if fixed > available and directive:
-        directive, refused, fixed = "", f"it takes {fixed} tokens of {available}", layout.fixed("")
+    if fixed > available and directive and (alone := layout.total(directive, ())) > available:
+        directive, refused, fixed = "", f"it takes {alone} tokens of {available}", layout.fixed("")
     room = _Room(available, fixed, layout, strategy)
     required = [item for item in wanted if item.candidate.required]
     others = [item for item in wanted if not item.candidate.required]
@@ -104,9 +104,8 @@ class _Room:
         limit = self._left if item.candidate.required else min(self._left, self._long)
         if cost > limit:
             short = self._layout.shorten(item.candidate, limit) if limit >= _WORTH_SHOWING else None
-            if short is None:
-                return LeftOut(scored=item, reason="budget", tokens=whole)
-            text, share, cost = short.text, short.share, queue.cost(item, short.text)
+            if short is not None:
+                text, share, cost = short.text, short.share, queue.cost(item, short.text)
             if cost > self._left:
                 return LeftOut(scored=item, reason="budget", tokens=whole)
         refusal = self._tally.refuses(item.candidate, text, cost)

@@ -36,8 +36,9 @@ class Tally:
         share = self._shares.sources.get(candidate.source)
         if share is None:
             return None
-        allowed = 0 if share == 0 else self._available if self.lenient else int(self._available * share / 100)
-        return "source_cap" if self._tokens[f"source:{candidate.source}"] + tokens > allowed else None
+        allowed = self._available if self.lenient else int(self._available * share / 100)
+        taken = self._tokens[f"source:{candidate.source}"] + tokens
+        return "source_cap" if share == 0 or taken > allowed else None
 
     def take(self, candidate: Candidate, text: str, tokens: int) -> None:
         for group in ("total", f"source:{candidate.source}", *(f"kind:{kind}" for kind in _kinds(candidate))):
@@ -46,11 +47,12 @@ class Tally:
             self._tokens[group] += tokens
 
     def _over(self, cap: Cap, group: str, text: str, tokens: int) -> bool:
-        return (
-            (cap.items is not None and self._items[group] + 1 > cap.items)
-            or (cap.chars is not None and self._chars[group] + len(text) > cap.chars)
-            or (cap.tokens is not None and self._tokens[group] + tokens > cap.tokens)
+        after = (
+            (cap.items, self._items[group] + 1),
+            (cap.chars, self._chars[group] + len(text)),
+            (cap.tokens, self._tokens[group] + tokens),
         )
+        return any(most is not None and (most == 0 or much > most) for most, much in after)
 
 
 def _kinds(candidate: Candidate) -> tuple[str, ...]:

@@ -1,0 +1,104 @@
+"""A layout whose costs are easy to foresee, and items to pack into it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hypothesis import strategies as st
+
+from germane.item import Breakdown, Candidate, Chosen, Scored
+from germane.strategies import DEFAULT
+from germane.strategy import Cap, Shares, Strategy
+from germane.testing.builders import candidate
+
+__all__ = ["RANK", "Excerpt", "PlainLayout", "item", "ranked", "scored_items", "strategies"]
+
+RANK = replace(DEFAULT, packer="rank")
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    text: str
+    share: float
+
+
+class PlainLayout:
+    """A token a character. Items of a session stand under one header; `extra` is what the final text takes beyond the sum of
+    its parts, for an item more or less. `calls` counts questions about costs."""
+
+    def __init__(self, *, header: int = 0, wrapper: int = 0, extra: int = 0, excerpts: bool = False) -> None:
+        self.header, self.wrapper, self.extra, self.excerpts = header, wrapper, extra, excerpts
+        self.calls = self.totals = 0
+
+    def fixed(self, directive: str) -> int:
+        return len(directive) + self.wrapper
+
+    def cost(self, candidate: Candidate, text: str, groups: frozenset[str]) -> int:
+        self.calls += 1
+        return len(text) + (0 if self.group(candidate) in groups else self.header)
+
+    def group(self, candidate: Candidate) -> str:
+        return candidate.session or candidate.category
+
+    def shorten(self, candidate: Candidate, tokens: int) -> Excerpt | None:
+        room = tokens - self.header
+        if not self.excerpts or room < 8:
+            return None
+        return Excerpt(candidate.text[:room], room / len(candidate.text))
+
+    def total(self, directive: str, chosen: Sequence[Chosen]) -> int:
+        self.totals += 1
+        headers = self.header * len({self.group(item.scored.candidate) for item in chosen})
+        items = sum(len(item.text) + self.extra for item in chosen)
+        return len(directive) + items + headers + (self.wrapper if chosen else 0)
+
+
+def item(text: str | int, rank: int = 1, *, log_odds: float | None = None, **fields: Any) -> Scored:
+    """A scored item; a number is a text of that many characters. Lower ranks score higher."""
+    text = text if isinstance(text, str) else f"{rank:03}".ljust(text, ".")[:text]
+    odds = -float(rank) if log_odds is None else log_odds
+    parts = Breakdown(relevance=0.5, recency=0.5, usefulness=0.5, confidence=0.5, frequency=0.0)
+    made = candidate(text, **{"id": f"i{rank:03}", "content_hash": rank, "session": "s1"} | fields)
+    return Scored(candidate=made, score=0.5, log_odds=odds, breakdown=parts, rank=rank)
+
+
+def ranked(*sizes: int, **fields: Any) -> list[Scored]:
+    """Items of these sizes, best first."""
+    return [item(size, rank, **fields) for rank, size in enumerate(sizes, 1)]
+
+
+@st.composite
+def scored_items(draw: st.DrawFn, most: int = 14) -> list[Scored]:
+    """In score order, from several sources, sessions and kinds; some required, some sensitive, some alike."""
+    odds = sorted((draw(st.lists(st.floats(-12, 4), max_size=most))), reverse=True)
+    return [
+        item(
+            draw(st.integers(1, 300)),
+            rank,
+            log_odds=value,
+            source=draw(st.sampled_from(["memories", "messages", "recent"])),
+            session=draw(st.sampled_from(["s1", "s2", None])),
+            category=draw(st.sampled_from(["factual", "preference", "conversation"])),
+            kinds=(draw(st.sampled_from(["factual", "event", "episodic"])),),
+            content_hash=draw(st.sampled_from([0, 1, 2, rank + 10])),
+            required=draw(st.integers(0, 5)) == 0,
+            sensitivity=draw(st.sampled_from(["public", "private", "private", "sensitive"])),
+        )
+        for rank, value in enumerate(odds, 1)
+    ]
+
+
+@st.composite
+def strategies(draw: st.DrawFn) -> Strategy:
+    limit = st.none() | st.integers(0, 400)
+    few = st.none() | st.integers(0, 5)
+    caps = st.builds(Cap, items=few, chars=limit, tokens=limit)
+    sources = draw(st.just({}) | st.fixed_dictionaries({"messages": st.integers(0, 60), "memories": st.integers(0, 40)}))
+    shares = Shares(
+        sources=sources,
+        kinds=draw(st.dictionaries(st.sampled_from(["factual", "event", "conversation"]), caps, max_size=2)),
+        total=draw(st.just(Cap()) | caps),
+    )
+    return replace(DEFAULT, packer=draw(st.sampled_from(["rank", "density"])), shares=shares)
