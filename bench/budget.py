@@ -33,7 +33,7 @@ from germane.ports.tokenizer import Tokenizer
 from germane.query import Filters, Query
 from germane.request import Request
 from germane.scope import Scope
-from germane.score.relevance import shipped
+from germane.search.relevance import shipped
 from germane.strategies import COMPACT, COMPOSITE, DEFAULT
 from germane.strategy import SourcePlan, Strategy
 from germane.tokenizers.named import open_tokenizer

@@ -39,8 +39,8 @@ from germane.query import Query
 from germane.request import Request
 from germane.scope import Scope
 from germane.score.floor import above
-from germane.score.relevance import Relevance
 from germane.score.score import score
+from germane.search.relevance import Relevance
 from germane.shelf import Shelf
 from germane.signals.read import read
 from germane.standing import Standing

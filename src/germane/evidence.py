@@ -2,7 +2,7 @@
 
 Every number is scaled by fixed references of the query and the corpus (the best BM25 the query's terms could reach, a
 cosine's own range), never by the pool of candidates, so it means the same in a store of ten and of a million (SCORE-2).
-`score/relevance.py` turns it into P(relevant). None of a cosine means that no vector was at hand, not that it was zero.
+`search/relevance.py` turns it into P(relevant). None of a cosine means that no vector was at hand, not that it was zero.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from germane.engine import Engine
 from germane.gather.source import SourceFactory
 from germane.ports.embedder import Embedder
 from germane.retrievals import Retrievals
-from germane.score.relevance import shipped
+from germane.search.relevance import shipped
 from germane.settings import Settings
 from germane.shelf import Store
 from germane.stores.sqlite.store import SqliteStore

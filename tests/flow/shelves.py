@@ -20,8 +20,8 @@ from germane.ports.embedder import Embedder
 from germane.query import Filters, Query
 from germane.request import Request
 from germane.scope import Scope
-from germane.score.relevance import shipped
 from germane.search.hit import Hit
+from germane.search.relevance import shipped
 from germane.shelf import Shelf
 from germane.testing.builders import MOMENT
 from germane.testing.hashed import Hashed

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from germane.errors import InvalidInput
 from germane.evidence import Evidence
 from germane.item import Candidate, Scored
-from germane.score.relevance import shipped
 from germane.score.score import score
+from germane.search.relevance import shipped
 from germane.strategies import COMPOSITE, DEFAULT, derive
 from germane.strategy import Strategy, Weights
 from germane.testing.builders import MOMENT, candidate

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from germane.item import Breakdown, Candidate, Scored
 from germane.score.recency import recency
-from germane.score.relevance import Relevance
 from germane.score.usefulness import frequency, usefulness
+from germane.search.relevance import Relevance
 from germane.strategy import Strategy
 
 __all__ = ["score"]

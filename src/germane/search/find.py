@@ -1,7 +1,7 @@
 """Find: the units that may answer a query, each with what speaks for it. Two steps: every row gets the cheap evidence
 (BM25, cosines, speaker, dates) and a rough sum of it; the best few get the rest.
 
-The rough sum only chooses who is looked at closely. What the evidence is worth is `score/relevance.py`'s to say.
+The rough sum only chooses who is looked at closely. What the evidence is worth is `search/relevance.py`'s to say.
 """
 
 from __future__ import annotations

@@ -80,6 +80,6 @@ def matrix(evidence: Sequence[Evidence]) -> NDArray[np.float64]:
 @cache
 def shipped() -> Relevance:
     """The coefficients that come with germane."""
-    text = files("germane.score").joinpath("relevance.toml").read_text("utf-8")
+    text = files("germane.search").joinpath("relevance.toml").read_text("utf-8")
     table = {name: part for name, part in tomllib.loads(text).items() if name in (*_COLUMNS, "reasons")}
     return Relevance.parse(table)

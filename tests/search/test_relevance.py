@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from germane.errors import InvalidInput
 from germane.evidence import Evidence
-from germane.score.relevance import Relevance, shipped
+from germane.search.relevance import Relevance, shipped
 
 COLUMNS = ("people", "people_lexical", "assistant", "assistant_lexical")
 
