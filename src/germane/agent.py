@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, overload
 
-from germane.clock import aware
 from germane.context import Context
-from germane.dialects.registry import dialect, parse_all
+from germane.dialects.registry import parse_all
+from germane.edge import identifiers, number, requested
 from germane.errors import EmbedderError, InvalidInput
 from germane.events.record import Recorded, record
 from germane.export import Exported, everything
@@ -23,7 +23,6 @@ from germane.memories.remember import new_memory, remember
 from germane.message import Message
 from germane.query import Filters
 from germane.recollections import Recollections
-from germane.request import Request
 from germane.scope import Scope
 from germane.shelf import Shelf
 from germane.strategy import Strategy
@@ -67,7 +66,20 @@ class Agent:
         context, with the reason in `metadata.fallback_reason` and `trace`.
         """
         scope = self.scope.within(session)
-        request = self._request(scope, messages, model, provider, at, tools, query, deadline, max_tokens, filters)
+        request = requested(
+            scope=scope,
+            catalog=self._parts.catalog,
+            clock=self._parts.clock,
+            messages=messages,
+            model=model,
+            provider=provider,
+            at=at,
+            tools=tools,
+            query=query,
+            deadline=deadline,
+            max_tokens=max_tokens,
+            filters=filters,
+        )
         context = await self._parts.engine.assemble(request, self._shelf(scope), self._parts.strategies.find(strategy))
         self._parts.retrievals.note(self.scope, [item.id for item in context.items if item.category != "conversation"])
         return context
@@ -82,10 +94,20 @@ class Agent:
         strategy: str | Strategy = "default",
     ) -> tuple[Scored, ...]:
         """What answers `query` best, memories and messages alike, scored; at most `limit`. Packs and counts nothing."""
-        if limit < 0:
-            raise InvalidInput(f"limit must be 0 or more, not {limit}")
-        request = self._request(self.scope, (), "recall", "openai", at, None, query, None, None, filters)
-        found = await self._parts.engine.recall(request, self._shelf(self.scope), self._parts.strategies.find(strategy))
+        limit, parts = number("limit", limit), self._parts
+        if not isinstance(query, str):
+            raise InvalidInput(f"query must be a string, not {type(query).__name__}")
+        request = requested(
+            scope=self.scope,
+            catalog=parts.catalog,
+            clock=parts.clock,
+            messages=(),
+            model="any",
+            query=query,
+            at=at,
+            filters=filters,
+        )
+        found = await parts.engine.recall(request, self._shelf(self.scope), parts.strategies.find(strategy))
         return found[:limit]
 
     async def record(
@@ -94,6 +116,12 @@ class Agent:
         """Keep a conversation verbatim, indexed: each message once, however often it is sent (see `events/record.py`).
         What germane itself injected is left out. Raises `Conflict` for an id that came before with other content."""
         scope = self.scope.within(session)
+        if scope.session is None:
+            raise InvalidInput("session must be the name of the conversation that is recorded, not None")
+        if channel is not None and not isinstance(channel, str):
+            raise InvalidInput(f"channel must be a string, not {type(channel).__name__}")
+        if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Sequence):
+            raise InvalidInput(f"messages must be a list of messages, not {type(messages).__name__}")
         if source_kind not in ("user", "operator", "tool", "system", "import"):
             raise InvalidInput(f"source_kind {source_kind!r} is none of user, operator, tool, system, import")
         parsed = parse_all(messages, "openai")
@@ -128,6 +156,8 @@ class Agent:
         field, `fields` its others (`key`, `value`, `title`, `observed_at`, `occurred_at`) and what any memory may have:
         `tags`, `sensitivity`, `confidence`, `pinned`, `expires_at`, `valid_from`, `valid_to`. A newer fact on a key
         supersedes the older; an exact duplicate answers the memory there is. Raises `InvalidInput`, `UnknownName`."""
+        if provenance is not None and not isinstance(provenance, Provenance):
+            raise InvalidInput(f"provenance must be a Provenance, not {type(provenance).__name__}")
         scope = self._shared if agent_wide else self.scope
         now = self._parts.clock.now()
         memory = new_memory(text, kind=kind, scope=scope, now=now, provenance=provenance, given=fields)
@@ -151,7 +181,7 @@ class Agent:
         """Remove what matches every criterion given, text, vector and index entry alike, and leave a tombstone without
         content. `dry_run` tells what would go. Without any criterion it raises `InvalidInput`."""
         plan = forget(
-            ids=ids,
+            ids=None if ids is None else identifiers(ids),
             key=key,
             tag=tag,
             session=session,
@@ -167,7 +197,7 @@ class Agent:
 
     async def feedback(self, ids: Sequence[str], *, helpful: bool = True) -> int:
         """Say of memories that they helped, or that they did harm: it moves their usefulness. Answers how many were known."""
-        return await self._shelf(self.scope).journal.commit(feedback(ids, helpful))
+        return await self._shelf(self.scope).journal.commit(feedback(identifiers(ids), helpful))
 
     @overload
     async def directive(self) -> str: ...
@@ -188,48 +218,6 @@ class Agent:
     def export(self) -> AsyncIterator[Exported]:
         """Everything this scope can see, one dict at a time: the directive, memories, messages by session. No keys."""
         return everything(self._shelf(self.scope), self._parts.clock.now())
-
-    def _request(
-        self,
-        scope: Scope,
-        messages: Sequence[Raw],
-        model: str,
-        provider: str | None,
-        at: datetime | None,
-        tools: Sequence[Mapping[str, Any]] | None,
-        query: str | None,
-        deadline: float | None,
-        max_tokens: int | None,
-        filters: Filters | None,
-    ) -> Request:
-        if not isinstance(model, str) or not model.strip():
-            raise InvalidInput(f"model must be a name such as 'gpt-4o', not {model!r}")
-        if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Sequence):
-            raise InvalidInput(f"messages must be a list of messages, not {type(messages).__name__}")
-        if not messages and query is None:
-            raise InvalidInput("messages is empty: give at least one, or a query")
-        if query is not None and not isinstance(query, str):
-            raise InvalidInput(f"query must be a string, not {type(query).__name__}")
-        if deadline is not None and not deadline > 0:
-            raise InvalidInput(f"deadline must be above 0 seconds, or None to wait, not {deadline}")
-        if max_tokens is not None and (not isinstance(max_tokens, int) or max_tokens < 0):
-            raise InvalidInput(f"max_tokens must be a whole number of 0 or more, not {max_tokens!r}")
-        name = provider or self._parts.catalog.find(model).provider
-        dialect(name)
-        return Request(
-            scope=scope,
-            messages=parse_all(messages, name),
-            raw=tuple(messages),
-            model=model,
-            provider=name,
-            at=self._parts.clock.now() if at is None else aware(at, scope.zone),
-            dated=at is not None,
-            tools=tuple(tools or ()),
-            query=query,
-            deadline=deadline,
-            max_tokens=max_tokens,
-            filters=filters or Filters(),
-        )
 
     def _shelf(self, scope: Scope) -> Shelf:
         return self._parts.store.within(scope)

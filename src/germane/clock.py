@@ -32,6 +32,8 @@ class Clock:
 
 def zone(name: str) -> tzinfo:
     """The time zone called `name` (IANA, such as `Europe/Vienna`). Raises `InvalidInput` for an unknown one."""
+    if not isinstance(name, str):
+        raise InvalidInput(f"zone must be an IANA name such as 'Europe/Vienna', or 'UTC', not {type(name).__name__}")
     if name.upper() == "UTC":
         return UTC
     try:

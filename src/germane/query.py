@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from germane.errors import InvalidInput
 from germane.item import Sensitivity
 
 __all__ = ["Days", "Filters", "Intent", "Query", "Term", "Vector"]
@@ -38,6 +40,25 @@ class Filters:
     task: str | None = None
     with_history: bool = False
     """Also what is superseded or no longer valid (never what was forgotten)."""
+
+    def __post_init__(self) -> None:
+        """Raises `InvalidInput` naming the filter that can't be used; lists become tuples."""
+        for name in ("kinds", "event_types", "entity_types", "tags", "sensitivities", "exclude"):
+            value = getattr(self, name)
+            if value is None and name not in ("sensitivities", "exclude"):
+                continue
+            if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+                raise InvalidInput(f"filters: {name} must be a list of strings, not {type(value).__name__}")
+            found = tuple(value)
+            if not all(isinstance(one, str) for one in found):
+                raise InvalidInput(f"filters: {name} must be a list of strings, not {found!r}")
+            object.__setattr__(self, name, frozenset(found) if name == "exclude" else found)
+        if strangers := sorted(set(self.sensitivities) - set(get_args(Sensitivity))):
+            raise InvalidInput(f"filters: unknown sensitivities {strangers}: they are {', '.join(get_args(Sensitivity))}")
+        for name, kind in (("since", datetime), ("until", datetime), ("session", str), ("task", str)):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, kind):
+                raise InvalidInput(f"filters: {name} must be a {kind.__name__}, not {type(value).__name__}")
 
 
 @dataclass(frozen=True, slots=True)

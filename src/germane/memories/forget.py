@@ -49,7 +49,9 @@ def forget(
     named = {"key": key, "tag": tag, "session": session, "user": user}
     if ids is None and not everything and all(value is None for value in named.values()):
         raise InvalidInput("what to forget? Give ids, key, tag, session or user, or everything=True for all of this scope")
-    for name, value in named.items():
+    for name, value in (named | {"by": by or "-", "reason": reason or "-"}).items():
+        if value is not None and not isinstance(value, str):
+            raise InvalidInput(f"{name} must be a string, not {type(value).__name__}")
         if value is not None and not value.strip():
             raise InvalidInput(f"{name} is blank: give one, or leave it out")
     if everything and (ids is not None or any(value is not None for name, value in named.items() if name != "user")):
