@@ -1,0 +1,33 @@
+"""Guide: its code runs as one piece, its settings are read, so that nobody copies what doesn't work."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from source_tree import ROOT
+from test_docs import Block, blocks, run
+
+from germane import Settings, Strategies
+from germane.catalog.catalog import Catalog
+
+GUIDE = (ROOT / "docs" / "guide.md").read_text("utf-8")
+
+
+def test_the_guides_code_runs_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one loop and in an empty folder, since its blocks go on from one another."""
+    monkeypatch.chdir(tmp_path)
+    code = "\n".join(block.code for block in blocks(GUIDE))
+    run(Block(1, code), "guide.md", {"__name__": "guide"})
+
+
+def test_the_guides_settings_are_read(tmp_path: Path) -> None:
+    """All of the file, down to each strategy and model in it."""
+    (example,) = re.findall(r"^```toml\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+    path = tmp_path / "germane.toml"
+    path.write_text(example, "utf-8")
+    settings = Settings.load(path)
+    terse = Strategies(settings.strategies).find("terse")
+    assert (terse.format, terse.placement, terse.cap) == ("compact", "split", 1500)
+    assert Catalog.built_in().with_models(settings.models).find("house-model").window == 32000
