@@ -7,7 +7,9 @@ cosine's own range), never by the pool of candidates, so it means the same in a 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from math import isnan
 
 __all__ = ["FEATURES", "Evidence"]
 
@@ -60,6 +62,15 @@ class Evidence:
     """0.5 ** (turns back in the running session / 8) for what the request left out of it; else 0."""
     recent: float = 0.0
     """0.5 ** (turns back over all recent sessions / 8), for units gathered because they are recent; else 0."""
+
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Evidence:
+        """From one number a feature, in the order of `FEATURES`; NaN for a missing cosine."""
+        named = dict(zip(FEATURES, values, strict=True))
+        if isnan(named["cos_window"]):
+            return cls(**named | {"cos_own": None, "cos_window": None})
+        return cls(**named)
 
 
 FEATURES: tuple[str, ...] = tuple(field.name for field in fields(Evidence))

@@ -17,7 +17,7 @@ DEFAULT = Strategy(
         SourcePlan(name="directive"),
         SourcePlan(name="structured", limit=20),
         SourcePlan(name="memories", limit=60),
-        SourcePlan(name="messages", limit=200),
+        SourcePlan(name="messages", limit=120),
         SourcePlan(name="history", limit=50),
         SourcePlan(name="recent", limit=20),
     ),

@@ -16,7 +16,7 @@ from germane.errors import InvalidInput
 from germane.evidence import Evidence
 from germane.item import Candidate, Scored
 from germane.score.score import score
-from germane.search.relevance import shipped
+from germane.search.relevance import matrix, shipped
 from germane.strategies import COMPOSITE, DEFAULT, derive
 from germane.strategy import Strategy, Weights
 from germane.testing.builders import MOMENT, candidate
@@ -71,7 +71,7 @@ def test_the_log_odds_form_moves_the_odds_by_its_weighted_parts(items: list[Cand
     weights = DEFAULT.weights
     for item in scored(items):
         parts = item.breakdown
-        odds = shipped().log_odds([item.candidate.evidence])[0]
+        odds = shipped().log_odds(matrix([item.candidate.evidence]))[0]
         odds += sum(getattr(weights, name) * (getattr(parts, name) - 0.5) for name in PARTS[1:])
         assert item.log_odds == pytest.approx(odds)
         assert item.score == pytest.approx(1 / (1 + exp(-odds)))
@@ -152,7 +152,7 @@ def test_priors_shift_the_log_odds_by_at_most_half_their_weights(items: list[Can
     """So what is that much more relevant comes first, whatever the priors say."""
     weights = DEFAULT.weights
     bound = (weights.recency + weights.usefulness + weights.confidence + weights.frequency) / 2
-    odds = dict(zip((item.id for item in items), shipped().log_odds([item.evidence for item in items]), strict=True))
+    odds = dict(zip((item.id for item in items), shipped().log_odds(matrix([item.evidence for item in items])), strict=True))
     found = scored(items)
     assert all(abs(item.log_odds - odds[item.id]) <= bound + 1e-9 for item in found)
     for better, worse in pairwise(found):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from germane.errors import InvalidInput
 from germane.evidence import Evidence
-from germane.search.relevance import Relevance, shipped
+from germane.search.relevance import Relevance, matrix, shipped
 
 COLUMNS = ("people", "people_lexical", "assistant", "assistant_lexical")
 
@@ -23,27 +23,23 @@ def model(reasons: dict[str, float] | None = None, **weights: float) -> Relevanc
 
 
 def probability(relevance: Relevance, evidence: Evidence) -> float:
-    return 1 / (1 + exp(-float(relevance.log_odds([evidence])[0])))
+    return 1 / (1 + exp(-float(relevance.log_odds(matrix([evidence]))[0])))
 
 
 @pytest.mark.requirement("SCORE-2")
 def test_the_column_is_chosen_by_assistant_and_by_vectors() -> None:
     """One for talk between people, one with an assistant; each also without a cosine."""
     chosen = Relevance.parse({column: {"intercept": float(number)} for number, column in enumerate(COLUMNS)})
-    found = chosen.log_odds(
-        [
-            Evidence(cos_window=0.1),
-            Evidence(),
-            Evidence(cos_window=0.1, assistant=1),
-            Evidence(assistant=1),
-        ]
-    )
+    dense, assisted = Evidence(cos_window=0.1), Evidence(cos_window=0.1, assistant=1)
+    found = chosen.log_odds(matrix([dense, Evidence(), assisted, Evidence(assistant=1)]))
     assert found.tolist() == [0, 1, 2, 3]
 
 
 @pytest.mark.requirement("SCORE-2")
 def test_log_odds_are_the_intercept_and_the_weighted_evidence() -> None:
-    found = model(intercept=-2.0, own=1.5, cos_window=4.0).log_odds([Evidence(own=0.5, cos_window=0.25), Evidence(own=1.0)])
+    found = model(intercept=-2.0, own=1.5, cos_window=4.0).log_odds(
+        matrix([Evidence(own=0.5, cos_window=0.25), Evidence(own=1.0)])
+    )
     assert found.tolist() == pytest.approx([-2 + 0.75 + 1.0, -0.5])
 
 
@@ -60,8 +56,8 @@ def test_reasons_are_joined_by_noisy_or() -> None:
 def test_another_reason_never_makes_an_item_less_relevant(intercept: float, one: float, two: float, three: float) -> None:
     """And never an infinite number of anything, however sure or unsure the model is."""
     relevance = model({"structured": 1.0, "history": 0.4, "recent": 0.03}, intercept=intercept)
-    plain = relevance.log_odds([Evidence()])[0]
-    joined = relevance.log_odds([Evidence(structured=one, history=two, recent=three)])[0]
+    plain = relevance.log_odds(matrix([Evidence()]))[0]
+    joined = relevance.log_odds(matrix([Evidence(structured=one, history=two, recent=three)]))[0]
     assert np.isfinite(joined)
     assert joined >= min(plain, 27) - 1e-6
 
@@ -93,4 +89,4 @@ def test_a_model_that_cannot_be_is_refused_by_name(tables: dict[str, dict[str, f
 
 
 def test_no_evidence_at_all_is_no_trouble() -> None:
-    assert shipped().log_odds([]).shape == (0,)
+    assert shipped().log_odds(matrix([])).shape == (0,)

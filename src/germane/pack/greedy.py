@@ -29,7 +29,7 @@ class Queue:
     def __init__(self, items: Sequence[Scored], layout: Layout, packer: Packer) -> None:
         self._layout = layout
         self._density = packer == "density"
-        self._open: set[str] = set()
+        self._open: frozenset[str] = frozenset()
         self._by_group: dict[str, list[Scored]] = defaultdict(list)
         self._done: set[str] = set()
         for item in items:
@@ -45,13 +45,13 @@ class Queue:
                 yield item
 
     def cost(self, item: Scored, text: str) -> int:
-        return self._layout.cost(item.candidate, text, frozenset(self._open))
+        return self._layout.cost(item.candidate, text, self._open)
 
     def opened(self, item: Scored) -> None:
         group = self._layout.group(item.candidate)
         if group in self._open:
             return
-        self._open.add(group)
+        self._open |= {group}
         if self._density:
             for other in self._by_group[group]:
                 if other.id not in self._done:

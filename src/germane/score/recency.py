@@ -22,7 +22,8 @@ def recency(candidates: Sequence[Candidate], at: datetime, half_lives: Mapping[s
     half_lives = half_lives or HALF_LIVES
     now = at.timestamp()
     ages = np.fromiter((now - one.created_at.timestamp() for one in candidates), np.float64, len(candidates))
-    lives = np.fromiter((_half_life(one.kinds, half_lives) for one in candidates), np.float64, len(candidates))
+    known = {kinds: _half_life(kinds, half_lives) for kinds in {one.kinds for one in candidates}}
+    lives = np.fromiter((known[one.kinds] for one in candidates), np.float64, len(candidates))
     return np.exp2(-np.maximum(ages, 0.0) / (lives * _DAY))
 
 

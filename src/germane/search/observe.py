@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.evidence import Evidence
+from germane.evidence import FEATURES
 from germane.query import Query
 from germane.search.bm25 import Lexical, Terms
 from germane.search.cosine import Cosines
@@ -46,15 +46,17 @@ class View(NamedTuple):
             score = score + 2.5 * month + 2.0 * day
         return np.where(worth, score, -np.inf).astype(np.float32)
 
-    def evidence(self, best: NDArray[np.intp]) -> list[Evidence]:
-        """All the evidence for these rows, in their order."""
+    def table(self, best: NDArray[np.intp]) -> NDArray[np.float64]:
+        """All the evidence for these rows, in their order: shape (len(best), len(FEATURES)), a missing cosine is NaN."""
         columns, query = self.partition.columns, self.query
+        table = np.zeros((len(best), len(FEATURES)))
+        table[:, [FEATURES.index("cos_own"), FEATURES.index("cos_window")]] = np.nan
         flags = columns["flags"][best]
         before, after = columns["before"][best], columns["after"][best]
         assistant = np.isin(columns["session"][best], list(self.partition.assisted))
         month, day = dated(query.days, columns["created_at"][best])
         named = columns["speaker"][best] == self.named if self.named is not None else np.zeros(len(best))
-        features = {
+        features: dict[str, NDArray[Any]] = {
             "own": self.lexical.own[best],
             "window": self.lexical.window[best],
             "session": self.lexical.block[best],
@@ -72,14 +74,13 @@ class View(NamedTuple):
             "assistant": assistant,
             "length": np.log1p(columns["words"][best]) - 2.5,
         }
-        table = np.column_stack([np.asarray(values, np.float64) for values in features.values()])
-        rows = [dict(zip(features, row, strict=True)) for row in table.tolist()]
-        if self.near is None:
-            return [Evidence(**row) for row in rows]
-        seen: list[bool] = np.any(columns["vector"][best], axis=1).tolist()
-        pairs = zip(self.near.own[best].tolist(), self.near.window[best].tolist(), seen, strict=True)
-        near = [(own, window) if there else (None, None) for own, window, there in pairs]
-        return [Evidence(**row, cos_own=own, cos_window=window) for row, (own, window) in zip(rows, near, strict=True)]
+        if self.near is not None:
+            unseen = ~np.any(columns["vector"][best], axis=1)
+            features["cos_own"] = np.where(unseen, np.nan, self.near.own[best])
+            features["cos_window"] = np.where(unseen, np.nan, self.near.window[best])
+        for name, values in features.items():
+            table[:, FEATURES.index(name)] = values
+        return table
 
     def _at(self, values: NDArray[np.generic], rows: NDArray[np.int32], default: int = 0) -> NDArray[np.int32]:
         """`values` of these rows; `default` where there is no such row."""

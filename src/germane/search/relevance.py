@@ -58,9 +58,8 @@ class Relevance:
                 raise InvalidInput(f"relevance model: {reason!r} = {probability} isn't one of {', '.join(_REASONS)} in [0, 1]")
         return cls(weights, intercepts, np.array([reasons.get(name, 0.0) for name in _REASONS]))
 
-    def log_odds(self, evidence: Sequence[Evidence]) -> NDArray[np.float64]:
-        """Shape (len(evidence),); P is σ of it."""
-        table = matrix(evidence)
+    def log_odds(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Shape (len(table),), P is σ of it; `table` as `matrix` makes it, one row an item."""
         dense = ~np.isnan(table[:, FEATURES.index("cos_window")])
         row = np.where(table[:, FEATURES.index("assistant")] > 0, _KINDS, 0) + np.where(dense, 0, 1)
         likeness = (np.nan_to_num(table) * self.weights[row]).sum(axis=1) + self.intercepts[row]
