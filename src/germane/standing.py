@@ -19,10 +19,12 @@ class Standing:
         self._most = most
 
     def steady(self, scope: Scope, gathered: Gathered) -> Gathered:
-        """What was gathered, with the last known directive where it is missing; else this one becomes the last known."""
+        """What was gathered, with the last known directive where it is missing; else this one becomes the last known. A
+        strategy that doesn't ask for the directive learns nothing of it."""
         if gathered.directive is None:
             return replace(gathered, directive=self.last(scope))
-        self.learn(scope, gathered.directive)
+        if any(report.name == "directive" for report in gathered.reports):
+            self.learn(scope, gathered.directive)
         return gathered
 
     def learn(self, scope: Scope, directive: str) -> None:

@@ -9,8 +9,9 @@ bounded set of the abandoned, not the answer. `asyncio.wait_for` isn't used: it 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -45,26 +46,27 @@ class Gathered:
 
 
 class Abandoned:
-    """Tasks nobody waits for any more: kept until they end, counted, bounded."""
+    """Tasks nobody waits for any more: kept until they end, counted, and bounded by name, so that a source that never ends
+    is shed and takes no other with it."""
 
-    def __init__(self, most: int = 256) -> None:
-        self._tasks: set[asyncio.Future[Any]] = set()
+    def __init__(self, most: int = 32) -> None:
+        self._tasks: dict[asyncio.Future[Any], str] = {}
         self._most = most
 
     def __len__(self) -> int:
         return len(self._tasks)
 
-    @property
-    def full(self) -> bool:
-        return len(self._tasks) >= self._most
+    def sheds(self, name: str) -> bool:
+        """Whether no more tasks of this name should be begun."""
+        return sum(one == name for one in self._tasks.values()) >= self._most
 
-    def take(self, task: asyncio.Future[Any]) -> None:
+    def take(self, task: asyncio.Future[Any], name: str = "") -> None:
         task.cancel()
-        self._tasks.add(task)
+        self._tasks[task] = name
         task.add_done_callback(self._end)
 
     def _end(self, task: asyncio.Future[Any]) -> None:
-        self._tasks.discard(task)
+        self._tasks.pop(task, None)
         if not task.cancelled():
             task.exception()
 
@@ -84,33 +86,38 @@ async def gather(
     for everything. Never raises but for its own cancellation."""
     began = clock.steady()
     plans = {plan.name: plan for plan in strategy.sources if plan.limit > 0}
-    embedding = asyncio.create_task(with_vector(query, shelf, embedder, wait=ends is None))
-    tasks: dict[str, asyncio.Task[Any]] = {"embedding": embedding}
+    patience = None if ends is None else max(0.0, ends - began) / 2
+    tasks: dict[str, asyncio.Task[Any]] = {}
+    skipped: list[SourceReport] = []
+
+    def begin(name: str, start: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+        if abandoned.sheds(name):
+            skipped.append(SourceReport(name=name, status="skipped", reason="shed"))
+        else:
+            tasks[name] = asyncio.create_task(start())
+
+    begin("embedding", lambda: with_vector(query, shelf, embedder, wait=ends is None, patience=patience))
+    embedding = tasks.get("embedding")
 
     async def late(source: Source, plan: SourcePlan) -> Sequence[Candidate]:
-        await asyncio.wait([embedding], timeout=None if ends is None else max(0.0, ends - clock.steady()) / 2)
-        done = embedding.done() and not embedding.cancelled() and embedding.exception() is None
-        return await source.gather(embedding.result() if done else query, plan)
+        if embedding is not None:
+            await asyncio.wait([embedding], timeout=patience)
+        return await source.gather(_asked(embedding, query), plan)
 
-    if "directive" in plans:
-        tasks["directive"] = asyncio.create_task(shelf.directive())
-    skipped: list[SourceReport] = []
     for name, plan in plans.items():
-        if name not in sources:
-            continue
-        if abandoned.full:
-            skipped.append(SourceReport(name=name, status="skipped", reason="shed"))
-            continue
-        start: Coroutine[Any, Any, Sequence[Candidate]]
-        start = sources[name].gather(query, plan) if name in EARLY else late(sources[name], plan)
-        tasks[name] = asyncio.create_task(start)
+        if name == "directive":
+            begin(name, shelf.directive)
+        elif name not in sources:
+            skipped.append(SourceReport(name=name, status="skipped", reason="unknown"))
+        else:
+            source = sources[name]
+            begin(name, partial(source.gather, query, plan) if name in EARLY else partial(late, source, plan))
     finished = await _wait(tasks, plans, began, ends, clock, abandoned)
     reports = skipped + [_report(name, task, finished.get(name), began) for name, task in tasks.items()]
-    found = [one for name, task in tasks.items() if name in plans and name != "directive" for one in _candidates(task)]
-    directive = tasks.get("directive")
+    found = [one for name, task in tasks.items() if name in sources for one in _candidates(task)[: plans[name].limit]]
     return Gathered(
-        query=embedding.result() if _fine(embedding) else query,
-        directive="" if directive is None else _words(directive),
+        query=_asked(embedding, query),
+        directive=_words(tasks.get("directive")) if "directive" in plans else "",
         candidates=tuple(found),
         reports=tuple(reports),
     )
@@ -137,11 +144,11 @@ async def _wait(
             now = clock.steady()
             finished |= {names[task]: now for task in done}
             for task in [task for task in pending if (limit := limits[names[task]]) is not None and limit <= now + _TICK]:
-                abandoned.take(task)
+                abandoned.take(task, names[task])
                 pending.discard(task)
     except asyncio.CancelledError:
         for task in pending:
-            abandoned.take(task)
+            abandoned.take(task, names[task])
         raise
     return finished
 
@@ -163,20 +170,26 @@ def _candidates(task: asyncio.Task[Any]) -> Sequence[Candidate]:
     return [one for one in answer if isinstance(one, Candidate)] if isinstance(answer, (list, tuple)) else ()
 
 
-def _words(task: asyncio.Task[Any]) -> str | None:
+def _asked(embedding: asyncio.Task[Any] | None, query: Query) -> Query:
+    """The query with its vector where there is one by now."""
+    return embedding.result() if embedding is not None and _fine(embedding) else query
+
+
+def _words(task: asyncio.Task[Any] | None) -> str | None:
     """What the store answered for the directive; anything that isn't text is no answer."""
-    answer = task.result() if _fine(task) else None
+    answer = task.result() if task is not None and _fine(task) else None
     return answer if isinstance(answer, str) else None
 
 
 def _report(name: str, task: asyncio.Task[Any], finished: float | None, began: float) -> SourceReport:
     latency = 0.0 if finished is None else finished - began
     report = SourceReport(name=name, status="ok", latency=latency, found=len(_candidates(task)))
-    if finished is None or not task.done() or task.cancelled():
+    if finished is None:
         return replace(report, status="timeout")
-    error = task.exception()
+    error = asyncio.CancelledError() if task.cancelled() else task.exception()
     if error is None:
-        if not isinstance(task.result(), _ANSWERS.get(name, (list, tuple))):
+        answer = task.result()
+        if not isinstance(answer, _ANSWERS.get(name, (list, tuple))):
             return replace(report, status="error", reason="garbage")
         if name == "embedding" and task.result().vector is None:
             return replace(report, status="skipped", reason="no_vector")

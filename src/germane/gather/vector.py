@@ -23,10 +23,12 @@ __all__ = ["nameless", "with_vector"]
 _PATIENCE = 0.020
 """Seconds that sources wait for a slow embedder before they go on by keywords alone."""
 _LONGEST = 2000
+_WORD = re.compile(r"\w+")
 
 
-async def with_vector(query: Query, shelf: Shelf, embedder: Embedder, *, wait: bool) -> Query:
-    """The query with its vector; without one where the text is blank. Raises `Skipped` when the embedder takes too long."""
+async def with_vector(query: Query, shelf: Shelf, embedder: Embedder, *, wait: bool, patience: float | None = None) -> Query:
+    """The query with its vector; without one where the text is blank. Raises `Skipped` when the embedder takes longer than
+    20 ms, or than `patience` if that is less. A caching embedder goes on by itself and has the answer the next time."""
     if not query.text.strip() or embedder.dimension == 0:
         return query
     text = nameless(query.text[:_LONGEST], await shelf.events.speakers())
@@ -34,11 +36,13 @@ async def with_vector(query: Query, shelf: Shelf, embedder: Embedder, *, wait: b
         vectors = embedder.embed_now([text])
     else:
         task = asyncio.ensure_future(embedder.embed([text]))
-        done, _ = await asyncio.wait([task], timeout=None if wait else _PATIENCE)
-        if not done:
-            # It goes on by itself, so that a caching embedder has the answer for the next time.
-            task.add_done_callback(lambda late: late.cancelled() or late.exception())
-            raise Skipped("slow_embedder")
+        task.add_done_callback(lambda late: late.cancelled() or late.exception())
+        try:
+            await asyncio.wait([task], timeout=None if wait else min(_PATIENCE, _PATIENCE if patience is None else patience))
+            if not task.done():
+                raise Skipped("slow_embedder")
+        finally:
+            task.cancel()
         vectors = task.result()
     vector = np.asarray(vectors[0], dtype=np.float32)
     norm = float(np.linalg.norm(vector))
@@ -49,7 +53,9 @@ async def with_vector(query: Query, shelf: Shelf, embedder: Embedder, *, wait: b
 
 def nameless(text: str, speakers: Sequence[str]) -> str:
     """`text` without the speakers' names; the text itself when nothing else is left."""
+    said = set(_WORD.findall(text.casefold()))
     words = {word for name in speakers for word in (name, *name.split()) if len(word) > 1}
+    words = {word for word in words if said.issuperset(_WORD.findall(word.casefold()))}
     if not words:
         return text
     pattern = r"\b(?:" + "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True)) + r")(?:['’]s)?\b"
