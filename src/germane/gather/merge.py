@@ -25,17 +25,27 @@ def merge(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
     return tuple(found.values())
 
 
-def fresh(candidates: Iterable[Candidate], messages: Sequence[Message], filters: Filters) -> tuple[Candidate, ...]:
-    """Without what the request says itself, and without what its filters exclude by id."""
+def fresh(
+    candidates: Iterable[Candidate], messages: Sequence[Message], filters: Filters, *, session: str | None = None
+) -> tuple[Candidate, ...]:
+    """Without what the request says itself, and without what its filters exclude by id. A message's id is the caller's own
+    and may come again in another session: where the request's `session` is known, an id of another one is another message."""
     said = {message.id for message in messages if message.id is not None}
     hashes = {content_hash(message.role, message.content) for message in messages if message.content}
+
+    def here(one: Candidate) -> bool:
+        return session is None or one.session in (None, session)
+
     return tuple(
         one
         for one in candidates
         if not (
             one.id in filters.exclude
             or one.provenance.message_id in filters.exclude
-            or (one.category == "conversation" and (one.provenance.message_id in said or one.content_hash in hashes))
+            or (
+                one.category == "conversation"
+                and (one.content_hash in hashes or (here(one) and one.provenance.message_id in said))
+            )
         )
     )
 
@@ -61,5 +71,5 @@ def _best(one: Evidence, two: Evidence) -> Evidence:
     values = {}
     for name in FEATURES:
         a, b = getattr(one, name), getattr(two, name)
-        values[name] = b if a is None or (b is not None and abs(b) > abs(a)) else a
+        values[name] = b if a is None or (b is not None and (abs(b), b) > (abs(a), a)) else a
     return Evidence(**values)

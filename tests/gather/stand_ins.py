@@ -1,0 +1,188 @@
+"""A shelf, sources and embedders in memory, as slow or faulty as a test wants them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, cast
+
+from germane.clock import Clock
+from germane.events.event import Event
+from germane.gather.gather import Abandoned, Gathered, gather
+from germane.gather.source import Source
+from germane.item import Candidate
+from germane.memories.memory import Memory
+from germane.ports.embedder import Embedder
+from germane.query import Filters, Query
+from germane.scope import Scope
+from germane.search.hit import Hit
+from germane.shelf import Shelf
+from germane.strategies import DEFAULT
+from germane.strategy import SourcePlan, Strategy
+from germane.testing.builders import MOMENT, candidate
+from germane.testing.hashed import Hashed
+from germane.text.analyse import query_terms
+from germane.trace import SourceReport
+
+__all__ = ["Answers", "Late", "Memoirs", "Stubborn", "Talk", "asking", "gathered", "hit", "planning", "report", "shelf"]
+
+
+def asking(text: str = "what tea", **fields: Any) -> Query:
+    return Query(text=text, at=MOMENT, terms=query_terms(text), **fields)
+
+
+def planning(*plans: SourcePlan | str) -> Strategy:
+    """A strategy of these sources only."""
+    return replace(DEFAULT, sources=tuple(SourcePlan(name=plan) if isinstance(plan, str) else plan for plan in plans))
+
+
+def hit(thing: Any, evidence: Any) -> Hit[Any]:
+    return Hit(thing=thing, evidence=evidence)
+
+
+class Answers:
+    """Answers after so many seconds: candidates, or an error; remembers what it was asked."""
+
+    def __init__(self, *answer: Candidate, after: float = 0.0, error: BaseException | None = None, raw: Any = None) -> None:
+        self.answer: Any = list(answer) if raw is None else raw
+        self.after, self.error = after, error
+        self.asked: list[Query] = []
+        self.cancelled = 0
+
+    async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
+        self.asked.append(query)
+        try:
+            if self.after:
+                await asyncio.sleep(self.after)
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        if self.error is not None:
+            raise self.error
+        return cast("Sequence[Candidate]", self.answer)
+
+
+class Stubborn:
+    """Ignores its cancellation until it is released."""
+
+    def __init__(self) -> None:
+        self.released = asyncio.Event()
+
+    async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
+        while not self.released.is_set():
+            try:
+                await self.released.wait()
+            except asyncio.CancelledError:
+                continue
+        return [candidate("too late")]
+
+
+class Late(Hashed):
+    """A slow embedder that takes so many seconds."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(quick=False)
+        self.seconds = seconds
+        self.cancelled = 0
+
+    async def embed(self, texts: Sequence[str]) -> Any:
+        try:
+            await asyncio.sleep(self.seconds)
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        return await super().embed(texts)
+
+
+@dataclass
+class Talk:
+    """What the events reader is asked for here."""
+
+    hits: Sequence[Hit[Event]] = ()
+    latest: Sequence[Event] = ()
+    names: tuple[str, ...] = ()
+    error: Exception | None = None
+    asked: Any = None
+
+    async def search(self, query: Query, limit: int, **how: Any) -> tuple[Hit[Event], ...]:
+        self.asked = (query, limit, how)
+        if self.error is not None:
+            raise self.error
+        return tuple(self.hits)
+
+    async def recent(
+        self, limit: int, *, session: str | None = None, until: datetime | None = None, filters: Filters
+    ) -> tuple[Event, ...]:
+        self.asked = (limit, session, until, filters)
+        return tuple(self.latest[:limit])
+
+    async def speakers(self) -> tuple[str, ...]:
+        return self.names
+
+
+@dataclass
+class Memoirs:
+    """What the memory reader is asked for here."""
+
+    hits: Sequence[Hit[Memory]] = ()
+    named: Sequence[Memory] = ()
+    asked: Any = None
+
+    async def search(self, query: Query, limit: int, **how: Any) -> tuple[Hit[Memory], ...]:
+        self.asked = (query, limit, how)
+        return tuple(self.hits)
+
+    async def pinned(self, keys: Sequence[str], tags: Sequence[str], *, at: datetime, filters: Filters) -> tuple[Memory, ...]:
+        self.asked = (keys, tags, at, filters)
+        return tuple(self.named)
+
+
+class _Shelf:
+    def __init__(self, directive: Callable[[], Any], events: Talk, memories: Memoirs, session: str | None) -> None:
+        self.scope = Scope(session=session)
+        self.events, self.memories = events, memories
+        self._directive = directive
+
+    async def directive(self) -> Any:
+        answer = self._directive()
+        return await answer if asyncio.iscoroutine(answer) else answer
+
+
+def shelf(
+    directive: Callable[[], Any] = lambda: "Be brief.",
+    *,
+    events: Talk | None = None,
+    memories: Memoirs | None = None,
+    session: str | None = None,
+) -> Shelf:
+    return cast("Shelf", _Shelf(directive, events or Talk(), memories or Memoirs(), session))
+
+
+async def gathered(
+    sources: Mapping[str, Source],
+    *plans: SourcePlan | str,
+    within: float | None = 0.040,
+    embedder: Embedder | None = None,
+    on: Shelf | None = None,
+    query: Query | None = None,
+    abandoned: Abandoned | None = None,
+) -> Gathered:
+    """Gathered on the running loop's clock; all the sources are planned unless plans are given."""
+    clock = Clock()
+    return await gather(
+        query or asking(),
+        on or shelf(),
+        planning(*(plans or tuple(sources))),
+        sources,
+        embedder=embedder or Hashed(),
+        ends=None if within is None else clock.steady() + within,
+        clock=clock,
+        abandoned=Abandoned() if abandoned is None else abandoned,
+    )
+
+
+def report(answer: Gathered, name: str) -> SourceReport:
+    (found,) = [one for one in answer.reports if one.name == name]
+    return found
