@@ -136,7 +136,9 @@ class Engine:
             clock=self.clock,
             abandoned=self.abandoned,
         )
-        return replace(gathered, candidates=fresh(merge(gathered.candidates), request.messages, request.filters))
+        merged = merge(gathered.candidates)
+        kept = fresh(merged, request.messages, request.filters, session=shelf.scope.session)
+        return replace(gathered, candidates=kept)
 
     async def _gate(self, packing: Packing, shelf: Shelf, request: Request, deadline: Deadline) -> Packing:
         """What can't be asked in time isn't allowed. Items of registered sources aren't the store's to judge."""
