@@ -125,7 +125,9 @@ class Agent:
         if source_kind not in ("user", "operator", "tool", "system", "import"):
             raise InvalidInput(f"source_kind {source_kind!r} is none of user, operator, tool, system, import")
         parsed = parse_all(messages, "openai")
-        kept = without_injected(parsed, nonce(self._parts.engine.nonce_key, scope))
+        kept = parsed
+        for asked in (scope, self.scope):  # the question may have named its session or not
+            kept = without_injected(kept, nonce(self._parts.engine.nonce_key, asked))
         raws = None
         if len(kept) == len(messages):
             raws = [raw if isinstance(raw, Mapping) else None for raw in messages]
