@@ -1,0 +1,163 @@
+"""What is kept of a conversation, what comes of it, and what germane itself said is no part of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from flow.conftest import Opening
+from flow.stories import ASKED, MODELS, TALK, ask, ids, texts, told
+from germane import Agent, Conflict, Germane, Message
+from germane.strategies import DEFAULT, derive
+
+SPLIT = derive(DEFAULT, {"name": "split", "placement": "split"})
+
+
+async def stored(agent: Agent, session: str | None = None) -> list[str]:
+    """Everything kept of conversations, by session."""
+    kept = [one async for one in agent.export() if one["type"] == "message"]
+    return [one["content"] for one in kept if session in (None, one["session"])]
+
+
+@pytest.mark.requirement("INJECT-5")
+@pytest.mark.parametrize("later", ["s2", None], ids=["session", "no session"])
+@pytest.mark.parametrize("strategy", ["default", "compact", SPLIT], ids=["default", "compact", "split"])
+@pytest.mark.parametrize("provider", MODELS)
+async def test_what_germane_injected_is_not_recorded(agent: Agent, provider: str, strategy: Any, later: str | None) -> None:
+    """The messages that came back from it are kept as the caller said them, also where the question named no session."""
+    await agent.directive("Answer in one sentence.")
+    await told(agent)
+    context = await agent.assemble(ASKED, model=MODELS[provider], strategy=strategy, session=later, deadline=None)
+    assert "Biscuit" in context.added
+    reply = {"openai": "content", "anthropic": "content", "gemini": "parts"}[provider]
+    said: Any = "Biscuit." if reply == "content" else [{"text": "Biscuit."}]
+    await agent.record(
+        [*context.messages, {"role": "model" if provider == "gemini" else "assistant", reply: said}], session="s2"
+    )
+    assert await stored(agent, "s2") == [ASKED[0]["content"], "Biscuit."]
+
+
+async def test_a_conversation_sent_again_from_its_beginning_is_kept_once(agent: Agent) -> None:
+    """Each turn the whole of it, as clients do; "ok" twice is two messages."""
+    talk = [
+        *({"role": "user", "content": "ok"}, {"role": "assistant", "content": "fine"}),
+        *({"role": "user", "content": "ok"}, {"role": "assistant", "content": "fine"}, {"role": "user", "content": "bye"}),
+    ]
+    for end in range(1, len(talk) + 1):
+        outcome = await agent.record(talk[:end], session="s1")
+        assert (len(outcome.added), outcome.skipped) == (1, end - 1)
+    assert await stored(agent) == [one["content"] for one in talk]
+
+
+async def test_a_conversation_with_ids_is_kept_once_wherever_it_is_resumed(agent: Agent) -> None:
+    """By id within the session; another session is another conversation."""
+    await told(agent)
+    assert (await agent.record(TALK[2:], session="s1")).added == ()
+    assert len((await agent.record([*TALK[3:], {"id": "m5", "role": "user", "content": "Thanks"}], session="s1")).added) == 1
+    assert len((await agent.record(TALK[:1], session="s3")).added) == 1
+
+
+async def test_a_conflict_leaves_nothing_half_written(agent: Agent) -> None:
+    """Not even what came before it in the list."""
+    await told(agent)
+    before = await stored(agent)
+    changed = [{"id": "m0", "role": "user", "content": "before"}, {**TALK[1], "content": "changed"}, {"id": "m9", **ASKED[0]}]
+    with pytest.raises(Conflict, match="m2"):
+        await agent.record(changed, session="s1")
+    assert await stored(agent) == before
+    assert "changed" not in texts(await ask(agent, "changed before"))
+
+
+async def test_what_is_kept_of_a_message_is_told(agent: Agent) -> None:
+    """Id, name, time, channel and the kind of source."""
+    said = Message.of("user", "My greyhound", id="m1", name="Caroline", created_at=None)
+    await agent.record([said], session="s1", channel="web", source_kind="import")
+    (item,) = (await ask(agent)).items
+    told = item.provenance
+    assert (told.message_id, told.channel, told.source_kind, told.session) == ("m1", "web", "import", "s1")
+    assert item.scored.candidate.speaker == "Caroline"
+
+
+@pytest.mark.requirement("MEM-5")
+@pytest.mark.parametrize("strategy", ["default", "compact", "composite"])
+async def test_feedback_moves_the_rank(agent: Agent, strategy: str) -> None:
+    """Of two alike, the one that helped goes first; and the other way when it did harm."""
+    one = await agent.remember("Biscuit likes the beach on Mondays")
+    two = await agent.remember("Biscuit likes the beach on Tuesdays")
+    for _ in range(6):
+        await agent.feedback([one.id], helpful=True)
+        await agent.feedback([two.id], helpful=False)
+    assert [item.id for item in (await ask(agent, "Biscuit beach?", strategy=strategy)).items] == [one.id, two.id]
+    for _ in range(20):
+        await agent.feedback([two.id], helpful=True)
+        await agent.feedback([one.id], helpful=False)
+    assert [item.id for item in (await ask(agent, "Biscuit beach?", strategy=strategy)).items] == [two.id, one.id]
+
+
+@pytest.mark.requirement("MEM-5")
+async def test_retrievals_rise_only_for_what_was_injected_and_after_the_answer(opening: Opening) -> None:
+    """Not for what recall found nor what stayed out; written by the time it is closed; the content's revision stays."""
+    async with opening() as germane:
+        agent = germane.agent(user="caroline")
+        injected = await agent.remember("Biscuit likes the beach")
+        outside = await agent.remember("Biscuit " + "likes a very long walk along the river " * 40)
+        await agent.recall("Biscuit")
+        revision = await agent._shelf(agent.scope).journal.revision()
+        contexts = [await ask(agent, "Biscuit beach?", max_tokens=120) for _ in range(3)]
+        assert all([item.id for item in context.items] == [injected.id] for context in contexts)
+        assert (await agent.memories.get(injected.id)).retrieval_count == 0
+    async with opening() as germane:
+        agent = germane.agent(user="caroline")
+        assert (await agent.memories.get(injected.id)).retrieval_count == 3
+        assert (await agent.memories.get(outside.id)).retrieval_count == 0
+        assert await agent._shelf(agent.scope).journal.revision() == revision
+
+
+@pytest.mark.requirement("GATHER-2a")
+async def test_what_the_request_holds_is_never_a_candidate_and_the_rest_of_its_session_is(agent: Agent) -> None:
+    """By id, else by role and content."""
+    await told(agent)
+    bare = [{"role": one["role"], "content": one["content"]} for one in TALK]
+    for held in (TALK[2:], bare[2:]):
+        context = await agent.assemble([*held, *ASKED], model="gpt-4o", session="s1", deadline=None)
+        assert set(ids(context)) == {"m1", "m2"}
+        assert {one.id for one in context.trace.left_out} == set()
+        assert any("history" in (item.source, *item.scored.candidate.also) for item in context.items)
+    context = await agent.assemble([*TALK, *ASKED], model="gpt-4o", session="s1", deadline=None)
+    assert ids(context) == []
+
+
+@pytest.mark.requirement("GATHER-2a")
+async def test_history_is_of_the_running_session_only(agent: Agent) -> None:
+    """And has nothing to do without one, which takes nothing away."""
+    await told(agent)
+    context = await ask(agent, session="s2")
+    assert not any("history" in (item.source, *item.scored.candidate.also) for item in context.items)
+    context = await ask(agent, session=None)
+    assert {report.name: report.reason for report in context.metadata.sources}["history"] == "no_session"
+    assert context.metadata.degradation_level == 0
+
+
+@pytest.mark.requirement("OPS-2")
+@pytest.mark.parametrize("deadline", [None, 0.5])
+async def test_a_directive_is_visible_at_once_and_so_are_its_changes(agent: Agent, deadline: float | None) -> None:
+    """Set, replaced, removed."""
+    await agent.warm()
+    assert "<directive" not in (await ask(agent, deadline=deadline)).added
+    for text in ("Be brief.", "Be kind.", ""):
+        assert await agent.directive(text) == text
+        context = await ask(agent, deadline=deadline)
+        assert text in context.added
+        assert bool(context.added) == context.metadata.directive_injected == bool(text)
+
+
+async def test_a_users_directive_goes_before_the_agents(germane: Germane) -> None:
+    """And when it is removed the agent's holds again."""
+    wide, own = germane.agent("support"), germane.agent("support", user="caroline")
+    await wide.directive("For everybody.")
+    assert await own.directive() == "For everybody."
+    await own.directive("For Caroline.")
+    assert await germane.agent("support", user="ben").directive() == "For everybody."
+    assert "For Caroline." in (await ask(own)).added
+    assert await own.directive("") == "For everybody."
