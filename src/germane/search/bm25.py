@@ -24,7 +24,7 @@ from germane.text.analyse import term_hash
 __all__ = ["Lexical", "Terms", "Weighed", "lexical", "weigh"]
 
 _MOST_TERMS = 10
-_FEW = 64
+_FEW, _MANY = 64, 16
 
 Floats = NDArray[np.float32]
 
@@ -74,10 +74,15 @@ def lexical(partition: Partition, terms: Terms, seen: Snapshot) -> Lexical:
         if not len(where):
             continue
         own[where] += term.share * _saturate(counts, seen.own[where])
-        near = np.concatenate((where, seen.before[where], seen.after[where]))
-        there = near < rows
-        hit, held = _sums(near[there], np.tile(counts, 3)[there], rows)
-        window[hit] += term.share * _saturate(held, seen.window[hit])
+        if len(where) * _MANY > rows:
+            held = np.zeros(rows + 1, np.float32)
+            held[where] = counts
+            window += term.share * _saturate(held[:rows] + held[seen.before] + held[seen.after], seen.window)
+        else:
+            near = np.concatenate((where, seen.before[where], seen.after[where]))
+            there = near < rows
+            hit, held = _sums(near[there], np.tile(counts, 3)[there], rows)
+            window[hit] += term.share * _saturate(held, seen.window[hit])
         hit, held = _sums(seen.block[where], counts, len(score))
         score[hit] += term.share * _saturate(held, seen.blocks[hit])
     return Lexical(own=own, window=window, block=score[seen.block] if rows else own)

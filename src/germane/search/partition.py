@@ -21,6 +21,8 @@ from germane.search.unit import ASSISTANT, Unit
 
 __all__ = ["BLOCK", "Partition"]
 
+_CACHED = 256
+"""Vectors worked on at a time: a processor's own cache holds them."""
 BLOCK = 40
 """Longest stretch of a session that counts as one document."""
 
@@ -125,7 +127,9 @@ class Partition:
 
     def _locals(self, sessions: Sequence[int]) -> NDArray[np.int32]:
         known = self._sessions
-        return np.fromiter((known.setdefault(session, len(known)) for session in sessions), np.int32, len(sessions))
+        distinct, inverse = np.unique(np.array(sessions, np.int64), return_inverse=True)
+        numbers = [known.setdefault(session, len(known)) for session in distinct.tolist()]
+        return np.array(numbers, np.int32)[inverse]
 
     def _link(self, rows: NDArray[np.int32], stale: NDArray[np.int32]) -> None:
         """Put new rows in their places: at the end of their session, or, where one came late, the whole session anew."""
@@ -188,8 +192,8 @@ class Partition:
         if not self._dimension:
             return
         vector, before, after = (self.columns[name] for name in ("vector", "before", "after"))
-        for start in range(0, len(rows), 4096):
-            some = rows[start : start + 4096]
+        for start in range(0, len(rows), _CACHED):
+            some = rows[start : start + _CACHED]
             window = vector[some].astype(np.float32)
             for neighbour in (before[some], after[some]):
                 there = neighbour >= 0
@@ -204,5 +208,5 @@ def _heads(session: NDArray[np.int32]) -> NDArray[np.intp]:
 
 def _vectors(blobs: Sequence[bytes | None], dimension: int) -> NDArray[np.float16]:
     missing = bytes(2 * dimension)
-    whole = b"".join(missing if blob is None or len(blob) != 2 * dimension else blob for blob in blobs)
+    whole = b"".join(blob if blob is not None and len(blob) == len(missing) else missing for blob in blobs)
     return np.frombuffer(whole, "<f2").reshape(len(blobs), dimension)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -28,17 +29,21 @@ def phrase(partition: Partition, terms: Terms, rows: NDArray[np.intp]) -> NDArra
     flat = np.arange(len(owner)) - np.repeat(ends - lengths, lengths) + np.repeat(begins, lengths)
     words = partition.terms["term"][flat]
     for one, two in pairwise(terms):
-        at = np.flatnonzero(np.isin(words, np.array(one.hashes, np.uint32)))
+        at = np.flatnonzero(_among(words, one.hashes))
         if not len(at):
             continue
-        second = np.array(two.hashes, np.uint32)
+        second = np.append(_among(words, two.hashes), np.zeros(_NEAR, np.bool_))
         best = np.zeros(len(rows), np.float32)
         for distance in range(1, _NEAR + 1):
-            follow = at + distance
-            inside = follow < len(words)
-            here, there = at[inside], follow[inside]
-            hit = (owner[here] == owner[there]) & np.isin(words[there], second)
-            where = owner[here[hit]]
+            here = at[second[at + distance]]
+            where = owner[here[owner[here] == owner[here + distance]]]
             best[where] = np.maximum(best[where], 0.5 if distance == 1 else 0.25)
         found += best * np.float32(one.share + two.share)
     return np.minimum(found, 1.0)
+
+
+def _among(words: NDArray[np.uint32], hashes: Sequence[int]) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = words == np.uint32(hashes[0])
+    for other in hashes[1:]:
+        found |= words == np.uint32(other)
+    return found
