@@ -40,7 +40,8 @@ class ResultCache:
             return None
         digest = blake2b(digest_size=16)
         for message in request.messages:
-            digest.update(f"{message.role}\0{message.id}\0{message.name}\0{message.content}\0".encode("utf-8", "surrogatepass"))
+            said = repr((message.role, message.id, message.name, message.parts))
+            digest.update(said.encode("utf-8", "surrogatepass"))
         digest.update(json.dumps(request.tools, default=str, sort_keys=True).encode("utf-8", "surrogatepass"))
         moment = request.at if request.dated else None
         revision = await shelf.journal.revision()

@@ -37,21 +37,24 @@ class Settings:
 
     @classmethod
     def load(cls, path: Path | str | None = None, environ: Mapping[str, str] | None = None) -> Settings:
-        """From the file at `path` (none: defaults), over which the variables in `environ` have the last word. Raises
-        `InvalidInput` naming the file and the setting."""
-        table = {} if path is None else _read(Path(path))
-        environ = environ or {}
-        own = _tables(table, {"germane", "models", "strategies"}, "settings")
-        plain = _tables(own.get("germane", {}), {"embedder", "nonce_key"}, "[germane]")
-        key = environ.get("GERMANE_NONCE_KEY", plain.get("nonce_key"))
-        embedder = environ.get("GERMANE_EMBEDDER", plain.get("embedder", "static"))
-        if not isinstance(embedder, str):
-            raise InvalidInput(f"embedder must be a string, not {type(embedder).__name__}")
+        """From the file at `path` (none: defaults), over which the variables in `environ` have the last word, unless they are
+        empty. Raises `InvalidInput` naming the file, or the variable, and the setting."""
+        where = "settings" if path is None else f"settings {path}"
+        own = _table({} if path is None else _read(Path(path)), where, {"germane", "models", "strategies"})
+        plain = _table(own.get("germane", {}), f"{where}: [germane]", {"embedder", "nonce_key"})
+        said = {name: (plain[name], f"{where}: {name}") for name in plain}
+        for name in ("embedder", "nonce_key"):
+            variable = f"GERMANE_{name.upper()}"
+            if (environ or {}).get(variable):
+                said[name] = ((environ or {})[variable], variable)
+        for value, setting in said.values():
+            if not isinstance(value, str):
+                raise InvalidInput(f"{setting} must be a string, not {type(value).__name__}")
         return cls(
-            embedder=embedder,
-            nonce_key=None if key is None else _key(key),
-            models=own.get("models", {}),
-            strategies=own.get("strategies", {}),
+            embedder=said["embedder"][0] if "embedder" in said else "static",
+            nonce_key=_key(*said["nonce_key"]) if "nonce_key" in said else None,
+            models=_tables(own, "models", where),
+            strategies=_tables(own, "strategies", where),
         )
 
 
@@ -64,17 +67,27 @@ def _read(path: Path) -> dict[str, Any]:
         raise InvalidInput(f"settings {path}: not TOML ({error})") from error
 
 
-def _tables(table: Mapping[str, Any], known: set[str], where: str) -> Mapping[str, Any]:
+def _table(table: object, where: str, known: set[str]) -> Mapping[str, Any]:
+    if not isinstance(table, Mapping):
+        raise InvalidInput(f"{where} must be a table, not {type(table).__name__}")
     if strangers := sorted(set(table) - known):
         raise InvalidInput(f"{where}: unknown {', '.join(strangers)}; known are {', '.join(sorted(known))}")
     return table
 
 
-def _key(text: object) -> bytes:
+def _tables(own: Mapping[str, Any], name: str, where: str) -> Mapping[str, Mapping[str, Any]]:
+    """The tables below `[name]`, each checked where it is used."""
+    tables = own.get(name, {})
+    if not isinstance(tables, Mapping) or not all(isinstance(table, Mapping) for table in tables.values()):
+        raise InvalidInput(f"{where}: {name} must be tables such as [{name}.mine]")
+    return tables
+
+
+def _key(text: str, setting: str) -> bytes:
     try:
-        key = bytes.fromhex(str(text))
-    except ValueError as error:
-        raise InvalidInput("nonce_key must be hex digits") from error
+        key = bytes.fromhex(text)
+    except ValueError:
+        raise InvalidInput(f"{setting} must be hex digits") from None
     if len(key) < 16:
-        raise InvalidInput(f"nonce_key must have at least 32 hex digits, not {2 * len(key)}")
+        raise InvalidInput(f"{setting} must have at least 32 hex digits, not {2 * len(key)}")
     return key

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
 from germane.errors import InvalidInput, UnknownName
+from germane.format.named import FORMATS
 from germane.strategy import Cap, Shares, SourcePlan, Strategy, Weights
 
 __all__ = ["COMPACT", "COMPOSITE", "DEFAULT", "Strategies", "derive"]
@@ -38,13 +39,18 @@ class Strategies:
     def __init__(self, written: Mapping[str, Mapping[str, Any]] | None = None) -> None:
         """`written` is TOML's `[strategies.<name>]` tables, each derived from the one its `like` names (default: `default`)."""
         self._known = {strategy.name: strategy for strategy in (DEFAULT, COMPACT, COMPOSITE)}
-        for name, table in (written or {}).items():
-            if not isinstance(table, Mapping):
-                raise InvalidInput(f"strategy {name!r} must be a table, not {type(table).__name__}")
-            changes = dict(table)
-            self.register(derive(self.find(changes.pop("like", "default")), {**changes, "name": name}))
+        waiting = {name: dict(_table(table, f"strategy {name!r}")) for name, table in (written or {}).items()}
+        while waiting:
+            ready = [
+                name for name, table in waiting.items() if table.get("like") not in [one for one in waiting if one != name]
+            ]
+            if not ready:
+                raise InvalidInput(f"strategies {', '.join(waiting)} are each like another of them: one must stand by itself")
+            for name in ready:
+                changes = waiting.pop(name)
+                self.register(derive(self.find(changes.pop("like", "default")), {**changes, "name": name}))
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[str]:
         return iter(sorted(self._known))
 
     def find(self, wanted: str | Strategy) -> Strategy:
@@ -57,7 +63,11 @@ class Strategies:
             raise UnknownName(f"unknown strategy {wanted!r}: use one of {', '.join(self)}, or a Strategy") from None
 
     def register(self, strategy: Strategy) -> None:
-        """From now on it is found by its name; a built-in of that name is replaced."""
+        """From now on it is found by its name; a built-in of that name is replaced. Raises `InvalidInput` for a format that
+        isn't there."""
+        if strategy.format not in FORMATS:
+            formats = ", ".join(sorted(FORMATS))
+            raise InvalidInput(f"strategy {strategy.name!r}: format must be one of {formats}, not {strategy.format!r}")
         self._known[strategy.name] = strategy
 
 
@@ -67,6 +77,16 @@ def derive(base: Strategy, changes: Mapping[str, Any]) -> Strategy:
     known = {field.name for field in fields(Strategy)}
     if strangers := sorted(set(changes) - known):
         raise InvalidInput(f"a strategy has no {', '.join(strangers)}: its settings are {', '.join(sorted(known))}")
+    label = f"strategy {changes.get('name', base.name)!r}"
+    try:
+        return replace(base, **_merged(base, changes))
+    except InvalidInput as error:
+        raise InvalidInput(f"{label}: {error}") from error
+    except TypeError as error:
+        raise InvalidInput(f"{label}: {error}") from error
+
+
+def _merged(base: Strategy, changes: Mapping[str, Any]) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     for name, value in changes.items():
         match name:
@@ -79,19 +99,19 @@ def derive(base: Strategy, changes: Mapping[str, Any]) -> Strategy:
             case "shares":
                 merged[name] = _shares(base.shares, _table(value, name))
             case "fact_keys" | "tags":
+                if isinstance(value, str) or not all(isinstance(one, str) for one in value):
+                    raise InvalidInput(f"{name} must be a list of strings, not {value!r}")
                 merged[name] = tuple(value)
             case _:
                 merged[name] = value
-    try:
-        return replace(base, **merged)
-    except TypeError as error:
-        raise InvalidInput(f"strategy {changes.get('name', base.name)!r}: {error}") from error
+    return merged
 
 
 def _sources(plans: tuple[SourcePlan, ...], changes: Mapping[str, Any]) -> tuple[SourcePlan, ...]:
     merged = {plan.name: plan for plan in plans}
     for name, change in changes.items():
-        merged[name] = _changed(merged.get(name, SourcePlan(name=name)), change, f"sources.{name}")
+        settings = {**_table(change, f"sources.{name}"), "name": name}
+        merged[name] = _changed(merged.get(name, SourcePlan(name=name)), settings, f"sources.{name}")
     return tuple(merged.values())
 
 
@@ -109,12 +129,13 @@ def _shares(shares: Shares, changes: Mapping[str, Any]) -> Shares:
 
 
 def _changed(value: Any, change: Any, where: str) -> Any:
-    table = _table(change, where)
+    table, known = _table(change, where), [field.name for field in fields(value)]
+    if strangers := sorted(set(table) - set(known)):
+        raise InvalidInput(f"{where} takes {', '.join(known)}, not {', '.join(strangers)}")
     try:
         return replace(value, **table)
-    except TypeError:
-        allowed = ", ".join(field.name for field in fields(value))
-        raise InvalidInput(f"{where} takes {allowed}, not {', '.join(sorted(table))}") from None
+    except InvalidInput as error:
+        raise InvalidInput(f"{where}: {error}") from error
 
 
 def _table(value: Any, where: str) -> Mapping[str, Any]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import isclose
+from math import isclose, nan
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, get_args
 
 from germane.errors import InvalidInput
 
@@ -34,10 +34,9 @@ class SourcePlan:
     """What a searching source may use."""
 
     def __post_init__(self) -> None:
-        if self.limit < 0:
-            raise InvalidInput(f"source {self.name!r}: limit must be 0 or more, not {self.limit}")
-        if self.timeout is not None and self.timeout <= 0:
-            raise InvalidInput(f"source {self.name!r}: timeout must be above 0 seconds, not {self.timeout}")
+        _count(f"source {self.name!r}: limit", self.limit)
+        if self.timeout is not None and not _number(self.timeout) > 0:
+            raise InvalidInput(f"source {self.name!r}: timeout must be above 0 seconds, not {self.timeout!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +53,7 @@ class Weights:
     def check(self, form: Form) -> None:
         """Raises `InvalidInput` when the weights don't fit the form."""
         values = (self.relevance, self.recency, self.usefulness, self.confidence, self.frequency)
-        if any(not 0 <= value <= 10 for value in values):
+        if any(not 0 <= _number(value) <= 10 for value in values):
             raise InvalidInput(f"weights must lie between 0 and 10: {self}")
         if form == "linear" and not isclose(sum(values), 1.0, abs_tol=1e-6):
             raise InvalidInput(f"weights of the linear form must sum to 1, not {sum(values):.4f}")
@@ -70,8 +69,8 @@ class Cap:
 
     def __post_init__(self) -> None:
         for name, value in (("items", self.items), ("chars", self.chars), ("tokens", self.tokens)):
-            if value is not None and value < 0:
-                raise InvalidInput(f"cap {name} must be 0 or more, not {value}")
+            if value is not None:
+                _count(f"cap {name}", value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +83,8 @@ class Shares:
     total: Cap = field(default_factory=Cap)
 
     def __post_init__(self) -> None:
-        if any(share < 0 for share in self.sources.values()) or sum(self.sources.values()) > 100.0001:
+        shares = [_number(share) for share in self.sources.values()]
+        if not all(share >= 0 for share in shares) or sum(shares) > 100.0001:
             raise InvalidInput(f"shares of the sources are percentages of at most 100 together: {dict(self.sources)}")
 
 
@@ -110,10 +110,26 @@ class Strategy:
     """Facts and tags that the structured source fetches by name, besides what is pinned; they go in as required."""
 
     def __post_init__(self) -> None:
+        for setting, value, allowed in (
+            ("form", self.form, get_args(Form)),
+            ("packer", self.packer, get_args(Packer)),
+            ("placement", self.placement, get_args(Placement)),
+        ):
+            if value not in allowed:
+                raise InvalidInput(f"{setting} must be one of {', '.join(allowed)}, not {value!r}")
         self.weights.check(self.form)
-        if not 0 <= self.floor <= 1:
-            raise InvalidInput(f"floor must lie between 0 and 1, not {self.floor}")
-        if self.cap < 0:
-            raise InvalidInput(f"cap must be 0 or more tokens, not {self.cap}")
-        if any(days <= 0 for days in self.half_lives.values()):
+        if not 0 <= _number(self.floor) <= 1:
+            raise InvalidInput(f"floor must lie between 0 and 1, not {self.floor!r}")
+        _count("cap", self.cap)
+        if not all(_number(days) > 0 for days in self.half_lives.values()):
             raise InvalidInput(f"half-lives must be above 0 days: {dict(self.half_lives)}")
+
+
+def _count(setting: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InvalidInput(f"{setting} must be a whole number, 0 or more, not {value!r}")
+
+
+def _number(value: object) -> float:
+    """NaN for what is none, which lies in no range."""
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else nan

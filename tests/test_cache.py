@@ -1,0 +1,149 @@
+"""Outcomes of whole assemblies: what makes a request another one, and how long an outcome lasts."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, cast
+
+import pytest
+
+from germane.assembly import Outcome
+from germane.cache import ResultCache
+from germane.message import Image, Message, Opaque, Text, ToolCall, ToolResult
+from germane.query import Filters
+from germane.request import Request
+from germane.scope import Scope
+from germane.shelf import Shelf
+from germane.strategies import COMPACT, DEFAULT, derive
+from germane.strategy import Strategy
+from germane.testing.builders import MOMENT, message
+
+TALK = (message("hello"), message("hi", "assistant"), message("what tea?"))
+REQUEST = Request(scope=Scope(user="ann"), messages=TALK, raw=(), model="gpt-4o", provider="openai", at=MOMENT)
+ONE, TWO = cast("Outcome", "one"), cast("Outcome", "two")
+
+
+@dataclass
+class Journal:
+    at: int
+
+    async def revision(self) -> int:
+        return self.at
+
+
+@dataclass
+class Kept:
+    scope: Scope
+    journal: Journal
+
+
+async def key(
+    request: Request = REQUEST, strategy: Strategy = DEFAULT, *, revision: int = 1, cache: ResultCache | None = None
+) -> Hashable:
+    shelf = cast("Shelf", Kept(request.scope, Journal(revision)))
+    return await (cache or ResultCache()).key(request, strategy, shelf)
+
+
+def saying(*parts: Any, **fields: Any) -> Request:
+    return replace(REQUEST, messages=(*TALK[:2], Message(role="user", parts=parts, **fields)))
+
+
+CALL = {"id": "c1", "name": "tea"}
+OTHERS = {
+    "user": replace(REQUEST, scope=Scope(user="bo")),
+    "org": replace(REQUEST, scope=Scope(org="other", user="ann")),
+    "agent": replace(REQUEST, scope=Scope(agent="other", user="ann")),
+    "session": replace(REQUEST, scope=Scope(user="ann", session="s1")),
+    "zone": replace(REQUEST, scope=Scope(user="ann", zone="Europe/Vienna")),
+    "text": saying(Text("what milk?")),
+    "role": replace(REQUEST, messages=(*TALK[:2], message("what tea?", "assistant"))),
+    "id": saying(Text("what tea?"), id="m1"),
+    "name": saying(Text("what tea?"), name="Ann"),
+    "fewer messages": replace(REQUEST, messages=TALK[1:]),
+    "order": replace(REQUEST, messages=(TALK[1], TALK[0], TALK[2])),
+    "joined": saying(Text("what"), Text("tea?")),
+    "a result that reads like it": saying(ToolResult(call_id="c1", text="what tea?")),
+    "a call that reads like it": saying(ToolCall(**CALL)),
+    "text that reads like a call": saying(Text("tea({})")),
+    "tools": replace(REQUEST, tools=({"name": "brew"},)),
+    "model": replace(REQUEST, model="gpt-4o-mini"),
+    "provider": replace(REQUEST, provider="anthropic"),
+    "query": replace(REQUEST, query="what tea?"),
+    "max_tokens": replace(REQUEST, max_tokens=100),
+    "filters": replace(REQUEST, filters=Filters(kinds=("fact",))),
+    "a time": replace(REQUEST, dated=True),
+    "another time": replace(REQUEST, dated=True, at=MOMENT + timedelta(seconds=1)),
+}
+
+
+@pytest.mark.requirement("ENGINE-6")
+async def test_every_part_of_a_request_that_matters_makes_another_key() -> None:
+    """Scope, messages to the last part, tools, model, query, caps, filters, time, strategy and the store's revision."""
+    keys = {name: await key(request) for name, request in OTHERS.items()}
+    keys |= {"compact": await key(strategy=COMPACT), "revision": await key(revision=2), "itself": await key()}
+    keys["cap"] = await key(strategy=derive(DEFAULT, {"cap": 1}))
+    alike = [pair for pair in ((a, b) for a in keys for b in keys if a < b) if keys[pair[0]] == keys[pair[1]]]
+    assert alike == []
+
+
+@pytest.mark.requirement("ENGINE-6")
+async def test_what_cannot_be_told_from_its_parts_by_joining_them_is_told_apart() -> None:
+    """Marks inside a text don't make it look like two messages."""
+    one = replace(REQUEST, messages=(message("a\0user\0None\0None\0b"),))
+    two = replace(REQUEST, messages=(message("a"), message("b")))
+    assert await key(one) != await key(two)
+
+
+@pytest.mark.requirement("ENGINE-6")
+async def test_the_same_request_has_the_same_key_whenever_it_is_asked() -> None:
+    """The clock's own time is no part of it."""
+    later = replace(REQUEST, at=MOMENT + timedelta(seconds=9), deadline=0.03, raw=({"role": "user"},))
+    assert await key() == await key(later)
+
+
+@pytest.mark.requirement("ENGINE-6")
+@pytest.mark.parametrize(
+    "request_",
+    [
+        replace(REQUEST, deadline=None),
+        replace(REQUEST, messages=(message("x" * 200_001),)),
+        saying(Image(width=10, height=10)),
+        saying(Opaque(kind="audio")),
+    ],
+    ids=["no hurry", "very large", "image", "opaque"],
+)
+async def test_some_requests_are_not_remembered(request_: Request) -> None:
+    assert await key(request_) is None
+    assert await key(cache=ResultCache(most=0)) is None
+
+
+@pytest.mark.requirement("ENGINE-6")
+async def test_any_text_makes_a_key() -> None:
+    assert await key(replace(REQUEST, messages=(message("\ud800 \x00"),), tools=({"b": {1}, "a": "\udfff"},))) is not None
+
+
+@pytest.mark.requirement("ENGINE-6")
+def test_an_outcome_lasts_thirty_seconds() -> None:
+    """From when it was made, however often it was asked for; and no longer."""
+    cache = ResultCache()
+    cache.put("k", ONE, 100.0)
+    assert [cache.get("k", now) for now in (100.0, 120.0, 129.9, 130.0, 500.0)] == [ONE, ONE, ONE, None, None]
+    cache.put("k", TWO, 131.0)
+    assert cache.get("k", 160.0) == TWO
+
+
+@pytest.mark.requirement("ENGINE-6")
+def test_it_is_bounded_and_the_oldest_goes_first() -> None:
+    cache = ResultCache(most=2)
+    for number in range(4):
+        cache.put(number, ONE, float(number))
+    assert [cache.get(number, 4.0) for number in range(4)] == [None, None, ONE, ONE]
+
+
+@pytest.mark.requirement("ENGINE-6")
+def test_without_a_key_nothing_is_kept_or_found() -> None:
+    cache = ResultCache()
+    cache.put(None, ONE, 0.0)
+    assert cache.get(None, 0.0) is None

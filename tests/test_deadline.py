@@ -1,0 +1,37 @@
+"""When the answer is due, and how long gathering may take of it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from germane.deadline import Deadline
+
+
+@pytest.mark.requirement("ENGINE-2", "GATHER-2")
+@pytest.mark.parametrize(
+    ("seconds", "answer", "gathered"),
+    [(0.048, 0.048, 0.040), (9.0, 0.048, 0.040), (0.037, 0.037, 0.029), (0.008, 0.008, 0.0), (0.001, 0.001, 0.0), (-1, 0, 0)],
+)
+def test_the_answer_is_due_and_gathering_ends_eight_milliseconds_before(seconds: float, answer: float, gathered: float) -> None:
+    """48 and 40 ms at most; with a client of 45 ms: 37 and 29."""
+    found = Deadline.of(100.0, seconds)
+    assert found.answer == pytest.approx(100.0 + answer)
+    assert found.gathered == pytest.approx(100.0 + gathered)
+
+
+@pytest.mark.requirement("GATHER-2")
+def test_without_a_deadline_there_is_no_hurry() -> None:
+    none = Deadline.of(100.0, None)
+    assert (none.answer, none.gathered, none.left(1e9), none.missed(1e9)) == (None, None, None, False)
+
+
+@given(st.floats(0, 1e6), st.floats(-1, 1), st.floats(-1, 1))
+def test_what_is_left_is_never_less_than_nothing(began: float, seconds: float, later: float) -> None:
+    """And it is missed only when nothing is left."""
+    deadline, now = Deadline.of(began, seconds), began + later
+    left = deadline.left(now)
+    assert left is not None
+    assert left >= 0
+    assert not (deadline.missed(now) and left > 0)

@@ -1,0 +1,77 @@
+"""Settings from a file and the environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from germane.errors import InvalidInput
+from germane.settings import Settings
+
+KEY = "00112233445566778899aabbccddeeff"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "germane.toml"
+
+
+def test_without_a_file_or_variables_there_are_defaults() -> None:
+    assert Settings.load() == Settings()
+    assert Settings().embedder == "static"
+
+
+def test_a_file_sets_what_it_names(path: Path) -> None:
+    path.write_text(
+        f'[germane]\nembedder = "minilm"\nnonce_key = "{KEY}"\n'
+        '[models."my-model"]\nlike = "gpt-4o"\n[strategies.terse]\ncap = 1500\n'
+    )
+    found = Settings.load(path)
+    assert (found.embedder, found.nonce_key) == ("minilm", bytes.fromhex(KEY))
+    assert (found.models, found.strategies) == ({"my-model": {"like": "gpt-4o"}}, {"terse": {"cap": 1500}})
+
+
+def test_the_environment_has_the_last_word(path: Path) -> None:
+    """Unless it says nothing."""
+    path.write_text('[germane]\nembedder = "minilm"\n')
+    assert Settings.load(path, {"GERMANE_EMBEDDER": "static", "GERMANE_NONCE_KEY": KEY}).embedder == "static"
+    assert Settings.load(path, {"GERMANE_EMBEDDER": "", "GERMANE_NONCE_KEY": ""}) == Settings(embedder="minilm")
+    assert Settings.load(None, {"HOME": "x"}) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[germane", "not TOML"),
+        ("[germain]\n", "unknown germain; known are germane, models, strategies"),
+        ('[germane]\nembeder = "x"\n', r"\[germane\]: unknown embeder"),
+        ("germane = 3\n", r"\[germane\] must be a table, not int"),
+        ("[germane]\nembedder = 3\n", "embedder must be a string, not int"),
+        ("[germane]\nnonce_key = 12345678901234567890123456789012\n", "nonce_key must be a string"),
+        ('[germane]\nnonce_key = "xyz"\n', "nonce_key must be hex digits"),
+        ('[germane]\nnonce_key = "0011"\n', "at least 32 hex digits, not 4"),
+        ("models = 3\n", "models must be tables"),
+        ("[strategies]\nterse = 3\n", "strategies must be tables"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_named_with_its_file(path: Path, text: str, said: str) -> None:
+    path.write_text(text)
+    with pytest.raises(InvalidInput, match=said) as error:
+        Settings.load(path)
+    assert path.name in str(error.value)
+
+
+def test_a_file_that_cannot_be_read_is_named(path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"germane\.toml: can't be read"):
+        Settings.load(path)
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InvalidInput, match=r"germane\.toml: not TOML"):
+        Settings.load(path)
+
+
+def test_a_variable_that_cannot_be_used_is_named_and_not_shown() -> None:
+    """A key is a secret."""
+    with pytest.raises(InvalidInput, match="GERMANE_NONCE_KEY must be hex digits") as error:
+        Settings.load(None, {"GERMANE_NONCE_KEY": "sesame"})
+    assert "sesame" not in str(error.value)

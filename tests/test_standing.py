@@ -1,0 +1,69 @@
+"""The last known directive, for when the store can't be asked in time."""
+
+from __future__ import annotations
+
+import pytest
+
+from germane.gather.gather import Gathered
+from germane.query import Query
+from germane.scope import Scope
+from germane.standing import Standing
+from germane.testing.builders import MOMENT
+from germane.trace import SourceReport
+
+ANN, BO = Scope(user="ann"), Scope(user="bo")
+
+
+def found(directive: str | None, *, asked: bool = True) -> Gathered:
+    reports = (SourceReport(name="directive", status="ok" if directive is not None else "timeout"),) if asked else ()
+    return Gathered(query=Query(text="", at=MOMENT), directive=directive, candidates=(), reports=reports)
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_the_last_known_directive_stands_in_for_a_missing_one() -> None:
+    """Of any session of the same agent and user."""
+    standing = Standing()
+    assert standing.steady(ANN, found(None)).directive is None
+    assert standing.steady(ANN, found("Be brief.")).directive == "Be brief."
+    assert standing.steady(ANN.within("s2"), found(None)).directive == "Be brief."
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_a_directive_that_was_taken_away_stays_away() -> None:
+    """Empty is known, None isn't."""
+    standing = Standing()
+    standing.learn(ANN, "Be brief.")
+    standing.steady(ANN, found(""))
+    assert standing.steady(ANN, found(None)).directive == ""
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_a_strategy_that_asks_for_no_directive_unlearns_none() -> None:
+    standing = Standing()
+    standing.learn(ANN, "Be brief.")
+    assert standing.steady(ANN, found("", asked=False)).directive == ""
+    assert standing.last(ANN) == "Be brief."
+
+
+@pytest.mark.requirement("ENGINE-4", "SCOPE-1")
+def test_scopes_share_nothing() -> None:
+    standing = Standing()
+    standing.learn(ANN, "Ann's.")
+    others = (BO, Scope(), Scope(org="other", user="ann"), Scope(agent="other", user="ann"))
+    assert [standing.last(scope) for scope in others] == [None] * 4
+
+
+def test_what_has_been_changed_is_forgotten_for_every_user_of_the_agent() -> None:
+    """A user without a directive of their own has the agent's."""
+    standing = Standing()
+    for scope in (ANN, BO, Scope(), Scope(agent="other")):
+        standing.learn(scope, "Be brief.")
+    standing.forget(ANN)
+    assert [standing.last(scope) for scope in (ANN, BO, Scope(), Scope(agent="other"))] == [None, None, None, "Be brief."]
+
+
+def test_it_is_bounded_and_the_longest_unheard_of_goes_first() -> None:
+    standing = Standing(most=2)
+    for scope in (ANN, BO, ANN, Scope()):
+        standing.learn(scope, "Be brief.")
+    assert [standing.last(scope) for scope in (ANN, BO, Scope())] == ["Be brief.", None, "Be brief."]
