@@ -94,6 +94,24 @@ def test_every_cap_from_nothing_on_is_kept(strategy: Any) -> None:
     run(story())
 
 
+@pytest.mark.requirement("BUD-3", "BUD-4")
+@pytest.mark.parametrize("strategy", [DEFAULT, COMPACT, COMPOSITE, SPLIT], ids=lambda strategy: strategy.name)
+def test_every_window_from_too_small_on_is_kept(strategy: Any) -> None:
+    """Token by token, from where the messages don't fit to where everything does: what stands around germane's own messages
+    is paid for."""
+
+    async def story() -> None:
+        asked = [{"role": "user", "content": "What do I drink, and what is my greyhound called?"}]
+        for window in range(500, 860):
+            catalog = Catalog.built_in().with_models({"sized": {"like": "gpt-4o", "window": window}})
+            made = request(raw=tuple(asked), model="sized", deadline=None)
+            context = await replace(engine(), catalog=catalog).assemble(made, shelf(), strategy)
+            check(context, asked, None)
+        assert len(context.items) == 2
+
+    run(story())
+
+
 @pytest.mark.requirement("BUD-4")
 async def test_messages_that_exceed_the_window_come_back_with_nothing_added(agent: Agent) -> None:
     """The reason says so; short of that, what fits is added."""
