@@ -17,6 +17,7 @@ from germane.embedders.static import Static
 from germane.engine import Engine
 from germane.gather.source import SourceFactory
 from germane.ports.embedder import Embedder
+from germane.rehearsal import rehearse
 from germane.retrievals import Retrievals
 from germane.search.relevance import shipped
 from germane.settings import Settings
@@ -74,6 +75,7 @@ async def wire(
         nonce_key=key,
         sources=dict(sources),
     )
+    await rehearse(engine, store)
     return Parts(
         store=store,
         engine=engine,

@@ -16,7 +16,7 @@ FLOORS = {
     "domains": "memories events search shelf export",
     "stages": "signals gather score pack format inject",
     "engine": "engine assembly cache standing",
-    "front": "germane agent recollections sync loop settings strategies retrievals wiring __init__",
+    "front": "germane agent edge recollections sync loop rehearsal settings strategies retrievals wiring __init__",
     "surfaces": "cli",
 }
 """From the ground up: a floor imports from itself and those before it."""

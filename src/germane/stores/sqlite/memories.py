@@ -118,7 +118,7 @@ def put_memory(transaction: Transaction, partition: int, memory: Memory) -> None
         key=key,
         session=line[0],  # a new one each time: nothing is a memory's neighbour, least of all what it said before
         created_at=memory.created_at.timestamp(),
-        text=memory.text,
+        text="\n".join((memory.text, *memory.tags)),
         role="",
         name="",
         sensitivity=memory.sensitivity,

@@ -1,0 +1,52 @@
+"""Rehearsal: one assembly for nobody, before the first real one, which would otherwise pay for everything that is loaded,
+compiled or started at its first use, some of it once a thread, and come late."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from germane.cache import ResultCache
+from germane.engine import Engine
+from germane.evidence import Evidence
+from germane.item import Candidate
+from germane.message import Message
+from germane.query import Query
+from germane.request import Request
+from germane.scope import Scope
+from germane.shelf import Store
+from germane.strategies import COMPACT, DEFAULT
+from germane.strategy import SourcePlan
+
+__all__ = ["rehearse"]
+
+_SCOPE = Scope(org="germane", agent="rehearsal")
+"""Never written to: nothing is there to be found."""
+_TEXT = "What did Ana say last Tuesday about <the> café in Lisbon?"
+
+
+class _Prompt:
+    """Offers one made-up message, so that there is something to write."""
+
+    async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
+        made = Candidate(
+            id="-", source="recent", category="conversation", text=_TEXT, created_at=query.at, evidence=Evidence(recent=1.0)
+        )
+        return [made]
+
+
+async def rehearse(engine: Engine, store: Store) -> None:
+    """Takes some tens of milliseconds and leaves nothing behind."""
+    rehearsing = replace(engine, sources={"recent": lambda _: _Prompt()}, cache=ResultCache(0))
+    message = Message.of("user", _TEXT)
+    request = Request(
+        scope=_SCOPE,
+        messages=(message,),
+        raw=(message,),
+        model="gpt-4o",
+        provider="openai",
+        at=engine.clock.now(),
+        deadline=None,
+    )
+    for strategy in (DEFAULT, COMPACT):
+        await rehearsing.assemble(request, store.within(_SCOPE), replace(strategy, floor=0.0))
