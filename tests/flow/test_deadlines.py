@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from dataclasses import replace
 from typing import Any
 
@@ -282,6 +283,22 @@ async def test_cancelling_the_call_cancels_it_and_leaves_nothing_running(point: 
     await asyncio.sleep(1)
     assert asyncio.all_tasks() == {asyncio.current_task()}
     assert len(germane.abandoned) == 0
+
+
+@pytest.mark.requirement("ENGINE-2", "ENGINE-3")
+@warped
+async def test_what_a_source_raised_before_the_call_was_cancelled_is_in_no_log() -> None:
+    """asyncio logs exceptions that nobody looked at, text and all."""
+    logged: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, told: logged.append(told))
+    hung = faulty(faulty(shelf(), Raise(ValueError(CANARY)), "memories.search"), Hang(), "events.search")
+    call = asyncio.ensure_future(engine().assemble(request(), hung, DEFAULT))
+    await asyncio.sleep(0.001)
+    call.cancel()
+    await asyncio.wait([call])
+    await asyncio.sleep(1)
+    gc.collect()
+    assert not logged
 
 
 @pytest.mark.requirement("ENGINE-2")

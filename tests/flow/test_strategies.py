@@ -81,7 +81,7 @@ async def test_strategies_and_models_come_from_a_file(opening: Opening, tmp_path
         ("[strategies.x]\ncolour = 1", "colour"),
         ("[strategies.x.weights]\nluck = 1", "luck"),
         ("[strategies.x]\ncap = -1", "cap"),
-        ("[strategies]\nx = 1", "x"),
+        ("[strategies]\nx = 1", "strategies"),
         ('[models.x]\nwindow = "big"', "window"),
     ],
 )
