@@ -147,7 +147,7 @@ async def _wait(
                 abandoned.take(task, names[task])
                 pending.discard(task)
     except asyncio.CancelledError:
-        for task in pending:
+        for task in names:  # the finished ones too: what one of them raised is for no log
             abandoned.take(task, names[task])
         raise
     return finished
