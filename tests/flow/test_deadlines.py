@@ -297,6 +297,7 @@ async def test_what_a_source_raised_before_the_call_was_cancelled_is_in_no_log()
     call.cancel()
     await asyncio.wait([call])
     await asyncio.sleep(1)
+    del call
     gc.collect()
     assert not logged
 
