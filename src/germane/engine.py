@@ -48,6 +48,9 @@ from germane.strategy import Strategy
 
 __all__ = ["Engine"]
 
+_NOT_SEARCHING = frozenset({"directive", "history", "recent"})
+"""Sources that offer something whatever is asked: not what somebody who searches wants to see."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
@@ -78,6 +81,8 @@ class Engine:
 
     async def recall(self, request: Request, shelf: Shelf, strategy: Strategy) -> tuple[Scored, ...]:
         """Scored items in score order: signals, gathering and scoring; nothing packed, nothing counted."""
+        plans = tuple(plan for plan in strategy.sources if plan.name not in _NOT_SEARCHING)
+        strategy = replace(strategy, sources=plans)
         gathered = await self._gather(request, shelf, strategy, Deadline(None, None))
         return above(score(gathered.candidates, strategy, request.at, self.relevance), strategy.floor)[0]
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from math import isnan
 
 __all__ = ["FEATURES", "Evidence"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Evidence:
+    """One number a feature. Give them by name; positions, in the order of `FEATURES`, are for `of`, which makes hundreds."""
+
     own: float = 0.0
     """BM25 of the unit itself, over the best the query could reach, [0, 1]."""
     window: float = 0.0
@@ -63,14 +64,10 @@ class Evidence:
     recent: float = 0.0
     """0.5 ** (turns back over all recent sessions / 8), for units gathered because they are recent; else 0."""
 
-
     @classmethod
     def of(cls, values: Iterable[float]) -> Evidence:
         """From one number a feature, in the order of `FEATURES`; NaN for a missing cosine."""
-        named = dict(zip(FEATURES, values, strict=True))
-        if isnan(named["cos_window"]):
-            return cls(**named | {"cos_own": None, "cos_window": None})
-        return cls(**named)
+        return cls(*(None if value != value else value for value in values))  # type: ignore[arg-type]
 
 
 FEATURES: tuple[str, ...] = tuple(field.name for field in fields(Evidence))

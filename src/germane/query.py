@@ -94,6 +94,8 @@ class Query:
     names: tuple[str, ...] = ()
     """Capitalised words and runs of them that may name a person or thing."""
     days: tuple[Days, ...] = ()
+    zone: str = "UTC"
+    """The time zone that `days` are days of."""
     intent: Intent = "other"
     event_types: tuple[str, ...] = ()
     asks_when: bool = False

@@ -61,7 +61,7 @@ class _Events:
     async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> tuple[Hit[Event], ...]:
         return (Hit(thing=MESSAGE, evidence=_STRONG),)
 
-    async def recent(self, limit: int, *, session: str | None = None, until: Any = None, filters: Any) -> tuple[Event, ...]:
+    async def recent(self, limit: int, *, session: str | None = None, filters: Any) -> tuple[Event, ...]:
         return ()
 
     async def speakers(self) -> tuple[str, ...]:

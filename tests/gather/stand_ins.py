@@ -112,10 +112,8 @@ class Talk:
             raise self.error
         return tuple(self.hits)
 
-    async def recent(
-        self, limit: int, *, session: str | None = None, until: datetime | None = None, filters: Filters
-    ) -> tuple[Event, ...]:
-        self.asked = (limit, session, until, filters)
+    async def recent(self, limit: int, *, session: str | None = None, filters: Filters) -> tuple[Event, ...]:
+        self.asked = (limit, session, filters)
         return tuple(self.latest[:limit])
 
     async def speakers(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 import numpy as np
 import pytest
 
+from germane.clock import zone
 from germane.query import Days
 from germane.search.dated import dated
 
@@ -55,3 +56,13 @@ def test_no_days_say_nothing() -> None:
     month, day = dated([], days_after(0, 1))
     assert not month.any()
     assert not day.any()
+
+
+@pytest.mark.requirement("SCOPE-4")
+def test_a_day_is_one_of_the_scopes_zone() -> None:
+    """Midnight in Auckland is noon of the day before in UTC."""
+    auckland = zone("Pacific/Auckland")
+    begins = datetime(2024, 7, 1, tzinfo=auckland).timestamp()
+    july = Days(first=date(2024, 7, 1), last=date(2024, 7, 31), grain="month")
+    month, _ = dated([july], np.array([begins, begins - 1]), auckland)
+    assert month.tolist() == [1, 0]

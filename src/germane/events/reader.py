@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Protocol
 
 from germane.events.event import Event, Session
@@ -22,9 +21,7 @@ class EventReader(Protocol):
     async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> tuple[Hit[Event], ...]:
         """Best first. With `wait` false it raises `Warming` where the partition isn't in memory yet, and loads it behind."""
 
-    async def recent(
-        self, limit: int, *, session: str | None = None, until: datetime | None = None, filters: Filters
-    ) -> tuple[Event, ...]:
+    async def recent(self, limit: int, *, session: str | None = None, filters: Filters) -> tuple[Event, ...]:
         """The latest `limit` events, newest first; of one session where given, else of the five latest sessions."""
 
     async def speakers(self) -> tuple[str, ...]:

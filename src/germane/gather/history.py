@@ -29,5 +29,5 @@ class History:
         session = self._shelf.scope.session
         if session is None:
             raise Skipped("no_session")
-        events = await self._shelf.events.recent(plan.limit, session=session, until=query.at, filters=query.filters)
+        events = await self._shelf.events.recent(plan.limit, session=session, filters=query.filters)
         return [from_event(event, "history", Evidence(history=0.5 ** (turns / _HALF))) for turns, event in enumerate(events)]

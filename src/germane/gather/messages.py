@@ -38,7 +38,7 @@ class Recent:
         self._shelf = shelf
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
-        events = await self._shelf.events.recent(plan.limit, until=query.at, filters=query.filters)
+        events = await self._shelf.events.recent(plan.limit, filters=query.filters)
         return [
             from_event(event, "recent", Evidence(recent=0.5 ** (turns / _HALF), user=0.0)) for turns, event in enumerate(events)
         ]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from germane.clock import zone
 from germane.evidence import FEATURES
 from germane.query import Query
 from germane.search.bm25 import Lexical, Terms
@@ -42,7 +43,7 @@ class View(NamedTuple):
         if self.named is not None:
             score = score + 1.6 * (self.partition.columns["speaker"][: self.rows] == self.named)
         if self.query.days:
-            month, day = dated(self.query.days, self.partition.columns["created_at"][: self.rows])
+            month, day = self._dated(self.partition.columns["created_at"][: self.rows])
             score = score + 2.5 * month + 2.0 * day
         return np.where(worth, score, -np.inf).astype(np.float32)
 
@@ -54,7 +55,7 @@ class View(NamedTuple):
         flags = columns["flags"][best]
         before, after = columns["before"][best], columns["after"][best]
         assistant = np.isin(columns["session"][best], list(self.partition.assisted))
-        month, day = dated(query.days, columns["created_at"][best])
+        month, day = self._dated(columns["created_at"][best])
         named = columns["speaker"][best] == self.named if self.named is not None else np.zeros(len(best))
         features: dict[str, NDArray[Any]] = {
             "own": self.lexical.own[best],
@@ -81,6 +82,9 @@ class View(NamedTuple):
         for name, values in features.items():
             table[:, FEATURES.index(name)] = values
         return table
+
+    def _dated(self, created: NDArray[np.float64]) -> tuple[Floats, Floats]:
+        return dated(self.query.days, created, zone(self.query.zone))
 
     def _at(self, values: NDArray[np.generic], rows: NDArray[np.int32], default: int = 0) -> NDArray[np.int32]:
         """`values` of these rows; `default` where there is no such row."""

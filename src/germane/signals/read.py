@@ -40,6 +40,7 @@ def read(request: Request, *, event_types: Mapping[Intent, Sequence[str]] = EVEN
         identifiers=identifiers(text),
         names=names,
         days=times(text, today(request.at, request.scope.zone)),
+        zone=request.scope.zone,
         intent=meaning,
         event_types=tuple(event_types.get(meaning, ())),
         asks_when=asks_when(asked),

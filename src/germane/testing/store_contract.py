@@ -274,7 +274,7 @@ class StoreContract(ScopeContract):
         assert await recent(exclude=frozenset({"m", events[0].id}), session="a") == ["a2", "a1"]
         assert await recent(until=NOON) == ["a0"]
         assert await recent(tags=("x",)) == []
-        assert [event.text for event in await shelf.events.recent(1, until=NOON, filters=Filters())] == ["a0"]
+        assert [event.text for event in await shelf.events.recent(1, filters=Filters(until=NOON))] == ["a0"]
 
     async def test_recent_looks_into_the_five_latest_sessions(self, shelf: Shelf) -> None:
         """A sixth is not recent."""

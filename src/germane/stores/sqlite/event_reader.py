@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from heapq import merge
 from itertools import islice
 from typing import Any
@@ -12,7 +11,7 @@ from germane.events.event import Event, Session
 from germane.query import Filters, Query
 from germane.scope import Scope
 from germane.search.hit import Hit
-from germane.stores.sqlite.encoding import micros, shown, stored, to_json
+from germane.stores.sqlite.encoding import shown, stored, to_json
 from germane.stores.sqlite.events import EVENT, event_of, session_of
 from germane.stores.sqlite.narrowing import excluded, impossible, of_events
 from germane.stores.sqlite.partitions import Partitions
@@ -51,15 +50,13 @@ class SqliteEvents:
 
         return await self._readers.run(work)
 
-    async def recent(
-        self, limit: int, *, session: str | None = None, until: datetime | None = None, filters: Filters
-    ) -> tuple[Event, ...]:
+    async def recent(self, limit: int, *, session: str | None = None, filters: Filters) -> tuple[Event, ...]:
         if limit <= 0 or impossible(filters, "events"):
             return ()
         chosen = session if session is not None else filters.session
         if session is not None and filters.session not in (None, session):
             return ()
-        return await self._readers.run(lambda reading: self._recent(reading, limit, chosen, until, filters))
+        return await self._readers.run(lambda reading: self._recent(reading, limit, chosen, filters))
 
     async def speakers(self) -> tuple[str, ...]:
         def work(reading: Reading) -> tuple[str, ...]:
@@ -81,14 +78,9 @@ class SqliteEvents:
 
         return await self._readers.run(work)
 
-    def _recent(
-        self, reading: Reading, limit: int, session: str | None, until: datetime | None, filters: Filters
-    ) -> tuple[Event, ...]:
+    def _recent(self, reading: Reading, limit: int, session: str | None, filters: Filters) -> tuple[Event, ...]:
         seen = places(reading.connection, self._scope)
         clause, values = of_events(seen, filters)
-        if until is not None:
-            clause += " AND e.created_at <= ?"
-            values.append(micros(until))
         sql = f"{EVENT} WHERE e.session = ? AND {clause} ORDER BY e.created_at DESC, e.position DESC"
         users = {place.id: place.user for place in seen}
         streams = [
