@@ -50,18 +50,21 @@ class Lexical:
 
 
 def weigh(partitions: Sequence[Partition], query: Query) -> Terms:
-    """The query's terms with their idf over all partitions together; those that occur nowhere weigh, but find nothing.
-    Only the rarest ten count: more add time and no recall."""
+    """The query's terms, each with its share of the idf of them all, over all partitions together. What occurs nowhere
+    finds nothing, but what was asked is answered the less for it. Of those that occur only the ten rarest count: more add
+    time and no recall."""
     total = max(1, sum(map(len, partitions)))
-    found: list[tuple[float, tuple[int, ...]]] = []
+    found: list[tuple[float, bool, tuple[int, ...]]] = []
     for term in query.terms:
         hashes = tuple(dict.fromkeys(map(term_hash, term.stems)))
         holding = sum(len(_rows(partition, hashes, partition.columns.rows)[0]) for partition in partitions)
-        holding = min(holding, total)
-        found.append((log(1 + (total - holding + 0.5) / (holding + 0.5)), hashes))
-    rarest = sorted(sorted(range(len(found)), key=lambda place: -found[place][0])[:_MOST_TERMS])
-    whole = sum(found[place][0] for place in rarest) or 1.0
-    return tuple(Weighed(hashes=found[place][1], share=found[place][0] / whole) for place in rarest)
+        idf = log(1 + (total - min(holding, total) + 0.5) / (holding + 0.5))
+        found.append((idf, holding > 0, hashes))
+    whole = sum(idf for idf, _, _ in found) or 1.0
+    rarest = sorted((place for place, (_, occurs, _) in enumerate(found) if occurs), key=lambda place: -found[place][0])
+    common = set(rarest[_MOST_TERMS:])
+    weighed = [Weighed(hashes=hashes, share=idf / whole) for idf, _, hashes in found]
+    return tuple(term for place, term in enumerate(weighed) if place not in common)
 
 
 def lexical(partition: Partition, terms: Terms, seen: Snapshot) -> Lexical:
