@@ -25,7 +25,10 @@ _LARGEST = 200_000
 
 
 class ResultCache:
-    def __init__(self, most: int = 256, seconds: float = 30.0) -> None:
+    """`most` is small on purpose: an outcome is some thousand objects, and the garbage collector walks all that is kept. With
+    256 of them it stopped everything for up to 250 ms."""
+
+    def __init__(self, most: int = 16, seconds: float = 30.0) -> None:
         self._kept: OrderedDict[Hashable, tuple[float, Outcome]] = OrderedDict()
         self._most, self._seconds = most, seconds
 

@@ -76,12 +76,13 @@ def lexical(partition: Partition, terms: Terms, seen: Snapshot) -> Lexical:
         where, counts = _rows(partition, term.hashes, rows)
         if not len(where):
             continue
-        own[where] += term.share * _saturate(counts, seen.own[where])
         if len(where) * _MANY > rows:
-            held = np.zeros(rows + 1, np.float32)
+            held = np.zeros(rows, np.float32)
             held[where] = counts
-            window += term.share * _saturate(held[:rows] + held[seen.before] + held[seen.after], seen.window)
+            own += term.share * _saturate(held, seen.own)
+            window += term.share * _saturate(held + seen.around(held), seen.window)
         else:
+            own[where] += term.share * _saturate(counts, seen.own[where])
             near = np.concatenate((where, seen.before[where], seen.after[where]))
             there = near < rows
             hit, held = _sums(near[there], np.tile(counts, 3)[there], rows)

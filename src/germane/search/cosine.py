@@ -30,12 +30,11 @@ def cosines(partition: Partition, vector: Vector, seen: Snapshot, stop: Callable
     """The window's vector is v + ½ v_before + ½ v_after, normalised: its cosine follows from the three dot products and
     the window's stored norm, so there is one scan. Between chunks it asks whether to stop."""
     rows, vectors = seen.rows, partition.columns["vector"]
-    products = np.zeros(rows + 1, np.float32)
+    own = np.zeros(rows, np.float32)
     for start in range(0, rows, _CHUNK):
         if stop():
             break
         end = min(start + _CHUNK, rows)
-        products[start:end] = dots(vectors[start:end], vector)
-    own = products[:rows]
-    window = own + np.float32(0.5) * (products[seen.before] + products[seen.after])
+        own[start:end] = dots(vectors[start:end], vector)
+    window = own + np.float32(0.5) * seen.around(own)
     return Cosines(own=own, window=window / partition.columns["norm"][:rows])

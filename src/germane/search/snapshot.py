@@ -30,6 +30,21 @@ class Snapshot(NamedTuple):
     own: Floats
     window: Floats
     blocks: Floats
+    joined: Floats
+    """1 where a row and the next are neighbours, as most are: one shorter than the rows."""
+    parted: tuple[NDArray[np.intp], NDArray[np.int32]]
+    """The other links: rows, and a neighbour of each."""
+
+    def around(self, values: Floats) -> Floats:
+        """For each row the sum of its neighbours' values. Most neighbours lie side by side, where adding is ten times as
+        fast as looking them up."""
+        total = np.zeros(self.rows, np.float32)
+        np.multiply(values[:-1], self.joined, out=total[1:])
+        total[:-1] += values[1:] * self.joined
+        rows, neighbours = self.parted
+        if len(rows):
+            np.add.at(total, rows, values[neighbours])
+        return total
 
 
 def snapshot(partition: Partition, rows: int) -> Snapshot:
@@ -43,7 +58,7 @@ def snapshot(partition: Partition, rows: int) -> Snapshot:
     before, after = _link(columns["before"][:rows], rows), _link(columns["after"][:rows], rows)
     block = columns["block"][:rows].copy()
     length = np.where(alive, columns["length"][:rows], np.float32(0))
-    padded = np.append(length, np.float32(0))
+    joined, parted = _joints(before, after, rows)
     blocks = np.bincount(block, length).astype(np.float32)
     made = Snapshot(
         rows=rows,
@@ -51,9 +66,12 @@ def snapshot(partition: Partition, rows: int) -> Snapshot:
         after=after,
         block=block,
         own=_norm(length, alive),
-        window=_norm(length + padded[before] + padded[after], alive),
+        window=length,
         blocks=_norm(blocks, blocks > 0),
+        joined=joined,
+        parted=parted,
     )
+    made = made._replace(window=_norm(length + made.around(length), alive))
     partition.kept = ((version, rows), made)
     return made
 
@@ -62,6 +80,17 @@ def _link(rows_of: NDArray[np.int32], rows: int) -> NDArray[np.int32]:
     link = rows_of.copy()
     link[(link < 0) | (link >= rows)] = rows
     return link
+
+
+def _joints(
+    before: NDArray[np.int32], after: NDArray[np.int32], rows: int
+) -> tuple[Floats, tuple[NDArray[np.intp], NDArray[np.int32]]]:
+    every = np.arange(rows, dtype=np.int32)
+    joined = (before[1:] == every[:-1]) & (after[:-1] == every[1:])
+    ahead = np.flatnonzero((before < rows) & ~np.concatenate(([False], joined)))
+    behind = np.flatnonzero((after < rows) & ~np.concatenate((joined, [False])))
+    parted = np.concatenate((ahead, behind)), np.concatenate((before[ahead], after[behind]))
+    return joined.astype(np.float32), parted
 
 
 def _norm(length: Floats, counted: NDArray[np.bool_]) -> Floats:
