@@ -10,9 +10,10 @@ from typing import Self
 
 from germane.agent import Agent
 from germane.clock import Clock
-from germane.errors import StoreUnavailable
+from germane.errors import InvalidInput, StoreUnavailable
 from germane.gather.source import SourceFactory
 from germane.ports.embedder import Embedder
+from germane.rehearsal import freeze
 from germane.scope import Scope
 from germane.settings import Settings
 from germane.shelf import Checkup
@@ -33,9 +34,10 @@ class Germane:
         embedder: str | Embedder | None,
         clock: Clock,
         sources: Mapping[str, SourceFactory],
+        freeze: bool,
     ) -> None:
         self._path, self._settings, self._embedder = path, settings, embedder
-        self._clock, self._sources = clock, sources
+        self._clock, self._sources, self._freeze = clock, sources, freeze
         self._parts: Parts | None = None
 
     @classmethod
@@ -47,23 +49,35 @@ class Germane:
         embedder: str | Embedder | None = None,
         clock: Clock | None = None,
         sources: Mapping[str, SourceFactory] | None = None,
+        freeze: bool = True,
     ) -> Germane:
         """The store in the file at `path`, made if there is none (`:memory:` keeps nothing).
 
         `settings` is a `Settings` or a TOML file's path; without one, defaults and the environment. `embedder` is a name
         (`static`, `minilm`, `openai:<model>`) or an `Embedder`, and goes before the settings'. `sources` registers sources by
-        the names that strategies use. Nothing is opened before `async with`, which raises `StoreUnavailable`, `StoreCorrupt`,
-        `StoreTooNew`, `InvalidInput` or `MissingExtra`.
+        the names that strategies use. `freeze` takes what is alive by then out of the garbage collector's walks (`gc.freeze`,
+        once a process): such a walk costs tens of milliseconds, and comes in the middle of an answer.
+
+        Nothing is opened before `async with`, which raises `StoreUnavailable`, `StoreCorrupt`, `StoreTooNew`, `InvalidInput`
+        or `MissingExtra`.
         """
+        if not isinstance(path, str | Path):
+            raise InvalidInput(f"path must be a string or a Path, not {type(path).__name__}")
+        if not isinstance(settings, Settings | str | Path | None):
+            raise InvalidInput(f"settings must be a Settings or a TOML file's path, not {type(settings).__name__}")
+        if not (embedder is None or isinstance(embedder, str) or hasattr(embedder, "embed")):
+            raise InvalidInput(f"embedder must be a name or an Embedder, not {type(embedder).__name__}")
         if not isinstance(settings, Settings):
             settings = Settings.load(settings, os.environ)
-        return cls(path, settings=settings, embedder=embedder, clock=clock or Clock(), sources=sources or {})
+        return cls(path, settings=settings, embedder=embedder, clock=clock or Clock(), sources=sources or {}, freeze=freeze)
 
     async def __aenter__(self) -> Self:
         if self._parts is None:
             self._parts = await wire(
                 self._path, settings=self._settings, embedder=self._embedder, clock=self._clock, sources=self._sources
             )
+            if self._freeze:
+                freeze()
         return self
 
     async def __aexit__(

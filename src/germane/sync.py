@@ -61,8 +61,12 @@ class Germane:
         embedder: str | Embedder | None = None,
         clock: Clock | None = None,
         sources: Mapping[str, SourceFactory] | None = None,
+        freeze: bool = True,
     ) -> Germane:
-        return cls(germane.germane.Germane.open(path, settings=settings, embedder=embedder, clock=clock, sources=sources))
+        opened = germane.germane.Germane.open(
+            path, settings=settings, embedder=embedder, clock=clock, sources=sources, freeze=freeze
+        )
+        return cls(opened)
 
     def __enter__(self) -> Self:
         if self._loop is None:
