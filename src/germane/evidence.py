@@ -67,7 +67,11 @@ class Evidence:
     @classmethod
     def of(cls, values: Iterable[float]) -> Evidence:
         """From one number a feature, in the order of `FEATURES`; NaN for a missing cosine."""
-        return cls(*(None if value != value else value for value in values))  # type: ignore[arg-type]
+        row = list(values)
+        if row[_COS_WINDOW] != row[_COS_WINDOW]:
+            return cls(*(None if value != value else value for value in row))  # type: ignore[arg-type]
+        return cls(*row)
 
 
 FEATURES: tuple[str, ...] = tuple(field.name for field in fields(Evidence))
+_COS_WINDOW = FEATURES.index("cos_window")

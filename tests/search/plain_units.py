@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from germane.query import Filters, Query, Term, Vector
 from germane.search.find import Found, find
 from germane.search.partition import BLOCK, Partition
+from germane.search.quantised import encode
 from germane.search.unit import Unit, hashes
 from germane.testing.builders import MOMENT
 
@@ -36,7 +37,7 @@ class Text:
 
 
 def unit(text: Text, **fields: Any) -> Unit:
-    vector = np.array(text.vector, "<f2").tobytes() if text.vector else None
+    vector = encode(np.array([text.vector]))[0] if text.vector else None
     made = Unit(
         key=text.key,
         session=text.session,

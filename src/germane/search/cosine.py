@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.query import Vector
-from germane.search.dots import dots
 from germane.search.partition import Partition
+from germane.search.quantised import dots, restored
 from germane.search.snapshot import Snapshot
 
-__all__ = ["Cosines", "cosines"]
+__all__ = ["Cosines", "cosines", "windows"]
 
 _CHUNK = 16384
 
@@ -22,19 +22,36 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cosines:
+    """`sums` are q · (v + ½ v_before + ½ v_after): a window's cosine but for the length of its vector, see `windows`."""
+
     own: Floats
-    window: Floats
+    sums: Floats
 
 
 def cosines(partition: Partition, vector: Vector, seen: Snapshot, stop: Callable[[], bool]) -> Cosines:
-    """The window's vector is v + ½ v_before + ½ v_after, normalised: its cosine follows from the three dot products and
-    the window's stored norm, so there is one scan. Between chunks it asks whether to stop."""
-    rows, vectors = seen.rows, partition.columns["vector"]
-    own = np.zeros(rows, np.float32)
-    for start in range(0, rows, _CHUNK):
+    """Of every row, with one scan: a window's dot product follows from its three units'. Between chunks it asks whether to
+    stop."""
+    vectors, scales = partition.columns["vector"], partition.columns["scale"]
+    own = np.zeros(seen.rows, np.float32)
+    for start in range(0, seen.rows, _CHUNK):
         if stop():
             break
-        end = min(start + _CHUNK, rows)
-        own[start:end] = dots(vectors[start:end], vector)
-    window = own + np.float32(0.5) * seen.around(own)
-    return Cosines(own=own, window=window / partition.columns["norm"][:rows])
+        end = min(start + _CHUNK, seen.rows)
+        own[start:end] = dots(vectors[start:end], scales[start:end], vector)
+    return Cosines(own=own, sums=own + np.float32(0.5) * seen.around(own))
+
+
+def windows(partition: Partition, near: Cosines, seen: Snapshot, rows: NDArray[np.intp]) -> Floats:
+    """The cosines of these rows' windows. Lengths are worked out for the few that are looked at closely: kept for all, they
+    would have to follow every change of a neighbour."""
+    window = _vectors(partition, rows)
+    for link in (seen.before[rows], seen.after[rows]):
+        there = link < seen.rows
+        window[there] += np.float32(0.5) * _vectors(partition, link[there])
+    length = np.sqrt(np.einsum("ij,ij->i", window, window))
+    found: Floats = near.sums[rows] / np.maximum(length, np.float32(1e-6))
+    return found
+
+
+def _vectors(partition: Partition, rows: NDArray[np.integer]) -> Floats:
+    return restored(partition.columns["vector"][rows], partition.columns["scale"][rows])

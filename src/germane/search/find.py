@@ -28,7 +28,7 @@ from germane.text.normal import fold
 __all__ = ["Found", "find"]
 
 Floats = NDArray[np.float32]
-_CLOSELY = 2
+_CLOSELY, _SAMPLED = 2, 16
 
 
 class Found(NamedTuple):
@@ -69,7 +69,7 @@ def find(
         fits = vector is not None and vector.shape == partition.columns["vector"].shape[1:]
         seen = snapshot(partition, rows)
         near = cosines(partition, vector, seen, stop) if vector is not None and fits else None
-        view = View(partition, rows, query, terms, lexical(partition, terms, seen), near, named)
+        view = View(partition, seen, query, terms, lexical(partition, terms, seen), near, named)
         rough = view.rough()
         rough[~allowed_rows(partition, rows, query, at, allowed)] = -np.inf
         best = _top(rough, partition.columns["key"][:rows], _CLOSELY * limit)
@@ -83,9 +83,16 @@ def find(
 
 def _top(score: Floats, keys: NDArray[np.int64], limit: int) -> NDArray[np.intp]:
     """Rows of the highest finite scores; ties go to the lower key, so the choice is the same whatever order they came in."""
-    edge = np.partition(score, -limit)[-limit] if len(score) > limit else -np.inf
-    best = np.flatnonzero(score >= edge) if edge > -np.inf else np.flatnonzero(score > -np.inf)
+    best = np.flatnonzero(score >= _edge(score[::_SAMPLED], 4 * limit // _SAMPLED))
+    if len(best) < limit:
+        best = np.flatnonzero(score >= _edge(score, limit))
+    best = best[score[best] > -np.inf]
     return best[np.lexsort((keys[best], -score[best]))][:limit]
+
+
+def _edge(score: Floats, limit: int) -> float:
+    """The `limit`th highest: of a sample, so that few are left to look at, or exactly, where a sample says too little."""
+    return float(np.partition(score, -limit)[-limit]) if 0 < limit < len(score) else -np.inf
 
 
 def _named(query: Query, speakers: Mapping[int, str]) -> int | None:

@@ -11,10 +11,11 @@ from germane.clock import zone
 from germane.evidence import FEATURES
 from germane.query import Query
 from germane.search.bm25 import Lexical, Terms
-from germane.search.cosine import Cosines
+from germane.search.cosine import Cosines, windows
 from germane.search.dated import dated
 from germane.search.partition import Partition
 from germane.search.phrase import phrase
+from germane.search.snapshot import Snapshot
 from germane.search.unit import CAPITALS, QUESTION, TEMPORAL, USER
 
 __all__ = ["View"]
@@ -23,10 +24,10 @@ Floats = NDArray[np.float32]
 
 
 class View(NamedTuple):
-    """What was measured of a partition's first `rows` rows. `named` is the hash of the one participant the query names."""
+    """What was measured of a partition. `named` is the hash of the one participant the query names."""
 
     partition: Partition
-    rows: int
+    seen: Snapshot
     query: Query
     terms: Terms
     lexical: Lexical
@@ -34,18 +35,24 @@ class View(NamedTuple):
     named: int | None
 
     def rough(self) -> Floats:
-        """Only what matches anything: a row without a word or a meaning in common stays at −∞."""
-        score = 1.8 * self.lexical.window + 0.7 * self.lexical.own + 1.5 * self.lexical.block
-        worth = self.lexical.window + self.lexical.block > 0
+        """Only what matches anything: a row without a word or a meaning in common stays at −∞. Windows' vectors are taken to
+        be 1.3 long, as most are."""
+        rows = self.seen.rows
+        score = np.float32(1.8) * self.lexical.window
+        score += np.float32(0.7) * self.lexical.own
+        score += np.float32(1.5) * self.lexical.block
+        worth = score > 0
         if self.near is not None:
-            score = score + 4.7 * self.near.window + 0.7 * self.near.own
-            worth |= self.near.window > 0.05
+            score += np.float32(3.6) * self.near.sums
+            score += np.float32(0.7) * self.near.own
+            worth |= self.near.sums > np.float32(0.065)
         if self.named is not None:
-            score = score + 1.6 * (self.partition.columns["speaker"][: self.rows] == self.named)
+            score += np.float32(1.6) * (self.partition.columns["speaker"][:rows] == self.named)
         if self.query.days:
-            month, day = self._dated(self.partition.columns["created_at"][: self.rows])
-            score = score + 2.5 * month + 2.0 * day
-        return np.where(worth, score, -np.inf).astype(np.float32)
+            month, day = self._dated(self.partition.columns["created_at"][:rows])
+            score += np.float32(2.5) * month + np.float32(2.0) * day
+        score[~worth] = -np.inf
+        return score
 
     def table(self, best: NDArray[np.intp]) -> NDArray[np.float64]:
         """All the evidence for these rows, in their order: shape (len(best), len(FEATURES)), a missing cosine is NaN."""
@@ -53,7 +60,7 @@ class View(NamedTuple):
         table = np.zeros((len(best), len(FEATURES)))
         table[:, [FEATURES.index("cos_own"), FEATURES.index("cos_window")]] = np.nan
         flags = columns["flags"][best]
-        before, after = columns["before"][best], columns["after"][best]
+        before, after = self.seen.before[best], self.seen.after[best]
         assistant = np.isin(columns["session"][best], list(self.partition.assisted))
         month, day = self._dated(columns["created_at"][best])
         named = columns["speaker"][best] == self.named if self.named is not None else np.zeros(len(best))
@@ -61,7 +68,7 @@ class View(NamedTuple):
             "own": self.lexical.own[best],
             "window": self.lexical.window[best],
             "session": self.lexical.block[best],
-            "before": self._at(self.lexical.own, self._at(columns["before"], before, -1)),
+            "before": self._at(self.lexical.own, self._at(self.seen.before, before, self.seen.rows)),
             "after": self._at(self.lexical.own, after),
             "phrase": phrase(self.partition, self.terms, best),
             "speaker": named,
@@ -76,9 +83,9 @@ class View(NamedTuple):
             "length": np.log1p(columns["words"][best]) - 2.5,
         }
         if self.near is not None:
-            unseen = ~np.any(columns["vector"][best], axis=1)
+            unseen = columns["scale"][best] == 0
             features["cos_own"] = np.where(unseen, np.nan, self.near.own[best])
-            features["cos_window"] = np.where(unseen, np.nan, self.near.window[best])
+            features["cos_window"] = np.where(unseen, np.nan, windows(self.partition, self.near, self.seen, best))
         for name, values in features.items():
             table[:, FEATURES.index(name)] = values
         return table
@@ -88,5 +95,5 @@ class View(NamedTuple):
 
     def _at(self, values: NDArray[np.generic], rows: NDArray[np.int32], default: int = 0) -> NDArray[np.int32]:
         """`values` of these rows; `default` where there is no such row."""
-        there = (rows >= 0) & (rows < self.rows)
+        there = rows < self.seen.rows
         return np.where(there, values[np.where(there, rows, 0)], default)

@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 
 from germane.search.columns import Columns
 from germane.search.postings import Postings
+from germane.search.quantised import decode
 from germane.search.unit import ASSISTANT, Unit
 
 __all__ = ["BLOCK", "Partition"]
 
-_CACHED = 256
-"""Vectors worked on at a time: a processor's own cache holds them."""
 BLOCK = 40
 """Longest stretch of a session that counts as one document."""
 
@@ -52,7 +51,7 @@ class Partition:
 
     def __init__(self, dimension: int) -> None:
         self.revision = 0
-        self.columns = Columns({**_COLUMNS, "vector": (np.float16, (dimension,)), "norm": (np.float32, ())})
+        self.columns = Columns({**_COLUMNS, "vector": (np.int8, (dimension,)), "scale": (np.float32, ())})
         self.terms = Columns({"term": (np.uint32, ())})
         self.postings = Postings()
         self.blocks = 0
@@ -100,6 +99,7 @@ class Partition:
         gone = np.flatnonzero(np.isin(self.columns["key"][:rows], keys) & self.columns["alive"][:rows])
         self.columns["alive"][gone] = False
         self.columns["vector"][gone] = 0
+        self.columns["scale"][gone] = 0
         self.dead += len(gone)
         return np.unique(self.columns["session"][gone])
 
@@ -116,7 +116,7 @@ class Partition:
         }
         values |= {"key": keys, "session": self._locals(fields["session"]), "length": lengths.astype(np.float32)}
         values |= {"offset": self.terms.rows + np.cumsum(lengths) - lengths, "alive": np.ones(count, np.bool_)}
-        values |= {"vector": _vectors(fields["vector"], self._dimension), "norm": np.ones(count, np.float32)}
+        values |= dict(zip(("vector", "scale"), decode(fields["vector"], self._dimension), strict=True))
         values |= {"before": empty - 1, "after": empty - 1, "position": empty, "block": empty}
         self.terms.append(len(terms), {"term": terms})
         self.columns.write(count, values)
@@ -168,7 +168,6 @@ class Partition:
         counts = np.diff(heads, append=len(order))
         earlier, later = np.roll(order, 1), np.roll(order, -1)
         earlier[heads], later[heads - 1] = lasts, -1
-        moved = order[(before[order] != earlier) | (after[order] != later)]
         before[order], after[order] = earlier, later
         known = lasts >= 0
         after[lasts[known]] = order[heads[known]]
@@ -178,7 +177,6 @@ class Partition:
         columns["block"][order] = self._blocks(session, place // BLOCK)
         self._last.update(zip(session[heads].tolist(), order[heads + counts - 1].tolist(), strict=True))
         self.assisted.update(np.unique(session[(columns["flags"][order] & ASSISTANT) > 0]).tolist())
-        self._measure(np.concatenate((moved, lasts[known], order[counts.repeat(counts) == 1])))
 
     def _blocks(self, session: NDArray[np.int32], number: NDArray[np.int64]) -> NDArray[np.int32]:
         pairs, inverse = np.unique(session.astype(np.int64) << 32 | number, return_inverse=True)
@@ -187,26 +185,7 @@ class Partition:
         self.blocks = len(known)
         return numbers[inverse]
 
-    def _measure(self, rows: NDArray[np.int32]) -> None:
-        """‖v + ½ v_before + ½ v_after‖ of these rows, so that a window's cosine needs no vector of its own."""
-        if not self._dimension:
-            return
-        vector, before, after = (self.columns[name] for name in ("vector", "before", "after"))
-        for start in range(0, len(rows), _CACHED):
-            some = rows[start : start + _CACHED]
-            window = vector[some].astype(np.float32)
-            for neighbour in (before[some], after[some]):
-                there = neighbour >= 0
-                window[there] += np.float32(0.5) * vector[neighbour[there]]
-            self.columns["norm"][some] = np.maximum(np.sqrt(np.einsum("ij,ij->i", window, window)), 1e-6)
-
 
 def _heads(session: NDArray[np.int32]) -> NDArray[np.intp]:
     """Where each run of equal numbers begins."""
     return np.flatnonzero(np.concatenate(([True], session[1:] != session[:-1]))) if len(session) else np.empty(0, np.intp)
-
-
-def _vectors(blobs: Sequence[bytes | None], dimension: int) -> NDArray[np.float16]:
-    missing = bytes(2 * dimension)
-    whole = b"".join(blob if blob is not None and len(blob) == len(missing) else missing for blob in blobs)
-    return np.frombuffer(whole, "<f2").reshape(len(blobs), dimension)

@@ -37,7 +37,7 @@ class Postings:
         """One entry an occurrence: `terms[i]` occurs in row `rows[i]`; rows are new and come in ascending order."""
         if not len(terms):
             return
-        segments = [*self._segments, _segment(rows, np.ones(len(rows), np.float32), terms)]
+        segments = [*self._segments, _segment(_codes(terms, rows))]
         while len(segments) > 1 and len(segments[-1].rows) * 4 >= len(segments[-2].rows):
             last, before = segments.pop(), segments.pop()
             segments.append(_merge(before, last))
@@ -58,23 +58,30 @@ class Postings:
         return np.concatenate([rows for rows, _ in found]), np.concatenate([counts for _, counts in found])
 
 
-def _segment(rows: Rows, counts: NDArray[np.float32], terms: NDArray[np.uint32]) -> _Segment:
-    code = terms.astype(np.uint64) << np.uint64(32) | rows.astype(np.uint64)
-    order = np.argsort(code, kind="stable")
-    code = code[order]
-    first = np.flatnonzero(np.concatenate(([True], code[1:] != code[:-1])))
-    frequencies = np.add.reduceat(counts[order], first)
-    pairs = code[first]
+def _codes(terms: NDArray[np.uint32], rows: Rows) -> NDArray[np.uint64]:
+    """Term and row in one number, so that sorting numbers sorts both: many times as fast as sorting by two keys."""
+    return terms.astype(np.uint64) << np.uint64(32) | rows.astype(np.uint64)
+
+
+def _segment(codes: NDArray[np.uint64], counts: NDArray[np.float32] | None = None) -> _Segment:
+    """From one code an occurrence, or distinct codes with their counts, in any order."""
+    if counts is None:
+        codes = np.sort(codes)
+        first = np.flatnonzero(np.concatenate(([True], codes[1:] != codes[:-1])))
+        pairs, frequencies = codes[first], np.diff(first, append=len(codes)).astype(np.float32)
+    else:
+        order = np.argsort(codes, kind="stable")
+        pairs, frequencies = codes[order], counts[order]
     by_term = (pairs >> np.uint64(32)).astype(np.uint32)
     starts = np.flatnonzero(np.concatenate(([True], by_term[1:] != by_term[:-1])))
     return _Segment(
         terms=by_term[starts],
         starts=np.append(starts, len(pairs)),
         rows=(pairs & np.uint64(0xFFFFFFFF)).astype(np.int32),
-        frequencies=frequencies.astype(np.float32),
+        frequencies=frequencies,
     )
 
 
 def _merge(one: _Segment, two: _Segment) -> _Segment:
-    terms = np.concatenate([np.repeat(part.terms, np.diff(part.starts)) for part in (one, two)])
-    return _segment(np.concatenate([one.rows, two.rows]), np.concatenate([one.frequencies, two.frequencies]), terms)
+    parts = [_codes(np.repeat(part.terms, np.diff(part.starts)), part.rows) for part in (one, two)]
+    return _segment(np.concatenate(parts), np.concatenate([one.frequencies, two.frequencies]))

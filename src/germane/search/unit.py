@@ -29,7 +29,7 @@ KIND_CODES = {kind: code for code, kind in enumerate(sorted(KINDS), start=1)}
 
 class Unit(NamedTuple):
     """`key` and `session` are the store's row numbers, times are seconds since the epoch, `terms` little-endian uint32,
-    `vector` little-endian float16 of unit length, `speaker` the hash of the folded name (0: none)."""
+    `vector` as `quantised.py` encodes it, `speaker` the hash of the folded name (0: none)."""
 
     key: int
     session: int

@@ -11,13 +11,14 @@ from typing import NamedTuple
 import apsw
 
 from germane.ports.embedder import Embedder
+from germane.search.quantised import encode
 from germane.stores.sqlite.database import Database
 from germane.stores.sqlite.encoding import shown
 from germane.stores.sqlite.memories import MEMORY, memory_of
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import first, only, rows
 from germane.stores.sqlite.transaction import Transaction
-from germane.stores.sqlite.units import Domain, vectors_of
+from germane.stores.sqlite.units import Domain
 from germane.stores.sqlite.writer import Writer
 
 __all__ = ["Embedding", "model_row"]
@@ -104,7 +105,7 @@ class Embedding:
         return await self._readers.run(work)
 
     async def _embed(self, writer: Writer, domain: Domain, texts: list[_Text]) -> int:
-        vectors = vectors_of(await self._embedder.embed([one.text for one in texts]))
+        vectors = encode(await self._embedder.embed([one.text for one in texts]))
 
         def work(transaction: Transaction) -> int:
             sql = f"UPDATE units_{domain} SET vector = ?, model = ?, revision = ? WHERE key = ? AND revision = ?"

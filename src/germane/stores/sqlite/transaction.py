@@ -12,10 +12,11 @@ import apsw
 from germane.errors import EmbedderError
 from germane.ports.embedder import Embedder
 from germane.scope import Scope
+from germane.search.quantised import encode
 from germane.search.unit import Unit
 from germane.stores.sqlite.reach import Place, places
 from germane.stores.sqlite.rows import only
-from germane.stores.sqlite.units import Domain, Pending, insert_units, vectors_of
+from germane.stores.sqlite.units import Domain, Pending, insert_units
 
 __all__ = ["Mark", "Transaction"]
 
@@ -91,7 +92,7 @@ class Transaction:
         vectors: Sequence[bytes | None] = [None] * len(pending)
         if self._embedder.quick:
             with suppress(EmbedderError):  # keywords serve until they are embedded
-                vectors = vectors_of(self._embedder.embed_now([one.text for one in pending]))
+                vectors = encode(self._embedder.embed_now([one.text for one in pending]))
         insert_units(self.connection, pending, vectors, revision=self.revision, model=self._model)
 
     def finish(self) -> None:

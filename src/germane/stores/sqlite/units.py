@@ -6,12 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import apsw
-import numpy as np
-from numpy.typing import NDArray
 
 from germane.search.unit import Unit
 
-__all__ = ["Domain", "Pending", "changed", "delete_units", "dropped", "insert_units", "many", "vectors_of"]
+__all__ = ["Domain", "Pending", "changed", "delete_units", "dropped", "insert_units", "many"]
 
 Domain = Literal["events", "memories"]
 _INSERT = (
@@ -29,11 +27,6 @@ class Pending(NamedTuple):
     partition: int
     unit: Unit
     text: str
-
-
-def vectors_of(matrix: NDArray[np.float32]) -> list[bytes]:
-    """One blob a row, little-endian float16."""
-    return [row.tobytes() for row in matrix.astype("<f2")]
 
 
 def insert_units(

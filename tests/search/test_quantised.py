@@ -1,0 +1,55 @@
+"""Vectors in eight bits: what they keep, and what isn't one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from germane.search import quantised
+from germane.search.quantised import decode, dots, encode, restored
+
+
+def unit_rows(seed: int, count: int = 20, dimension: int = 256) -> NDArray[np.float32]:
+    rows = np.random.default_rng(seed).standard_normal((count, dimension)).astype(np.float32)
+    unit: NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return unit
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_a_component_is_kept_to_half_a_step(seed: int) -> None:
+    """A step is the largest component over 127."""
+    rows = unit_rows(seed)
+    values, scales = decode(encode(rows), 256)
+    assert (np.abs(restored(values, scales) - rows) <= scales[:, None] * 0.5001).all()
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_a_cosine_is_kept_to_two_digits_and_more(seed: int) -> None:
+    """Within 0.005 of the exact one, whichever of the two ways it is multiplied."""
+    rows = unit_rows(seed)
+    values, scales = decode(encode(rows), 256)
+    assert dots(values, scales, rows[0]) == pytest.approx(rows @ rows[0], abs=0.005)
+
+
+def test_without_kernels_numpy_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A platform without a wheel is slower, not wrong."""
+    rows = unit_rows(1)
+    values, scales = decode(encode(rows), 256)
+    quick = dots(values, scales, rows[3])
+    monkeypatch.setattr(quantised, "_KERNELS", None)
+    assert dots(values, scales, rows[3]) == pytest.approx(quick, abs=1e-6)
+
+
+def test_what_is_no_vector_of_this_dimension_has_no_scale() -> None:
+    """None, zeros, and a vector of another model."""
+    zero, other = encode(np.zeros((1, 4)))[0], encode(np.ones((1, 5)))[0]
+    _, scales = decode([None, zero, other, encode(np.ones((1, 4)))[0]], 4)
+    assert (scales > 0).tolist() == [False, False, False, True]
+
+
+def test_a_query_of_nothing_is_near_nothing() -> None:
+    values, scales = decode(encode(unit_rows(1)), 256)
+    assert not dots(values, scales, np.zeros(256, np.float32)).any()
