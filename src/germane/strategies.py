@@ -18,9 +18,9 @@ DEFAULT = Strategy(
         SourcePlan(name="directive"),
         SourcePlan(name="structured", limit=20),
         SourcePlan(name="memories", limit=60),
-        SourcePlan(name="messages", limit=120),
+        SourcePlan(name="messages", limit=100),
         SourcePlan(name="history", limit=50),
-        SourcePlan(name="recent", limit=20),
+        SourcePlan(name="recent", limit=10),
     ),
     weights=Weights(relevance=0.0, recency=0.3, usefulness=1.0, confidence=0.5, frequency=0.2),
 )
