@@ -18,7 +18,7 @@ DEFAULT = Strategy(
         SourcePlan(name="directive"),
         SourcePlan(name="structured", limit=20),
         SourcePlan(name="memories", limit=60),
-        SourcePlan(name="messages", limit=100),
+        SourcePlan(name="messages", limit=80),
         SourcePlan(name="history", limit=50),
         SourcePlan(name="recent", limit=10),
     ),
