@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from itertools import repeat
+from math import log
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -29,6 +30,9 @@ __all__ = ["Found", "find"]
 
 Floats = NDArray[np.float32]
 _CLOSELY, _SAMPLED = 2, 16
+_ANYWAY = 32
+_FAINT = log(1 / 0.0004 - 1)
+"""Beyond the best 32, what is less likely than 0.0004 isn't worth the reading: no floor would let it pass."""
 
 
 class Found(NamedTuple):
@@ -51,10 +55,10 @@ def find(
     allowed: Set[int] | None = None,
     relevance: Relevance | None = None,
 ) -> list[Found]:
-    """At most `limit` units, the most relevant first; equals by partition, then by key. `speakers` names the hashes of
-    the partitions' speaker column, `at` is the time asked about in seconds since the epoch, `allowed` narrows to these
-    keys, and `stop` is asked between steps whether anybody still waits. A vector of another dimension than a partition's
-    says nothing of it."""
+    """At most `limit` units, the most relevant first, those of no consequence left away; equals by partition, then by key.
+    `speakers` names the hashes of the partitions' speaker column, `at` is the time asked about in seconds since the epoch,
+    `allowed` narrows to these keys, and `stop` is asked between steps whether anybody still waits. A vector of another
+    dimension than a partition's says nothing of it."""
     if limit <= 0:
         return []
     terms = weigh(partitions, query) if keywords else ()
@@ -78,7 +82,8 @@ def find(
             odds = relevance.log_odds(table)
             found += zip((-odds).tolist(), repeat(index), partition.columns["key"][best].tolist(), table, strict=False)
     found.sort(key=itemgetter(0, 1, 2))
-    return [Found(index, key, Evidence.of(row.tolist())) for _, index, key, row in found[:limit]]
+    worth = max(_ANYWAY, sum(1 for row in found[:limit] if row[0] <= _FAINT))
+    return [Found(index, key, Evidence.of(row.tolist())) for _, index, key, row in found[: min(limit, worth)]]
 
 
 def _top(score: Floats, keys: NDArray[np.int64], limit: int) -> NDArray[np.intp]:
