@@ -108,7 +108,7 @@ def by_fts5(connection: apsw.Connection, query: Query, tables: Iterable[str]) ->
 
 def by_germane(partition: Partition, query: Query) -> list[set[int]]:
     rows = partition.columns.rows
-    scores = lexical(partition, weigh([partition], query), snapshot(partition, rows))
+    scores = lexical(weigh([partition], query), snapshot(partition, rows))
     return [set(_top(one)) for one in (scores.own, scores.window, scores.block)]
 
 

@@ -22,7 +22,7 @@ ASKED = ("ash", "elm", "oak")
 
 def scores(partition: Partition, words: Sequence[str]) -> dict[int, tuple[float, float, float]]:
     rows = partition.columns.rows
-    found = lexical(partition, weigh([partition], asking(*words)), snapshot(partition, rows))
+    found = lexical(weigh([partition], asking(*words)), snapshot(partition, rows))
     columns = partition.columns
     return {
         int(columns["key"][row]): (float(found.own[row]), float(found.window[row]), float(found.block[row]))
@@ -113,7 +113,7 @@ def test_a_term_found_under_any_of_its_stems_is_one_term() -> None:
     """Counts of alternatives add up; a unit that holds two of them is one unit."""
     partition = held([[Text(key=1, words=("walk", "gang")), Text(key=2, session=2, words=("fir", "fir"))]])
     query = Query(text="", at=MOMENT, terms=(Term("walk", ("walk", "gang")),))
-    found = lexical(partition, weigh([partition], query), snapshot(partition, 2))
+    found = lexical(weigh([partition], query), snapshot(partition, 2))
     merged = bm25([Text(key=1, words=("walk", "walk")), Text(key=2, session=2, words=("fir", "fir"))], ("walk",))
     assert float(found.own[0]) == pytest.approx(merged[1][0], abs=1e-5)
 
@@ -130,7 +130,7 @@ def test_no_units_and_no_terms_are_no_trouble() -> None:
     empty.extend([])
     empty.drop([7])
     assert weigh([empty], asking()) == ()
-    assert len(lexical(empty, weigh([empty], asking("ash")), snapshot(empty, 0)).own) == 0
+    assert len(lexical(weigh([empty], asking("ash")), snapshot(empty, 0)).own) == 0
     wordless = held([[Text(key=1), Text(key=2)]])
     assert scores(wordless, ("ash",)) == {1: (0, 0, 0), 2: (0, 0, 0)}
 
@@ -139,7 +139,7 @@ def test_searching_the_first_rows_sees_nothing_of_the_later_ones() -> None:
     """A search that began before units came answers from what there was, links to newer rows included."""
     line = [Text(key=key, at=float(key), words=("ash",)) for key in range(6)]
     partition = held([line])
-    part = lexical(partition, weigh([partition], asking("ash")), snapshot(partition, 3))
+    part = lexical(weigh([partition], asking("ash")), snapshot(partition, 3))
     assert len(part.own) == len(part.window) == len(part.block) == 3
     assert np.isfinite(part.window).all()
 

@@ -10,7 +10,7 @@ doesn't count towards the mean length of blocks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 
 import numpy as np
@@ -31,10 +31,12 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weighed:
-    """A term of the query: the hashes of its stems, and its share of the query's idf sum."""
+    """A term of the query: the hashes of its stems, its share of the query's idf sum, and for each partition the rows that
+    hold it and how often."""
 
     hashes: tuple[int, ...]
     share: float
+    found: tuple[tuple[NDArray[np.int32], Floats], ...]
 
 
 Terms = Sequence[Weighed]
@@ -54,28 +56,31 @@ def weigh(partitions: Sequence[Partition], query: Query) -> Terms:
     finds nothing, but what was asked is answered the less for it. Of those that occur only the ten rarest count: more add
     time and no recall."""
     total = max(1, sum(map(len, partitions)))
-    found: list[tuple[float, bool, tuple[int, ...]]] = []
+    weighed: list[tuple[float, int, Weighed]] = []
     for term in query.terms:
         hashes = tuple(dict.fromkeys(map(term_hash, term.stems)))
-        holding = sum(len(_rows(partition, hashes, partition.columns.rows)[0]) for partition in partitions)
+        rows = tuple(_rows(partition, hashes, partition.columns.rows) for partition in partitions)
+        holding = sum(len(where) for where, _ in rows)
         idf = log(1 + (total - min(holding, total) + 0.5) / (holding + 0.5))
-        found.append((idf, holding > 0, hashes))
-    whole = sum(idf for idf, _, _ in found) or 1.0
-    rarest = sorted((place for place, (_, occurs, _) in enumerate(found) if occurs), key=lambda place: -found[place][0])
+        weighed.append((idf, holding, Weighed(hashes=hashes, share=idf, found=rows)))
+    whole = sum(idf for idf, _, _ in weighed) or 1.0
+    rarest = sorted((place for place, (_, holding, _) in enumerate(weighed) if holding), key=lambda place: -weighed[place][0])
     common = set(rarest[_MOST_TERMS:])
-    weighed = [Weighed(hashes=hashes, share=idf / whole) for idf, _, hashes in found]
-    return tuple(term for place, term in enumerate(weighed) if place not in common)
+    kept = (term for place, (_, _, term) in enumerate(weighed) if place not in common)
+    return tuple(replace(term, share=term.share / whole) for term in kept)
 
 
-def lexical(partition: Partition, terms: Terms, seen: Snapshot) -> Lexical:
-    """BM25 of the rows of the snapshot."""
+def lexical(terms: Terms, seen: Snapshot, partition: int = 0) -> Lexical:
+    """BM25 of the rows of the snapshot, which is of the partition in this place among those the terms were weighed over."""
     rows = seen.rows
     own, window = np.zeros(rows, np.float32), np.zeros(rows, np.float32)
     score = np.zeros(len(seen.blocks), np.float32)
     for term in terms:
-        where, counts = _rows(partition, term.hashes, rows)
+        where, counts = term.found[partition]
         if not len(where):
             continue
+        if where[-1] >= rows:
+            where, counts = where[where < rows], counts[where < rows]
         if len(where) * _MANY > rows:
             held = np.zeros(rows, np.float32)
             held[where] = counts

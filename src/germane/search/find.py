@@ -73,7 +73,7 @@ def find(
         fits = vector is not None and vector.shape == partition.columns["vector"].shape[1:]
         seen = snapshot(partition, rows)
         near = cosines(partition, vector, seen, stop) if vector is not None and fits else None
-        view = View(partition, seen, query, terms, lexical(partition, terms, seen), near, named)
+        view = View(partition, seen, query, terms, lexical(terms, seen, index), near, named)
         rough = view.rough()
         rough[~allowed_rows(partition, rows, query, at, allowed)] = -np.inf
         best = _top(rough, partition.columns["key"][:rows], _CLOSELY * limit)

@@ -17,10 +17,10 @@ __all__ = ["allowed_rows"]
 def allowed_rows(partition: Partition, rows: int, query: Query, at: float, allowed: Set[int] | None) -> NDArray[np.bool_]:
     columns, filters = partition.columns, query.filters
     may = columns["alive"][:rows].copy()
-    if set(SENSITIVITY_CODES) - set(filters.sensitivities):
-        codes = [SENSITIVITY_CODES[name] for name in filters.sensitivities if name in SENSITIVITY_CODES]
+    codes = [SENSITIVITY_CODES[name] for name in filters.sensitivities if name in SENSITIVITY_CODES]
+    if partition.sensitivities - set(codes):
         may &= _table(codes)[columns["sensitivity"][:rows]]
-    if not filters.with_history:
+    if partition.bounded and not filters.with_history:
         may &= (columns["valid_from"][:rows] <= at) & (at < columns["valid_to"][:rows])
     if filters.since is not None:
         may &= columns["created_at"][:rows] >= filters.since.timestamp()

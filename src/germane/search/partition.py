@@ -58,6 +58,9 @@ class Partition:
         self.assisted: set[int] = set()
         """Sessions with an assistant in them, by local number."""
         self.dead = 0
+        self.bounded = False
+        """Whether anything here holds only for a time."""
+        self.sensitivities: set[int] = set()
         self.version = 0
         self.kept: tuple[tuple[int, int], Any] | None = None
         """What `snapshot.py` worked out from the arrays, with the version and rows that it holds for."""
@@ -118,6 +121,8 @@ class Partition:
         values |= {"offset": self.terms.rows + np.cumsum(lengths) - lengths, "alive": np.ones(count, np.bool_)}
         values |= dict(zip(("vector", "scale"), decode(fields["vector"], self._dimension), strict=True))
         values |= {"before": empty - 1, "after": empty - 1, "position": empty, "block": empty}
+        self.bounded |= bool(np.isfinite(values["valid_from"]).any() or np.isfinite(values["valid_to"]).any())
+        self.sensitivities.update(np.unique(values["sensitivity"]).tolist())
         self.terms.append(len(terms), {"term": terms})
         self.columns.write(count, values)
         self._link(rows, stale)
