@@ -35,7 +35,10 @@ _OTHER_LATIN = ("spanish", "french", "german", "italian")
 def analyse(text: str) -> list[str]:
     """The stems of a text, in its order, stop words out. Any string works, lone surrogates included."""
     tokens = _tokens(text)
-    return list(chain.from_iterable(map(_stems_in(detect(text) or "english"), tokens)))
+    remembered, afresh = _stems_in(detect(text) or "english")
+    if max(map(len, tokens), default=0) <= _LONGEST:
+        return list(chain.from_iterable(map(remembered, tokens)))
+    return list(chain.from_iterable(remembered(token) if len(token) <= _LONGEST else afresh(token) for token in tokens))
 
 
 def query_terms(text: str) -> tuple[Term, ...]:
@@ -65,12 +68,13 @@ def _tokens(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=64)
-def _stems_in(language: str) -> Callable[[str], tuple[str, ...]]:
+def _stems_in(language: str) -> tuple[Callable[[str], tuple[str, ...]], Callable[[str], tuple[str, ...]]]:
+    """The stems of a token: with a memory, for words, and without, for what is too long to be one."""
+
     def stems(token: str) -> tuple[str, ...]:
         return tuple(filter(None, (_kept(word, language) for word in words(token))))
 
-    known = lru_cache(maxsize=1 << 16 if language == "english" else 1 << 13)(stems)
-    return lambda token: known(token) if len(token) <= _LONGEST else stems(token)
+    return lru_cache(maxsize=1 << 16 if language == "english" else 1 << 13)(stems), stems
 
 
 def stem(word: str, language: str) -> str:

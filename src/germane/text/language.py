@@ -59,6 +59,8 @@ def detect(text: str) -> str | None:
 
 def of_script(word: str) -> str | None:
     """The language whose stemmer fits the word's script: "" when there is none, None for Latin script."""
+    if word.isascii():
+        return None
     for name, pattern in _SCRIPTS:
         if pattern.match(word):
             return name
