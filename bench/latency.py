@@ -4,7 +4,8 @@
 
 One agent, default embedder, one request at a time, every query asked once (so no result is from the cache). The mix of the
 queries is `corpus.QUERY_MIX`, the commonest words included. Cold: a fresh process opens the file and waits for the first
-answer that every source has part in, counted from the opening; the imports before it stand apart. Requirements: ENGINE-2, ENGINE-8.
+answer that every source has part in, counted from the opening; the imports before it stand apart.
+Requirements: ENGINE-2, ENGINE-8.
 """
 
 from __future__ import annotations
