@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 
-from bench import budget, forgery, ingest, latency, recall
+from bench import budget, forgery, ingest, keyword, latency, recall
 
 
 def main() -> int:
@@ -28,6 +28,8 @@ def main() -> int:
             return budget.main(rest)
         case "forgery":
             return forgery.main(rest)
+        case "keyword":
+            keyword.main(rest)
         case "soak":
             return budget.main(["--count", "100000", *rest]) or forgery.main(["--count", "100000", *rest])
         case "all":

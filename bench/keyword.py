@@ -1,6 +1,6 @@
 """Keyword search: germane's own postings against SQLite's FTS5, on the same made messages and the same words.
 
-    python -m bench.keyword [--sizes 10000 100000] [--queries 40]
+    python -m bench keyword [--sizes 10000 100000] [--queries 40]
 
 FTS5 with the porter stemmer answers an OR of the query's words, best 200 by `bm25()`: once over one row a message, and once
 over three tables, a row a message, a window (the message between its neighbours) and a session, which is what a store that
@@ -161,7 +161,7 @@ def measure(size: int, count: int, folder: Path) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench.keyword", description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m bench keyword", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000])
     parser.add_argument("--queries", type=int, default=40, help="of each kind")
     options = parser.parse_args(arguments)
