@@ -68,7 +68,7 @@ class Isolation(RuleBasedStateMachine):
 
     @rule(scope=scopes, data=st.data())
     def forget(self, scope: Scope, data: st.DataObject) -> None:
-        ids = tuple(data.draw(st.lists(st.sampled_from(sorted(self.owners)), max_size=4))) if self.owners else ()
+        ids = tuple(data.draw(st.lists(st.sampled_from(list(self.owners)), max_size=4))) if self.owners else ()
         self.run(self.store.within(scope).journal.commit(writing(Forget(memory_ids=ids, event_ids=ids, at=NOON))))
         for id in ids:
             if self.owners.get(id) == scope:
@@ -78,7 +78,7 @@ class Isolation(RuleBasedStateMachine):
     def change_what_may_be_anothers(self, scope: Scope, data: st.DataObject) -> None:
         if not self.owners:
             return
-        id = data.draw(st.sampled_from(sorted(self.owners)))
+        id = data.draw(st.sampled_from(list(self.owners)))
         shelf = self.store.within(scope)
         if self.owners[id] == scope:
             return

@@ -1,9 +1,9 @@
 """Gather: run the sources side by side until the deadline and take what is there (GATHER-1, GATHER-2).
 
 Wave 0 reads the speakers' names and embeds the query; sources that need neither start with it, and the others go on by
-keywords alone when half the time is gone. When time is up, what is
-still running is cancelled and abandoned, never awaited: a source that ignores its cancellation costs a place in the
-bounded set of the abandoned, not the answer. `asyncio.wait_for` isn't used: it waits for what it cancels.
+keywords alone when half the time is gone. When time is up, what is still running is cancelled and abandoned, never awaited:
+a source that ignores its cancellation costs a place in the bounded set of the abandoned, not the answer.
+`asyncio.wait_for` isn't used: it waits for what it cancels.
 """
 
 from __future__ import annotations

@@ -61,7 +61,8 @@ class View(NamedTuple):
         table[:, [FEATURES.index("cos_own"), FEATURES.index("cos_window")]] = np.nan
         flags = columns["flags"][best]
         before, after = self.seen.before[best], self.seen.after[best]
-        assistant = np.isin(columns["session"][best], list(self.partition.assisted))
+        sessions, assisted = columns["session"][best].tolist(), self.partition.assisted
+        assistant = np.fromiter((session in assisted for session in sessions), np.bool_, len(sessions))
         month, day = self._dated(columns["created_at"][best])
         named = columns["speaker"][best] == self.named if self.named is not None else np.zeros(len(best))
         features: dict[str, NDArray[Any]] = {
