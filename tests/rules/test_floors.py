@@ -17,6 +17,7 @@ FLOORS = {
     "stages": "signals gather score pack format inject",
     "engine": "engine assembly cache standing",
     "front": "germane agent edge recollections sync loop rehearsal settings strategies retrievals wiring __init__",
+    "evaluation": "evaluate",
     "surfaces": "cli",
 }
 """From the ground up: a floor imports from itself and those before it."""
@@ -34,7 +35,7 @@ EXCEPTIONS: dict[tuple[str, str], str] = {}
 """(importer, imported): the reason."""
 
 ADAPTERS_REACH = [*FLOORS["nouns"].split(), "ports", "text", *FLOORS["domains"].split()]
-SURFACES_REACH = ["nouns", "domains", "front", "surfaces"]
+SURFACES_REACH = ["nouns", "domains", "front", "evaluation", "surfaces"]
 WIRING_REACHES_ADAPTERS = "wiring"
 
 ORDER = list(FLOORS)
