@@ -1,4 +1,4 @@
-"""Dataset: labelled conversations, whatever format they came in. What was broken in the file and left out is said, not hidden."""
+"""Dataset: labelled conversations, whatever format they came in. What was broken and left out is said, not hidden."""
 
 from __future__ import annotations
 
