@@ -1,0 +1,49 @@
+"""Evidence: the ids of a question's labels, as the data sets wrote them, made into ids of messages that exist."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+__all__ = ["dialogue_ids", "flat", "known_ids", "plain"]
+
+_DIALOGUE = re.compile(r"D:?(\d{1,9}):(\d{1,9})")
+
+
+def dialogue_ids(label: Any) -> list[str]:
+    """The ids in a label of a dialogue such as `D8:6`: several that share a string are split (`D8:6; D9:17`), a stray colon
+    (`D:11:26`) and leading zeros (`D30:05`) are mended. None in it: an empty list."""
+    return [f"D{int(session)}:{int(turn)}" for session, turn in _DIALOGUE.findall(str(label))]
+
+
+def plain(label: Any) -> list[str]:
+    """The label itself, whatever its type."""
+    return [str(label)]
+
+
+def flat(labels: Any) -> Iterator[Any]:
+    """Labels out of however deep lists and mappings of them, in their order."""
+    if isinstance(labels, Mapping):
+        labels = labels.values()
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
+        if labels is not None:
+            yield labels
+        return
+    for label in labels:
+        yield from flat(label)
+
+
+def known_ids(
+    labels: Any, known: Collection[str], read: Callable[[Any], Iterable[str]] = plain
+) -> tuple[frozenset[str], list[str]]:
+    """The labelled ids that are `known`, and a sentence for each label that isn't one. `read` finds the ids in a label."""
+    found: set[str] = set()
+    lost = []
+    for label in flat(labels):
+        ids = list(read(label))
+        found |= set(ids) & set(known)
+        if not ids:
+            lost.append(f"evidence {label!r} is no message's id: left out")
+        lost += [f"evidence {id} names no message: left out" for id in ids if id not in known]
+    return frozenset(found), lost

@@ -1,0 +1,30 @@
+"""File: a JSON document and where it lies, or why it can't be read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from germane.errors import InvalidInput
+
+__all__ = ["File", "opened"]
+
+
+class File(NamedTuple):
+    path: Path
+    document: Any
+
+
+def opened(path: Path) -> File:
+    """Raises `InvalidInput` naming the file, and the line where it isn't JSON."""
+    try:
+        return File(path, json.loads(path.read_bytes().decode("utf-8-sig")))
+    except OSError as error:
+        raise InvalidInput(f"{path}: can't be read: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{path}: not UTF-8 at byte {error.start + 1}: save it as UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise InvalidInput(f"{path}: not JSON at line {error.lineno}, column {error.colno}: {error.msg}") from None
+    except (ValueError, RecursionError):
+        raise InvalidInput(f"{path}: not JSON that can be read: nested too deep, or a number too long") from None
