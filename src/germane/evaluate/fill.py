@@ -18,6 +18,6 @@ async def fill(agent: Agent, conversation: Conversation, *, progress: Callable[[
     for session, said in conversation.sessions.items():
         for start in range(0, len(said), _BATCH):
             batch = said[start : start + _BATCH]
-            await agent.record(batch, session=session, source_kind="import")
+            await agent.record(batch, session=session)
             if progress:
                 progress(len(batch))
