@@ -19,6 +19,7 @@ from germane.cli import (
     demo,
     directive,
     doctor,
+    evaluating,
     exporting,
     feedback,
     forget,
@@ -47,7 +48,7 @@ def hoist(arguments: Sequence[str]) -> list[str]:
         name, equals, _ = argument.partition("=")
         if argument == "--":
             rest += [argument, *waiting]
-        elif name in _SHARED:
+        elif name in _SHARED and not evaluating.own(rest, name):
             front.append(argument)
             front += [value for value in [next(waiting, None)] if value is not None] if name in _VALUED and not equals else []
         else:
@@ -124,6 +125,7 @@ app.command("feedback", short_help="Mark memories as helpful or harmful.")(feedb
 app.command("forget", short_help="Remove memories and messages for good.")(forget.forget)
 app.command("directive", short_help="Set or show the standing instructions.")(directive.directive)
 app.command("import", short_help="Bring in conversations from files.")(importing.bring)
+app.add_typer(evaluating.app, name="eval", short_help="Measure how good and how fast it is on labelled conversations.")
 app.command("export", short_help="Write everything of an agent as JSON Lines.")(exporting.export)
 app.command("backup", short_help="Copy the store while it is in use.")(backup.backup)
 app.command("doctor", short_help="Check that the store is well.")(doctor.doctor)
