@@ -15,6 +15,7 @@ from germane.gather.source import SourceFactory
 from germane.ports.embedder import Embedder
 from germane.rehearsal import freeze
 from germane.scope import Scope
+from germane.search.relevance import Relevance
 from germane.settings import Settings
 from germane.shelf import Checkup
 from germane.strategies import Strategies
@@ -35,8 +36,9 @@ class Germane:
         clock: Clock,
         sources: Mapping[str, SourceFactory],
         freeze: bool,
+        relevance: Relevance | str | Path | None = None,
     ) -> None:
-        self._path, self._settings, self._embedder = path, settings, embedder
+        self._path, self._settings, self._embedder, self._relevance = path, settings, embedder, relevance
         self._clock, self._sources, self._freeze = clock, sources, freeze
         self._parts: Parts | None = None
 
@@ -50,13 +52,15 @@ class Germane:
         clock: Clock | None = None,
         sources: Mapping[str, SourceFactory] | None = None,
         freeze: bool = True,
+        relevance: Relevance | str | Path | None = None,
     ) -> Germane:
         """The store in the file at `path`, made if there is none (`:memory:` keeps nothing).
 
         `settings` is a `Settings` or a TOML file's path; without one, defaults and the environment. `embedder` is a name
         (`static`, `minilm`, `openai:<model>`) or an `Embedder`, and goes before the settings'. `sources` registers sources by
         the names that strategies use. `freeze` takes what is alive by then out of the garbage collector's walks (`gc.freeze`,
-        once a process): such a walk costs tens of milliseconds, and comes in the middle of an answer.
+        once a process): such a walk costs tens of milliseconds, and comes in the middle of an answer. `relevance` is a file
+        of coefficients as `germane eval fit` writes it, or the model itself, and goes before the settings'.
 
         Nothing is opened before `async with`, which raises `StoreUnavailable`, `StoreCorrupt`, `StoreTooNew`, `InvalidInput`
         or `MissingExtra`.
@@ -67,14 +71,29 @@ class Germane:
             raise InvalidInput(f"settings must be a Settings or a TOML file's path, not {type(settings).__name__}")
         if not (embedder is None or isinstance(embedder, str) or hasattr(embedder, "embed")):
             raise InvalidInput(f"embedder must be a name or an Embedder, not {type(embedder).__name__}")
+        if not isinstance(relevance, Relevance | str | Path | None):
+            raise InvalidInput(f"relevance must be a TOML file's path or a Relevance, not {type(relevance).__name__}")
         if not isinstance(settings, Settings):
             settings = Settings.load(settings, os.environ)
-        return cls(path, settings=settings, embedder=embedder, clock=clock or Clock(), sources=sources or {}, freeze=freeze)
+        return cls(
+            path,
+            settings=settings,
+            embedder=embedder,
+            clock=clock or Clock(),
+            sources=sources or {},
+            freeze=freeze,
+            relevance=relevance,
+        )
 
     async def __aenter__(self) -> Self:
         if self._parts is None:
             self._parts = await wire(
-                self._path, settings=self._settings, embedder=self._embedder, clock=self._clock, sources=self._sources
+                self._path,
+                settings=self._settings,
+                embedder=self._embedder,
+                clock=self._clock,
+                sources=self._sources,
+                relevance=self._relevance,
             )
             if self._freeze:
                 freeze()

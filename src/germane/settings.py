@@ -3,6 +3,7 @@
 [germane]
 embedder = "static"              # GERMANE_EMBEDDER
 nonce_key = "64 hex digits"      # GERMANE_NONCE_KEY; without one, a key made once and kept in the store
+relevance = "mine.toml"          # GERMANE_RELEVANCE; what `germane eval fit` wrote, beside this file; else the shipped model
 
 [models."my-model"]              # as in the catalog
 like = "gpt-4o"
@@ -23,15 +24,16 @@ from typing import Any
 
 from germane.errors import InvalidInput
 
-__all__ = ["Settings"]
+__all__ = ["Settings", "read_toml"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """`models` and `strategies` are TOML's tables, checked where they are used."""
+    """`models` and `strategies` are TOML's tables, `relevance` a file of coefficients: checked where they are used."""
 
     embedder: str = "static"
     nonce_key: bytes | None = None
+    relevance: Path | None = None
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     strategies: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
@@ -40,10 +42,12 @@ class Settings:
         """From the file at `path` (none: defaults), over which the variables in `environ` have the last word, unless they are
         empty. Raises `InvalidInput` naming the file, or the variable, and the setting."""
         where = "settings" if path is None else f"settings {path}"
-        own = _table({} if path is None else _read(Path(path)), where, {"germane", "models", "strategies"})
-        plain = _table(own.get("germane", {}), f"{where}: [germane]", {"embedder", "nonce_key"})
+        own = _table({} if path is None else read_toml(Path(path), "settings"), where, {"germane", "models", "strategies"})
+        plain = _table(own.get("germane", {}), f"{where}: [germane]", {"embedder", "nonce_key", "relevance"})
         said = {name: (plain[name], f"{where}: {name}") for name in plain}
-        for name in ("embedder", "nonce_key"):
+        if path is not None and isinstance(beside := plain.get("relevance"), str):
+            said["relevance"] = (str(Path(path).parent / beside), f"{where}: relevance")
+        for name in ("embedder", "nonce_key", "relevance"):
             variable = f"GERMANE_{name.upper()}"
             if (environ or {}).get(variable):
                 said[name] = ((environ or {})[variable], variable)
@@ -53,18 +57,20 @@ class Settings:
         return cls(
             embedder=said["embedder"][0] if "embedder" in said else "static",
             nonce_key=_key(*said["nonce_key"]) if "nonce_key" in said else None,
+            relevance=Path(said["relevance"][0]) if "relevance" in said else None,
             models=_tables(own, "models", where),
             strategies=_tables(own, "strategies", where),
         )
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_toml(path: Path, what: str) -> dict[str, Any]:
+    """The tables of a file. Raises `InvalidInput` with `what` it is and its path."""
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
-        raise InvalidInput(f"settings {path}: can't be read ({error.strerror})") from error
+        raise InvalidInput(f"{what} {path}: can't be read ({error.strerror})") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"settings {path}: not TOML ({error})") from error
+        raise InvalidInput(f"{what} {path}: not TOML ({error})") from error
 
 
 def _table(table: object, where: str, known: set[str]) -> Mapping[str, Any]:

@@ -37,6 +37,7 @@ from germane.memories.reader import Page
 from germane.ports.embedder import Embedder
 from germane.query import Filters
 from germane.scope import Scope
+from germane.search.relevance import Relevance
 from germane.settings import Settings
 from germane.shelf import Checkup
 from germane.strategies import Strategies
@@ -62,9 +63,16 @@ class Germane:
         clock: Clock | None = None,
         sources: Mapping[str, SourceFactory] | None = None,
         freeze: bool = True,
+        relevance: Relevance | str | Path | None = None,
     ) -> Germane:
         opened = germane.germane.Germane.open(
-            path, settings=settings, embedder=embedder, clock=clock, sources=sources, freeze=freeze
+            path,
+            settings=settings,
+            embedder=embedder,
+            clock=clock,
+            sources=sources,
+            freeze=freeze,
+            relevance=relevance,
         )
         return cls(opened)
 

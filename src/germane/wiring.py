@@ -15,12 +15,13 @@ from germane.embedders.named import open_embedder
 from germane.embedders.openai import OpenAICompatible
 from germane.embedders.static import Static
 from germane.engine import Engine
+from germane.errors import InvalidInput
 from germane.gather.source import SourceFactory
 from germane.ports.embedder import Embedder
 from germane.rehearsal import rehearse
 from germane.retrievals import Retrievals
-from germane.search.relevance import shipped
-from germane.settings import Settings
+from germane.search.relevance import Relevance, shipped
+from germane.settings import Settings, read_toml
 from germane.shelf import Store
 from germane.stores.sqlite.store import SqliteStore
 from germane.strategies import Strategies
@@ -52,15 +53,18 @@ async def wire(
     embedder: str | Embedder | None,
     clock: Clock,
     sources: Mapping[str, SourceFactory],
+    relevance: Relevance | str | Path | None = None,
 ) -> Parts:
-    """Open the store at `path` and build the engine over it. Raises what the store and the settings raise."""
+    """Open the store at `path` and build the engine over it. Search and scoring use one `relevance` model. Raises what the
+    store and the settings raise."""
+    judge = _relevance(settings.relevance if relevance is None else relevance)
     strategies = Strategies(settings.strategies)
     catalog = Catalog.built_in().with_models(settings.models) if settings.models else Catalog.built_in()
     chosen = settings.embedder if embedder is None else embedder
     vectors = open_embedder(chosen) if isinstance(chosen, str) else chosen
     counter = cache(open_tokenizer)
     await asyncio.gather(_ready(vectors), asyncio.to_thread(counter(_COMMONEST).count, " "))
-    store = await asyncio.to_thread(SqliteStore.open, path, embedder=vectors, clock=clock)
+    store = await asyncio.to_thread(SqliteStore.open, path, embedder=vectors, clock=clock, relevance=judge)
     try:
         key = settings.nonce_key or await store.nonce_key()
     except BaseException:
@@ -71,7 +75,7 @@ async def wire(
         catalog=catalog,
         tokenizer=counter,
         embedder=vectors if vectors.quick else Cached(vectors),
-        relevance=shipped(),
+        relevance=judge,
         nonce_key=key,
         sources=dict(sources),
     )
@@ -85,6 +89,21 @@ async def wire(
         retrievals=Retrievals(store),
         clock=clock,
     )
+
+
+def _relevance(chosen: Relevance | str | Path | None) -> Relevance:
+    """The model itself, the one in a TOML file as `germane eval fit` writes it, or the shipped one."""
+    if chosen is None:
+        return shipped()
+    if isinstance(chosen, Relevance):
+        return chosen
+    try:
+        return Relevance.parse(read_toml(Path(chosen), "relevance model"))
+    except InvalidInput as error:
+        text = str(error)
+        raise InvalidInput(text if str(chosen) in text else f"{chosen}: {text}") from error
+    except (TypeError, ValueError, AttributeError) as error:
+        raise InvalidInput(f"relevance model {chosen}: a column is a table of numbers ({error})") from error
 
 
 async def _ready(embedder: Embedder) -> None:

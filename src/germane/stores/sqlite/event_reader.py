@@ -11,6 +11,7 @@ from germane.events.event import Event, Session
 from germane.query import Filters, Query
 from germane.scope import Scope
 from germane.search.hit import Hit
+from germane.search.relevance import Relevance
 from germane.stores.sqlite.encoding import shown, stored, to_json
 from germane.stores.sqlite.events import EVENT, event_of, session_of
 from germane.stores.sqlite.narrowing import excluded, impossible, of_events
@@ -26,8 +27,11 @@ _SESSIONS = 5
 
 
 class SqliteEvents:
-    def __init__(self, scope: Scope, readers: Readers, partitions: Partitions, model: str) -> None:
+    def __init__(
+        self, scope: Scope, readers: Readers, partitions: Partitions, model: str, relevance: Relevance | None = None
+    ) -> None:
         self._scope, self._readers, self._partitions, self._model = scope, readers, partitions, model
+        self._relevance = relevance
 
     async def get(self, ids: Sequence[str]) -> tuple[Event, ...]:
         def work(reading: Reading) -> tuple[Event, ...]:
@@ -45,7 +49,17 @@ class SqliteEvents:
         def work(reading: Reading) -> tuple[Hit[Event], ...]:
             seen = places(reading.connection, self._scope)
             return hits(
-                reading, self._partitions, seen, "events", query, limit, _fetch, keywords=keywords, vectors=vectors, wait=wait
+                reading,
+                self._partitions,
+                seen,
+                "events",
+                query,
+                limit,
+                _fetch,
+                keywords=keywords,
+                vectors=vectors,
+                wait=wait,
+                relevance=self._relevance,
             )
 
         return await self._readers.run(work)

@@ -13,6 +13,7 @@ from germane.memories.reader import Page
 from germane.query import Filters, Query
 from germane.scope import Scope
 from germane.search.hit import Hit
+from germane.search.relevance import Relevance
 from germane.stores.sqlite.encoding import stored, to_json
 from germane.stores.sqlite.memories import MEMORY, memory_of
 from germane.stores.sqlite.narrowing import excluded, impossible, of_memories
@@ -35,8 +36,11 @@ _CHAIN = (
 
 
 class SqliteMemories:
-    def __init__(self, scope: Scope, readers: Readers, partitions: Partitions, model: str) -> None:
+    def __init__(
+        self, scope: Scope, readers: Readers, partitions: Partitions, model: str, relevance: Relevance | None = None
+    ) -> None:
         self._scope, self._readers, self._partitions, self._model = scope, readers, partitions, model
+        self._relevance = relevance
 
     async def get(self, ids: Sequence[str]) -> tuple[Memory, ...]:
         def work(reading: Reading) -> tuple[Memory, ...]:
@@ -61,7 +65,17 @@ class SqliteMemories:
         def work(reading: Reading) -> tuple[Hit[Memory], ...]:
             seen = places(reading.connection, self._scope)
             return hits(
-                reading, self._partitions, seen, "memories", query, limit, _fetch, keywords=keywords, vectors=vectors, wait=wait
+                reading,
+                self._partitions,
+                seen,
+                "memories",
+                query,
+                limit,
+                _fetch,
+                keywords=keywords,
+                vectors=vectors,
+                wait=wait,
+                relevance=self._relevance,
             )
 
         return await self._readers.run(work)

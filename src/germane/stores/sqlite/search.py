@@ -11,6 +11,7 @@ from germane.memories.memory import Memory
 from germane.query import Query
 from germane.search.find import Found, find
 from germane.search.hit import Hit
+from germane.search.relevance import Relevance
 from germane.stores.sqlite.narrowing import event_keys, excluded, impossible, memory_keys
 from germane.stores.sqlite.partitions import Partitions
 from germane.stores.sqlite.reach import Place
@@ -35,8 +36,9 @@ def hits(
     keywords: bool,
     vectors: bool,
     wait: bool,
+    relevance: Relevance | None = None,
 ) -> tuple[Hit[T], ...]:
-    """At most `limit`, best first. What was excluded by name is made up for by looking further."""
+    """At most `limit`, best first by `relevance`. What was excluded by name is made up for by looking further."""
     if limit <= 0 or not places or impossible(query.filters, domain):
         return ()
     loaded = partitions.ready(reading, places, domain, wait=wait)
@@ -55,6 +57,7 @@ def hits(
             at=query.at.timestamp(),
             stop=reading.stop,
             allowed=allowed,
+            relevance=relevance,
         )
         things = fetch(reading, places, [one.key for one in found])
         kept = [

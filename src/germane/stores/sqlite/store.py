@@ -16,6 +16,7 @@ from germane.clock import Clock
 from germane.errors import StoreUnavailable
 from germane.ports.embedder import Embedder
 from germane.scope import Scope
+from germane.search.relevance import Relevance
 from germane.shelf import Checkup
 from germane.stores.sqlite.backup import back_up
 from germane.stores.sqlite.checkup import examine
@@ -42,9 +43,16 @@ class SqliteStore:
     """Open it with `SqliteStore.open`. Fulfils `germane.shelf.Store`."""
 
     def __init__(
-        self, database: Database, writing: apsw.Connection | None, embedder: Embedder, *, readers: int, memory_limit: int
+        self,
+        database: Database,
+        writing: apsw.Connection | None,
+        embedder: Embedder,
+        *,
+        readers: int,
+        memory_limit: int,
+        relevance: Relevance | None = None,
     ) -> None:
-        self._database, self._embedder = database, embedder
+        self._database, self._embedder, self._relevance = database, embedder, relevance
         with mapped(database.name):
             self._model = model_row(database, writing, embedder)
             self._readers = Readers(database, readers)
@@ -65,16 +73,17 @@ class SqliteStore:
         readers: int = 2,
         memory_limit: int = _MEMORY,
         vfs: str | None = None,
+        relevance: Relevance | None = None,
     ) -> SqliteStore:
         """The store in the file at `path`, made if there is none; `:memory:` for one that is gone when closed.
 
         `readers` threads read at once, `memory_limit` bytes of search partitions are kept, `vfs` names another of SQLite's
-        file systems. Where the file can't be written it is opened for reading. Raises `StoreUnavailable`, `StoreCorrupt`
-        or `StoreTooNew`. Blocks for some milliseconds.
+        file systems, `relevance` is the model that search chooses by (none: the shipped one). Where the file can't be written
+        it is opened for reading. Raises `StoreUnavailable`, `StoreCorrupt` or `StoreTooNew`. Blocks for some milliseconds.
         """
         writing, database = Database.at(path, vfs).open(clock)
         try:
-            return cls(database, writing, embedder, readers=max(1, readers), memory_limit=memory_limit)
+            return cls(database, writing, embedder, readers=max(1, readers), memory_limit=memory_limit, relevance=relevance)
         except BaseException:
             if writing is not None:
                 writing.close()
@@ -85,12 +94,12 @@ class SqliteStore:
         return self._writer is None
 
     def within(self, scope: Scope) -> SqliteShelf:
-        readers, partitions, model = self._readers, self._partitions, self._embedder.identity
+        readers, partitions, model, relevance = self._readers, self._partitions, self._embedder.identity, self._relevance
         return SqliteShelf(
             scope,
             readers,
-            SqliteMemories(scope, readers, partitions, model),
-            SqliteEvents(scope, readers, partitions, model),
+            SqliteMemories(scope, readers, partitions, model, relevance),
+            SqliteEvents(scope, readers, partitions, model, relevance),
             SqliteJournal(scope, self._writer, readers, self._database.name),
         )
 
