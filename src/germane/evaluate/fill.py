@@ -1,11 +1,14 @@
-"""Fill: a conversation put into an agent as its user would have done it, session by session."""
+"""Fill: a conversation put into an agent as its user would have done it: what was stated, then what was said, by session."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 
 from germane.agent import Agent
-from germane.evaluate.dataset import Conversation
+from germane.errors import InvalidInput
+from germane.evaluate.dataset import Conversation, Stated
+from germane.item import Provenance
 
 __all__ = ["fill"]
 
@@ -13,11 +16,31 @@ _BATCH = 200
 
 
 async def fill(agent: Agent, conversation: Conversation, *, progress: Callable[[int], None] | None = None) -> None:
-    """Record every message of the conversation, in batches of one session. `progress` is told how many were stored with
-    each batch. Raises what `record` raises."""
-    for session, said in conversation.sessions.items():
-        for start in range(0, len(said), _BATCH):
-            batch = said[start : start + _BATCH]
+    """Keep everything of the conversation: the memories one by one, messages in batches of one session. `progress` is told
+    how many were stored with each batch.
+
+    A memory's provenance carries its given id as `message_id`; one that doesn't say from when it holds does so from the first
+    message on. Raises what `remember` and `record` raise.
+    """
+    said = [message.created_at for messages in conversation.sessions.values() for message in messages]
+    began = min((time for time in said if time is not None), default=None)
+    for stated in conversation.memories:
+        await _remember(agent, stated, began, conversation.name)
+        if progress:
+            progress(1)
+    for session, messages in conversation.sessions.items():
+        for start in range(0, len(messages), _BATCH):
+            batch = messages[start : start + _BATCH]
             await agent.record(batch, session=session)
             if progress:
                 progress(len(batch))
+
+
+async def _remember(agent: Agent, stated: Stated, began: datetime | None, conversation: str) -> None:
+    given = dict(stated.given)
+    if began is not None and given.get("valid_from") is None and given.get("observed_at") is None:
+        given["valid_from"] = began
+    try:
+        await agent.remember(stated.text, kind=stated.kind, provenance=Provenance(message_id=stated.id), **given)
+    except InvalidInput as error:
+        raise InvalidInput(f"conversation {conversation}, memory {stated.id}: {error}") from None

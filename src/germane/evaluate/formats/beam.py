@@ -1,9 +1,11 @@
-"""BEAM: long chats of a user and an assistant, a folder each: `chat.json` and `probing_questions.json`.
+"""BEAM: long chats of a user and an assistant, a folder each: `chat.json` and `probing_questions.json` beside it or in a folder
+of that name. Where the authors shortened a chat (`chat_trunecated.json`, their spelling) that is what they ask about.
 
-A chat is a list of batches, each with its turns, each a list of messages; a batch is a session. A `time_anchor` (a date) is
-all that is known of the time of the messages from there to the next. Texts stay as they are, the generator's marks
-(`->-> 1,1`) included. Evidence is every id in `source_chat_ids`; of a knowledge update the original is superseded by the
-update where they are different messages. Abstention questions have no evidence: they are dropped.
+A chat is a list of batches, the longest ones a list of plans with batches each; a batch has turns, each a list of messages.
+A batch is a session. A `time_anchor` (a date) is all that is known of the time of the messages from there to the next. Texts
+stay as they are, the generator's marks (`->-> 1,1`) included. Evidence is every id in `source_chat_ids`; of a knowledge update
+the original is superseded by the update where they are different messages. Abstention questions have no evidence: they are
+dropped.
 """
 
 from __future__ import annotations
@@ -20,18 +22,19 @@ from germane.evaluate.formats.evidence import flat
 from germane.evaluate.formats.file import opened
 from germane.message import Message
 
-__all__ = ["chats", "read_beam"]
+__all__ = ["anchor", "chats", "read_beam"]
 
+_CHATS = ("chat_trunecated.json", "chat.json")
 _QUESTIONS = ("probing_questions.json", "probing_questions/probing_questions.json")
 _ANSWERS = ("answer", "ideal_answer", "ideal_response", "ideal_summary", "expected_compliance")
 
 
 def chats(path: Path) -> list[Path]:
-    """The folders with a chat in them: this one, or those in it by number and name."""
-    folder = path.parent if path.name == "chat.json" else path
-    if (folder / "chat.json").is_file():
+    """The folders with a chat in them: this one (or the file's own), or those in it by number and name."""
+    folder = path.parent if path.name in _CHATS else path
+    if _first(folder, _CHATS):
         return [folder]
-    found = [inner.parent for inner in folder.glob("*/chat.json")]
+    found = {inner.parent for name in _CHATS for inner in folder.glob(f"*/{name}")}
     return sorted(found, key=lambda one: (not one.name.isdecimal(), int(one.name) if one.name.isdecimal() else 0, one.name))
 
 
@@ -42,35 +45,55 @@ def read_beam(path: Path) -> Iterator[Draft]:
         raise InvalidInput(f"{path}: no chat.json in it or in a folder of it")
     for folder in folders:
         draft = Draft(name=folder.name)
-        _hear(draft, folder / "chat.json")
-        asked = next((folder / name for name in _QUESTIONS if (folder / name).is_file()), None)
+        asked = _first(folder, _QUESTIONS)
         if asked is None:
             raise InvalidInput(f"{folder}: probing_questions.json is missing: put it beside chat.json")
+        _hear(draft, _first(folder, _CHATS) or folder / "chat.json")
         _ask(draft, asked)
         yield draft
 
 
+def anchor(text: Any) -> datetime | None:
+    """A day, such as `March-15-2024`; None where it can't be read."""
+    return time_of(text, "%B-%d-%Y")
+
+
+def _first(folder: Path, names: tuple[str, ...]) -> Path | None:
+    return next((folder / name for name in names if (folder / name).is_file()), None)
+
+
 def _hear(draft: Draft, path: Path) -> None:
-    batches = opened(path).document
-    if not isinstance(batches, list):
-        raise InvalidInput(f"{path}: must be a list of batches, not {type(batches).__name__}")
-    for place, batch in enumerate(batches, start=1):
-        turns = batch.get("turns") if isinstance(batch, Mapping) else None
-        if not isinstance(turns, list):
-            raise InvalidInput(f"{path}: batch {place} has no list of turns")
-        number = batch.get("batch_number", place)
-        when = _date(batch.get("time_anchor"))
-        said = [message for turn in turns for message in (turn if isinstance(turn, list) else [turn])]
-        for nth, raw in enumerate(said, start=1):
-            what = f"batch {number}, message {nth}"
-            if not isinstance(raw, Mapping) or raw.get("role") not in ("user", "assistant"):
+    found = list(_batches(opened(path).document, "batch"))
+    if not found:
+        raise InvalidInput(f"{path}: no batch in it: it must be a list of batches with turns")
+    for session, batch in found:
+        when = anchor(batch.get("time_anchor"))
+        said = [message for turn in batch["turns"] for message in (turn if isinstance(turn, list) else [turn])]
+        for number, raw in enumerate(said, start=1):
+            what = f"{session}, message {number}"
+            role = raw.get("role") if isinstance(raw, Mapping) else None
+            if role != "user" and role != "assistant":
                 draft.drop(what, "it is no message with the role user or assistant")
                 continue
-            when = _date(raw.get("time_anchor")) or when
-            id = str(raw["id"]) if raw.get("id") is not None else f"b{number}-{nth}"
-            text = raw.get("content")
-            message = Message.of(raw["role"], text if isinstance(text, str) else "", id=id, created_at=when)
-            draft.say(f"batch-{number}", message, what)
+            when = anchor(raw.get("time_anchor")) or when
+            text, id = raw.get("content"), raw.get("id")
+            own = f"{session}:{number}" if id is None else str(id)
+            message = Message.of(role, text if isinstance(text, str) else "", id=own, created_at=when)
+            draft.say(session, message, what)
+
+
+def _batches(found: Any, called: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Session and batch, out of batches or out of plans with batches."""
+    if isinstance(found, Mapping):
+        if isinstance(found.get("turns"), list):
+            yield f"{called}-{found.get('batch_number', 1)}", found
+            return
+        for name, inner in found.items():
+            yield from _batches(inner, f"{name}-batch")
+    elif isinstance(found, list):
+        for place, inner in enumerate(found, start=1):
+            numbered = isinstance(inner, Mapping) and "turns" in inner and "batch_number" not in inner
+            yield from _batches({**inner, "batch_number": place} if numbered else inner, called)
 
 
 def _ask(draft: Draft, path: Path) -> None:
@@ -79,14 +102,14 @@ def _ask(draft: Draft, path: Path) -> None:
         raise InvalidInput(f"{path}: must be an object of question types, not {type(document).__name__}")
     for category, listed in document.items():
         for number, asked in enumerate(listed if isinstance(listed, list) else [listed], start=1):
-            id = f"{category}-{number}"
+            label = f"{category}-{number}"
             if not isinstance(asked, Mapping):
-                draft.drop(f"question {id}", f"must be an object, not {type(asked).__name__}")
+                draft.drop(f"question {label}", f"must be an object, not {type(asked).__name__}")
             elif category == "abstention":
-                draft.drop(f"question {id}", "abstention: its answer isn't in the chat")
+                draft.drop(f"question {label}", "abstention: its answer isn't in the chat")
             else:
                 draft.ask(
-                    id,
+                    label,
                     asked.get("question"),
                     asked.get("source_chat_ids"),
                     category=category,
@@ -97,11 +120,7 @@ def _ask(draft: Draft, path: Path) -> None:
 
 def _superseded(sources: Any) -> set[str]:
     """A message that states both the old and the new is up to date."""
-    if not isinstance(sources, Mapping) or "updated_info" not in sources:
+    if not isinstance(sources, Mapping):
         return set()
     old, new = ({str(id) for id in flat(sources.get(key))} for key in ("original_info", "updated_info"))
     return old - new if new else set()
-
-
-def _date(text: Any) -> datetime | None:
-    return time_of(text, "%B-%d-%Y")

@@ -1,16 +1,25 @@
-"""Detect: which format the data at a path is in, by its shape and never by its name."""
+"""Detect: which format a JSON document is in, by its shape and never by its name."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from germane.evaluate.formats.locomo import samples
+from germane.evaluate.formats.longmemeval import entries
+from germane.evaluate.formats.realtalk import talks
 
 __all__ = ["detect"]
 
 
 def detect(document: Any) -> str | None:
-    """The format of one JSON document; None where it is none of them."""
+    """The format's name; None where it is none of them. One object alone may be a line of recorded requests."""
     if samples(document):
         return "locomo"
+    if entries(document):
+        return "longmemeval"
+    if talks(document):
+        return "realtalk"
+    if isinstance(document, Mapping) and ("messages" in document or "question" in document):
+        return "requests"
     return None

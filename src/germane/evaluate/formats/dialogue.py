@@ -1,4 +1,5 @@
-"""Dialogue: the shape that files of two named speakers share: `session_1`, `session_2`, … lists of turns in one object.
+"""Dialogue: the shape that files of two named speakers share: `session_1`, `session_2`, … lists of turns in one object, and
+`qa`, the questions about them.
 
 A turn has a `speaker`, an id of its own (`dia_id`) and a text; a shared photo's caption is part of what was said. A session's
 time stands beside it (`session_1_date_time`).
@@ -7,24 +8,27 @@ time stands beside it (`session_1_date_time`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from germane.errors import InvalidInput
+from germane.evaluate.formats.draft import Draft
+from germane.evaluate.formats.evidence import dialogue_ids
+from germane.message import Message
 
-__all__ = ["Said", "Session", "numbered", "said", "time_of"]
+__all__ = ["Said", "Session", "ask", "hear", "numbered", "said", "time_of"]
 
 _SESSION = re.compile(r"session_(\d{1,9})")
 
 
 class Session(NamedTuple):
+    """`time` is as in the file, `turns` a list where the file is whole."""
+
     name: str
     number: int
     time: Any
-    """As in the file."""
     turns: Any
-    """A list where the file is whole."""
 
 
 class Said(NamedTuple):
@@ -57,9 +61,52 @@ def said(turn: Any, field: str = "text") -> Said:
     )
 
 
+def hear(draft: Draft, document: Mapping[str, Any], read: Callable[[Any], datetime | None], field: str = "text") -> None:
+    """Every turn as a `user` message named after its speaker, at its own time (`date_time`), else at its session's, which
+    `read` makes out. A turn without an id is called by its place."""
+    for session in numbered(document):
+        if not isinstance(session.turns, list):
+            draft.drop(session.name, f"must be a list of turns, not {type(session.turns).__name__}")
+            continue
+        began = read(session.time)
+        for number, turn in enumerate(session.turns, start=1):
+            what = f"{session.name}, turn {number}"
+            try:
+                speaker, text, id = said(turn, field)
+            except InvalidInput as error:
+                draft.drop(what, str(error))
+                continue
+            when = read(turn.get("date_time")) or began
+            own = id or f"D{session.number}:{number}"
+            draft.say(session.name, Message.of("user", text, id=own, name=speaker, created_at=when), what)
+
+
+def ask(draft: Draft, listed: Any, categories: Mapping[int, str], left_out: Mapping[int, str]) -> None:
+    """The questions of `qa`, called q1, q2, … as they stand in the file. `left_out` has the categories that are dropped, and
+    why."""
+    for number, asked in enumerate(listed if isinstance(listed, list) else (), start=1):
+        label = f"q{number}"
+        if not isinstance(asked, Mapping):
+            draft.drop(f"question {label}", f"must be an object, not {type(asked).__name__}")
+            continue
+        category = str(asked.get("category") or "")
+        number_of = int(category) if category.isdecimal() else 0
+        if number_of in left_out:
+            draft.drop(f"question {label}", left_out[number_of])
+            continue
+        draft.ask(
+            label,
+            asked.get("question"),
+            asked.get("evidence"),
+            read=dialogue_ids,
+            category=categories.get(number_of, category),
+            answer=asked.get("answer"),
+        )
+
+
 def time_of(text: Any, format: str) -> datetime | None:
     """A naive time as in the file; None where it can't be read."""
     try:
-        return datetime.strptime(text, format) if isinstance(text, str) else None
+        return datetime.strptime(text.strip(), format) if isinstance(text, str) else None
     except ValueError:
         return None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from germane.evaluate.dataset import Conversation, Dropped, Question
+from germane.evaluate.dataset import Conversation, Dropped, Question, Stated
 from germane.evaluate.formats.evidence import known_ids, plain
 from germane.message import Message
 
@@ -21,63 +21,77 @@ __all__ = ["Draft", "aware"]
 class Draft:
     name: str
     sessions: dict[str, list[Message]] = field(default_factory=dict)
+    memories: dict[str, Stated] = field(default_factory=dict)
     questions: list[Question] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)
-    ids: set[str] = field(default_factory=set)
-    """Of the messages so far."""
+    messages: dict[str, Message] = field(default_factory=dict)
+    """All of them, by id."""
+    shared: set[str] = field(default_factory=set)
+    """Ids that the file gives to several messages: as labels they say nothing."""
 
     def drop(self, what: str, reason: str) -> None:
         self.dropped.append(Dropped(where=f"{self.name}, {what}", reason=reason))
 
-    def say(self, session: str, message: Message, what: str) -> None:
-        """Add a message that has an id; `what` names it to a person."""
+    def say(self, session: str, message: Message, what: str) -> str | None:
+        """Add a message; `what` names it to a person. Answers the id it has got: another than its own where that is taken
+        already, None where it is dropped."""
         if not message.content.strip():
             self.drop(what, "it says nothing")
-        elif message.id is None or message.id in self.ids:
-            self.drop(what, f"its id {message.id} is another message's")
-        else:
-            self.ids.add(message.id)
-            self.sessions.setdefault(session, []).append(replace(message, created_at=aware(message.created_at)))
+            return None
+        own = id = message.id or f"{session}:{len(self.sessions.get(session, ())) + 1}"
+        copies = 1
+        while id in self.messages:
+            self.shared.add(own)
+            copies += 1
+            id = f"{own}~{copies}"
+        self.messages[id] = replace(message, id=id, created_at=aware(message.created_at))
+        self.sessions.setdefault(session, []).append(self.messages[id])
+        return id
 
     def ask(
         self,
-        id: str,
+        label: str,
         text: Any,
-        labels: Any,
+        evidence: Any,
         *,
         read: Callable[[Any], Iterable[str]] = plain,
+        id: str | None = None,
         category: str = "",
         answer: Any = None,
         at: datetime | None = None,
         superseded: Iterable[str] = (),
     ) -> None:
-        """Add a question; `labels` are its evidence as the file has it, out of which `read` makes ids."""
-        what = f"question {id}"
+        """Add a question, called `label` within the conversation and `id` (else conversation/label) outside it. `evidence` is
+        what the file has, however nested, out of which `read` makes ids."""
+        what = f"question {label}"
         if not isinstance(text, str) or not text.strip():
             self.drop(what, "it has no text")
             return
-        evidence, lost = known_ids(labels, self.ids, read)
+        known = {*self.messages, *self.memories}
+        found, lost = known_ids(evidence, known, self.shared, read)
         for reason in lost:
             self.drop(what, reason)
-        if not evidence:
+        if not found:
             self.drop(what, "no message is named that holds its answer")
             return
         self.questions.append(
             Question(
-                id=f"{self.name}/{id}",
+                id=id or f"{self.name}/{label}",
                 text=text,
-                evidence=evidence,
+                evidence=found,
                 category=category,
                 answer=None if answer is None else str(answer),
                 at=aware(at),
-                superseded=frozenset(superseded) & self.ids,
+                superseded=frozenset(superseded) & (known - self.shared),
             )
         )
 
     def done(self) -> Conversation:
-        return Conversation(name=self.name, sessions=self.sessions, questions=self.questions)
+        return Conversation(
+            name=self.name, sessions=self.sessions, questions=self.questions, memories=tuple(self.memories.values())
+        )
 
 
 def aware(time: datetime | None) -> datetime | None:
-    """The files' times name no zone: they are read as UTC."""
+    """Times that name no zone are read as UTC."""
     return time if time is None or time.tzinfo is not None else time.replace(tzinfo=UTC)

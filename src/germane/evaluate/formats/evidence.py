@@ -35,15 +35,26 @@ def flat(labels: Any) -> Iterator[Any]:
 
 
 def known_ids(
-    labels: Any, known: Collection[str], read: Callable[[Any], Iterable[str]] = plain
+    labels: Any,
+    known: Collection[str],
+    shared: Collection[str] = (),
+    read: Callable[[Any], Iterable[str]] = plain,
+    noun: str = "evidence",
 ) -> tuple[frozenset[str], list[str]]:
-    """The labelled ids that are `known`, and a sentence for each label that isn't one. `read` finds the ids in a label."""
+    """The labelled ids that are `known`, and a sentence for each label that isn't one. Those `shared` by several messages
+    can't tell which is meant. `read` finds the ids in a label, `noun` says in the sentences
+    what they are."""
     found: set[str] = set()
     lost = []
     for label in flat(labels):
         ids = list(read(label))
-        found |= set(ids) & set(known)
         if not ids:
-            lost.append(f"evidence {label!r} is no message's id: left out")
-        lost += [f"evidence {id} names no message: left out" for id in ids if id not in known]
+            lost.append(f"{noun} {label!r} is no message's id: left out")
+        for id in ids:
+            if id in shared:
+                lost.append(f"{noun} {id} is the id of several messages: left out")
+            elif id not in known:
+                lost.append(f"{noun} {id} names no message: left out")
+            else:
+                found.add(id)
     return frozenset(found), lost

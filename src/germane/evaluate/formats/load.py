@@ -2,52 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 
 from germane.errors import InvalidInput, UnknownName
-from germane.evaluate.dataset import Dataset
+from germane.evaluate.dataset import Conversation, Dataset, Dropped
 from germane.evaluate.formats.beam import chats, read_beam
 from germane.evaluate.formats.detect import detect
 from germane.evaluate.formats.draft import Draft
 from germane.evaluate.formats.file import File, opened
 from germane.evaluate.formats.locomo import read_locomo
+from germane.evaluate.formats.longmemeval import read_longmemeval
+from germane.evaluate.formats.realtalk import read_realtalk
+from germane.evaluate.formats.requests import looks_recorded, read_requests
 
 __all__ = ["FORMATS", "load"]
 
-FORMATS = ("locomo", "beam")
+FORMATS = ("locomo", "beam", "realtalk", "longmemeval", "requests")
+
+_READERS: Mapping[str, Callable[[Iterable[File]], Iterator[Draft]]] = MappingProxyType(
+    {"locomo": read_locomo, "realtalk": read_realtalk, "longmemeval": read_longmemeval}
+)
 
 
 def load(path: Path, *, format: str | None = None) -> Dataset:
     """The data set at `path`; its format is told by its shape where none is given. What is broken is normalised or dropped,
     and said. Raises `InvalidInput` where nothing can be read, `UnknownName` for a format that isn't one of `FORMATS`."""
     if format is not None and format not in FORMATS:
-        raise UnknownName(f"unknown format {format!r}: give one of {', '.join(FORMATS)}")
+        raise UnknownName(f"unknown format {format[:40]!r}: give one of {', '.join(FORMATS)}")
     if not path.exists():
         raise InvalidInput(f"{path}: no such file or folder")
     chosen, drafts = _drafts(path, format)
-    conversations, dropped = [], []
+    conversations: dict[str, Conversation] = {}
+    dropped: list[Dropped] = []
     for draft in drafts:
-        conversations.append(draft.done())
+        if draft.name in conversations:
+            raise InvalidInput(f"{path}: the conversation {draft.name} is in it twice: give one file, or name them apart")
+        if draft.questions:
+            conversations[draft.name] = draft.done()
         dropped += draft.dropped
-    if not any(conversation.questions for conversation in conversations):
+        if not draft.questions and not draft.dropped:
+            dropped.append(Dropped(where=draft.name, reason="nothing is asked of it"))
+    if not conversations:
         first = f" (the first reason: {dropped[0].where}: {dropped[0].reason})" if dropped else ""
         raise InvalidInput(f"{path}: no question in it names a message that holds its answer{first}")
-    return Dataset(name=path.stem, format=chosen, conversations=conversations, dropped=dropped)
+    return Dataset(name=path.stem, format=chosen, conversations=tuple(conversations.values()), dropped=tuple(dropped))
 
 
 def _drafts(path: Path, format: str | None) -> tuple[str, Iterator[Draft]]:
     if format == "beam" or (format is None and chats(path)):
         return "beam", read_beam(path)
     files = _files(path)
-    chosen = format or detect(files[0].document)
-    if chosen == "locomo":
-        return chosen, read_locomo(files)
-    raise InvalidInput(f"{path}: in none of the formats {', '.join(FORMATS)}: name its format, or see docs/evaluate.md")
+    if format == "requests" or (format is None and looks_recorded(files[0])):
+        return "requests", read_requests(files)
+    first = opened(files[0])
+    chosen = format or detect(first.document)
+    if chosen is None:
+        raise InvalidInput(f"{files[0]}: in none of the formats {', '.join(FORMATS)} (their shapes are in docs/evaluate.md)")
+    return chosen, _READERS[chosen](chain([first], map(opened, files[1:])))
 
 
-def _files(path: Path) -> list[File]:
-    found = sorted(path.glob("*.json")) if path.is_dir() else [path]
+def _files(path: Path) -> list[Path]:
+    """The file, or those of the folder: JSON documents, else JSON Lines."""
+    found = [path] if path.is_file() else sorted(path.glob("*.json")) or sorted(path.glob("*.jsonl"))
     if not found:
-        raise InvalidInput(f"{path}: no .json file in this folder")
-    return [opened(each) for each in found]
+        raise InvalidInput(f"{path}: no .json or .jsonl file in this folder")
+    return found

@@ -1,0 +1,186 @@
+"""Requests: what your own agent was asked, as JSON Lines: one request a line, with the ids of the messages that it needs.
+
+    {"conversation": "anna", "session": "monday", "messages": [{"role": "user", "id": "m1", "content": "…"}, …],
+     "question": "Where does she live?", "evidence": ["m1"], "category": "address", "answer": "Vienna"}
+
+- `messages` are what was said before, in the shapes that `record` takes, each with an `id` that evidence can name, and
+  `created_at`. One without an id is called `<session>:<n>` by its place in this list. A message's own `session` goes before
+  the line's, which is `1` where neither says.
+- `conversation`: lines with the same share a store, and all that any of them tells is in it when the first is asked.
+  Messages may be given once, or again with each line. Without it a line is a conversation of its own.
+- `memories` are what was remembered beside it: `id`, `text`, and `kind` and fields as `remember` takes them. Evidence may
+  name them.
+- `question` and `evidence` go together; a line without `question` only tells. `id`, `category`, `answer`, `at` (when it is
+  asked) and `superseded` (ids of what had been replaced by then) are optional; `metadata` is anything, and not looked at.
+
+These are the user's own files: a line that can't be read is an error that names it; an id that names nothing is dropped.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from germane.dialects.envelope import envelope
+from germane.dialects.registry import parse
+from germane.errors import InvalidInput
+from germane.evaluate.dataset import Stated
+from germane.evaluate.formats.detect import detect
+from germane.evaluate.formats.draft import Draft, aware
+from germane.evaluate.formats.evidence import known_ids
+from germane.memories.remember import new_memory
+from germane.scope import Scope
+
+__all__ = ["looks_recorded", "read_requests"]
+
+_KNOWN = frozenset(
+    "answer at category conversation evidence id memories messages metadata question session superseded".split()  # noqa: SIM905
+)
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def looks_recorded(path: Path) -> bool:
+    """Whether the file holds JSON Lines of requests: by its ending, else by its first line."""
+    if path.suffix == ".jsonl":
+        return True
+    try:
+        with path.open("rb") as lines:
+            first = next((line for line in lines if line.strip()), b"").lstrip(b"\xef\xbb\xbf \t")
+            return first.startswith(b"{") and detect(json.loads(first)) == "requests"
+    except (OSError, ValueError, RecursionError):
+        return False
+
+
+def read_requests(paths: Sequence[Path]) -> Iterator[Draft]:
+    """A draft a conversation; those of several files are told apart by the file's name. Raises `InvalidInput` naming file
+    and line."""
+    for path in paths:
+        drafts: dict[str, Draft] = {}
+        asked: list[tuple[Draft, Mapping[str, Any], int]] = []
+        for number, line in _lines(path):
+            try:
+                name = _text(line, "conversation") or f"line-{number}"
+                draft = drafts.setdefault(name, Draft(name=name if len(paths) == 1 else f"{path.stem}/{name}"))
+                _tell(draft, line, number)
+            except InvalidInput as error:
+                raise InvalidInput(f"{path}, line {number}: {error}") from None
+            if line.get("question") is not None:
+                asked.append((draft, line, number))
+            elif line.get("evidence"):
+                raise InvalidInput(f"{path}, line {number}: evidence without a question: give both, or neither")
+        for draft, line, number in asked:
+            try:
+                _ask(draft, line, number)
+            except InvalidInput as error:
+                raise InvalidInput(f"{path}, line {number}: {error}") from None
+        yield from drafts.values()
+
+
+def _lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The lines that aren't blank, counted from 1."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"{path}: can't be read: {error.strerror or error}") from None
+    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            found = json.loads(line.decode())
+        except UnicodeDecodeError as error:
+            raise InvalidInput(f"{where}: not UTF-8 at byte {error.start + 1}: save it as UTF-8") from None
+        except (ValueError, RecursionError) as error:
+            why = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deep, or a number too long"
+            raise InvalidInput(f"{where}: not JSON: {why} (each request stands on one line)") from None
+        if not isinstance(found, dict):
+            raise InvalidInput(f"{where}: must be an object with messages and a question, not {type(found).__name__}")
+        if strange := sorted(found.keys() - _KNOWN):
+            raise InvalidInput(
+                f"{where}: unknown {', '.join(strange)}: known are {', '.join(sorted(_KNOWN))} (metadata takes anything)"
+            )
+        yield number, found
+
+
+def _tell(draft: Draft, line: Mapping[str, Any], number: int) -> None:
+    """What the line says was said and remembered. Raises `InvalidInput`."""
+    session = _text(line, "session") or "1"
+    for place, raw in enumerate(_listed(line, "messages"), start=1):
+        try:
+            _say(draft, raw, session, place)
+        except InvalidInput as error:
+            raise InvalidInput(f"message {place}: {error}") from None
+    for place, raw in enumerate(_listed(line, "memories"), start=1):
+        try:
+            _remember(draft, raw, f"line-{number}:memory-{place}")
+        except InvalidInput as error:
+            raise InvalidInput(f"memory {place}: {error}") from None
+
+
+def _say(draft: Draft, raw: Any, session: str, place: int) -> None:
+    message = parse(raw)
+    own = raw.get("session") if isinstance(raw, Mapping) else None
+    session = str(own) if isinstance(own, str | int) and own != "" else session
+    message = replace(message, id=message.id or f"{session}:{place}", created_at=aware(message.created_at))
+    what = f"session {session}, message {message.id}"
+    if message.role == "system":
+        draft.drop(what, "system messages aren't recorded")
+        return
+    before = draft.messages.get(message.id or "")
+    if before is None and message.id not in draft.memories:
+        draft.say(session, message, what)
+    elif before is None or (before.role, before.content) != (message.role, message.content):
+        raise InvalidInput(f"its id {message.id} is another message's or memory's: give each an id of its own")
+
+
+def _remember(draft: Draft, raw: Any, unnamed: str) -> None:
+    if not isinstance(raw, Mapping):
+        raise InvalidInput(f"must be an object with a text, not {type(raw).__name__}")
+    given = {key: value for key, value in raw.items() if key not in ("id", "text", "kind")}
+    kind = _text(raw, "kind") or "note"
+    stated = Stated(id=_text(raw, "id") or unnamed, text=raw.get("text"), kind=kind, given=given)
+    new_memory(stated.text, kind=kind, scope=Scope(), now=_LONG_AGO, given=given)  # refuses what `remember` will refuse
+    if stated.id in draft.messages or draft.memories.setdefault(stated.id, stated) != stated:
+        raise InvalidInput(f"its id {stated.id} is another message's or memory's: give each an id of its own")
+
+
+def _ask(draft: Draft, line: Mapping[str, Any], number: int) -> None:
+    label = _text(line, "id") or f"line-{number}"
+    if any(question.id == f"{draft.name}/{label}" for question in draft.questions):
+        raise InvalidInput(f"the id {label} is another question's: give each an id of its own")
+    known, at = {*draft.messages, *draft.memories}, line.get("at")
+    superseded, lost = known_ids(_listed(line, "superseded"), known, noun="superseded")
+    for reason in lost:
+        draft.drop(f"question {label}", reason)
+    draft.ask(
+        label,
+        line["question"],
+        _listed(line, "evidence"),
+        category=_text(line, "category") or "",
+        answer=line.get("answer"),
+        at=None if at is None else envelope({"created_at": at}).get("created_at"),
+        superseded=superseded,
+    )
+
+
+def _text(line: Mapping[str, Any], name: str) -> str | None:
+    """A name; whole numbers are read as one. Raises `InvalidInput`."""
+    value = line.get(name)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if value is not None and not isinstance(value, str):
+        raise InvalidInput(f"{name} must be a string, not {type(value).__name__}")
+    return value or None
+
+
+def _listed(line: Mapping[str, Any], name: str) -> Sequence[Any]:
+    value = line.get(name)
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise InvalidInput(f"{name} must be a list, not {type(value).__name__}")
+    return value
