@@ -123,6 +123,11 @@ class Germane:
         """Register your own here."""
         return self._open.strategies
 
+    def count(self, text: str, *, model: str) -> int:
+        """What `text` alone costs `model`, in its tokens; an upper bound where its tokenizer isn't known exactly."""
+        engine = self._open.engine
+        return engine.tokenizer(engine.catalog.find(model).tokenizer).count(text)
+
     async def backup(self, target: str | Path, progress: Callable[[int, int], None] | None = None) -> None:
         """A consistent copy of the store in the file `target`, while in use; `progress(done, total)` in pages."""
         await self._open.store.backup(Path(target), progress)

@@ -98,6 +98,10 @@ class Germane:
         self._running()
         return self._awaited.strategies
 
+    def count(self, text: str, *, model: str) -> int:
+        self._running()
+        return self._awaited.count(text, model=model)
+
     def backup(self, target: str | Path, progress: Callable[[int, int], None] | None = None) -> None:
         self._running().call(self._awaited.backup, target, progress)
 

@@ -1,0 +1,102 @@
+"""Ask: one question, put to a filled agent within each budget, and once more against the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from germane.agent import Agent
+from germane.clock import Clock
+from germane.context import Context
+from germane.evaluate.answered import Answered, Shown
+from germane.evaluate.containment import contained, words_shared
+from germane.evaluate.dataset import Question
+from germane.evaluate.latency import Timed
+from germane.evaluate.recall import ranks, shares
+from germane.evaluate.redundancy import redundancy
+from germane.evaluate.staleness import stale
+from germane.item import Scored
+from germane.strategy import Strategy
+
+__all__ = ["Asker"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asker:
+    """How questions are put. `deadline` is in seconds; None waits for every source."""
+
+    strategy: str | Strategy
+    model: str
+    budgets: Sequence[int]
+    """Ascending."""
+    deadline: float | None
+
+    async def ask(self, agent: Agent, question: Question, *, conversation: str, clock: str, at: datetime | None) -> Answered:
+        """Once within each budget; how the evidence ranks is the same in all and taken from the largest."""
+        shown, fault = [], ""
+        ranked: tuple[Scored, ...] = ()
+        for budget in self.budgets:
+            context = await self._assemble(agent, question, at, self.deadline, budget)
+            fault = fault or context.metadata.fallback_reason
+            ranked = _ranked(context)
+            shown.append(_shown(context, question, budget))
+        return Answered(
+            conversation=conversation,
+            id=question.id,
+            question=question.text,
+            category=question.category,
+            clock=clock,
+            ranks=ranks(ranked, question.evidence),
+            shown=tuple(shown),
+            fault=fault,
+        )
+
+    async def time(self, agent: Agent, question: Question, *, at: datetime | None, deadline: float, clock: Clock) -> Timed:
+        """Within the strategy's own budget, under `deadline`, as a caller waits for it."""
+        began = clock.steady()
+        context = await self._assemble(agent, question, at, deadline, None)
+        return Timed(
+            category=question.category,
+            seconds=clock.steady() - began,
+            level=context.metadata.degradation_level,
+            stages=dict(context.metadata.timings),
+        )
+
+    async def _assemble(
+        self, agent: Agent, question: Question, at: datetime | None, deadline: float | None, budget: int | None
+    ) -> Context:
+        return await agent.assemble(
+            [{"role": "user", "content": question.text}],
+            model=self.model,
+            at=at,
+            deadline=deadline,
+            max_tokens=budget,
+            strategy=self.strategy,
+        )
+
+
+def _ranked(context: Context) -> tuple[Scored, ...]:
+    """What `recall` would give: every candidate in score order but those below the floor."""
+    left = (item.scored for item in context.trace.left_out if item.reason != "below_floor")
+    return (*(item.scored for item in context.trace.chosen), *left)
+
+
+def _shown(context: Context, question: Question, budget: int) -> Shown:
+    tokens, answer = context.metadata.total_tokens_injected, question.answer
+    if tokens > budget:
+        raise AssertionError(f"{tokens} tokens were added where {budget} were allowed: {question.id}")
+    return Shown(
+        budget=budget,
+        tokens=tokens,
+        items=len(context.items),
+        shares=shares(context.items, question.evidence),
+        contained=None if answer is None else contained(answer, context.added),
+        words=None if answer is None else words_shared(answer, context.added),
+        redundancy=redundancy([item.text for item in context.items]),
+        stale=stale(
+            {item.provenance.message_id or item.id for item in context.items if item.share > 0},
+            superseded=question.superseded,
+            evidence=question.evidence,
+        ),
+    )

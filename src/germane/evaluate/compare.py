@@ -1,0 +1,161 @@
+"""Compare: two reports over the same questions, paired. That questions differ in how hard they are falls out of the
+difference, so that its interval is much narrower than those of the two means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from germane.errors import InvalidInput
+from germane.evaluate.answered import Answered
+from germane.evaluate.figures import enough
+from germane.evaluate.interval import groups, intervals
+from germane.evaluate.metric import columns, measured
+from germane.evaluate.report import Report
+
+__all__ = ["Changed", "Comparison", "Difference", "compare"]
+
+
+_Pair = tuple[Answered, Answered]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """The mean of b − a over `count` questions, with the interval of the resampled means; `a` and `b` are the means over the
+    same questions."""
+
+    clock: str
+    category: str
+    metric: str
+    at: int
+    a: float
+    b: float
+    difference: float
+    low: float | None
+    high: float | None
+    count: int
+
+    @property
+    def sure(self) -> bool:
+        """Whether the interval leaves no doubt of the sign."""
+        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed:
+    """A question that one of the two finds more evidence for, within the budget compared by."""
+
+    conversation: str
+    id: str
+    question: str
+    category: str
+    a: float
+    b: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """`changed` are the questions that differ at the first clock within `budget` tokens, most first; `unmatched` counts those
+    that only one of the two was asked."""
+
+    a: Report
+    b: Report
+    differences: tuple[Difference, ...]
+    changed: tuple[Changed, ...]
+    budget: int
+    matched: int
+    unmatched: int
+    resampled: str
+
+    def difference(self, metric: str, at: int, *, clock: str | None = None, category: str = "") -> Difference:
+        """The first clock's where none is named. Raises `KeyError`."""
+        wanted = (self.clocks[0] if clock is None else clock, category, metric, at)
+        for one in self.differences:
+            if (one.clock, one.category, one.metric, one.at) == wanted:
+                return one
+        raise KeyError(wanted)
+
+    @property
+    def clocks(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(one.clock for one in self.differences))
+
+    def __repr__(self) -> str:
+        return f"<Comparison {self.matched} questions, {len(self.changed)} changed>"
+
+
+def compare(a: Report, b: Report, *, seed: int = 0) -> Comparison:
+    """What b does better or worse than a, over the questions, clocks, budgets and k that both have. Raises `InvalidInput`
+    where they have none in common."""
+    budgets = [budget for budget in a.run.budgets if budget in b.run.budgets]
+    ks = [k for k in a.run.ks if k in b.run.ks]
+    clocks = [clock for clock in a.run.clocks if clock in b.run.clocks]
+    if not (budgets and clocks):
+        raise InvalidInput("the two have no budget or no clock in common: measure both with the same --tokens and --clock")
+    found: list[Difference] = []
+    pairs: list[_Pair] = []
+    for clock in clocks:
+        mine, other = _asked(a, clock), _asked(b, clock)
+        both = [(mine[key], other[key]) for key in mine if key in other]
+        if not both:
+            raise InvalidInput("the two have no question in common: measure both on the same data")
+        pairs = pairs or both
+        whole = enough([one for one, _ in both])
+        categories = list(dict.fromkeys(one.category for one, _ in both if one.category))
+        for category in ["", *(categories if len(categories) > 1 else ())]:
+            chosen = [(one, two) for one, two in both if category in ("", one.category)]
+            found += _differences(chosen, clock, category, budgets, ks, whole=whole, seed=seed)
+    first, second = _asked(a, clocks[0]), _asked(b, clocks[0])
+    budget = min(budgets, key=lambda budget: abs(budget - 1000))
+    return Comparison(
+        a=a,
+        b=b,
+        differences=tuple(found),
+        changed=_changed(pairs, budget),
+        budget=budget,
+        matched=len(pairs),
+        unmatched=len(first.keys() ^ second.keys()),
+        resampled="conversations" if enough([one for one, _ in pairs]) else "questions",
+    )
+
+
+def _differences(
+    pairs: list[_Pair], clock: str, category: str, budgets: list[int], ks: list[int], *, whole: bool, seed: int
+) -> list[Difference]:
+    one = measured([pair[0] for pair in pairs], budgets, ks)
+    two = measured([pair[1] for pair in pairs], budgets, ks)
+    drawn = groups([pair[0].conversation for pair in pairs], whole=whole)
+    found = []
+    rows = zip(columns(budgets, ks), intervals(two - one, drawn, seed), one.T, two.T, strict=True)
+    for (name, at), mean, left, right in rows:
+        if mean.count:
+            known = ~(left != left) & ~(right != right)
+            found.append(
+                Difference(
+                    clock=clock,
+                    category=category,
+                    metric=name,
+                    at=at,
+                    a=float(left[known].mean()),
+                    b=float(right[known].mean()),
+                    difference=mean.mean,
+                    low=mean.low,
+                    high=mean.high,
+                    count=mean.count,
+                )
+            )
+    return found
+
+
+def _changed(pairs: list[_Pair], budget: int) -> tuple[Changed, ...]:
+    found = []
+    for one, two in pairs:
+        a, b = (float(measured([each], [budget], [])[0, 0]) for each in (one, two))
+        if abs(b - a) > 1e-9:
+            found.append(
+                Changed(conversation=one.conversation, id=one.id, question=one.question, category=one.category, a=a, b=b)
+            )
+    return tuple(sorted(found, key=lambda change: -abs(change.b - change.a)))
+
+
+def _asked(report: Report, clock: str) -> Mapping[tuple[str, str], Answered]:
+    return {(one.conversation, one.id): one for one in report.answered if one.clock == clock}

@@ -1,0 +1,65 @@
+"""Latency: how long answers took under the deadline, and how many of them had every source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+__all__ = ["LEVELS", "Latency", "Timed", "latencies", "quantile"]
+
+LEVELS = ("L0 every source", "L1 some missing", "L2 directive alone", "L3 messages alone")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timed:
+    """One answer. `seconds` as the caller waits; `stages` as the engine tells them."""
+
+    category: str
+    seconds: float
+    level: int
+    stages: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latency:
+    """In milliseconds; `levels` are shares of the answers, L0 to L3. `stage` is empty for the whole answer, `category` for
+    all questions."""
+
+    category: str
+    stage: str
+    count: int
+    p50: float
+    p95: float
+    p99: float
+    levels: tuple[float, ...] = ()
+
+
+def quantile(values: Sequence[float], percent: float) -> float:
+    """The nearest-rank quantile: the smallest value that at least `percent` of the values don't exceed."""
+    ranked = sorted(values)
+    return ranked[max(0, ceil(len(ranked) * percent / 100) - 1)]
+
+
+def latencies(timed: Sequence[Timed]) -> tuple[Latency, ...]:
+    """All answers first, then by category, then by stage. Empty for none."""
+    if not timed:
+        return ()
+    categories = sorted({one.category for one in timed})
+    stages = dict.fromkeys(name for one in timed for name in one.stages)
+    found = [_answers("", timed)]
+    if len(categories) > 1:
+        found += [_answers(name, [one for one in timed if one.category == name]) for name in categories]
+    for name in stages:
+        found.append(_latency("", name, [one.stages[name] for one in timed if name in one.stages]))
+    return tuple(found)
+
+
+def _answers(category: str, timed: Sequence[Timed]) -> Latency:
+    levels = tuple(sum(one.level == level for one in timed) / len(timed) for level in range(len(LEVELS)))
+    return _latency(category, "", [one.seconds for one in timed], levels)
+
+
+def _latency(category: str, stage: str, seconds: Sequence[float], levels: tuple[float, ...] = ()) -> Latency:
+    p50, p95, p99 = (1000 * quantile(seconds, percent) for percent in (50, 95, 99))
+    return Latency(category=category, stage=stage, count=len(seconds), p50=p50, p95=p95, p99=p99, levels=levels)

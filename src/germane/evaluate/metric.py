@@ -1,0 +1,103 @@
+"""Metric: what is measured of each answer: its name, what it says to a person, and how it is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import nan
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from germane.evaluate.answered import Answered, Shown
+from germane.evaluate.recall import (
+    any_at,
+    any_within,
+    every_at,
+    every_within,
+    fraction_at,
+    fraction_within,
+    touched_within,
+)
+
+__all__ = ["AT", "METRICS", "WITHIN", "Metric", "columns", "measured", "metric"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """`unit` tells how it is shown: a share in [0, 1] as percent, or a plain number. `better` is which way is good; None for
+    neither."""
+
+    name: str
+    label: str
+    says: str
+    unit: Literal["share", "tokens"] = "share"
+    better: Literal["more", "less"] | None = "more"
+
+
+WITHIN = (
+    Metric(name="fraction", label="evidence", says="the share of a question's evidence that is shown"),
+    Metric(name="every", label="all of it", says="questions of which all the evidence is shown, whole"),
+    Metric(name="any", label="some of it", says="questions of which some evidence is shown"),
+    Metric(
+        name="touched", label="any part of a message", says="the share of the evidence messages that are shown in part at least"
+    ),
+    Metric(name="contained", label="answer contained", says="questions whose answer stands in the added text, word for word"),
+    Metric(name="words", label="answer's words", says="the share of the answer's content words in the added text"),
+    Metric(name="redundancy", label="redundancy", says="the share of shown items that nearly repeat another", better="less"),
+    Metric(name="stale", label="stale", says="questions shown what was replaced, without what replaced it", better="less"),
+    Metric(name="tokens", label="tokens used", says="tokens of all the added text", unit="tokens", better=None),
+)
+"""Within a budget of added tokens."""
+
+AT = (
+    Metric(name="fraction_at", label="evidence", says="the share of a question's evidence among the first k"),
+    Metric(name="every_at", label="all of it", says="questions of which all the evidence is among the first k"),
+    Metric(name="any_at", label="some of it", says="questions of which some evidence is among the first k"),
+)
+"""Among the k that rank highest, however long they are."""
+
+METRICS = (*WITHIN, *AT)
+
+_WITHIN: dict[str, Callable[[Shown], float]] = {
+    "fraction": lambda shown: fraction_within(shown.shares),
+    "every": lambda shown: every_within(shown.shares),
+    "any": lambda shown: any_within(shown.shares),
+    "touched": lambda shown: touched_within(shown.shares),
+    "contained": lambda shown: _number(shown.contained),
+    "words": lambda shown: _number(shown.words),
+    "redundancy": lambda shown: _number(shown.redundancy),
+    "stale": lambda shown: _number(shown.stale),
+    "tokens": lambda shown: float(shown.tokens),
+}
+_AT: dict[str, Callable[[Sequence[int | None], int], float]] = {
+    "fraction_at": fraction_at,
+    "every_at": every_at,
+    "any_at": any_at,
+}
+
+
+def metric(name: str) -> Metric:
+    """Raises `KeyError` for one that isn't there."""
+    return {metric.name: metric for metric in METRICS}[name]
+
+
+def columns(budgets: Sequence[int], ks: Sequence[int]) -> list[tuple[str, int]]:
+    """Every metric with each of its budgets or k, in the order in which `measured` has them."""
+    within = [(metric.name, budget) for metric in WITHIN for budget in budgets]
+    return within + [(metric.name, k) for metric in AT for k in ks]
+
+
+def measured(answered: Sequence[Answered], budgets: Sequence[int], ks: Sequence[int]) -> NDArray[np.float64]:
+    """Shape (answers, columns); NaN where a metric says nothing of a question."""
+    rows = []
+    for one in answered:
+        shown = {each.budget: each for each in one.shown}
+        row = [_WITHIN[metric.name](shown[budget]) for metric in WITHIN for budget in budgets]
+        rows.append(row + [_AT[metric.name](one.ranks, k) for metric in AT for k in ks])
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(columns(budgets, ks)))
+
+
+def _number(value: float | None) -> float:
+    return nan if value is None else float(value)
