@@ -2,61 +2,25 @@
 
     python -m bench recall ../shared/data/locomo-dev --strategy compact
 
-Conversations in LoCoMo's format, categories 1 to 4. Each is recorded into a store of its own; every question is asked without
-a deadline, once with the clock an hour after the last message and once today; what is counted is all the text that germane
-adds, wrapper included. A shortened message earns the share of it that is shown. Evidence ids are split and normalised, those
-that dangle are dropped.
+Labelled conversations in any format that `germane.evaluate.formats` reads. Each is recorded into a store of its own; every
+question is asked without a deadline, once with the clock an hour after the last message and once today; what is counted is all
+the text that germane adds, wrapper included. A shortened message earns the share of it that is shown.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import mean
 
-from germane import Agent, Germane, Message
-from germane.cli.imports.locomo import questions, read_locomo
-from germane.cli.imports.row import Turn
-
-_CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
-_ID = re.compile(r"D:?(\d+):(\d+)")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conversation:
-    sessions: Mapping[str, Sequence[Message]]
-    asked: Sequence[tuple[str, frozenset[str], int]]
-    """Question, ids of the messages that hold the answer, category."""
-
-    @property
-    def ends(self) -> datetime:
-        return max(message.created_at or datetime.min for said in self.sessions.values() for message in said).replace(
-            tzinfo=UTC
-        )
-
-
-def load(path: Path) -> Iterator[Conversation]:
-    """The LoCoMo files of a folder, or the one file."""
-    for file in sorted(path.glob("*.json")) if path.is_dir() else [path]:
-        document = json.loads(file.read_text("utf-8"))
-        sessions: dict[str, list[Message]] = defaultdict(list)
-        for row in read_locomo(document, file.stem):
-            if isinstance(row, Turn):
-                sessions[row.session].append(row.message)
-        known = {message.id for said in sessions.values() for message in said}
-        asked = []
-        for one in questions(document):
-            ids = {f"D{int(s)}:{int(n)}" for given in one.evidence for s, n in _ID.findall(given)} & known
-            if ids and one.category in _CATEGORIES:
-                asked.append((one.question, frozenset(ids), one.category))
-        yield Conversation(sessions=sessions, asked=asked)
+from germane import Agent, Germane
+from germane.evaluate.dataset import Conversation
+from germane.evaluate.fill import fill
+from germane.evaluate.formats import load
 
 
 async def measured(agent: Agent, question: str, wanted: frozenset[str], *, tokens: int, strategy: str, at: datetime) -> float:
@@ -69,22 +33,27 @@ async def measured(agent: Agent, question: str, wanted: frozenset[str], *, token
     return sum(item.share for item in context.items if item.provenance.message_id in wanted) / len(wanted)
 
 
+def ends(conversation: Conversation) -> datetime:
+    """The time of the last message; now where none has one."""
+    said = [message.created_at for messages in conversation.sessions.values() for message in messages]
+    return max((time for time in said if time is not None), default=datetime.now(UTC))
+
+
 async def run(options: argparse.Namespace) -> None:
     shares: dict[tuple[str, int], list[float]] = defaultdict(list)
-    kinds: dict[tuple[str, int], list[float]] = defaultdict(list)
-    for conversation in load(options.data):
+    kinds: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for conversation in load(options.data).conversations:
         async with Germane.open(":memory:", embedder=options.embedder) as germane:
             agent = germane.agent("bench")
-            for session, said in conversation.sessions.items():
-                await agent.record(said, session=session)
-            clocks = {"an hour after": conversation.ends + timedelta(hours=1), "today": datetime.now(UTC)}
+            await fill(agent, conversation)
+            clocks = {"an hour after": ends(conversation) + timedelta(hours=1), "today": datetime.now(UTC)}
             for clock, at in clocks.items():
-                for question, wanted, category in conversation.asked:
+                for asked in conversation.questions:
                     for tokens in options.tokens:
-                        got = await measured(agent, question, wanted, tokens=tokens, strategy=options.strategy, at=at)
+                        got = await measured(agent, asked.text, asked.evidence, tokens=tokens, strategy=options.strategy, at=at)
                         shares[clock, tokens].append(got)
                         if tokens == 1000:
-                            kinds[clock, category].append(got)
+                            kinds[clock, asked.category].append(got)
         print(f"{len(shares[clock, options.tokens[0]]):>5} questions", flush=True)
     print(
         f"\nstrategy {options.strategy}, embedder {options.embedder}: percent of evidence within so many tokens of added text"
@@ -94,14 +63,14 @@ async def run(options: argparse.Namespace) -> None:
         row = "".join(f"{100 * mean(shares[clock, tokens]):8.1f}" for tokens in options.tokens)
         whole = 100 * mean(value > 0.999 for value in shares.get((clock, 1000), [0.0]))
         print(f"{clock:<15}{row}{whole:12.1f}")
-    for category, name in _CATEGORIES.items():
+    for category in sorted({category for _, category in kinds}):
         row = "  ".join(f"{clock} {100 * mean(kinds[clock, category]):5.1f}" for clock in clocks if kinds[clock, category])
-        print(f"{name:<15}{row}")
+        print(f"{category:<25}{row}")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench recall", description=__doc__.splitlines()[0])
-    parser.add_argument("data", type=Path, help="a folder of LoCoMo files, or one")
+    parser.add_argument("data", type=Path, help="a data set: a folder or a file")
     parser.add_argument("--strategy", default="compact")
     parser.add_argument("--embedder", default="static")
     parser.add_argument("--tokens", type=int, nargs="+", default=[250, 500, 1000, 2000, 4000])

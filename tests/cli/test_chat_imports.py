@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from germane.cli.imports import Broken, Row, Turn, read
-from germane.cli.imports.locomo import questions, session_time
+from germane.cli.imports.locomo import questions
 
 
 def loaded(document: Any, session: str = "talk") -> tuple[str, list[Row]]:
@@ -132,8 +132,3 @@ def test_questions_have_an_answer_and_their_evidence_apart() -> None:
     """Adversarial questions have none and are left out; strings that hold several ids are split."""
     (asked,) = questions(locomo())
     assert asked == ("When?", "2022", ("D8:6", "D9:17"), 2)
-
-
-def test_midnight_and_noon_are_told_apart() -> None:
-    """12 am is 0 o'clock."""
-    assert session_time("12:06 am on 11 November, 2022") == datetime(2022, 11, 11, 0, 6)
