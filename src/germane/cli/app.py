@@ -22,6 +22,7 @@ from germane.cli import (
     evaluating,
     exporting,
     feedback,
+    fitting,
     forget,
     importing,
     record,
@@ -125,6 +126,7 @@ app.command("feedback", short_help="Mark memories as helpful or harmful.")(feedb
 app.command("forget", short_help="Remove memories and messages for good.")(forget.forget)
 app.command("directive", short_help="Set or show the standing instructions.")(directive.directive)
 app.command("import", short_help="Bring in conversations from files.")(importing.bring)
+evaluating.app.command("fit", short_help="Fit the relevance model to labelled conversations.")(fitting.fit)
 app.add_typer(evaluating.app, name="eval", short_help="Measure how good and how fast it is on labelled conversations.")
 app.command("export", short_help="Write everything of an agent as JSON Lines.")(exporting.export)
 app.command("backup", short_help="Copy the store while it is in use.")(backup.backup)

@@ -1,0 +1,136 @@
+"""Asking: a data set's questions, put to germane as a user would, for all that its search finds and the evidence it gives.
+
+Every conversation is an agent of its own in one store. Search chooses by the shipped model, raised so far that it finds
+nothing too faint to be worth reading: what a model leaves out teaches the next one as much as what it keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from germane.agent import Agent
+from germane.clock import Clock, zone
+from germane.evaluate.dataset import Conversation, Dataset, Question
+from germane.evaluate.fill import fill
+from germane.evaluate.fit.lists import Candidates
+from germane.evaluate.when import ends
+from germane.format.layout import Format
+from germane.format.named import open_format
+from germane.item import Candidate
+from germane.ports.embedder import Embedder
+from germane.ports.tokenizer import Tokenizer
+from germane.scope import Scope
+from germane.search.relevance import Relevance, matrix, shipped
+from germane.settings import Settings
+from germane.strategies import DEFAULT
+from germane.strategy import Strategy
+from germane.wiring import Parts, wire
+
+__all__ = ["Progress", "ask"]
+
+Progress = Callable[[int, int], None]
+"""(questions answered, questions in all)."""
+
+_TOKENIZER = "o200k"
+_RAISED = 40.0
+"""Log-odds: the faintest find is then all but certain, and their order is as it was."""
+_AFTER = timedelta(hours=1)
+
+
+async def ask(
+    dataset: Dataset,
+    *,
+    embedder: str | Embedder | None = None,
+    limit: int = 400,
+    vectors: bool = True,
+    relevance: Relevance | None = None,
+    progress: Progress | None = None,
+) -> list[Candidates]:
+    """One list a question, of at most `limit` candidates a source; without `vectors` as keywords alone find them. A question
+    that says no time is asked an hour after its conversation's last message. `relevance` stands in for the shipped model."""
+    judge = relevance or shipped()
+    parts = await wire(
+        ":memory:",
+        settings=Settings(),
+        embedder=embedder,
+        clock=Clock(),
+        sources={},
+        relevance=replace(judge, intercepts=judge.intercepts + _RAISED),
+    )
+    total = sum(len(conversation.questions) for conversation in dataset.conversations)
+    found: list[Candidates] = []
+    try:
+        for conversation in dataset.conversations:
+            async for one in _asked(parts, dataset.name, conversation, _strategy(limit, vectors)):
+                found.append(one)
+                if progress is not None:
+                    progress(len(found), total)
+    finally:
+        await parts.store.close()
+        if parts.embedder is not embedder:
+            await parts.embedder.close()
+    return found
+
+
+def _strategy(limit: int, vectors: bool) -> Strategy:
+    plans = tuple(replace(plan, limit=limit, vectors=vectors) for plan in DEFAULT.sources)
+    return replace(DEFAULT, name="fitting", sources=plans, floor=0.0)
+
+
+async def _asked(parts: Parts, name: str, conversation: Conversation, strategy: Strategy) -> AsyncIterator[Candidates]:
+    agent = Agent(parts, Scope(org=name[:200] or "default", agent=conversation.name[:200]))
+    await fill(agent, conversation)
+    await agent.warm()
+    listing = _Listing(
+        name, conversation, parts.engine.tokenizer(_TOKENIZER), not any(plan.vectors for plan in strategy.sources)
+    )
+    most = sum(plan.limit for plan in strategy.sources)
+    end = ends(conversation) or parts.clock.now()
+    for question in conversation.questions:
+        at = question.at or end + _AFTER
+        found = await agent.recall(question.text, most, at=at, strategy=strategy)
+        yield listing.of(question, [one.candidate for one in found], at)
+
+
+class _Listing:
+    """Candidates of one conversation as arrays; what a line costs is counted once."""
+
+    def __init__(self, dataset: str, conversation: Conversation, tokenizer: Tokenizer, keywords: bool) -> None:
+        said = [message for messages in conversation.sessions.values() for message in messages]
+        self._dataset, self._name, self._keywords = dataset, conversation.name, keywords
+        self._sizes = {message.id: max(1, len(message.content)) for message in said}
+        self._layout: Format = open_format("compact", tokenizer=tokenizer, nonce="x" * 8, zone=zone("UTC"), terms=())
+        self._numbers: dict[str, int] = {}
+
+    def of(self, question: Question, found: Sequence[Candidate], at: datetime) -> Candidates:
+        ids = [one.provenance.message_id or one.id for one in found]
+        groups = [self._layout.group(one) for one in found]
+        costs = [self._layout.cost(one, one.text, frozenset({group})) for one, group in zip(found, groups, strict=True)]
+        with_header = [self._layout.cost(one, one.text, frozenset()) for one in found]
+        sizes = [self._sizes.get(id, len(one.text)) for id, one in zip(ids, found, strict=True)]
+        return Candidates(
+            dataset=self._dataset,
+            conversation=self._name,
+            question=question.id,
+            category=question.category,
+            wanted=len(question.evidence),
+            units=len(self._sizes),
+            table=matrix([one.evidence for one in found]),
+            relevant=np.array([id in question.evidence for id in ids], np.bool_),
+            message=np.array([self._number(id) for id in ids], np.int32),
+            share=np.array([min(1.0, len(one.text) / size) for one, size in zip(found, sizes, strict=True)], np.float64),
+            cost=np.array(costs, np.int32),
+            group=np.array([self._number(group) for group in groups], np.int32),
+            header=np.array(with_header, np.int32) - np.array(costs, np.int32),
+            keywords=self._keywords,
+            fixed=self._layout.fixed(""),
+            created=np.array([one.created_at.timestamp() for one in found], np.float64),
+            at=at.timestamp(),
+        )
+
+    def _number(self, name: str) -> int:
+        return self._numbers.setdefault(name, len(self._numbers))

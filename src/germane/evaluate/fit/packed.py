@@ -1,0 +1,77 @@
+"""Packed: what of a list would be in the context, by a quick stand-in for the packer that knows costs but no texts.
+
+It takes candidates as `pack/greedy.py` does (the most probability per token first, the first of a group paying for its
+header) and shortens what is too long to the same size, crediting the part that is shown. What it leaves out: the recount of
+the final text, near-duplicates, priors, and where in a message the excerpt is taken. Good to compare fits by, in a second;
+`germane eval` measures the real thing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from heapq import heapify, heappop, heappush
+
+import numpy as np
+from numpy.typing import NDArray
+
+from germane.evaluate.fit.lists import Candidates
+
+__all__ = ["BUDGETS", "packed", "recall"]
+
+BUDGETS = (250, 500, 1000, 2000)
+
+_PRICE = 0.7
+_LEAST_LONG, _LONG, _WORTH_SHOWING = 128, 4, 24
+_MOST = 80
+"""Candidates a strategy's source offers; the packer sees no more."""
+
+
+def packed(one: Candidates, log_odds: NDArray[np.float64], budget: int, *, most: int = _MOST) -> float:
+    """The share of the wanted messages that is within `budget` tokens, everything around them included."""
+    best = np.argsort(-log_odds, kind="stable")[:most].tolist()
+    cost, header, group = one.cost.tolist(), one.header.tolist(), one.group.tolist()
+    price = (_PRICE * np.log(one.cost + one.header + 2) - log_odds).tolist()
+    heap = [(price[row], row) for row in best]
+    heapify(heap)
+    members: dict[int, list[int]] = {}
+    for row in best:
+        members.setdefault(group[row], []).append(row)
+    left, long = budget - one.fixed, max(_LEAST_LONG, budget // _LONG)
+    opened: set[int] = set()
+    done: set[int] = set()
+    shown: dict[int, float] = {}
+    while heap and left >= _WORTH_SHOWING:
+        _, row = heappop(heap)
+        if row in done:
+            continue
+        done.add(row)
+        open_now = group[row] in opened
+        around = 0 if open_now else header[row]
+        whole = cost[row] + around
+        take = min(whole, left, long)
+        if take < whole and take < _WORTH_SHOWING + around:
+            continue
+        left -= take
+        if one.relevant[row]:
+            part = one.share[row] * (1.0 if take == whole else (take - around) / max(1, cost[row]))
+            message = int(one.message[row])
+            shown[message] = min(1.0, shown.get(message, 0.0) + part)
+        if not open_now:
+            opened.add(group[row])
+            for other in members[group[row]]:
+                if other not in done:
+                    heappush(heap, (_PRICE * float(np.log(cost[other] + 2)) - float(log_odds[other]), other))
+    return sum(shown.values()) / max(1, one.wanted)
+
+
+def recall(
+    lists: Sequence[Candidates], log_odds: Sequence[NDArray[np.float64]], budgets: Sequence[int] = BUDGETS
+) -> Mapping[str, float]:
+    """Mean over questions, in per cent: `r250` and so on, and `a1000`, the share with all of it."""
+    found: dict[str, float] = {}
+    for budget in budgets:
+        shares = np.array([packed(one, odds, budget) for one, odds in zip(lists, log_odds, strict=True)])
+        found[f"r{budget}"] = 100 * float(shares.mean()) if len(shares) else 0.0
+        if budget == 1000:
+            found["a1000"] = 100 * float((shares > 0.999).mean()) if len(shares) else 0.0
+    return found

@@ -1,0 +1,73 @@
+"""Refit: all columns of the model from lists, and how it does on conversations it hasn't seen, beside the model there was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from germane.errors import InvalidInput
+from germane.evaluate.fit.columns import Columns, Tables
+from germane.evaluate.fit.fitting import Column, Options, fit_column
+from germane.evaluate.fit.lists import Candidates
+from germane.evaluate.fit.reliability import Reliability, reliability
+from germane.evidence import FEATURES
+
+__all__ = ["Judged", "Refit", "refit"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """One column: questions and conversations it was fitted on, and its probabilities held out, before and after."""
+
+    questions: int
+    conversations: int
+    before: Reliability
+    after: Reliability
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refit:
+    """`tables` is the whole new model; columns without data are as they were. `before` and `after` are the log-odds of each
+    list's candidates by the old model and, held out, by the new."""
+
+    tables: Tables
+    columns: Mapping[str, Column]
+    judged: Mapping[str, Judged]
+    before: Sequence[Floats]
+    after: Sequence[Floats]
+
+
+def refit(lists: Sequence[Candidates], old: Tables, options: Options, step: Callable[[], None] = lambda: None) -> Refit:
+    """Raises `InvalidInput` where no list has anything relevant in it: there is nothing to learn from."""
+    columns = Columns(old)
+    relevance = columns.relevance
+    before = [relevance.log_odds(one.table) for one in lists]
+    after = [odds.copy() for odds in before]
+    tables: dict[str, dict[str, float]] = {name: dict(table) for name, table in old.items()}
+    fitted: dict[str, Column] = {}
+    judged: dict[str, Judged] = {}
+    for name, parts in columns.split(lists).items():
+        chosen = [part.candidates for part in parts]
+        if not any(one.relevant.any() for one in chosen):
+            continue
+        column = fitted[name] = fit_column(chosen, columns.weights(name), options, step)
+        for part, odds in zip(parts, column.held_out, strict=True):
+            after[part.whole][part.rows] = odds
+        tables[name] = {"intercept": column.intercept} | {
+            feature: weight for feature, weight in zip(FEATURES, column.weights.tolist(), strict=True) if weight
+        }
+        relevant = np.concatenate([one.relevant for one in chosen])
+        judged[name] = Judged(
+            questions=len({part.whole for part in parts}),
+            conversations=len({(one.dataset, one.conversation) for one in chosen}),
+            before=reliability(np.concatenate([before[part.whole][part.rows] for part in parts]), relevant),
+            after=reliability(np.concatenate(column.held_out), relevant),
+        )
+    if not fitted:
+        raise InvalidInput("no candidate of any question is relevant: there is nothing to fit to")
+    return Refit(tables=tables, columns=fitted, judged=judged, before=before, after=after)
