@@ -2,6 +2,7 @@
 
 recall DATA    evidence within a budget, on LoCoMo files
 latency        one assembly, warm and cold, by store size
+load           requests at a rate, many at once, between recordings
 ingest         messages a second
 budget         the budget invariant over generated cases
 forgery        forged delimiters over hostile contents
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import sys
 
-from bench import budget, forgery, ingest, keyword, latency, recall
+from bench import budget, forgery, ingest, keyword, latency, load, recall
 
 
 def main() -> int:
@@ -22,6 +23,8 @@ def main() -> int:
             recall.main(rest)
         case "latency":
             latency.main(rest)
+        case "load":
+            load.main(rest)
         case "ingest":
             ingest.main(rest)
         case "budget":

@@ -1,11 +1,11 @@
 """Latency: what one assembly takes, warm and cold, by store size.
 
-    python -m bench latency --sizes 1000 10000 100000 [--queries 500] [--plot docs/latency.svg]
+    python -m bench latency --sizes 1000 10000 100000 1000000 [--queries 500] [--folder PATH] [--plot docs/latency.svg]
 
 One agent, default embedder, one request at a time, every query asked once (so no result is from the cache). The mix of the
 queries is `corpus.QUERY_MIX`, the commonest words included. Cold: a fresh process opens the file and waits for the first
-answer that every source has part in, counted from the opening; the imports before it stand apart.
-Requirements: ENGINE-2, ENGINE-8.
+answer that every source has part in, counted from the opening; the imports before it stand apart. Processor time is that of
+all threads, for each request. Requirements: ENGINE-2, ENGINE-8.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import asyncio
 import json
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -24,7 +23,8 @@ from typing import Any
 
 import psutil
 
-from bench.corpus import conversations, queries
+from bench.corpus import QUERY_MIX, queries
+from bench.filled import AGENT, folder, store
 from bench.machine import describe
 from bench.quantiles import quantile
 from germane import Germane
@@ -46,28 +46,16 @@ asyncio.run(main())
 """
 
 
-async def fill(path: Path, size: int) -> None:
-    async with Germane.open(path) as germane:
-        agent = germane.agent("bench")
-        waiting = set[asyncio.Task[object]]()
-        for session, said in conversations(size):
-            waiting.add(asyncio.create_task(agent.record(said, session=session)))
-            if len(waiting) >= 8:
-                done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-                for task in done:
-                    task.result()
-        await asyncio.gather(*waiting)
-
-
 async def ask(path: Path, count: int, strategy: str) -> dict[str, object]:
     async with Germane.open(path) as germane:
-        agent = germane.agent("bench")
+        agent = germane.agent(AGENT)
         await agent.warm()
         for _, text in queries(20, seed=5):
             await agent.assemble([{"role": "user", "content": text}], model="gpt-4o", strategy=strategy)
         spent: dict[str, list[float]] = defaultdict(list)
         stages: dict[str, list[float]] = defaultdict(list)
         levels: Counter[int] = Counter()
+        worked = time.process_time()
         for kind, text in queries(count):
             began = time.perf_counter()
             context = await agent.assemble([{"role": "user", "content": text}], model="gpt-4o", strategy=strategy)
@@ -77,9 +65,11 @@ async def ask(path: Path, count: int, strategy: str) -> dict[str, object]:
             for name, seconds in context.metadata.timings:
                 stages[name].append(1000 * seconds)
             levels[context.metadata.degradation_level] += 1
+        worked = 1000 * (time.process_time() - worked) / count
         return {
             "rss_mb": psutil.Process().memory_info().rss / 2**20,
             "level_0_percent": 100 * levels[0] / count,
+            "processor_ms": worked,
             "milliseconds": {name: {f"p{p}": quantile(took, p) for p in (50, 95, 99)} for name, took in spent.items()},
             "stages_p50": {name: quantile(took, 50) for name, took in stages.items()},
             "stages_p99": {name: quantile(took, 99) for name, took in stages.items()},
@@ -105,22 +95,27 @@ def cold(path: Path) -> dict[str, float]:
 def run(options: argparse.Namespace) -> None:
     print(describe())
     rows: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory() as folder:
+    with folder(options.folder) as place:
         for size in options.sizes:
-            path = Path(folder) / f"{size}.db"
-            began = time.perf_counter()
-            asyncio.run(fill(path, size))
-            filled = time.perf_counter() - began
-            row = {
-                "messages": size,
-                "filled_per_s": size / filled,
-                **measure(path, options.queries, options.strategy),
-                **cold(path),
-            }
-            rows.append(row)
-            print(json.dumps(row, indent=1, default=lambda value: round(value, 2)), flush=True)
+            path = store(place, size)
+            rows.append({"messages": size, **measure(path, options.queries, options.strategy), **cold(path)})
+            print(json.dumps(rows[-1], indent=1, default=lambda value: round(value, 2)), flush=True)
+    table(rows)
     if options.plot:
         plot(rows, options.plot)
+
+
+def table(rows: Sequence[dict[str, Any]]) -> None:
+    """Cost against size, as the docs show it."""
+    kinds = list(QUERY_MIX)
+    heads = ("messages", "p50", "p95", "p99", *(f"{kind} p99" for kind in kinds), "at L0", "processor", "RSS", "first answer")
+    print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
+    for row in rows:
+        took = row["milliseconds"]
+        cells = [f"{row['messages']:,}", *(f"{took['all'][p]:.1f} ms" for p in ("p50", "p95", "p99"))]
+        cells += [f"{took[kind]['p99']:.1f} ms" if kind in took else "–" for kind in kinds]
+        cells += [f"{row['level_0_percent']:.1f} %", f"{row['processor_ms']:.1f} ms", f"{row['rss_mb']:.0f} MB"]
+        print(f"| {' | '.join(cells)} | {row['first_full_answer_s']:.2f} s |")
 
 
 def plot(rows: Sequence[dict[str, Any]], target: Path) -> None:
@@ -146,6 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 10_000, 100_000])
     parser.add_argument("--queries", type=int, default=500)
     parser.add_argument("--strategy", default="default")
+    parser.add_argument("--folder", type=Path, help="where filled stores are kept for the next time; default: nowhere")
     parser.add_argument("--plot", type=Path)
     parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)

@@ -1,0 +1,87 @@
+"""Filled: a store with so many made messages in one agent, kept in a folder so that the next run needn't fill it again."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import apsw
+
+from bench.corpus import conversations
+from germane import Germane, Message
+
+__all__ = ["AGENT", "folder", "store"]
+
+AGENT = "bench"
+_CALLS, _LARGE = 8, 600
+"""Calls under way at once, and messages a call: fewer transactions, each with a larger batch to embed and to index."""
+_STEP = 50_000
+
+
+def store(place: Path, size: int) -> Path:
+    """The store of `size` messages in `place`, filled first where there is none; tells how far it is on standard error."""
+    path = place / f"{size}.db"
+    if path.exists() and _held(path) == size:
+        return path
+    for old in place.glob(f"{size}.db*"):
+        old.unlink()
+    part = place / f"{size}.part.db"
+    for old in place.glob(f"{size}.part.db*"):
+        old.unlink()
+    asyncio.run(_fill(part, size))
+    part.rename(path)
+    return path
+
+
+@contextmanager
+def folder(chosen: Path | None) -> Iterator[Path]:
+    """`chosen`, made if need be and kept; else one that is gone afterwards."""
+    if chosen is None:
+        with TemporaryDirectory() as temporary:
+            yield Path(temporary)
+    else:
+        chosen.mkdir(parents=True, exist_ok=True)
+        yield chosen
+
+
+async def _fill(path: Path, size: int) -> None:
+    began = time.perf_counter()
+    async with Germane.open(path) as germane:
+        agent = germane.agent(AGENT)
+        waiting = set[asyncio.Task[object]]()
+        batch = list[tuple[str, list[Message]]]()
+        done = told = 0
+
+        async def send(sessions: list[tuple[str, list[Message]]]) -> None:
+            await asyncio.gather(*(agent.record(said, session=session) for session, said in sessions))
+
+        for session, said in conversations(size):
+            batch.append((session, said))
+            done += len(said)
+            if sum(len(one) for _, one in batch) >= _LARGE:
+                waiting.add(asyncio.create_task(send(batch)))
+                batch = []
+            if len(waiting) >= _CALLS:
+                finished, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                for task in finished:
+                    task.result()
+            if done - told >= _STEP:
+                told = done
+                print(f"{done:,} of {size:,}, {done / (time.perf_counter() - began):,.0f}/s", file=sys.stderr, flush=True)
+        await asyncio.gather(send(batch), *waiting)
+
+
+def _held(path: Path) -> int:
+    """How many messages are in the file; -1 where that can't be told, as it is another version's."""
+    try:
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        ((held,),) = connection.execute("SELECT count(*) FROM units_events WHERE vector IS NOT NULL")
+        connection.close()
+    except apsw.Error:
+        return -1
+    return int(held)
