@@ -22,7 +22,7 @@ from germane.evaluate.formats.evidence import flat
 from germane.evaluate.formats.file import opened
 from germane.message import Message
 
-__all__ = ["anchor", "chats", "read_beam"]
+__all__ = ["anchor", "chats", "looks_like_chats", "read_beam"]
 
 _CHATS = ("chat_trunecated.json", "chat.json")
 _QUESTIONS = ("probing_questions.json", "probing_questions/probing_questions.json")
@@ -36,6 +36,12 @@ def chats(path: Path) -> list[Path]:
         return [folder]
     found = {inner.parent for name in _CHATS for inner in folder.glob(f"*/{name}")}
     return sorted(found, key=lambda one: (not one.name.isdecimal(), int(one.name) if one.name.isdecimal() else 0, one.name))
+
+
+def looks_like_chats(path: Path) -> bool:
+    """Whether there are folders with chats, or one chat with its questions: many a file is called chat.json."""
+    folders = chats(path)
+    return bool(folders) and (folders[0].parent == path or _first(folders[0], _QUESTIONS) is not None)
 
 
 def read_beam(path: Path) -> Iterator[Draft]:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from germane.errors import InvalidInput, UnknownName
 from germane.evaluate.dataset import Conversation, Dataset, Dropped
-from germane.evaluate.formats.beam import chats, read_beam
+from germane.evaluate.formats.beam import looks_like_chats, read_beam
 from germane.evaluate.formats.detect import detect
 from germane.evaluate.formats.draft import Draft
 from germane.evaluate.formats.file import File, opened
@@ -52,7 +52,7 @@ def load(path: Path, *, format: str | None = None) -> Dataset:
 
 
 def _drafts(path: Path, format: str | None) -> tuple[str, Iterator[Draft]]:
-    if format == "beam" or (format is None and chats(path)):
+    if format == "beam" or (format is None and looks_like_chats(path)):
         return "beam", read_beam(path)
     files = _files(path)
     if format == "requests" or (format is None and looks_recorded(files[0])):

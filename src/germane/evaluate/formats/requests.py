@@ -40,6 +40,7 @@ __all__ = ["looks_recorded", "read_requests"]
 _KNOWN = frozenset(
     "answer at category conversation evidence id memories messages metadata question session superseded".split()  # noqa: SIM905
 )
+_BOM = b"\xef\xbb\xbf"
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -49,7 +50,8 @@ def looks_recorded(path: Path) -> bool:
         return True
     try:
         with path.open("rb") as lines:
-            first = next((line for line in lines if line.strip()), b"").lstrip(b"\xef\xbb\xbf \t")
+            bare = (line.removeprefix(_BOM).strip() for line in lines)
+            first = next((line for line in bare if line), b"")
             return first.startswith(b"{") and detect(json.loads(first)) == "requests"
     except (OSError, ValueError, RecursionError):
         return False
@@ -86,7 +88,7 @@ def _lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
         data = path.read_bytes()
     except OSError as error:
         raise InvalidInput(f"{path}: can't be read: {error.strerror or error}") from None
-    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
+    for number, line in enumerate(data.removeprefix(_BOM).split(b"\n"), start=1):
         if not line.strip():
             continue
         where = f"{path}, line {number}"
