@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+from germane.cli.setting import setting
 
 __all__ = ["app", "own"]
 
@@ -18,8 +21,9 @@ class _Measuring(TyperGroup):
     measures a file of that name."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        named = bool(args) and args[0] in _names()
-        return super().parse_args(ctx, args if named else [_DEFAULT, *(args or ["--help"])])
+        if args and args[0] in _names():
+            return super().parse_args(ctx, args)
+        return super().parse_args(ctx, [_DEFAULT, *_printed(args or ["--help"])])
 
 
 class _Default(TyperCommand):
@@ -51,11 +55,84 @@ def _names() -> list[str]:
     return [command.name for command in app.registered_commands if command.name and command.name != _DEFAULT]
 
 
+def _printed(arguments: Sequence[str]) -> list[str]:
+    """`--json` without a file behind it is `--json -`, as for every other command."""
+    given = list(arguments)
+    for at in reversed([at for at, argument in enumerate(given) if argument == "--json"]):
+        if at + 1 == len(given) or given[at + 1].startswith("--"):
+            given.insert(at + 1, "-")
+    return given
+
+
 @app.callback()
 def evaluation() -> None:
     """Measure how good and how fast germane is on labelled conversations, without an LLM."""
 
 
 @app.command(_DEFAULT, cls=_Default)
-def measure(context: typer.Context, data: Annotated[list[str] | None, typer.Argument()] = None) -> None:
-    """Measure on labelled conversations."""
+def measure(
+    context: typer.Context,
+    data: Annotated[
+        list[str] | None, typer.Argument(metavar="DATA", help="Files or folders of labelled conversations.")
+    ] = None,
+    format: Annotated[str | None, typer.Option(help="The data's format; told by its shape by default.")] = None,
+    strategy: Annotated[str, typer.Option(help="default, compact, composite, or one of your own.")] = "compact",
+    relevance: Annotated[Path | None, typer.Option(help="Coefficients that germane eval fit wrote.")] = None,
+    tokens: Annotated[list[str] | None, typer.Option(help="Budgets of added text: 250,500,1000,2000,4000.")] = None,
+    k: Annotated[list[str] | None, typer.Option("--k", help="Places of the ranking: 5,10,20,50.")] = None,
+    model: Annotated[str, typer.Option(help="The model whose tokens are counted.")] = "gpt-4o",
+    clock: Annotated[
+        list[str] | None,
+        typer.Option(help="When to ask: end+1h (after the conversation), today, or a time; both of these by default."),
+    ] = None,
+    categories: Annotated[list[str] | None, typer.Option(help="Only questions of these categories: a,b.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only so many questions, spread evenly.")] = None,
+    deadline: Annotated[
+        float | None,
+        typer.Option(min=1.0, help="Milliseconds for every answer; by default recall waits, and latency is measured under 48."),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Recall only: no latency, no prefix reuse.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Of the resampling behind the intervals.")] = 0,
+    json: Annotated[Path | None, typer.Option("--json", help="Write everything to this file; - is standard output.")] = None,
+    html: Annotated[Path | None, typer.Option("--html", help="Write a page with curves to this file.")] = None,
+    compare: Annotated[
+        tuple[str, str] | None,
+        typer.Option(metavar="A B", help="Two strategies or two embedders on DATA, or two files of --json without."),
+    ] = None,
+) -> None:
+    """Measure how good and how fast germane is on labelled conversations, without an LLM.
+
+    Each conversation is recorded into a store of its own and its questions are asked. Shown is how much of the evidence, the
+    messages that hold the answer, gets into the context within so many tokens, what else is in it, how long it took, and how
+    sure the figures are. DATA is in the format of LoCoMo, BEAM, REALTALK or LongMemEval, or requests of your own, one JSON
+    object a line. docs/evaluate.md says what each figure means.
+
+    \b
+      germane eval requests.jsonl
+      germane eval locomo/ --tokens 500,1000 --html report.html
+      germane eval locomo/ --compare compact default
+      germane eval locomo/ --embedder minilm --json minilm.json
+      germane eval --compare static.json minilm.json
+    """
+    from germane.cli.evaluation.command import Outputs, run
+    from germane.cli.evaluation.wanted import Wanted, numbers, words
+    from germane.evaluate.run import BUDGETS, KS
+    from germane.evaluate.when import CLOCKS
+
+    chosen = setting(context)
+    wanted = Wanted(
+        strategy=strategy,
+        embedder=chosen.embedder,
+        settings=chosen.settings,
+        relevance=relevance,
+        model=model,
+        budgets=numbers("--tokens", tokens) if tokens else BUDGETS,
+        ks=numbers("--k", k) if k else KS,
+        clocks=tuple(clock or CLOCKS),
+        categories=words(categories or ()),
+        limit=limit,
+        deadline=deadline,
+        quick=quick,
+        seed=seed,
+    )
+    run(data or [], format, wanted, compare, Outputs(json=json, html=html, printed=chosen.json or str(json) == "-"))

@@ -100,7 +100,7 @@ def compare(a: Report, b: Report, *, seed: int = 0) -> Comparison:
             raise InvalidInput("the two have no question in common: measure both on the same data")
         pairs = pairs or both
         whole = enough([one for one, _ in both])
-        categories = list(dict.fromkeys(one.category for one, _ in both if one.category))
+        categories = sorted({one.category for one, _ in both if one.category})
         for category in ["", *(categories if len(categories) > 1 else ())]:
             chosen = [(one, two) for one, two in both if category in ("", one.category)]
             found += _differences(chosen, clock, category, budgets, ks, whole=whole, seed=seed)

@@ -38,7 +38,7 @@ def figures(answered: Sequence[Answered], *, budgets: Sequence[int], ks: Sequenc
     whole = enough(answered)
     for clock in dict.fromkeys(one.clock for one in answered):
         asked = [one for one in answered if one.clock == clock]
-        categories = list(dict.fromkeys(one.category for one in asked if one.category))
+        categories = sorted({one.category for one in asked if one.category})
         for category in ["", *(categories if len(categories) > 1 else ())]:
             chosen = [one for one in asked if category in ("", one.category)]
             drawn = groups([one.conversation for one in chosen], whole=whole)

@@ -16,8 +16,10 @@ __all__ = ["Report", "Run"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What was measured, with what, when and where. `embedder` is its identity, such as `static/l2_supercat/256`; `resampled`
-    says what the intervals draw: conversations or questions; `asked` is how many of the data set's questions were."""
+    """What was measured, with what, when and where. `embedder` is its identity, such as `static/l2_supercat/256`; `relevance`
+    names a model that was given, empty where settings or germane's own decide; `resampled` says what the intervals draw:
+    conversations or questions; `asked` is how many of the data set's questions were; `tokenizer` says how tokens were counted,
+    such as `o200k` or `o200k×1.45 (estimate)`; `warnings` are what germane warns of, such as an unknown model."""
 
     version: str
     date: datetime
@@ -31,7 +33,9 @@ class Run:
     dropped: tuple[Dropped, ...]
     strategy: str
     embedder: str
+    relevance: str
     model: str
+    tokenizer: str
     budgets: tuple[int, ...]
     ks: tuple[int, ...]
     clocks: tuple[str, ...]
@@ -39,6 +43,7 @@ class Run:
     latency_deadline: float
     resampled: str
     seed: int
+    warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +68,7 @@ class Report:
     @property
     def categories(self) -> tuple[str, ...]:
         """Those that were asked, where there are several."""
-        found = tuple(dict.fromkeys(answered.category for answered in self.answered if answered.category))
+        found = tuple(sorted({answered.category for answered in self.answered if answered.category}))
         return found if len(found) > 1 else ()
 
     @property

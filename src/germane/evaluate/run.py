@@ -9,23 +9,23 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from germane.agent import Agent
 from germane.clock import Clock
 from germane.errors import InvalidInput
 from germane.evaluate.answered import Answered
 from germane.evaluate.ask import Asker
-from germane.evaluate.dataset import Conversation, Dataset
+from germane.evaluate.dataset import Dataset
 from germane.evaluate.figures import enough, figures
-from germane.evaluate.fill import fill
 from germane.evaluate.latency import Timed, latencies
+from germane.evaluate.passes import Passes, Steps, replayed
 from germane.evaluate.prefix import Call, reuse
-from germane.evaluate.replay import AGENT, replay, tail
+from germane.evaluate.replay import AGENT
 from germane.evaluate.report import Report, Run
-from germane.evaluate.sample import narrowed, spread
-from germane.evaluate.when import CLOCKS, When, ends
+from germane.evaluate.sample import narrowed
+from germane.evaluate.when import CLOCKS, When
 from germane.gather.source import SourceFactory
 from germane.germane import Germane
 from germane.ports.embedder import Embedder
+from germane.search.relevance import Relevance
 from germane.settings import Settings
 from germane.strategy import Strategy
 
@@ -35,11 +35,6 @@ BUDGETS = (250, 500, 1_000, 2_000, 4_000)
 KS = (5, 10, 20, 50)
 DEADLINE = 0.048
 """Under which latency is measured, in seconds, unless another is given."""
-
-_REPLAYED = 500
-"""Calls over the whole data set that prefix reuse is told from, at least twenty of each conversation that is replayed."""
-_FEWEST = 20
-_WARMING = 5
 
 
 async def evaluate(
@@ -57,6 +52,7 @@ async def evaluate(
     quick: bool = False,
     settings: Settings | str | Path | None = None,
     sources: Mapping[str, SourceFactory] | None = None,
+    relevance: Relevance | str | Path | None = None,
     seed: int = 0,
     clock: Clock | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -67,7 +63,8 @@ async def evaluate(
     the added text), by each clock (`end+1h`, `today` or an ISO time), without a deadline unless one is given (seconds).
     `quick` leaves out what recall doesn't need: the pass that measures latency under a deadline, and the replay that measures
     how much of the prompts a provider could reuse. `limit` asks so many questions, spread evenly. `progress(done, total)` is
-    told of each step. Raises `InvalidInput`, `UnknownName`, `MissingExtra` and what opening raises.
+    told of each step; `settings`, `sources` and `relevance` are as `Germane.open` takes them. Raises `InvalidInput`,
+    `UnknownName`, `MissingExtra` and what opening raises.
     """
     clock = clock or Clock()
     now = clock.now()
@@ -76,25 +73,29 @@ async def evaluate(
     if not whens:
         raise InvalidInput("clocks must name at least one, such as end+1h")
     chosen = narrowed(dataset, limit=limit, categories=categories)
-    asker = Asker(strategy=strategy, model=model, budgets=budgets, deadline=deadline)
-    evaluation = _Evaluation(
-        asker=asker,
+    passes = Passes(
+        asker=Asker(strategy=strategy, model=model, budgets=budgets, deadline=deadline),
         whens=whens,
         latency_deadline=None if quick else DEADLINE if deadline is None else deadline,
-        replayed=_replayed(chosen, quick),
+        replayed={} if quick else replayed(chosen),
         clock=clock,
-        steps=_Steps(progress),
+        steps=Steps(progress),
     )
-    evaluation.steps.total = evaluation.measure(chosen)
-    answered, timed, calls, name, identity = [], [], [], "", ""
+    passes.steps.total = passes.count(chosen)
+    answered: list[Answered] = []
+    timed: list[Timed] = []
+    calls: list[Call] = []
+    means = _Means()
     for conversation in chosen.conversations:
-        async with Germane.open(":memory:", settings=settings, embedder=embedder, sources=sources, clock=clock) as germane:
-            name = germane.strategies.find(strategy).name
-            identity = identity or await _identity(germane)
-            calls += await evaluation.hear(germane, conversation)
+        opened = Germane.open(
+            ":memory:", settings=settings, embedder=embedder, sources=sources, relevance=relevance, clock=clock
+        )
+        async with opened as germane:
+            means = await _Means.of(germane, passes.asker)
             agent = germane.agent(AGENT)
-            timed += await evaluation.time(agent, conversation)
-            answered += await evaluation.ask(agent, conversation)
+            calls += await passes.hear(germane, conversation)
+            timed += await passes.time(agent, conversation)
+            answered += await passes.ask(agent, conversation)
     answered.sort(key=lambda one: [when.name for when in whens].index(one.clock))
     run = Run(
         version=version("germane"),
@@ -107,9 +108,11 @@ async def evaluate(
         questions=sum(len(conversation.questions) for conversation in dataset.conversations),
         asked=sum(len(conversation.questions) for conversation in chosen.conversations),
         dropped=tuple(dataset.dropped),
-        strategy=name,
-        embedder=identity,
+        strategy=means.strategy,
+        embedder=means.embedder,
+        relevance="" if relevance is None else str(relevance),
         model=model,
+        tokenizer=means.tokenizer,
         budgets=budgets,
         ks=ks,
         clocks=tuple(when.name for when in whens),
@@ -117,6 +120,7 @@ async def evaluate(
         latency_deadline=DEADLINE if deadline is None else deadline,
         resampled="conversations" if enough(answered) else "questions",
         seed=seed,
+        warnings=means.warnings,
     )
     return Report(
         run=run,
@@ -127,89 +131,24 @@ async def evaluate(
     )
 
 
-@dataclass(slots=True)
-class _Steps:
-    """How far it is."""
-
-    progress: Callable[[int, int], None] | None
-    total: int = 0
-    done: int = 0
-
-    def __call__(self, count: int = 1) -> None:
-        self.done += count
-        if self.progress:
-            self.progress(self.done, self.total)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Evaluation:
-    asker: Asker
-    whens: Sequence[When]
-    latency_deadline: float | None
-    replayed: Mapping[str, int]
-    clock: Clock
-    steps: _Steps
+class _Means:
+    """With what it is measured, as germane itself names it."""
 
-    def measure(self, dataset: Dataset) -> int:
-        """All the steps there are."""
-        each = len(self.whens) + (self.latency_deadline is not None)
-        asked = sum(len(conversation.questions) for conversation in dataset.conversations)
-        calls = 0
-        for conversation in dataset.conversations:
-            if most := self.replayed.get(conversation.name, 0):
-                calls += sum(map(len, tail(conversation, most).values()))
-        return each * asked + calls + sum(map(_pieces, dataset.conversations))
+    strategy: str = ""
+    embedder: str = ""
+    tokenizer: str = ""
+    warnings: tuple[str, ...] = ()
 
-    async def hear(self, germane: Germane, conversation: Conversation) -> list[Call]:
-        """Record it all, the last part of it turn by turn where it is to be replayed."""
-        if most := self.replayed.get(conversation.name, 0):
-            return await replay(
-                germane, conversation, strategy=self.asker.strategy, model=self.asker.model, most=most, progress=self.steps
-            )
-        await fill(germane.agent(AGENT), conversation, progress=self.steps)
-        return []
-
-    async def time(self, agent: Agent, conversation: Conversation) -> list[Timed]:
-        """Before the questions are asked for their own sake, so that nothing of them is remembered."""
-        if self.latency_deadline is None:
-            return []
-        await agent.warm()
-        end, when = ends(conversation), self.whens[0]
-        for number in range(_WARMING):
-            await agent.assemble([{"role": "user", "content": f"warming up {number}"}], model=self.asker.model)
-        timed = []
-        for question in conversation.questions:
-            at = when.at(question, end)
-            timed.append(await self.asker.time(agent, question, at=at, deadline=self.latency_deadline, clock=self.clock))
-            self.steps()
-        return timed
-
-    async def ask(self, agent: Agent, conversation: Conversation) -> list[Answered]:
-        answered, end = [], ends(conversation)
-        for when in self.whens:
-            for question in conversation.questions:
-                at = when.at(question, end)
-                answered.append(await self.asker.ask(agent, question, conversation=conversation.name, clock=when.name, at=at))
-                self.steps()
-        return answered
-
-
-def _replayed(dataset: Dataset, quick: bool) -> dict[str, int]:
-    """How many calls of which conversations."""
-    if quick:
-        return {}
-    chosen = spread(dataset.conversations, _REPLAYED // _FEWEST)
-    return {conversation.name: _REPLAYED // len(chosen) for conversation in chosen}
-
-
-async def _identity(germane: Germane) -> str:
-    checkup = await germane.check()
-    return next((finding for name, finding, _ in checkup.findings if name == "vectors"), "")
-
-
-def _pieces(conversation: Conversation) -> int:
-    """Messages and memories."""
-    return sum(map(len, conversation.sessions.values())) + len(conversation.memories)
+    @classmethod
+    async def of(cls, germane: Germane, asker: Asker) -> _Means:
+        asked = [{"role": "user", "content": "warming up"}]
+        context = await germane.agent("nobody").assemble(asked, model=asker.model, deadline=None, strategy=asker.strategy)
+        findings = {name: finding for name, finding, _ in (await germane.check()).findings}
+        trace = context.trace
+        return cls(
+            strategy=trace.strategy, embedder=findings.get("vectors", ""), tokenizer=trace.tokenizer, warnings=trace.warnings
+        )
 
 
 def _ascending(name: str, numbers: Sequence[int]) -> tuple[int, ...]:

@@ -1,0 +1,96 @@
+"""Tables: an evaluation on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from germane.cli.evaluation.wording import about, clocked, levels, resampling, reused, shown, spread
+from germane.cli.screen import plain, table
+from germane.evaluate.metric import AT, WITHIN, Metric
+from germane.evaluate.report import Report
+
+__all__ = ["show", "titled"]
+
+_FAULTS = 5
+_BY_CLOCK = ("fraction", "every", "stale", "fraction_at", "every_at")
+"""Told for every clock; the others, which hardly depend on it, for the first. The file and the page have them all."""
+
+
+def show(report: Report, where: Console) -> None:
+    """Everything but the single answers."""
+    run = report.run
+    for label, text in about(run):
+        where.print(f"{label:<9} {plain(text)}", soft_wrap=False)
+    titled(where, "Within so many tokens of all the added text, percent")
+    where.print(_metrics(report, WITHIN, run.budgets))
+    titled(where, "Among the k that rank highest, percent")
+    where.print(_metrics(report, AT, run.ks))
+    if report.categories:
+        titled(where, f"By category, asked at {clocked(run.clocks[0])}, percent of the evidence")
+        where.print(_by_category(report))
+    if report.latency:
+        titled(where, f"Latency, milliseconds, under a deadline of {1000 * run.latency_deadline:.0f} ms")
+        where.print(_latency(report))
+    if report.reuse is not None:
+        titled(where, "Prefix reuse")
+        where.print(reused(report.reuse))
+    where.print()
+    where.print(resampling(run.resampled, run.conversations))
+    for answered in report.faults[:_FAULTS]:
+        where.print(f"germane fell back ({answered.fault}): {plain(answered.question, 80)}")
+    if len(report.faults) > _FAULTS:
+        where.print(f"… and fell back in {len(report.faults) - _FAULTS} more answers")
+
+
+def titled(where: Console, title: str) -> None:
+    where.print()
+    where.print(Text(title, style="bold"))
+
+
+def _metrics(report: Report, metrics: Sequence[Metric], columns: Sequence[int]) -> Table:
+    """A row a metric and clock, a column a budget or k."""
+    heads = [f"{column:,}" for column in columns]
+    made = table("", "asked at", *heads, right=tuple(heads))
+    for metric in metrics:
+        label = metric.label
+        for clock in report.run.clocks if metric.name in _BY_CLOCK else report.run.clocks[:1]:
+            cells = [_cell(report, metric, column, clock) for column in columns]
+            if any(cells):
+                made.add_row(label, clock, *cells)
+                label = ""
+    return made
+
+
+def _cell(report: Report, metric: Metric, at: int, clock: str, category: str = "") -> str:
+    try:
+        figure = report.figure(metric.name, at, clock=clock, category=category)
+    except KeyError:
+        return ""
+    off = "" if metric.unit == "tokens" else spread(metric, figure.mean, figure.low, figure.high)
+    return f"{shown(metric, figure.mean)} {off:>5}".rstrip() if off else shown(metric, figure.mean)
+
+
+def _by_category(report: Report) -> Table:
+    run, fraction, every = report.run, WITHIN[0], WITHIN[1]
+    heads = [f"{budget:,}" for budget in run.budgets]
+    near = min(run.budgets, key=lambda budget: abs(budget - 1000))
+    whole = f"all in {near:,}"
+    made = table("", "questions", *heads, whole, right=("questions", *heads, whole))
+    for category in report.categories:
+        cells = [_cell(report, fraction, budget, run.clocks[0], category) for budget in run.budgets]
+        count = report.figure("fraction", near, category=category).count
+        made.add_row(plain(category), f"{count:,}", *cells, _cell(report, every, near, run.clocks[0], category))
+    return made
+
+
+def _latency(report: Report) -> Table:
+    made = table("", "answers", "p50", "p95", "p99", "level", right=("answers", "p50", "p95", "p99"))
+    for one in report.latency:
+        label = plain(one.category) or ("an answer" if not one.stage else f"  {one.stage}")
+        told = levels(one.levels) if one.levels else ""
+        made.add_row(label, f"{one.count:,}", f"{one.p50:.1f}", f"{one.p95:.1f}", f"{one.p99:.1f}", told)
+    return made

@@ -1,0 +1,102 @@
+"""Wording: figures as people read them: percent, milliseconds, intervals, and what was left out."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from germane.evaluate.dataset import Dropped
+from germane.evaluate.latency import LEVELS
+from germane.evaluate.metric import Metric
+from germane.evaluate.prefix import Reuse
+from germane.evaluate.report import Run
+
+__all__ = [
+    "about",
+    "clocked",
+    "left_out",
+    "levels",
+    "resampling",
+    "reused",
+    "shown",
+    "signed",
+    "spread",
+]
+
+_CLOCKS = {"today": "today"}
+_PARTICULARS = re.compile(r"'[^']*'|\S*\d\S*")
+
+
+def shown(metric: Metric, value: float) -> str:
+    """`86.1` percent, or `966` tokens."""
+    return f"{value:,.0f}" if metric.unit == "tokens" else f"{100 * value:.1f}"
+
+
+def signed(metric: Metric, value: float) -> str:
+    """`+1.2` points, or `−14` tokens."""
+    text = f"{value:+,.0f}" if metric.unit == "tokens" else f"{100 * value:+.1f}"
+    text = text.replace("-", "−")
+    return text[1:] if text[1:].strip("0.,") == "" else text
+
+
+def spread(metric: Metric, mean: float, low: float | None, high: float | None) -> str:
+    """`±2.4`: the farther end of the interval; empty where there is none."""
+    if low is None or high is None:
+        return ""
+    return f"±{shown(metric, max(high - mean, mean - low))}"
+
+
+def clocked(clock: str) -> str:
+    """`end+1h` as it is said: the conversation's end + 1 h."""
+    if clock.startswith("end"):
+        after = re.fullmatch(r"end\+(\d+)(\w)", clock)
+        return f"the conversation's end + {after[1]} {after[2]}" if after else "the conversation's end"
+    return _CLOCKS.get(clock, clock)
+
+
+def about(run: Run) -> list[tuple[str, str]]:
+    """What was measured, a label and a text each."""
+    asked = f"{run.asked:,} of {run.questions:,} questions" if run.asked < run.questions else f"{run.asked:,} questions"
+    embedder = run.embedder + (f", relevance {run.relevance}" if run.relevance else "")
+    return [
+        ("data", f"{run.dataset} ({run.format}): {run.conversations} conversations, {run.messages:,} messages, {asked}"),
+        ("measured", f"strategy {run.strategy}, embedder {embedder}, tokens of {run.model} ({run.tokenizer})"),
+        ("by", f"germane {run.version}, {run.date:%Y-%m-%d}, {run.machine}"),
+        *([("left out", left_out(run.dropped))] if run.dropped else []),
+        *[("note", warning) for warning in run.warnings],
+    ]
+
+
+def left_out(dropped: Iterable[Dropped], most: int = 4) -> str:
+    """Reasons with their counts, the commonest first."""
+    reasons = Counter(_PARTICULARS.sub("…", one.reason) for one in dropped).most_common()
+    parts = [f"{count} × {reason}" for reason, count in reasons[:most]]
+    rest = sum(count for _, count in reasons[most:])
+    return "; ".join(parts) + (f"; {rest} more" if rest else "")
+
+
+def resampling(resampled: str, conversations: int) -> str:
+    """How the intervals came about, for whoever reads them."""
+    drawn = f"by drawing {resampled} again"
+    if resampled == "questions":
+        few = f"{conversations} conversation{'s are' if conversations != 1 else ' is'} too few to draw from"
+        return f"± is the farther end of the interval that holds 95 % of the means {drawn} ({few})"
+    return f"± is the farther end of the interval that holds 95 % of the means {drawn}"
+
+
+def levels(shares: tuple[float, ...]) -> str:
+    """`100.0 % at L0 (every source)`, and the other levels there are."""
+    told = []
+    for name, share in zip(LEVELS, shares, strict=True):
+        level, _, says = name.partition(" ")
+        if share or level == "L0":
+            told.append(f"{100 * share:.1f} % at {level} ({says})")
+    return ", ".join(told)
+
+
+def reused(found: Reuse) -> str:
+    return (
+        f"{100 * found.share:.1f} % of the prompts' tokens begin as the call before in the session did "
+        f"({100 * found.own:.1f} % would without germane's text; {found.calls:,} calls)"
+    )
