@@ -21,7 +21,8 @@ _LIST = "import importlib.metadata as m, json; print(json.dumps({d.name.lower():
 class Environment:
     python: Path
     megabytes: float
-    """10^6 bytes on disk of the installed packages, beyond an empty environment, before the shared embedder is added."""
+    """10^6 bytes of the installed packages' files, beyond an empty environment, before the shared embedder is added; compiled
+    modules, which come with use, left out."""
     versions: dict[str, str]
 
 
@@ -38,12 +39,12 @@ def environment(name: str, root: Path) -> Environment:
     python = str(_python(folder))
     empty = _weight(folder)
     if name == "germane":
-        _run(python, "-m", "pip", "install", "--quiet", "--editable", str(_ROOT))
+        _run(*_pip(python), "--editable", str(_ROOT))
     else:
-        _run(python, "-m", "pip", "install", "--quiet", *_pinned(name))
+        _run(*_pip(python), *_pinned(name))
     weight = _weight(folder) - empty + (_size(_ROOT / "src") if name == "germane" else 0)
     versions = json.loads(_run(python, "-c", _LIST))
-    _run(python, "-m", "pip", "install", "--quiet", *_pinned("embedder"))
+    _run(*_pip(python), *_pinned("embedder"))
     kept = {"of": wanted, "megabytes": weight / 1e6, "versions": versions}
     note.write_text(json.dumps(kept, indent=1), "utf-8")
     return _environment(folder, kept)
@@ -51,6 +52,10 @@ def environment(name: str, root: Path) -> Environment:
 
 def _environment(folder: Path, kept: dict[str, Any]) -> Environment:
     return Environment(python=_python(folder), megabytes=kept["megabytes"], versions=kept["versions"])
+
+
+def _pip(python: str) -> list[str]:
+    return [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
 
 
 def _pinned(name: str) -> list[str]:
@@ -72,7 +77,8 @@ def _weight(folder: Path) -> int:
 
 
 def _size(folder: Path) -> int:
-    return sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    files = (path for path in folder.rglob("*") if path.suffix != ".pyc" and path.is_file() and not path.is_symlink())
+    return sum(path.stat().st_size for path in files)
 
 
 def _run(*command: str) -> str:

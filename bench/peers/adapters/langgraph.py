@@ -1,5 +1,5 @@
-"""LangGraph's long-term store on SQLite, with its index of vectors. It loads an extension into SQLite; where the interpreter was
-built without that, the package `pysqlite3` stands in for `sqlite3`."""
+"""LangGraph's long-term store on SQLite, with its index of vectors. It loads an extension into SQLite; where the interpreter
+was built without that, the package `pysqlite3` stands in for `sqlite3`."""
 
 from __future__ import annotations
 
