@@ -126,6 +126,7 @@ def test_help_loads_no_commands_work() -> None:
     loaded = done.stdout.splitlines()[-1]
     assert "germane.cli.app" in loaded
     assert not [name for name in ("tour", "asked", "explanation", "conversation") if f"germane.cli.{name}'" in loaded]
+    assert not [name for name in ("'germane.evaluate", "'numpy'") if name in loaded]
 
 
 def test_the_sample_is_a_conversation_of_several_sessions_with_memories_of_every_kind() -> None:
