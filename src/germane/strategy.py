@@ -13,7 +13,7 @@ from germane.errors import InvalidInput
 __all__ = ["HALF_LIVES", "Cap", "Form", "Packer", "Placement", "Shares", "SourcePlan", "Strategy", "Weights"]
 
 Form = Literal["log-odds", "linear"]
-Packer = Literal["density", "rank"]
+Packer = Literal["auto", "density", "exact", "rank"]
 Placement = Literal["first", "split"]
 
 HALF_LIVES: Mapping[str, float] = MappingProxyType(
@@ -90,9 +90,10 @@ class Shares:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strategy:
-    """`form` and `weights` say how parts become a score, `floor` drops what scores below it, `packer` is `density`
-    (log-odds − 0.7 ln(tokens + 2), for calibrated scores) or `rank` (score order), `format` is a registered format's name,
-    `cap` bounds what germane adds when the caller doesn't (tokens, BUD-5)."""
+    """`form` and `weights` say how parts become a score, `floor` drops what scores below it, `format` is a registered format's
+    name, `cap` bounds what germane adds when the caller doesn't (tokens, BUD-5). `packer` is `density` (greedy by log-odds
+    − 0.7 ln(tokens + 2)), `exact` (the most probability that fits, PACK-6), `auto` (exact where room is short, else density):
+    these three for the log-odds form only where they add up probabilities; or `rank` (greedy in score order)."""
 
     name: str
     sources: tuple[SourcePlan, ...]
@@ -117,6 +118,8 @@ class Strategy:
         ):
             if value not in allowed:
                 raise InvalidInput(f"{setting} must be one of {', '.join(allowed)}, not {value!r}")
+        if self.form == "linear" and self.packer in ("exact", "auto"):
+            raise InvalidInput(f"packer {self.packer!r} adds up probabilities, which the linear form has none of: use 'rank'")
         self.weights.check(self.form)
         if not 0 <= _number(self.floor) <= 1:
             raise InvalidInput(f"floor must lie between 0 and 1, not {self.floor!r}")

@@ -101,4 +101,4 @@ def strategies(draw: st.DrawFn) -> Strategy:
         kinds=draw(st.dictionaries(st.sampled_from(["factual", "event", "conversation"]), caps, max_size=2)),
         total=draw(st.just(Cap()) | caps),
     )
-    return replace(DEFAULT, packer=draw(st.sampled_from(["rank", "density"])), shares=shares)
+    return replace(DEFAULT, packer=draw(st.sampled_from(["rank", "density", "exact", "auto"])), shares=shares)

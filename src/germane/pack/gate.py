@@ -16,8 +16,10 @@ def gate(packing: Packing, allowed: Set[str]) -> Packing:
     gone = tuple(item for item in packing.chosen if item.id not in allowed)
     if not gone:
         return packing
+    bound = None if packing.bound is None else packing.bound - sum(item.score * item.share for item in gone)
     return replace(
         packing,
+        bound=bound,
         chosen=tuple(item for item in packing.chosen if item.id in allowed),
         left_out=packing.left_out + tuple(LeftOut(scored=item.scored, reason="withdrawn", tokens=item.tokens) for item in gone),
     )

@@ -28,7 +28,7 @@ class Queue:
 
     def __init__(self, items: Sequence[Scored], layout: Layout, packer: Packer) -> None:
         self._layout = layout
-        self._density = packer == "density"
+        self._density = packer != "rank"
         self._open: frozenset[str] = frozenset()
         self._by_group: dict[str, list[Scored]] = defaultdict(list)
         self._done: set[str] = set()
@@ -43,6 +43,11 @@ class Queue:
             if item.id not in self._done:
                 self._done.add(item.id)
                 yield item
+
+    @property
+    def open(self) -> frozenset[str]:
+        """The groups whose headers have been paid for."""
+        return self._open
 
     def cost(self, item: Scored, text: str) -> int:
         return self._layout.cost(item.candidate, text, self._open)

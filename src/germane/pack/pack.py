@@ -1,25 +1,19 @@
 """Pack: choose what fits. Required items first, then the rest by the strategy's packer; what doesn't fit is skipped, and the
-next is tried. The last word has the count of the final text: while it is above the budget, the lowest-scoring item goes."""
+next is tried. Where items are chosen together (`exact`), what that leaves is filled one by one all the same, with excerpts too.
+The last word has the count of the final text: while it is above the budget, the lowest-scoring item goes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from germane.item import Chosen, LeftOut, Reason, Scored, Sensitivity
+from germane.item import LeftOut, Reason, Scored, Sensitivity
 from germane.pack.cost import Layout
-from germane.pack.greedy import Queue
 from germane.pack.packing import Packing
-from germane.pack.shares import Tally
+from germane.pack.room import Room
 from germane.strategy import Strategy
 
 __all__ = ["pack", "trim"]
-
-_WORTH_SHOWING = 24
-"""Tokens: a shorter excerpt than this says too little to be worth its line."""
-_LONG = 4
-"""An item may take a quarter of the budget whole; of a longer one an excerpt of that size is taken where there is one."""
-_LEAST_LONG = 128
 
 
 def pack(
@@ -31,22 +25,26 @@ def pack(
     strategy: Strategy,
     directive: str = "",
     sensitivities: Sequence[Sensitivity] = ("public", "private"),
+    stop: Callable[[], bool] = lambda: False,
 ) -> Packing:
-    """`ranked` is what may go in, in score order; `dropped` fell below the floor. At most `available` tokens in all."""
+    """`ranked` is what may go in, in score order; `dropped` fell below the floor. At most `available` tokens in all. `stop`
+    ends an exact search early, with the best so far and the bound that still stands."""
     left_out = [LeftOut(scored=item, reason="below_floor") for item in sorted(dropped, key=lambda one: one.rank)]
     wanted, twice = _distinct(ranked, sensitivities)
     left_out += twice
     fixed, refused = layout.fixed(directive), ""
     if fixed > available and directive and (alone := layout.total(directive, ())) > available:
         directive, refused, fixed = "", f"it takes {alone} tokens of {available}", layout.fixed("")
-    room = _Room(available, fixed, layout, strategy)
+    room = Room(available, fixed, layout, strategy, stop)
     required = [item for item in wanted if item.candidate.required]
     others = [item for item in wanted if not item.candidate.required]
-    for items in (required, others):
-        left_out += room.fill(items)
+    left_out += room.fill(required)
+    left_out += room.fill(others, together=room.tight)
     packing = Packing(
         directive=directive, chosen=tuple(room.chosen), left_out=tuple(left_out), tokens=0, directive_left_out=refused
     )
+    if room.tight:
+        packing = replace(packing, bound=packing.value + room.gap)
     return trim(packing, available, layout)
 
 
@@ -71,51 +69,6 @@ def trim(packing: Packing, available: int, layout: Layout) -> Packing:
         tokens=tokens,
         directive_left_out=packing.directive_left_out or refused,
     )
-
-
-class _Room:
-    """What is left of the budget while it is being filled."""
-
-    def __init__(self, available: int, fixed: int, layout: Layout, strategy: Strategy) -> None:
-        self.chosen: list[Chosen] = []
-        self._left = available - fixed
-        self._long = max(_LEAST_LONG, available // _LONG)
-        self._tally = Tally(strategy.shares, available)
-        self._layout = layout
-        self._strategy = strategy
-
-    def fill(self, items: Sequence[Scored]) -> list[LeftOut]:
-        """Take what fits; answer what didn't. Where sources have shares, a second round offers what they left unused."""
-        queue = Queue(items, self._layout, self._strategy.packer)
-        for chosen in self.chosen:
-            queue.opened(chosen.scored)
-        missed = [out for item in queue if (out := self._try(queue, item))]
-        if self._tally.lenient:
-            return missed
-        self._tally.lenient = True
-        again = [out.scored for out in missed if out.reason == "source_cap"]
-        rest = [out for out in missed if out.reason != "source_cap"] + self.fill(again)
-        self._tally.lenient = False
-        return rest
-
-    def _try(self, queue: Queue, item: Scored) -> LeftOut | None:
-        text, share = item.candidate.text, 1.0
-        whole = cost = queue.cost(item, text)
-        limit = self._left if item.candidate.required else min(self._left, self._long)
-        if cost > limit:
-            short = self._layout.shorten(item.candidate, limit) if limit >= _WORTH_SHOWING else None
-            if short is not None:
-                text, share, cost = short.text, short.share, queue.cost(item, short.text)
-            if cost > self._left:
-                return LeftOut(scored=item, reason="budget", tokens=whole)
-        refusal = self._tally.refuses(item.candidate, text, cost)
-        if refusal is not None:
-            return LeftOut(scored=item, reason=refusal, tokens=whole)
-        self._tally.take(item.candidate, text, cost)
-        self._left -= cost
-        self.chosen.append(Chosen(scored=item, text=text, tokens=cost, share=share))
-        queue.opened(item)
-        return None
 
 
 def _distinct(ranked: Sequence[Scored], sensitivities: Sequence[Sensitivity]) -> tuple[list[Scored], list[LeftOut]]:

@@ -18,6 +18,18 @@ class Packing:
     left_out: tuple[LeftOut, ...]
     tokens: int
     directive_left_out: str = ""
+    bound: float | None = None
+    """What no packing of these candidates is worth more than, at the costs line by line; None where nobody asked (PACK-6)."""
+
+    @property
+    def value(self) -> float:
+        """Expected relevant items shown: Σ score × share over what was chosen."""
+        return sum(item.score * item.share for item in self.chosen)
+
+    @property
+    def gap(self) -> float | None:
+        """How much more another packing could be worth at most; 0 where this one is proven best."""
+        return None if self.bound is None else max(0.0, self.bound - self.value)
 
     @property
     def skipped(self) -> int:

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from germane.item import Candidate, Reason
 from germane.strategy import Cap, Shares
 
-__all__ = ["Tally"]
+__all__ = ["Limit", "Tally"]
+
+Measure = Literal["items", "chars", "tokens"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """What is left of one cap, and which of some candidates count against it."""
+
+    measure: Measure
+    room: int
+    members: Sequence[bool]
 
 
 class Tally:
@@ -24,6 +38,13 @@ class Tally:
         self._chars: dict[str, int] = defaultdict(int)
         self._tokens: dict[str, int] = defaultdict(int)
         self.lenient = not shares.sources
+
+    def copy(self) -> Tally:
+        """As it stands, to try something out on."""
+        other = Tally(self._shares, self._available)
+        other._items, other._chars, other._tokens = self._items.copy(), self._chars.copy(), self._tokens.copy()
+        other.lenient = self.lenient
+        return other
 
     def refuses(self, candidate: Candidate, text: str, tokens: int) -> Reason | None:
         """Why this may not go in now, or None."""
@@ -45,6 +66,30 @@ class Tally:
             self._items[group] += 1
             self._chars[group] += len(text)
             self._tokens[group] += tokens
+
+    def limits(self, candidates: Sequence[Candidate]) -> Iterator[Limit]:
+        """All that `refuses` holds against any of these, as it stands now."""
+        everyone = [True] * len(candidates)
+        yield from self._caps(self._shares.total, "total", everyone)
+        kinds = [_kinds(candidate) for candidate in candidates]
+        for kind, cap in self._shares.kinds.items():
+            yield from self._caps(cap, f"kind:{kind}", [kind in own for own in kinds])
+        for source, share in self._shares.sources.items():
+            if not self.lenient or share == 0:
+                room = int(self._available * share / 100) - self._tokens[f"source:{source}"]
+                members = [candidate.source == source for candidate in candidates]
+                yield Limit(measure="tokens" if share else "items", room=room if share else 0, members=members)
+
+    def _caps(self, cap: Cap, group: str, members: Sequence[bool]) -> Iterator[Limit]:
+        if not any(members):
+            return
+        closed = 0 in (cap.items, cap.chars, cap.tokens)
+        if closed or cap.items is not None:
+            yield Limit(measure="items", room=0 if closed else (cap.items or 0) - self._items[group], members=members)
+        if cap.chars is not None:
+            yield Limit(measure="chars", room=cap.chars - self._chars[group], members=members)
+        if cap.tokens is not None:
+            yield Limit(measure="tokens", room=cap.tokens - self._tokens[group], members=members)
 
     def _over(self, cap: Cap, group: str, text: str, tokens: int) -> bool:
         after = (

@@ -1,0 +1,110 @@
+"""Room: what is left of the budget, and how items go into it: one by one, or chosen together.
+
+Mutable, and lives no longer than one packing. It never takes more than it was given, by costs line by line; whether the final
+text keeps to that too is for `pack.py` to see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from germane.item import Chosen, LeftOut, Scored
+from germane.pack.cost import Layout
+from germane.pack.exact import Offer, select
+from germane.pack.greedy import Queue
+from germane.pack.shares import Tally
+from germane.strategy import Strategy
+
+__all__ = ["Room"]
+
+_WORTH_SHOWING = 24
+"""Tokens: a shorter excerpt than this says too little to be worth its line."""
+_LONG = 4
+"""An item may take a quarter of the budget whole; of a longer one an excerpt of that size is taken where there is one."""
+_LEAST_LONG = 128
+_TIGHT = 256
+"""Tokens up to which `auto` chooses items together."""
+
+
+class Room:
+    """`chosen` is what went in, in that order; `gap` how much more value could have, where items were chosen together."""
+
+    def __init__(
+        self, available: int, fixed: int, layout: Layout, strategy: Strategy, stop: Callable[[], bool] = lambda: False
+    ) -> None:
+        self.chosen: list[Chosen] = []
+        self.gap = 0.0
+        self.tight = strategy.packer == "exact" or (strategy.packer == "auto" and available <= _TIGHT)
+        self._left = available - fixed
+        self._long = max(_LEAST_LONG, available // _LONG)
+        self._tally = Tally(strategy.shares, available)
+        self._layout, self._strategy, self._stop = layout, strategy, stop
+
+    def fill(self, items: Sequence[Scored], *, together: bool = False) -> list[LeftOut]:
+        """Take what fits; answer what didn't. Where sources have shares, a second round offers what they left unused."""
+        missed = self._round(items, together)
+        if self._tally.lenient:
+            return missed
+        self._tally.lenient = True
+        again = [out.scored for out in missed if out.reason == "source_cap"]
+        rest = [out for out in missed if out.reason != "source_cap"] + self._round(again, together)
+        self._tally.lenient = False
+        return rest
+
+    def _round(self, items: Sequence[Scored], together: bool) -> list[LeftOut]:
+        queue = Queue(items, self._layout, self._strategy.packer)
+        for chosen in self.chosen:
+            queue.opened(chosen.scored)
+        taken = self._best(queue, items) if together else frozenset[str]()
+        return [out for item in queue if item.id not in taken and (out := self._try(queue, item))]
+
+    def _best(self, queue: Queue, items: Sequence[Scored]) -> frozenset[str]:
+        """Takes what is worth most together, and tells which items that was. Each may go in as it is offered, or as it did when
+        they were tried one by one: so this is never worse than that."""
+        known = [self._offered(chosen.scored, chosen.text, chosen.share) for chosen in self._tried(items)]
+        offers = [*known, *(offer for item in items if (offer := self._whole(item)) not in known)]
+        offers.sort(key=lambda offer: (offer.item.rank, -offer.share))
+        best = select(offers, self._left, self._layout, queue.open, self._tally, start=known, stop=self._stop)
+        self.gap += best.gap
+        for offer in best.offers:
+            self._take(queue, offer.item, offer.text, offer.share, queue.cost(offer.item, offer.text))
+        return frozenset(chosen.id for chosen in self.chosen)
+
+    def _tried(self, items: Sequence[Scored]) -> list[Chosen]:
+        """What would go in one by one."""
+        trial = Room(0, 0, self._layout, self._strategy)
+        trial.chosen, trial._left, trial._long, trial._tally = self.chosen.copy(), self._left, self._long, self._tally.copy()
+        trial._round(items, False)
+        return trial.chosen[len(self.chosen) :]
+
+    def _whole(self, item: Scored) -> Offer:
+        """The item in whole, or the longest excerpt that is taken of one so long."""
+        whole = self._offered(item, item.candidate.text, 1.0)
+        short = self._layout.shorten(item.candidate, self._long) if whole.tokens > self._long else None
+        return whole if short is None else self._offered(item, short.text, short.share)
+
+    def _offered(self, item: Scored, text: str, share: float) -> Offer:
+        tokens = self._layout.cost(item.candidate, text, frozenset((self._layout.group(item.candidate),)))
+        return Offer(item=item, text=text, tokens=tokens, share=share)
+
+    def _try(self, queue: Queue, item: Scored) -> LeftOut | None:
+        text, share = item.candidate.text, 1.0
+        whole = cost = queue.cost(item, text)
+        limit = self._left if item.candidate.required else min(self._left, self._long)
+        if cost > limit:
+            short = self._layout.shorten(item.candidate, limit) if limit >= _WORTH_SHOWING else None
+            if short is not None:
+                text, share, cost = short.text, short.share, queue.cost(item, short.text)
+            if cost > self._left:
+                return LeftOut(scored=item, reason="budget", tokens=whole)
+        refusal = self._tally.refuses(item.candidate, text, cost)
+        if refusal is not None:
+            return LeftOut(scored=item, reason=refusal, tokens=whole)
+        self._take(queue, item, text, share, cost)
+        return None
+
+    def _take(self, queue: Queue, item: Scored, text: str, share: float, cost: int) -> None:
+        self._tally.take(item.candidate, text, cost)
+        self._left -= cost
+        self.chosen.append(Chosen(scored=item, text=text, tokens=cost, share=share))
+        queue.opened(item)
