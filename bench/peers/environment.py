@@ -6,6 +6,7 @@ import hashlib
 import json
 import subprocess
 import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,8 @@ def environment(name: str, root: Path) -> Environment:
     weight = _weight(folder) - empty + (_size(_ROOT / "src") if name == "germane" else 0)
     versions = json.loads(_run(python, "-c", _LIST))
     _run(*_pip(python), *_pinned("embedder"))
+    if name == "germane":
+        _run(*_pip(python), "--editable", f"{_ROOT}[minilm]")
     kept = {"of": wanted, "megabytes": weight / 1e6, "versions": versions}
     note.write_text(json.dumps(kept, indent=1), "utf-8")
     return _environment(folder, kept)
@@ -63,9 +66,12 @@ def _pinned(name: str) -> list[str]:
 
 
 def _digest(name: str) -> str:
-    files = [_ROOT / "pyproject.toml"] if name == "germane" else [_HERE / f"{name}.txt"]
-    read = b"".join(file.read_bytes() for file in [*files, _HERE / "embedder.txt"])
-    return hashlib.sha256(read + sys.version.encode()).hexdigest()
+    if name == "germane":
+        wanted = json.dumps(tomllib.loads((_ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"])
+    else:
+        wanted = (_HERE / f"{name}.txt").read_text("utf-8")
+    embedder = (_HERE / "embedder.txt").read_text("utf-8")
+    return hashlib.sha256(f"{wanted}{embedder}{sys.version}".encode()).hexdigest()
 
 
 def _python(folder: Path) -> Path:

@@ -28,7 +28,7 @@ class Row:
 
 
 _OURS = ("germane",)
-_COMMIT = "fsync a call (SQLite, WAL, synchronous=FULL)"
+_COMMIT = "synced, once a call (SQLite, WAL, synchronous=FULL)"
 
 ROWS: tuple[Row, ...] = (
     Row(
@@ -57,7 +57,7 @@ ROWS: tuple[Row, ...] = (
         adapter="mem0",
         environment="mem0",
         packages=("mem0ai", "qdrant-client"),
-        durable="",
+        durable="synced, 8 times a memory (two SQLite files, rollback journals)",
     ),
     Row(
         name="mem0-bm25",
@@ -66,7 +66,7 @@ ROWS: tuple[Row, ...] = (
         environment="mem0-bm25",
         packages=("mem0ai", "qdrant-client", "fastembed", "spacy"),
         options=("--bm25",),
-        durable="",
+        durable="as above",
     ),
     Row(
         name="langgraph",
@@ -74,7 +74,7 @@ ROWS: tuple[Row, ...] = (
         adapter="langgraph",
         environment="langgraph",
         packages=("langgraph", "langgraph-checkpoint-sqlite"),
-        durable="",
+        durable="synced, 4 times a call (SQLite, rollback journal)",
     ),
     Row(
         name="llamaindex",
@@ -82,7 +82,7 @@ ROWS: tuple[Row, ...] = (
         adapter="llamaindex",
         environment="llamaindex",
         packages=("llama-index-core",),
-        durable="",
+        durable="nothing, all is in memory until `persist()`",
     ),
     Row(
         name="chroma",
@@ -90,7 +90,7 @@ ROWS: tuple[Row, ...] = (
         adapter="chroma",
         environment="chroma",
         packages=("chromadb",),
-        durable="",
+        durable="synced, 8 times a call (SQLite, rollback journal); the HNSW index is written behind",
     ),
     Row(
         name="mempalace",
@@ -98,7 +98,7 @@ ROWS: tuple[Row, ...] = (
         adapter="mempalace",
         environment="mempalace",
         packages=("mempalace", "chromadb"),
-        durable="",
+        durable="as Chroma, which it uses",
     ),
     Row(
         name="engram",
@@ -106,7 +106,7 @@ ROWS: tuple[Row, ...] = (
         adapter="engram",
         environment="engram",
         packages=("engram-search", "faiss-cpu"),
-        durable="",
+        durable="text synced, 4 times a call (SQLite); the vectors' file written anew with each call, not synced",
     ),
     Row(
         name="engram-pipeline",
@@ -115,7 +115,7 @@ ROWS: tuple[Row, ...] = (
         environment="engram",
         packages=("engram-search", "faiss-cpu"),
         options=("--pipeline",),
-        durable="",
+        durable="as above",
         most=10_000,
     ),
     Row(
@@ -124,7 +124,7 @@ ROWS: tuple[Row, ...] = (
         adapter="lancedb",
         environment="lancedb",
         packages=("lancedb",),
-        durable="",
+        durable="files, not synced",
     ),
     Row(
         name="fts5",
