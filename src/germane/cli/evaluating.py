@@ -75,26 +75,38 @@ def measure(
     data: Annotated[
         list[str] | None, typer.Argument(metavar="DATA", help="Files or folders of labelled conversations.")
     ] = None,
-    format: Annotated[str | None, typer.Option(help="The data's format; told by its shape by default.")] = None,
-    strategy: Annotated[str, typer.Option(help="default, compact, composite, or one of your own.")] = "compact",
-    relevance: Annotated[Path | None, typer.Option(help="Coefficients that germane eval fit wrote.")] = None,
-    tokens: Annotated[list[str] | None, typer.Option(help="Budgets of added text: 250,500,1000,2000,4000.")] = None,
-    k: Annotated[list[str] | None, typer.Option("--k", help="Places of the ranking: 5,10,20,50.")] = None,
-    model: Annotated[str, typer.Option(help="The model whose tokens are counted.")] = "gpt-4o",
+    format: Annotated[str | None, typer.Option(metavar="NAME", help="The data's format; told by its shape by default.")] = None,
+    strategy: Annotated[str, typer.Option(metavar="NAME", help="default, compact, composite, or one of your own.")] = "compact",
+    relevance: Annotated[Path | None, typer.Option(metavar="FILE", help="Coefficients that germane eval fit wrote.")] = None,
+    tokens: Annotated[
+        list[str] | None, typer.Option(metavar="N,N", help="Budgets of added text: 250,500,1000,2000,4000.")
+    ] = None,
+    k: Annotated[list[str] | None, typer.Option("--k", metavar="N,N", help="Places of the ranking: 5,10,20,50.")] = None,
+    model: Annotated[str, typer.Option(metavar="NAME", help="The model whose tokens are counted.")] = "gpt-4o",
     clock: Annotated[
         list[str] | None,
-        typer.Option(help="When to ask: end+1h (after the conversation), today, or a time; both of these by default."),
+        typer.Option(
+            metavar="CLOCK", help="When to ask: end+1h (after the conversation), today, or a time; by default the first two."
+        ),
     ] = None,
-    categories: Annotated[list[str] | None, typer.Option(help="Only questions of these categories: a,b.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only so many questions, spread evenly.")] = None,
+    categories: Annotated[
+        list[str] | None, typer.Option(metavar="NAME,NAME", help="Only questions of these categories: a,b.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only so many questions, spread evenly.")] = None,
     deadline: Annotated[
         float | None,
-        typer.Option(min=1.0, help="Milliseconds for every answer; by default recall waits, and latency is measured under 48."),
+        typer.Option(
+            min=1.0,
+            metavar="MS",
+            help="Milliseconds for every answer; by default recall waits, and latency is measured under 48.",
+        ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Recall only: no latency, no prefix reuse.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Of the resampling behind the intervals.")] = 0,
-    json: Annotated[Path | None, typer.Option("--json", help="Write everything to this file; - is standard output.")] = None,
-    html: Annotated[Path | None, typer.Option("--html", help="Write a page with curves to this file.")] = None,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of the resampling behind the intervals.")] = 0,
+    json: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write everything to this file; - is standard output.")
+    ] = None,
+    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page with curves to this file.")] = None,
     compare: Annotated[
         tuple[str, str] | None,
         typer.Option(metavar="A B", help="Two strategies or two embedders on DATA, or two files of --json without."),
@@ -105,7 +117,7 @@ def measure(
     Each conversation is recorded into a store of its own and its questions are asked. Shown is how much of the evidence, the
     messages that hold the answer, gets into the context within so many tokens, what else is in it, how long it took, and how
     sure the figures are. DATA is in the format of LoCoMo, BEAM, REALTALK or LongMemEval, or requests of your own, one JSON
-    object a line. docs/evaluate.md says what each figure means.
+    object a line. The shared options --embedder and --settings count here too. docs/evaluate.md says what each figure means.
 
     \b
       germane eval requests.jsonl

@@ -78,7 +78,7 @@ class Passes:
             return []
         await agent.warm()
         end, when = ends(conversation), self.whens[0]
-        for number in range(_WARMING):
+        for number in range(min(_WARMING, len(conversation.questions))):
             await agent.assemble([{"role": "user", "content": f"warming up {number}"}], model=self.asker.model)
         timed = []
         for question in conversation.questions:

@@ -22,8 +22,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reuse:
-    """Shares of all the tokens of all calls, [0, 1]: `share` with germane's text in the prompts, `own` as it would be without
-    any, which is the most that can be had."""
+    """Shares of all the tokens of all calls, [0, 1]: `share` with germane's text in the prompts, `own` without any."""
 
     calls: int
     share: float

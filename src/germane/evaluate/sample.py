@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from germane.errors import InvalidInput
-from germane.evaluate.dataset import Conversation, Dataset
+from germane.evaluate.dataset import Dataset, Question
 
 __all__ = ["narrowed", "spread"]
 
@@ -29,8 +29,8 @@ def narrowed(dataset: Dataset, *, limit: int | None = None, categories: Collecti
         listed = ", ".join(filter(None, known)) or "none"
         raise InvalidInput(f"{dataset.name} has no questions of category {strangers[0]!r}: its categories are {listed}")
     asked = [
-        (conversation.name, question)
-        for conversation in dataset.conversations
+        (place, question)
+        for place, conversation in enumerate(dataset.conversations)
         for question in conversation.questions
         if categories is None or question.category in categories
     ]
@@ -38,12 +38,8 @@ def narrowed(dataset: Dataset, *, limit: int | None = None, categories: Collecti
         asked = spread(asked, limit)
     if not asked:
         raise InvalidInput(f"{dataset.name} has no question to ask")
-    kept: dict[str, list[object]] = {}
-    for name, question in asked:
-        kept.setdefault(name, []).append(question)
-    chosen: list[Conversation] = [
-        replace(conversation, questions=[one for one in conversation.questions if one in kept[conversation.name]])
-        for conversation in dataset.conversations
-        if conversation.name in kept
-    ]
+    kept: dict[int, list[Question]] = {}
+    for place, question in asked:
+        kept.setdefault(place, []).append(question)
+    chosen = tuple(replace(dataset.conversations[place], questions=questions) for place, questions in kept.items())
     return replace(dataset, conversations=chosen)

@@ -15,7 +15,7 @@ __all__ = ["CLOCKS", "When", "ends", "starts"]
 CLOCKS = ("end+1h", "today")
 """Soon after the conversation, and long after it."""
 
-_END = re.compile(r"end(?:\+(\d{1,6})([mhdw]))?")
+_END = re.compile(r"end(?:\+(\d{1,5})([mhdw]))?")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -32,10 +32,7 @@ class When:
         """`end+1h` (m, h, d, w; `end` alone), `today`, or an ISO 8601 time, read as UTC where it names no zone. Raises
         `InvalidInput`."""
         if found := _END.fullmatch(text):
-            try:
-                return cls(name=text, after=timedelta(**{_UNITS[found[2]]: int(found[1])}) if found[1] else timedelta())
-            except OverflowError:
-                pass
+            return cls(name=text, after=timedelta(**{_UNITS[found[2]]: int(found[1])}) if found[1] else timedelta())
         if text == "today":
             return cls(name=text, moment=now)
         try:

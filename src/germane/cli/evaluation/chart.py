@@ -9,6 +9,9 @@ from math import log
 
 __all__ = ["Curve", "Point", "chart"]
 
+_APART = 36.0
+"""Between the names of two budgets, in pixels."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
@@ -32,12 +35,11 @@ class Curve:
 
 
 def chart(curves: Sequence[Curve], *, says: str, width: int = 760, height: int = 340, small: bool = False) -> str:
-    """Percent against tokens, the tokens on a logarithmic scale. The scale of percent begins at 0 only where the curves do, and
-    says where it begins. `small` leaves out the names at the curves' ends."""
-    points = [point for curve in curves for point in curve.points]
-    if not points:
+    """Percent against tokens, the tokens on a logarithmic scale. The scale of percent begins a little below the curves and
+    says where. `small` begins at 0, for several side by side, and leaves out the names at the curves' ends."""
+    if not any(curve.points for curve in curves):
         return ""
-    frame = _Frame.around(points, width, height, small)
+    frame = _Frame.around(curves, width, height, small)
     parts = [f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{escape(says)}">']
     parts += frame.grid()
     parts += [frame.band(curve) for curve in curves if curve.band]
@@ -58,12 +60,13 @@ class _Frame:
     bottom: float
 
     @classmethod
-    def around(cls, points: Sequence[Point], width: int, height: int, small: bool) -> _Frame:
-        lowest = min(point.mean if point.low is None else min(point.low, point.mean) for point in points)
-        floor = max(0.0, int(lowest * 10) / 10)
+    def around(cls, curves: Sequence[Curve], width: int, height: int, small: bool) -> _Frame:
+        points = [(point, curve.band) for curve in curves for point in curve.points]
+        lowest = min(point.low if band and point.low is not None else point.mean for point, band in points)
+        floor = 0.0 if small else max(0.0, int(lowest * 10) / 10)
         right = width - (10 if small else 150)
         return cls(
-            budgets=sorted({point.at for point in points}),
+            budgets=sorted({point.at for point, _ in points}),
             floor=min(floor, 0.9),
             left=38,
             right=right,
@@ -88,9 +91,12 @@ class _Frame:
             y = self.y(tenth / 10)
             parts.append(f'<line class="grid" x1="{self.left}" x2="{self.right}" y1="{y:.1f}" y2="{y:.1f}"/>')
             parts.append(f'<text x="{self.left - 6}" y="{y + 4:.1f}" text-anchor="end">{10 * tenth}</text>')
+        told = -_APART
         for place, budget in enumerate(self.budgets):
-            anchor = "middle" if 0 < place < len(self.budgets) - 1 else "start" if place == 0 else "end"
-            anchor = "middle" if len(self.budgets) == 1 else anchor
+            if self.x(budget) - told < _APART:
+                continue
+            told = self.x(budget)
+            anchor = "middle" if 0 < place < len(self.budgets) - 1 or len(self.budgets) == 1 else "end" if place else "start"
             parts.append(f'<text x="{self.x(budget):.1f}" y="{self.bottom + 18}" text-anchor="{anchor}">{budget:,}</text>')
         return parts
 

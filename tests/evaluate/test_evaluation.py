@@ -1,0 +1,162 @@
+"""Evaluation: labelled conversations in, figures out, end to end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from small_talk import chat, chosen, dataset
+
+from germane import Clock, InvalidInput, UnknownName
+from germane.evaluate import Dataset, Report, evaluate
+from germane.evaluate import ask as asking
+from germane.evaluate.dataset import Question, Stated
+from germane.strategies import COMPACT
+from germane.testing.hashed import Hashed
+
+pytestmark = pytest.mark.requirement("EVAL-1")
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+async def measured(data: Dataset, **options: object) -> Report:
+    given = {"embedder": Hashed(), "budgets": (60, 400), "ks": (1, 5), "clock": Clock(now=lambda: NOW)}
+    return await evaluate(data, **given | options)  # type: ignore[arg-type]
+
+
+async def test_what_is_easy_to_find_is_found() -> None:
+    """Every fact is among the first five and whole within 400 tokens, by either clock."""
+    report = await measured(dataset(), quick=True)
+    assert {answered.clock for answered in report.answered} == {"end+1h", "today"}
+    for clock in report.run.clocks:
+        assert report.figure("every", 400, clock=clock).mean == 1.0
+        assert report.figure("every_at", 5, clock=clock).mean == 1.0
+        assert report.figure("contained", 400, clock=clock).mean == 1.0
+    assert report.faults == ()
+
+
+async def test_the_report_says_what_was_measured_with_what() -> None:
+    """Enough to repeat it, and to know what not to compare it with."""
+    run = (await measured(dataset(), quick=True, limit=2, relevance=None)).run
+    assert (run.dataset, run.format, run.conversations, run.messages, run.questions, run.asked) == (
+        "talks",
+        "requests",
+        1,
+        24,
+        3,
+        2,
+    )
+    assert (run.strategy, run.embedder, run.tokenizer, run.date) == ("compact", "hashed/16", "o200k", NOW)
+    assert run.resampled == "questions"
+    assert run.warnings == ()
+
+
+async def test_all_that_is_added_stays_within_each_budget() -> None:
+    """Its tokens are told with each answer."""
+    report = await measured(dataset(), quick=True)
+    assert all(shown.tokens <= shown.budget for answered in report.answered for shown in answered.shown)
+    assert any(shown.tokens for answered in report.answered for shown in answered.shown)
+
+
+async def test_an_answer_over_its_budget_is_no_figure_but_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A promise that is broken mustn't be averaged away."""
+    real = asking.Asker._assemble
+
+    async def generous(self: asking.Asker, *given: object) -> object:
+        context = await real(self, *given)  # type: ignore[arg-type]
+        return replace(context, metadata=replace(context.metadata, total_tokens_injected=401))
+
+    monkeypatch.setattr(asking.Asker, "_assemble", generous)
+    with pytest.raises(AssertionError, match="401 tokens"):
+        await measured(dataset(), quick=True)
+
+
+async def test_latency_and_prefix_reuse_are_measured_unless_it_is_to_be_quick() -> None:
+    """Quantiles of real answers; prompts replayed turn by turn."""
+    report = await measured(dataset(), budgets=(400,), clocks=["end+1h"])
+    assert report.latency[0].count == 3
+    assert 0 < report.latency[0].p50 <= report.latency[0].p99
+    assert sum(report.latency[0].levels) == pytest.approx(1)
+    assert report.reuse is not None
+    assert report.reuse.calls == 9
+    assert 0 < report.reuse.share < 1
+    assert 0 < report.reuse.own < 1
+    quick = await measured(dataset(), budgets=(400,), clocks=["end+1h"], quick=True)
+    assert (quick.latency, quick.reuse) == ((), None)
+
+
+async def test_replaying_changes_nothing_of_what_is_found() -> None:
+    """The agent has heard the same in the end."""
+    fields = {"budgets": (200, 400), "clocks": ["end+1h"], "deadline": None}
+    whole, quick = await measured(dataset(), **fields), await measured(dataset(), quick=True, **fields)
+    assert [one.ranks for one in whole.answered] == [one.ranks for one in quick.answered]
+    assert whole.figures == quick.figures
+
+
+async def test_a_stated_memory_holds_from_the_beginning_of_the_conversation_however_it_is_heard() -> None:
+    """Also where the whole conversation is replayed, so that nothing is said before the memories are kept."""
+    talk = chat(sessions=1)
+    asked = Question(id="one/q9", text="Which tea is preferred?", evidence=frozenset(["t1"]))
+    talk = replace(talk, memories=[Stated(id="t1", text="Prefers Darjeeling tea")], questions=[asked])
+    for quick in (True, False):
+        report = await measured(dataset(talk), clocks=["end+1h"], quick=quick)
+        assert report.figure("every", 400).mean == 1.0
+
+
+async def test_what_was_superseded_is_told_as_stale() -> None:
+    """Where the new is out of reach and the old is shown."""
+    talk = chat(sessions=1)
+    asked = Question(
+        id="one/q9",
+        text="What is the greyhound called?",
+        evidence=frozenset(["m0-7"]),
+        superseded=frozenset(["m0-0"]),
+    )
+    report = await measured(dataset(replace(talk, questions=[asked])), budgets=(60,), clocks=["end+1h"], quick=True)
+    assert report.figure("stale", 60).mean == 1.0
+
+
+async def test_progress_ends_where_it_said_it_would() -> None:
+    """Messages, calls and answers, counted before the work and after."""
+    steps: list[tuple[int, int]] = []
+    data = dataset(chat("one"), chat("two", assisted=False), replace(chat("three"), memories=[Stated(id="t1", text="Tea")]))
+    await measured(data, progress=lambda done, total: steps.append((done, total)))
+    assert steps[-1] == (steps[-1][1], steps[0][1])
+    assert steps == sorted(steps)
+
+
+async def test_a_strategy_can_be_ones_own_and_a_wrong_one_is_named() -> None:
+    """As `assemble` takes it."""
+    report = await measured(dataset(), quick=True, strategy=replace(COMPACT, name="mine"))
+    assert report.run.strategy == "mine"
+    with pytest.raises(UnknownName, match="fast"):
+        await measured(dataset(), quick=True, strategy="fast")
+
+
+async def test_an_unknown_model_is_warned_of() -> None:
+    """Its tokens are estimates."""
+    run = (await measured(dataset(), quick=True, model="house-model")).run
+    assert "house-model" in run.warnings[0]
+    assert "estimate" in run.tokenizer
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"budgets": ()}, "budgets"),
+        ({"ks": (0,)}, "ks"),
+        ({"clocks": ["soon"]}, "soon"),
+        ({"clocks": []}, "clocks"),
+        ({"budgets": [True]}, "budgets"),
+    ],
+)
+async def test_bad_arguments_are_refused_by_name(options: dict[str, object], said: str) -> None:
+    """Before anything is opened."""
+    with pytest.raises(InvalidInput, match=said):
+        await measured(dataset(), **options)
+
+
+def test_the_stand_ins_are_what_the_tests_take_them_for() -> None:
+    """A chosen item's message is its own unless another is named."""
+    assert chosen("a").provenance.message_id == "a"
