@@ -139,6 +139,7 @@ class Assembly:
             budget=self.budget,
             chosen=self.written.items,
             left_out=() if packing is None else packing.left_out,
+            gap=None if packing is None else packing.gap,
             sources=() if self.gathered is None else self.gathered.reports,
             timings=tuple(self._timings),
             warnings=tuple(self._warnings(packing)),

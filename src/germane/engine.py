@@ -51,6 +51,9 @@ __all__ = ["Engine"]
 _NOT_SEARCHING = frozenset({"directive", "history", "recent"})
 """Sources that offer something whatever is asked: not what somebody who searches wants to see."""
 
+_WRITING = 0.004
+"""Seconds before the answer is due at which an exact packing ends its search: the gate and the writing come after it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
@@ -119,6 +122,7 @@ class Engine:
                 strategy=strategy,
                 directive=gathered.directive or "",
                 sensitivities=request.filters.sensitivities,
+                stop=lambda: deadline.missed(self.clock.steady() + _WRITING),
             )
         with assembly.stage("gate", deadline):
             passed = await self._gate(packing, shelf, request, deadline)

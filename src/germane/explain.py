@@ -23,6 +23,10 @@ def explain(trace: Trace, fallback_reason: str = "") -> str:
     lines += [f"source {report!r}" for report in trace.sources]
     if trace.timings:
         lines.append("stages " + ", ".join(f"{name} {seconds * 1000:.1f} ms" for name, seconds in trace.timings))
+    if trace.gap is not None:
+        worth = sum(item.score * item.share for item in trace.chosen)
+        proof = "no other choice shows more" if trace.gap == 0 else f"another choice could show {trace.gap:.3f} more at most"
+        lines.append(f"packed exactly: {worth:.3f} relevant items to be expected; {proof}")
     lines += [f"in   {_line(item.scored)} {item.tokens:>5} tokens{_part(item.share)}  {item.handle}" for item in trace.chosen]
     for item in trace.left_out:
         cost = "" if item.tokens is None else f" {item.tokens:>5} tokens"

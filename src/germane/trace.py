@@ -32,7 +32,8 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """`timings` are seconds by stage; `warnings` are sentences for a person, such as an unknown model's."""
+    """`timings` are seconds by stage; `warnings` are sentences for a person, such as an unknown model's; `gap` is how much more
+    expected relevant items another packing could show at most, None where nobody asked (PACK-6)."""
 
     strategy: str
     model: str
@@ -40,6 +41,7 @@ class Trace:
     query: Query | None = None
     budget: Budget | None = None
     chosen: tuple[Chosen, ...] = ()
+    gap: float | None = None
     left_out: tuple[LeftOut, ...] = ()
     sources: tuple[SourceReport, ...] = ()
     timings: tuple[tuple[str, float], ...] = ()
