@@ -1,4 +1,5 @@
-"""Plain SQLite FTS5: Porter stems, the words of the question joined by OR, its own BM25. A reference, not a memory."""
+"""Plain SQLite FTS5: Porter stems, the words of the question but for the commonest joined by OR, its own BM25. A reference, not
+a memory."""
 
 from __future__ import annotations
 
@@ -12,6 +13,12 @@ from bench.peers.adapters.memory import Memory
 from bench.peers.adapters.serve import serve
 
 _WORD = re.compile(r"\w+")
+_COMMON = frozenset(
+    """a about an and are as at be been but by can could did do does for from had has have he her his how i if in is it its me my
+    of on or our she so that the their them they this to was we were what when where which who why will with would you
+    your""".split()  # noqa: SIM905
+)
+)
 
 
 class Fts5:
@@ -32,7 +39,8 @@ class Fts5:
     load = add
 
     def search(self, query: str, limit: int) -> list[str]:
-        terms = " OR ".join(f'"{word}"' for word in _WORD.findall(query))
+        words = _WORD.findall(query)
+        terms = " OR ".join(f'"{word}"' for word in [word for word in words if word.lower() not in _COMMON] or words)
         rows = self._base.execute("SELECT id FROM memory WHERE memory MATCH ? ORDER BY rank LIMIT ?", (terms, limit))
         return [str(id) for (id,) in rows]
 

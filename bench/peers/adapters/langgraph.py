@@ -32,7 +32,8 @@ class LangGraph:
 
     def open(self, folder: Path) -> None:
         self._opened = ExitStack()
-        index = {"dims": DIMENSION, "embed": self._embedder.lists, "fields": ["text"]}
+        # the documented name is `fields`; this store reads `text_fields`, without which it embeds the value's JSON
+        index = {"dims": DIMENSION, "embed": self._embedder.lists, "fields": ["text"], "text_fields": ["text"]}
         self._store = self._opened.enter_context(SqliteStore.from_conn_string(str(folder / "store.db"), index=index))
         self._store.setup()
 
