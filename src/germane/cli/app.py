@@ -25,6 +25,7 @@ from germane.cli import (
     fitting,
     forget,
     importing,
+    labelling,
     record,
     remember,
     search,
@@ -127,6 +128,7 @@ app.command("forget", short_help="Remove memories and messages for good.")(forge
 app.command("directive", short_help="Set or show the standing instructions.")(directive.directive)
 app.command("import", short_help="Bring in conversations from files.")(importing.bring)
 evaluating.app.command("fit", short_help="Fit the relevance model to labelled conversations.")(fitting.fit)
+evaluating.app.command("label", short_help="Mark what of an assembly helped, for eval fit --feedback.")(labelling.label)
 app.add_typer(evaluating.app, name="eval", short_help="Measure how good and how fast it is on labelled conversations.")
 app.command("export", short_help="Write everything of an agent as JSON Lines.")(exporting.export)
 app.command("backup", short_help="Copy the store while it is in use.")(backup.backup)

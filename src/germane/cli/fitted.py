@@ -15,7 +15,7 @@ from germane.evaluate.fit.refit import Refit
 from germane.evaluate.fit.reliability import Reliability
 from germane.evidence import FEATURES
 
-__all__ = ["figures", "origin", "show"]
+__all__ = ["figures", "origin", "show", "show_coefficients"]
 
 _RECALL = ("r250", "r500", "r1000", "a1000", "r2000")
 
@@ -53,8 +53,8 @@ def origin(told: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, An
     return made
 
 
-def show(screen: Console, told: Mapping[str, Any], found: Refit, old: Tables) -> None:
-    """Recall, reliability, coefficients: old beside new."""
+def show(screen: Console, told: Mapping[str, Any], found: Refit) -> None:
+    """Recall and reliability, old beside new."""
     screen.print("Percent of the evidence within so many tokens (an offline stand-in for the packer)")
     made = table("data", "", *_RECALL, right=_RECALL)
     for one in told["recall"]:
@@ -67,8 +67,18 @@ def show(screen: Console, told: Mapping[str, Any], found: Refit, old: Tables) ->
     for name, judged in found.judged.items():
         screen.print(f"\n{name}: what was said, and what came true")
         screen.print(_bins(judged.after))
+
+
+def show_coefficients(screen: Console, old: Tables, new: Tables) -> None:
+    """Of the columns that changed."""
+    names = [name for name in new if new[name] != old.get(name)]
+    made = table("", *names, right=tuple(names))
+    for feature in ("intercept", *FEATURES):
+        pairs = [(old.get(name, {}).get(feature, 0.0), new[name].get(feature, 0.0)) for name in names]
+        if any(value for pair in pairs for value in pair):
+            made.add_row(feature, *(f"{was:.2f} → {now:.2f}" if was or now else "" for was, now in pairs))
     screen.print("\nCoefficients, old → new")
-    screen.print(_coefficients(found, old))
+    screen.print(made)
 
 
 def _recalls(
@@ -106,14 +116,4 @@ def _bins(one: Reliability) -> Any:
         made.add_row(
             f"{bin.low:g}–{bin.high:g}", f"{bin.candidates:,}", f"{bin.said:.4f}", f"{bin.seen:.4f}", f"{bin.share:.1%}"
         )
-    return made
-
-
-def _coefficients(found: Refit, old: Tables) -> Any:
-    names = list(found.columns)
-    made = table("", *names, right=tuple(names))
-    for feature in ("intercept", *FEATURES):
-        pairs = [(old[name].get(feature, 0.0), found.tables[name].get(feature, 0.0)) for name in names]
-        if any(value for pair in pairs for value in pair):
-            made.add_row(feature, *(f"{was:.2f} → {now:.2f}" if was or now else "" for was, now in pairs))
     return made

@@ -1,4 +1,4 @@
-"""`germane eval fit`: the relevance model's coefficients, from labelled conversations."""
+"""`germane eval fit`: the relevance model's coefficients, from labelled conversations and from feedback."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from germane.cli.reading import write_text
+from germane.cli.reading import read_text, write_text
 from germane.cli.screen import answer, console, progress
 from germane.cli.setting import finish, setting
+from germane.errors import InvalidInput
 
 if TYPE_CHECKING:
     from germane.evaluate.fit.lists import Candidates
@@ -20,26 +21,29 @@ __all__ = ["fit"]
 
 def fit(
     context: typer.Context,
-    data: Annotated[list[Path], typer.Argument(help="Data sets: files or folders, as germane eval reads them.")],
+    data: Annotated[list[Path] | None, typer.Argument(help="Data sets: files or folders, as germane eval reads them.")] = None,
+    feedback: Annotated[Path | None, typer.Option(help="Marks of your own, a file that germane eval label wrote.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the model to this TOML file.")] = None,
     cache: Annotated[Path | None, typer.Option(help="Keep the evidence in this .npz file, and read it the next time.")] = None,
     compare_to: Annotated[Path | None, typer.Option(help="The model so far; the shipped one by default.")] = None,
     l2: Annotated[float, typer.Option(min=0.0, help="Penalty on standardised weights.")] = 10.0,
+    strength: Annotated[float, typer.Option(min=0.01, help="How hard feedback finds the weights to move.")] = 50.0,
     folds: Annotated[int | None, typer.Option(min=2, help="Folds of whole conversations; one each by default.")] = None,
     limit: Annotated[int, typer.Option(min=10, help="Candidates a question.")] = 400,
     without: Annotated[list[str] | None, typer.Option(help="Leave this feature out (may be repeated).")] = None,
     loss: Annotated[str, typer.Option(help="softmax (listwise) or logistic.")] = "softmax",
     keywords: Annotated[bool, typer.Option(help="Fit the columns for search without vectors too.")] = True,
 ) -> None:
-    """Fit the coefficients of the relevance model to questions whose answers are known, cross-validated by conversation.
+    """Fit the coefficients of the relevance model: to questions whose answers are known, cross-validated by conversation, and
+    to feedback, by which the model is moved as far as there is feedback.
 
     Shows what the old and the new model find within so many tokens, how far their probabilities can be trusted, and the
     coefficients of both. Use the result with Germane.open(relevance=FILE) or the setting relevance = "FILE"."""
-    from datetime import UTC, datetime
-
-    from germane.cli.fitted import figures, origin, show
-    from germane.evaluate.fit.coefficients import load_tables, written
+    from germane.cli.fitted import figures, origin, show, show_coefficients
+    from germane.evaluate.fit.adapt import adapt
+    from germane.evaluate.fit.coefficients import load_tables
     from germane.evaluate.fit.columns import shipped_tables
+    from germane.evaluate.fit.feedback import marked_lines
     from germane.evaluate.fit.fitting import Options
     from germane.evaluate.fit.refit import refit
 
@@ -47,18 +51,43 @@ def fit(
     embedder = chosen.embedder or "static"
     options = Options.of(loss=loss, l2=l2, folds=folds, without=without or ())
     old = shipped_tables() if compare_to is None else load_tables(compare_to)
-    lists = _lists(data, embedder, limit, keywords, cache, chosen.json)
-    with progress(chosen.json) as shown:
-        task = shown.add_task("fitting", total=None)
-        found = refit(lists, old, options, lambda: shown.advance(task))
-    told = figures(lists, found)
-    if chosen.json:
-        answer({**told, "model": found.tables})
-    else:
-        show(console(), told, found, old)
-    if out is not None:
+    if not data and feedback is None:
+        raise InvalidInput("nothing to fit to: give DATA, --feedback FILE, or both")
+    marked = [] if feedback is None else marked_lines(read_text(str(feedback)), str(feedback))
+    tables, told, made_of = old, dict[str, Any](), dict[str, Any]()
+    if data:
+        lists = _lists(data, embedder, limit, keywords, cache, chosen.json)
+        with progress(chosen.json) as shown:
+            task = shown.add_task("fitting", total=None)
+            found = refit(lists, old, options, lambda: shown.advance(task))
+        tables, told = found.tables, figures(lists, found)
         settings = {"embedder": embedder, "loss": loss, "l2": l2, "limit": limit, "folds": folds or "by conversation"}
-        write_text(out, written(found.tables, origin(told, settings), datetime.now(UTC)))
+        made_of = origin(told, settings)
+        if not chosen.json:
+            show(console(), told, found)
+    if feedback is not None:
+        tables, learnt = adapt(marked, tables, strength=strength)
+        if not learnt:
+            raise InvalidInput(
+                f"{feedback} has nothing to compare: mark some of what an assembly showed, not all or none of it"
+            )
+        told["feedback"] = made_of["feedback"] = {"assemblies": len(marked), "strength": strength, **learnt}
+        if not chosen.json:
+            console().print("Comparisons in the feedback: " + ", ".join(f"{name} {many}" for name, many in learnt.items()))
+    if chosen.json:
+        answer({**told, "model": tables})
+    else:
+        show_coefficients(console(), old, tables)
+    if out is not None:
+        _write(out, tables, made_of)
+
+
+def _write(out: Path, tables: Any, made_of: dict[str, Any]) -> None:
+    from datetime import UTC, datetime
+
+    from germane.evaluate.fit.coefficients import written
+
+    write_text(out, written(tables, made_of, datetime.now(UTC)))
 
 
 def _lists(

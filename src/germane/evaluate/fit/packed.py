@@ -2,7 +2,7 @@
 
 It takes candidates as `pack/greedy.py` does (the most probability per token first, the first of a group paying for its
 header) and shortens what is too long to the same size, crediting the part that is shown. What it leaves out: the recount of
-the final text, near-duplicates, priors, and where in a message the excerpt is taken. Good to compare fits by, in a second;
+the final text, near-duplicates, and where in a message the excerpt is taken. Good to compare fits by, in a second;
 `germane eval` measures the real thing.
 """
 
@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from heapq import heapify, heappop, heappush
+from math import log
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from germane.evaluate.fit.lists import Candidates
 
-__all__ = ["BUDGETS", "packed", "recall"]
+__all__ = ["BUDGETS", "Packed", "packed", "recall"]
 
 BUDGETS = (250, 500, 1000, 2000)
 
@@ -26,42 +28,50 @@ _MOST = 80
 """Candidates a strategy's source offers; the packer sees no more."""
 
 
-def packed(one: Candidates, log_odds: NDArray[np.float64], budget: int, *, most: int = _MOST) -> float:
-    """The share of the wanted messages that is within `budget` tokens, everything around them included."""
-    best = np.argsort(-log_odds, kind="stable")[:most].tolist()
-    cost, header, group = one.cost.tolist(), one.header.tolist(), one.group.tolist()
-    price = (_PRICE * np.log(one.cost + one.header + 2) - log_odds).tolist()
-    heap = [(price[row], row) for row in best]
+class Packed(NamedTuple):
+    share: float
+    """Of the wanted messages, how much is shown, [0, 1]."""
+    tokens: int
+    rows: tuple[int, ...]
+    """The candidates shown, as they were taken."""
+
+
+def packed(one: Candidates, log_odds: NDArray[np.float64], budget: int, *, most: int = _MOST) -> Packed:
+    """Within `budget` tokens, everything around the items included. What has log-odds of −∞ isn't offered."""
+    best = [row for row in np.argsort(-log_odds, kind="stable")[:most].tolist() if log_odds[row] > -np.inf]
+    cost, header, group, odds = one.cost.tolist(), one.header.tolist(), one.group.tolist(), log_odds.tolist()
+    heap = [(_PRICE * log(cost[row] + header[row] + 2) - odds[row], row) for row in best]
     heapify(heap)
     members: dict[int, list[int]] = {}
     for row in best:
         members.setdefault(group[row], []).append(row)
     left, long = budget - one.fixed, max(_LEAST_LONG, budget // _LONG)
     opened: set[int] = set()
-    done: set[int] = set()
+    done: dict[int, None] = {}
+    taken: dict[int, None] = {}
     shown: dict[int, float] = {}
     while heap and left >= _WORTH_SHOWING:
-        _, row = heappop(heap)
+        row = heappop(heap)[1]
         if row in done:
             continue
-        done.add(row)
-        open_now = group[row] in opened
-        around = 0 if open_now else header[row]
+        done[row] = None
+        around = 0 if group[row] in opened else header[row]
         whole = cost[row] + around
         take = min(whole, left, long)
         if take < whole and take < _WORTH_SHOWING + around:
             continue
         left -= take
+        taken[row] = None
         if one.relevant[row]:
             part = one.share[row] * (1.0 if take == whole else (take - around) / max(1, cost[row]))
             message = int(one.message[row])
             shown[message] = min(1.0, shown.get(message, 0.0) + part)
-        if not open_now:
+        if group[row] not in opened:
             opened.add(group[row])
             for other in members[group[row]]:
                 if other not in done:
-                    heappush(heap, (_PRICE * float(np.log(cost[other] + 2)) - float(log_odds[other]), other))
-    return sum(shown.values()) / max(1, one.wanted)
+                    heappush(heap, (_PRICE * log(cost[other] + 2) - odds[other], other))
+    return Packed(share=sum(shown.values()) / max(1, one.wanted), tokens=budget - left, rows=tuple(taken))
 
 
 def recall(
@@ -70,7 +80,7 @@ def recall(
     """Mean over questions, in per cent: `r250` and so on, and `a1000`, the share with all of it."""
     found: dict[str, float] = {}
     for budget in budgets:
-        shares = np.array([packed(one, odds, budget) for one, odds in zip(lists, log_odds, strict=True)])
+        shares = np.array([packed(one, odds, budget).share for one, odds in zip(lists, log_odds, strict=True)])
         found[f"r{budget}"] = 100 * float(shares.mean()) if len(shares) else 0.0
         if budget == 1000:
             found["a1000"] = 100 * float((shares > 0.999).mean()) if len(shares) else 0.0
