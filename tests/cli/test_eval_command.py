@@ -116,13 +116,14 @@ def test_json_may_be_asked_for_on_standard_output_as_of_every_command(folder: Pa
 
 def test_the_page_needs_nothing_from_elsewhere_and_shows_data_as_text(folder: Path) -> None:
     """No link, no script; a question's markup is escaped; tags match; light and dark."""
-    ran("requests.jsonl", "--tokens", "60,400", "--html", "page.html")
+    ran("requests.jsonl", "--tokens", "20,40", "--html", "page.html")
     text = (folder / "page.html").read_text("utf-8")
     page = Page(text)
     assert page.open == []
     assert page.fetched == []
     assert "<script" not in text
     assert "<i>boat</i>" not in text
+    assert "&lt;i&gt;boat&lt;/i&gt;" in text
     assert "prefers-color-scheme: dark" in text
     assert text.count("<svg") == 4
     assert "url(" not in text

@@ -72,6 +72,12 @@ async def test_an_answer_over_its_budget_is_no_figure_but_a_fault(monkeypatch: p
         await measured(dataset(), quick=True)
 
 
+async def test_what_scores_below_the_floor_has_no_rank() -> None:
+    """Searching wouldn't give it either."""
+    report = await measured(dataset(), quick=True, strategy=replace(COMPACT, name="stern", floor=0.999))
+    assert {answered.ranks for answered in report.answered} == {(None,)}
+
+
 async def test_latency_and_prefix_reuse_are_measured_unless_it_is_to_be_quick() -> None:
     """Quantiles of real answers; prompts replayed turn by turn."""
     report = await measured(dataset(), budgets=(400,), clocks=["end+1h"])

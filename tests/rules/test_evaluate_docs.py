@@ -1,0 +1,34 @@
+"""The evaluation guide: its example of a request is read, its code runs, its commands' options exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from source_tree import ROOT
+from test_docs import Block, blocks, run
+
+from germane.cli import main
+
+GUIDE = (ROOT / "docs" / "evaluate.md").read_text("utf-8")
+
+
+def test_its_code_runs_on_its_own_example_of_a_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In an empty folder with that one line in a file."""
+    (request,) = re.findall(r"^```json\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+    (tmp_path / "requests.jsonl").write_text(request, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    found = blocks(GUIDE)
+    assert found
+    run(Block(1, "\n".join(block.code for block in found)), "evaluate.md", {"__name__": "guide"})
+
+
+def test_its_options_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody types what isn't there."""
+    assert main(["eval", "--help"]) == 0
+    assert main(["--help"]) == 0
+    known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
+    shown = re.findall(r"^\$ germane eval .*$", GUIDE, re.MULTILINE)
+    assert shown
+    assert {option for line in shown for option in re.findall(r"--[a-z-]+", line)} <= known
