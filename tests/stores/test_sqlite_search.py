@@ -67,6 +67,17 @@ async def test_memory_stays_within_its_limit() -> None:
     await store.close()
 
 
+async def test_what_is_being_asked_stays_however_large_it_is() -> None:
+    """Both domains of a scope are kept together: neither is let go of for the other's sake, to be read anew every time."""
+    store = opened(":memory:", memory_limit=1)
+    await store.within(Scope()).journal.commit(writing(PutEvent(an_event("a cat")), PutMemory(a_memory("a dog"))))
+    assert await found(store, "cat") == ["a cat"]
+    assert await near(store, "a dog", EMBEDDER) == ["a dog"]
+    assert await found(store, "cat", wait=False) == ["a cat"]
+    assert len(store._partitions) == 2
+    await store.close()
+
+
 @pytest.mark.requirement("SEARCH-3")
 async def test_vectors_of_another_model_are_left_alone_until_embedded_again(tmp_path: Path) -> None:
     """Keywords serve meanwhile, the store says how many are stale, and embedding again makes it whole."""

@@ -62,8 +62,11 @@ class Partition:
         """Whether anything here holds only for a time."""
         self.sensitivities: set[int] = set()
         self.version = 0
-        self.kept: tuple[tuple[int, int], Any] | None = None
-        """What `snapshot.py` worked out from the arrays, with the version and rows that it holds for."""
+        self.reordered = 0
+        """The version in which rows were last linked otherwise than by coming at the end of their sessions."""
+        self.kept: Any = None
+        """What `snapshot.py` worked out from the arrays; `keeping` is held while it does."""
+        self.keeping = threading.Lock()
         self._dimension = dimension
         self._sessions: dict[int, int] = {}
         self._last: dict[int, int] = {}
@@ -92,12 +95,16 @@ class Partition:
 
     def drop(self, keys: Iterable[int]) -> None:
         """These are found no more, neither by themselves nor through their neighbours."""
+        gone = np.fromiter(keys, np.int64)
+        if not len(gone):
+            return
         with self._lock:
+            self._relink(self._kill(gone), self.columns.rows)
             self.version += 1
-            self._relink(self._kill(np.fromiter(keys, np.int64)), self.columns.rows)
 
     def _kill(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
         """Answers the sessions whose links are no longer right."""
+        self.reordered = self.version + 1
         rows = self.columns.rows
         gone = np.flatnonzero(np.isin(self.columns["key"][:rows], keys) & self.columns["alive"][:rows])
         self.columns["alive"][gone] = False
@@ -153,6 +160,7 @@ class Partition:
         """Put all living rows of these sessions in their places."""
         if not len(sessions):
             return
+        self.reordered = self.version + 1
         columns = self.columns
         session, created, key = (columns[name][:rows] for name in ("session", "created_at", "key"))
         for local in sessions.tolist():

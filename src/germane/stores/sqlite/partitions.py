@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Set
 
 import apsw
 
@@ -74,7 +74,7 @@ class Partitions:
             with reading.shielded():
                 self._refresh(reading.connection, place, loaded, domain)
         if behind:
-            self._evict(held)
+            self._evict({place.id for place in places})
         return held
 
     def forget(self) -> None:
@@ -142,13 +142,15 @@ class Partitions:
             if loaded.partition.revision <= place.revision:
                 loaded.partition, loaded.speakers = partition, _speakers(connection, place, domain)
 
-    def _evict(self, needed: list[Loaded]) -> None:
+    def _evict(self, needed: Set[int]) -> None:
+        """Until the limit is kept to, but never what a scope that is being asked sees, in either domain: one partition larger
+        than the limit would be thrown out for its empty twin, and read again for every question."""
         with self._lock:
             total = sum(loaded.partition.nbytes for loaded in self._held.values())
             for key, loaded in list(self._held.items()):
                 if total <= self._limit:
                     return
-                if loaded not in needed and not loaded.loading:
+                if key[0] not in needed and not loaded.loading:
                     total -= loaded.partition.nbytes
                     del self._held[key]
 
