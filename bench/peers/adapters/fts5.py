@@ -16,7 +16,7 @@ _WORD = re.compile(r"\w+")
 _COMMON = frozenset(
     """a about an and are as at be been but by can could did do does for from had has have he her his how i if in is it its me
     my of on or our she so that the their them they this to was we were what when where which who why will with would you
-    your""".split()
+    your""".split()  # noqa: SIM905
 )
 
 
