@@ -1,26 +1,25 @@
 """The figures of the docs, by name: `python -m bench <name> [options]`; without a name, the quick ones one after another.
 
-recall DATA    evidence within a budget, on LoCoMo files
 latency        one assembly, warm and cold, by store size
 load           requests at a rate, many at once, between recordings
 ingest         messages a second
 budget         the budget invariant over generated cases
 forgery        forged delimiters over hostile contents
 soak           budget and forgery over 100,000 cases each
+
+Recall on labelled conversations is `germane eval DATA`.
 """
 
 from __future__ import annotations
 
 import sys
 
-from bench import budget, forgery, ingest, keyword, latency, load, recall
+from bench import budget, forgery, ingest, keyword, latency, load
 
 
 def main() -> int:
     name, *rest = sys.argv[1:] or ["all"]
     match name:
-        case "recall":
-            recall.main(rest)
         case "latency":
             latency.main(rest)
         case "load":

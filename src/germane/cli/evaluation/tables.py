@@ -91,6 +91,6 @@ def _latency(report: Report) -> Table:
     made = table("", "answers", "p50", "p95", "p99", "level", right=("answers", "p50", "p95", "p99"))
     for one in report.latency:
         label = plain(one.category) or ("an answer" if not one.stage else f"  {one.stage}")
-        told = levels(one.levels) if one.levels else ""
+        told = "" if not one.levels else f"{100 * one.levels[0]:.1f} % at L0" if one.category else levels(one.levels)
         made.add_row(label, f"{one.count:,}", f"{one.p50:.1f}", f"{one.p95:.1f}", f"{one.p99:.1f}", told)
     return made
