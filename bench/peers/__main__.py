@@ -2,7 +2,7 @@
 
     python -m bench peers ../shared/data/locomo-dev
     python -m bench peers --only search,ingest --peers germane,chroma,engram
-    python -m bench peers --only table
+    python -m bench peers --only table --into docs/peers.md
 
 Each peer runs in a virtual environment of its own, made at the first run (some 10 GB, one of them alone 6). Results are kept in
 a JSON file and the tables printed from it; what is measured again replaces what was there. No network once all is installed.
@@ -25,6 +25,7 @@ from bench.peers.adapters.embedder import Embedder
 from bench.peers.environment import Environment, environment
 from bench.peers.labelled import Labelled, labelled
 from bench.peers.made import vectors_of_words
+from bench.peers.page import replaced
 from bench.peers.peer import Row, find
 from bench.peers.process import PeerFailed, Process
 from bench.peers.results import Results
@@ -51,7 +52,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(describe(), flush=True)
         _measure(rows, results, options)
     if "table" in options.only:
-        print(tables(results.rows), targets(results.rows), sep="\n\n")
+        printed = f"{tables(results.rows)}\n\n{targets(results.rows)}"
+        print(printed)
+        if options.into:
+            options.into.write_text(replaced(options.into.read_text("utf-8"), printed), "utf-8")
     return 0
 
 
@@ -140,6 +144,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--cache", type=Path, default=home, help=f"environments and vectors ({home})")
     parser.add_argument("--envs", type=Path, help="the environments, when elsewhere")
     parser.add_argument("--results", type=Path, help="the JSON file (results.json in the cache)")
+    parser.add_argument("--into", type=Path, help="a page whose tables are replaced, such as docs/peers.md")
     options = parser.parse_args(arguments)
     if unknown := set(options.only) - set(PARTS):
         parser.error(f"--only: no part is called {', '.join(sorted(unknown))}: choose from {', '.join(PARTS)}")

@@ -11,6 +11,7 @@ from bench.peers.adapters.embedder import DIMENSION, Embedder
 from bench.peers.adapters.memory import read
 from bench.peers.made import made, write
 from bench.peers.pack import packed
+from bench.peers.page import BEGIN, END, replaced
 from bench.peers.peer import ROWS, find
 from bench.peers.recall import summary
 from bench.peers.results import Results
@@ -118,6 +119,14 @@ def test_what_was_not_measured_stands_as_a_dash() -> None:
 def test_a_table_without_rows_is_nothing() -> None:
     """No heads above an empty space."""
     assert markdown(("a",), []) == ""
+
+
+def test_a_page_keeps_what_stands_around_its_tables() -> None:
+    """Old tables go, everything else stays."""
+    page = f"# Peers\n{BEGIN}\nold\n{END}\nafter\n"
+    assert replaced(page, "| new |") == f"# Peers\n{BEGIN}\n\n| new |\n\n{END}\nafter\n"
+    with pytest.raises(ValueError, match="no <!-- measured: begin -->"):
+        replaced("# Peers", "| new |")
 
 
 def test_an_unknown_peer_is_told_with_the_names_there_are() -> None:
