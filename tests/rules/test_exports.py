@@ -13,7 +13,7 @@ FACE = """
     StoreUnavailable Strategies Strategy Trace UnknownName Weights derive
 """
 
-FOR_TESTS = "builders clocks faults hashed scope_contract store_contract stored time_warp"
+FOR_TESTS = "builders clocks faults hashed pins pytest_plugin readable scope_contract snapshots store_contract stored time_warp"
 
 
 def test_germane_exports_exactly_its_public_face() -> None:

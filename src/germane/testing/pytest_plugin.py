@@ -1,0 +1,48 @@
+"""The pytest plugin: the fixture `pin` and the option `--update-pins`. pytest finds it by itself (`pytest11`).
+
+Every pytest run of whoever has germane installed loads this module, so it imports nothing of germane's until a test asks for
+the fixture.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from germane.testing.pins import Pinning
+
+__all__ = ["pin", "pytest_addoption", "pytest_terminal_summary"]
+
+_SNAPSHOTS = pytest.StashKey[Any]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("germane", "pinned contexts")
+    group.addoption("--update-pins", action="store_true", help="write the snapshots of pinned contexts as they are now")
+
+
+@pytest.fixture
+def pin(request: pytest.FixtureRequest) -> Pinning:
+    """Holds a context against what is expected of it: `pin(context).includes("…").within(800).snapshot()`."""
+    from germane.testing.pins import Pinning
+    from germane.testing.snapshots import Snapshots
+
+    stash = request.config.stash
+    if _SNAPSHOTS not in stash:
+        stash[_SNAPSHOTS] = Snapshots(update=bool(request.config.getoption("--update-pins")))
+    return Pinning(
+        folder=request.path.parent,
+        test=request.node.nodeid,
+        name=f"{request.path.stem}-{request.node.name}",
+        snapshots=stash[_SNAPSHOTS],
+    )
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    snapshots = config.stash.get(_SNAPSHOTS, None)
+    if snapshots is not None and snapshots.written:
+        terminalreporter.section("pinned contexts")
+        for path in sorted(snapshots.written):
+            terminalreporter.write_line(f"written: {path}")
