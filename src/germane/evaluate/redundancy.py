@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 
 from germane.text.normal import fold
 
@@ -35,6 +36,7 @@ def redundancy(texts: Sequence[str]) -> float | None:
     return repeated / len(texts)
 
 
+@lru_cache(maxsize=1 << 12)
 def shingles(text: str) -> frozenset[tuple[str, ...]]:
     """Every three words in a row, folded; of a shorter text, all its words at once."""
     words = _WORD.findall(fold(text))
