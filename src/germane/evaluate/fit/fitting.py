@@ -1,7 +1,8 @@
 """Fitting: one column of the model from the lists that are scored by it.
 
 Order first, then probability: weights by the listwise loss, slope and intercept on the scores of held-out conversations.
-What judgement set stays as it is, as log-odds beside the fitted ones; a feature that never varies keeps the weight it had.
+What judgement set stays as it is, as log-odds beside the fitted ones, and so does a feature that never tells the candidates of
+a question apart.
 """
 
 from __future__ import annotations
@@ -99,9 +100,9 @@ def fit_column(lists: Sequence[Candidates], start: Floats, options: Options, ste
 
 
 def _free(tables: Sequence[Floats], options: Options) -> list[str]:
-    spread = np.concatenate(tables).std(axis=0)
+    tells = np.any([np.ptp(table, axis=0) > 1e-9 for table in tables if len(table)], axis=0)
     kept = {*JUDGED, *options.without}
-    return [name for name, varies in zip(FEATURES, (spread > 1e-9).tolist(), strict=True) if varies and name not in kept]
+    return [name for name, varies in zip(FEATURES, tells.tolist(), strict=True) if varies and name not in kept]
 
 
 def _weights(

@@ -67,12 +67,12 @@ def recover(path: Path, origin: Mapping[str, Any]) -> list[Candidates] | None:
     if not path.exists():
         return None
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             head = json.loads(str(archive["head"]))
             if (head["version"], head["features"], head["origin"]) != (_VERSION, list(FEATURES), dict(origin)):
                 return None
             arrays = {name: archive[name] for name in _ARRAYS} if head["lists"] else {}
-    except (OSError, ValueError, KeyError, TypeError, BadZipFile) as error:
+    except (OSError, EOFError, ValueError, KeyError, TypeError, BadZipFile) as error:
         raise InvalidInput(f"{path} holds no kept lists: give another file, or remove it") from error
     found, start = [], 0
     for entry in head["lists"]:

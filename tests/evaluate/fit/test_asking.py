@@ -1,0 +1,97 @@
+"""A data set's questions, put to germane."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from germane import Message
+from germane.evaluate.dataset import Conversation, Dataset, Question
+from germane.evaluate.fit.asking import ask
+from germane.evaluate.fit.columns import shipped_tables
+from germane.evaluate.fit.fitting import Options
+from germane.evaluate.fit.refit import refit
+from germane.evidence import FEATURES
+from germane.testing.hashed import Hashed
+
+_BEGIN = datetime(2025, 5, 1, 9, 0, tzinfo=UTC)
+_SUBJECTS = ("kayak", "piano", "garden", "violin", "bakery", "marathon", "telescope", "ceramics")
+
+
+def conversation(name: str, role: str = "user") -> Conversation:
+    """Two sessions; each subject is spoken of once, and asked for."""
+    said = [
+        Message.of(
+            role,  # type: ignore[arg-type]
+            f"I bought a {subject} last week and it was rather cheap",
+            id=f"m{number}",
+            name=("Ana", "Ben")[number % 2],
+            created_at=_BEGIN + timedelta(days=number),
+        )
+        for number, subject in enumerate(_SUBJECTS)
+    ]
+    asked = [
+        Question(id=f"q{number}", text=f"What about the {subject}?", evidence=frozenset({f"m{number}"}), category="plain")
+        for number, subject in enumerate(_SUBJECTS)
+    ]
+    return Conversation(name=name, sessions={"s1": said[:4], "s2": said[4:]}, questions=asked)
+
+
+def dataset(*names: str) -> Dataset:
+    return Dataset(name="small", format="requests", conversations=[conversation(name) for name in names])
+
+
+@pytest.mark.requirement("SCORE-2")
+async def test_each_question_gives_the_evidence_of_all_that_is_found() -> None:
+    """Far below any floor too, as long as it has anything in common with the question: what doesn't answer teaches as much."""
+    told: list[tuple[int, int]] = []
+    found = await ask(dataset("one", "two"), embedder=Hashed(), progress=lambda done, total: told.append((done, total)))
+    assert told[-1] == (16, 16)
+    assert [one.question for one in found[:8]] == [f"q{number}" for number in range(8)]
+    first = found[0]
+    assert (first.conversation, first.wanted, first.units) == ("one", 1, 8)
+    assert 2 <= len(first) <= 8
+    assert first.relevant.sum() == 1
+    assert not np.isnan(first.table[:, FEATURES.index("cos_window")]).any()
+    assert first.table[first.relevant, FEATURES.index("own")] == first.table[:, FEATURES.index("own")].max()
+
+
+async def test_what_showing_would_cost_is_known() -> None:
+    """A line's tokens, its header's, and what stands around; one header a day here."""
+    (first, *_) = await ask(dataset("one"), embedder=Hashed())
+    assert (first.cost > 10).all()
+    assert (first.header > 3).all()
+    assert len(set(first.group.tolist())) == len(first)
+    assert first.fixed > 10
+    assert first.share.tolist() == [1.0] * len(first)
+
+
+async def test_a_question_is_asked_an_hour_after_the_end_or_at_its_own_time() -> None:
+    own = datetime(2026, 1, 1, tzinfo=UTC)
+    asked = dataset("one")
+    one = asked.conversations[0]
+    later = Question(id="own", text="What about the piano?", evidence=frozenset({"m1"}), at=own)
+    changed = Conversation(name="one", sessions=one.sessions, questions=[one.questions[0], later])
+    found = await ask(Dataset(name="x", format="requests", conversations=[changed]), embedder=Hashed())
+    assert [one.at for one in found] == [(_BEGIN + timedelta(days=7, hours=1)).timestamp(), own.timestamp()]
+
+
+async def test_without_vectors_keywords_alone_are_asked() -> None:
+    """Which gives the lists of the other columns."""
+    found = await ask(dataset("one"), embedder=Hashed(), vectors=False)
+    assert all(one.keywords and np.isnan(one.table[:, FEATURES.index("cos_window")]).all() for one in found)
+
+
+async def test_at_most_so_many_candidates_are_kept() -> None:
+    found = await ask(dataset("one"), embedder=Hashed(), limit=2)
+    assert {len(one) for one in found} == {2}
+
+
+async def test_a_model_can_be_fitted_to_what_was_found() -> None:
+    """From a data set to coefficients that put the answer first in conversations that were held out."""
+    lists = await ask(dataset("one", "two", "three"), embedder=Hashed())
+    found = refit(lists, shipped_tables(), Options(l2=1.0))
+    firsts = [one.relevant[int(np.argmax(odds))] for one, odds in zip(lists, found.after, strict=True)]
+    assert np.mean(firsts) > 0.9

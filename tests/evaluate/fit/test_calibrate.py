@@ -1,0 +1,71 @@
+"""Scores into probabilities that come true, and the look at whether they do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from germane.evaluate.fit.calibrate import calibrate
+from germane.evaluate.fit.reliability import reliability
+
+
+@pytest.mark.requirement("SCORE-2")
+@settings(max_examples=25, deadline=None)
+@given(st.floats(0.3, 2.0), st.floats(-6.0, 0.0))
+def test_the_line_behind_the_data_is_found_again(slope: float, intercept: float) -> None:
+    """Relevance drawn with P = σ(slope · s + intercept)."""
+    random = np.random.default_rng(7)
+    scores = random.normal(0, 3, 60_000)
+    likely = 1 / (1 + np.exp(-(slope * scores + intercept)))
+    found = calibrate(scores, random.random(len(scores)) < likely)
+    assert found.slope == pytest.approx(slope, abs=0.08)
+    assert found.intercept == pytest.approx(intercept, abs=0.25)
+
+
+def test_what_is_added_beside_is_taken_into_account() -> None:
+    """Half of the log-odds come as an offset: the line explains the other half."""
+    random = np.random.default_rng(8)
+    scores, beside = random.normal(0, 2, 40_000), random.normal(0, 2, 40_000)
+    likely = 1 / (1 + np.exp(-(scores + beside - 2)))
+    found = calibrate(scores, random.random(len(scores)) < likely, beside)
+    assert found == pytest.approx((1.0, -2.0), abs=0.1)
+
+
+def test_with_a_slope_given_the_intercept_alone_is_fitted() -> None:
+    """So that what is said and what comes true agree in the mean."""
+    random = np.random.default_rng(9)
+    scores = random.normal(0, 1, 20_000)
+    relevant = random.random(len(scores)) < 0.1
+    found = calibrate(scores, relevant, slope=2.0)
+    assert found.slope == 2.0
+    assert float((1 / (1 + np.exp(-found.log_odds(scores)))).mean()) == pytest.approx(relevant.mean(), rel=1e-3)
+
+
+@pytest.mark.parametrize("relevant", [np.zeros(5, bool), np.ones(5, bool)])
+def test_where_all_are_alike_there_is_an_answer(relevant: np.ndarray) -> None:
+    """No infinity where nothing, or everything, is relevant."""
+    assert np.isfinite(calibrate(np.zeros(5), relevant)).all()
+
+
+@pytest.mark.requirement("SCORE-2")
+def test_reliability_sets_what_was_said_beside_what_came_true() -> None:
+    """Ten said to be .3 of which three are relevant are right; ten said to be .6 of which none is are off by .6."""
+    odds = np.log(np.array([0.3] * 10 + [0.6] * 10) / (1 - np.array([0.3] * 10 + [0.6] * 10)))
+    found = reliability(odds, np.arange(20) < 3)
+    right, wrong = found.bins
+    assert (right.candidates, right.said, right.seen, right.share) == pytest.approx((10, 0.3, 0.3, 1.0))
+    assert (wrong.candidates, wrong.said, wrong.seen, wrong.share) == pytest.approx((10, 0.6, 0.0, 0.0))
+    assert found.ece == pytest.approx(0.3)
+    assert found.ratio == pytest.approx(3.0)
+    assert found.brier == pytest.approx((3 * 0.49 + 7 * 0.09 + 10 * 0.36) / 20)
+    assert found.log_loss == pytest.approx(-(3 * np.log(0.3) + 7 * np.log(0.7) + 10 * np.log(0.4)) / 20)
+
+
+@given(st.lists(st.tuples(st.floats(-700, 700), st.booleans()), max_size=40))
+def test_bins_hold_every_candidate_once(rows: list[tuple[float, bool]]) -> None:
+    """P of exactly 0 and exactly 1 too."""
+    found = reliability(np.array([odds for odds, _ in rows], float), np.array([seen for _, seen in rows], bool))
+    assert sum(one.candidates for one in found.bins) == len(rows)
+    assert all(one.low <= one.said <= one.high for one in found.bins)

@@ -1,0 +1,123 @@
+"""One column of the model, and all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from made_lists import TRUE, candidates, columns_of, made
+
+from germane.errors import InvalidInput
+from germane.evaluate.fit.columns import Columns, shipped_tables
+from germane.evaluate.fit.fitting import Options, fit_column
+from germane.evaluate.fit.refit import refit
+from germane.evidence import FEATURES
+from germane.search.relevance import Relevance
+
+
+def weight(weights: np.ndarray, name: str) -> float:
+    return float(weights[FEATURES.index(name)])
+
+
+@pytest.mark.requirement("SCORE-2")
+def test_the_weights_behind_the_data_are_found_again() -> None:
+    """Up to the slope, which calibration chooses, and sampling."""
+    fitted = fit_column(made(800), np.zeros(len(FEATURES)), Options(l2=0.1))
+    found = {name: weight(fitted.weights, name) / fitted.line.slope for name in TRUE}
+    assert found == pytest.approx(TRUE, rel=0.15)
+    assert abs(weight(fitted.weights, "cos_own")) < 0.4
+
+
+def test_probabilities_of_held_out_conversations_come_true() -> None:
+    """In the mean, by the line that was fitted to them."""
+    lists = made(200)
+    fitted = fit_column(lists, np.zeros(len(FEATURES)), Options())
+    said = np.concatenate([1 / (1 + np.exp(-odds)) for odds in fitted.held_out]).sum()
+    assert said == pytest.approx(sum(one.relevant.sum() for one in lists), rel=0.01)
+
+
+def test_what_is_held_out_is_scored_by_weights_that_never_saw_it() -> None:
+    """A conversation whose labels are upside down is scored against them all the same."""
+    lists = made(80, conversations=4)
+    turned = [candidates(one.table, ~one.relevant, conversation="odd") if one.conversation == "c0" else one for one in lists]
+    fitted = fit_column(turned, np.zeros(len(FEATURES)), Options())
+    worst = [odds[one.relevant].mean() - odds[~one.relevant].mean() for one, odds in zip(turned, fitted.held_out, strict=True)]
+    assert all(gap < 0 for one, gap in zip(turned, worst, strict=True) if one.conversation == "odd")
+
+
+def test_judgement_stays_and_what_never_varies_keeps_its_weight() -> None:
+    """`identifier` is set by judgement; `month` is the same for all candidates of a question, so their order can't tell."""
+    start = np.zeros(len(FEATURES))
+    start[[FEATURES.index("identifier"), FEATURES.index("month")]] = 2.0, 1.0
+    lists = made(60)
+    for number, one in enumerate(lists):
+        one.table[:, FEATURES.index("identifier")] = one.relevant
+        one.table[:, FEATURES.index("month")] = number % 2
+    fitted = fit_column(lists, start, Options())
+    assert (weight(fitted.weights, "identifier"), weight(fitted.weights, "month")) == (2.0, 1.0)
+    assert "identifier" not in fitted.fitted
+
+
+def test_a_feature_that_is_left_out_has_no_weight() -> None:
+    start = np.ones(len(FEATURES))
+    fitted = fit_column(made(60), start, Options(without=frozenset({"speaker"})))
+    assert weight(fitted.weights, "speaker") == 0.0
+
+
+def test_one_conversation_alone_is_fitted_without_anything_held_out() -> None:
+    """Better than nothing."""
+    fitted = fit_column(made(40, conversations=1), np.zeros(len(FEATURES)), Options())
+    assert weight(fitted.weights, "window") > 0
+
+
+@pytest.mark.parametrize(("given", "said"), [({"loss": "hinge"}, "hinge"), ({"without": ["charm"]}, "charm")])
+def test_options_that_cannot_be_are_refused_by_name(given: dict[str, object], said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        Options.of(**({"loss": "softmax", "l2": 1.0, "folds": None, "without": ()} | given))  # type: ignore[arg-type]
+
+
+@pytest.mark.requirement("SCORE-2")
+def test_each_column_is_fitted_to_what_it_scores() -> None:
+    """Talk between people, and chats with an assistant; those without vectors stay as they were."""
+    old = shipped_tables()
+    found = refit([*made(60), *made(60, seed=2, assistant=1.0)], old, Options())
+    assert set(found.columns) == {"people", "assistant"}
+    assert found.tables["people_lexical"] == old["people_lexical"]
+    assert found.tables["reasons"] == old["reasons"]
+    assert found.tables["people"] != old["people"]
+
+
+def test_a_list_of_two_columns_is_scored_by_both() -> None:
+    """Half of it has no vectors; the model says of every row what its column says."""
+    lists = made(40, many=30)
+    for one in lists:
+        one.table[::2, [FEATURES.index("cos_own"), FEATURES.index("cos_window")]] = np.nan
+    found = refit(lists, shipped_tables(), Options())
+    assert set(found.columns) == {"people", "people_lexical"}
+    assert all(np.isfinite(odds).all() and len(odds) == 30 for odds in found.after)
+
+
+def test_the_tables_are_a_model_that_says_what_was_fitted() -> None:
+    """Fitted on one conversation nothing is held out, so the model gives the same log-odds."""
+    lists = made(30, conversations=1)
+    found = refit(lists, shipped_tables(), Options())
+    again = Relevance.parse(found.tables)
+    for one, odds in zip(lists, found.after, strict=True):
+        assert again.log_odds(one.table) == pytest.approx(odds)
+
+
+def test_where_nothing_is_relevant_there_is_nothing_to_fit() -> None:
+    with pytest.raises(InvalidInput, match="nothing to fit"):
+        refit([candidates(columns_of(own=[1.0, 0.5]), [0, 0])], shipped_tables(), Options())
+
+
+def test_the_columns_and_their_rule_are_the_models_own() -> None:
+    """Whatever order the file has them in; reasons don't blur it."""
+    tables = shipped_tables()
+    columns = Columns({name: tables[name] for name in reversed(list(tables))})
+    table = columns_of(cos_window=[0.1, np.nan, 0.1, np.nan], assistant=[0, 0, 1, 1], history=[0.5, 0, 1, 0])
+    assert [columns.names[number] for number in columns.of(table)] == [
+        "people",
+        "people_lexical",
+        "assistant",
+        "assistant_lexical",
+    ]

@@ -1,0 +1,56 @@
+"""Lists on disk."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_lists import made
+
+from germane.errors import InvalidInput
+from germane.evaluate.fit.kept import evidence_code, keep, recover
+from germane.evaluate.fit.lists import Candidates
+
+
+def test_lists_come_back_as_they_were(tmp_path: Path) -> None:
+    """Every field of every list; NaN is NaN."""
+    lists, file = made(5), tmp_path / "a.npz"
+    keep(file, lists, {"data": "x"})
+    again = recover(file, {"data": "x"})
+    assert again is not None
+    for one, two in zip(lists, again, strict=True):
+        for field in fields(Candidates):
+            assert np.array_equal(getattr(one, field.name), getattr(two, field.name), equal_nan=field.name == "table")
+
+
+def test_lists_of_another_origin_are_not_read(tmp_path: Path) -> None:
+    """Other data, another embedder, other code: ask again."""
+    keep(tmp_path / "a.npz", made(2), {"embedder": "static"})
+    assert recover(tmp_path / "a.npz", {"embedder": "minilm"}) is None
+    assert recover(tmp_path / "none.npz", {}) is None
+
+
+def test_no_lists_at_all_can_be_kept(tmp_path: Path) -> None:
+    keep(tmp_path / "a.npz", [], {})
+    assert recover(tmp_path / "a.npz", {}) == []
+
+
+@pytest.mark.parametrize("content", [b"", b"not an archive", b"PK\x03\x04 broken"])
+def test_a_file_that_is_none_is_refused_by_name(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "a.npz"
+    file.write_bytes(content)
+    with pytest.raises(InvalidInput, match=r"a\.npz"):
+        recover(file, {})
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="missing"):
+        keep(tmp_path / "missing" / "a.npz", [], {})
+
+
+def test_the_code_that_makes_evidence_has_a_fingerprint() -> None:
+    """The same twice in a row."""
+    assert evidence_code() == evidence_code()
+    assert len(evidence_code()) == 16
