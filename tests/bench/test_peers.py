@@ -28,6 +28,11 @@ def test_what_fits_is_packed_in_rank_order_and_what_does_not_is_skipped() -> Non
     assert packed(["a", "b", "c"], {"a": 4, "b": 9, "c": 3}, 7) == ["a", "c"]
 
 
+def test_what_was_found_twice_is_paid_for_once() -> None:
+    """Peers that answer with copies lose nothing by it."""
+    assert packed(["a", "a", "b"], {"a": 4, "b": 3}, 7) == ["a", "b"]
+
+
 @given(st.lists(st.integers(1, 60), max_size=30), st.integers(0, 400))
 def test_what_is_packed_never_costs_more_than_the_budget(costs: list[int], budget: int) -> None:
     """Nor does it hold an id twice, however often it was found."""
