@@ -129,6 +129,14 @@ def test_the_page_needs_nothing_from_elsewhere_and_shows_data_as_text(folder: Pa
     assert "url(" not in text
 
 
+def test_several_files_are_measured_together_and_none_of_it_twice(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same conversation again adds nothing; another of its name is one more."""
+    (folder / "again.jsonl").write_bytes((folder / "requests.jsonl").read_bytes())
+    (folder / "other.jsonl").write_text(json.dumps(line("pets", "ann")) + "\n", "utf-8")
+    ran("requests.jsonl", "again.jsonl", "other.jsonl", "--quick", "--tokens", "100")
+    assert "requests, again, other (requests): 3 conversations, 28 messages, 7 questions" in capsys.readouterr().out
+
+
 def test_two_strategies_are_compared_on_the_same_questions(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Differences with intervals, the questions that changed, as tables, JSON and page."""
     ran(

@@ -79,6 +79,7 @@ def _coloured(one: Metric, difference: Difference) -> Text:
 
 def _by_category(found: Comparison, categories: Sequence[str]) -> Table:
     made = table("", "questions", "A", "B", "B − A", right=("questions", "A", "B", "B − A"))
+    made.columns[0].overflow = "fold"
     one = metric("fraction")
     for category in ("", *categories):
         difference = found.difference("fraction", found.budget, category=category)

@@ -78,8 +78,9 @@ def _by_category(report: Report) -> Table:
     run, fraction, every = report.run, WITHIN[0], WITHIN[1]
     heads = [f"{budget:,}" for budget in run.budgets]
     near = min(run.budgets, key=lambda budget: abs(budget - 1000))
-    whole = f"all in {near:,}"
-    made = table("", "questions", *heads, whole, right=("questions", *heads, whole))
+    whole = f"all {near:,}"
+    made = table("", "n", *heads, whole, right=("n", *heads, whole))
+    made.columns[0].overflow = "fold"
     for category in report.categories:
         cells = [_cell(report, fraction, budget, run.clocks[0], category) for budget in run.budgets]
         count = report.figure("fraction", near, category=category).count

@@ -92,14 +92,18 @@ def datasets(paths: Sequence[str], format: str | None) -> list[Dataset]:
 
 
 def _together(alike: Sequence[Dataset]) -> Dataset:
-    """One of several; conversations of the same name are told apart by their data set's."""
+    """One of several. A conversation that comes again is left out; others of its name are told apart by their data set's."""
     if len(alike) == 1:
         return alike[0]
     names = [dataset.name for dataset in alike]
     conversations: list[Conversation] = []
+    given: list[Conversation] = []
     met: set[str] = set()
     for number, dataset in enumerate(alike, start=1):
         for conversation in dataset.conversations:
+            if conversation.name in met and conversation in given:
+                continue
+            given.append(conversation)
             name = conversation.name if conversation.name not in met else f"{dataset.name}/{conversation.name}"
             name = name if name not in met else f"{dataset.name}-{number}/{conversation.name}"
             met.add(name)
