@@ -103,6 +103,8 @@ class _Listing:
         said = [message for messages in conversation.sessions.values() for message in messages]
         self._dataset, self._name, self._keywords = dataset, conversation.name, keywords
         self._sizes = {message.id: max(1, len(message.content)) for message in said}
+        self._units = len(said) + len(conversation.memories)
+        self._units = len(said) + len(conversation.memories)
         self._layout: Format = open_format("compact", tokenizer=tokenizer, nonce="x" * 8, zone=zone("UTC"), terms=())
         self._numbers: dict[str, int] = {}
 
@@ -118,7 +120,7 @@ class _Listing:
             question=question.id,
             category=question.category,
             wanted=len(question.evidence),
-            units=len(self._sizes),
+            units=self._units,
             table=matrix([one.evidence for one in found]),
             relevant=np.array([id in question.evidence for id in ids], np.bool_),
             message=np.array([self._number(id) for id in ids], np.int32),
