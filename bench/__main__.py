@@ -5,6 +5,8 @@ load           requests at a rate, many at once, between recordings
 ingest         messages a second
 budget         the budget invariant over generated cases
 forgery        forged delimiters over hostile contents
+crowd DATA     probabilities in stores of many sizes
+tuning DATA    the floor and the weight of recency
 soak           budget and forgery over 100,000 cases each
 
 Recall on labelled conversations is `germane eval DATA`.
@@ -14,7 +16,7 @@ from __future__ import annotations
 
 import sys
 
-from bench import budget, forgery, ingest, keyword, latency, load
+from bench import budget, crowd, forgery, ingest, keyword, latency, load, tuning
 
 
 def main() -> int:
@@ -32,6 +34,10 @@ def main() -> int:
             return forgery.main(rest)
         case "keyword":
             keyword.main(rest)
+        case "crowd":
+            crowd.main(rest)
+        case "tuning":
+            tuning.main(rest)
         case "soak":
             return budget.main(["--count", "100000", *rest]) or forgery.main(["--count", "100000", *rest])
         case "all":
