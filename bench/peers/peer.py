@@ -19,6 +19,8 @@ class Row:
     """Whose versions stand in the table."""
     durable: str
     """What a finished call has written, from the code and from the calls of the system that were seen."""
+    synced: str
+    """The same in a word or two."""
     options: tuple[str, ...] = ()
     embeds: bool = True
     """With the shared embedder; False: nothing, or another of its own."""
@@ -37,6 +39,7 @@ ROWS: tuple[Row, ...] = (
         adapter="germane",
         environment="germane",
         packages=_OURS,
+        synced="each call",
         durable=_COMMIT,
         embeds=False,
         ours=True,
@@ -48,6 +51,7 @@ ROWS: tuple[Row, ...] = (
         environment="germane",
         packages=_OURS,
         options=("--minilm",),
+        synced="each call",
         durable=_COMMIT + "; vectors follow in the same call",
         ours=True,
     ),
@@ -57,6 +61,7 @@ ROWS: tuple[Row, ...] = (
         adapter="mem0",
         environment="mem0",
         packages=("mem0ai", "qdrant-client"),
+        synced="each memory",
         durable="synced, 8 times a memory (two SQLite files, rollback journals)",
     ),
     Row(
@@ -66,6 +71,7 @@ ROWS: tuple[Row, ...] = (
         environment="mem0-bm25",
         packages=("mem0ai", "qdrant-client", "fastembed", "spacy"),
         options=("--bm25",),
+        synced="each memory",
         durable="as above",
     ),
     Row(
@@ -74,6 +80,7 @@ ROWS: tuple[Row, ...] = (
         adapter="langgraph",
         environment="langgraph",
         packages=("langgraph", "langgraph-checkpoint-sqlite"),
+        synced="each call",
         durable="synced, 4 times a call (SQLite, rollback journal)",
     ),
     Row(
@@ -82,6 +89,7 @@ ROWS: tuple[Row, ...] = (
         adapter="llamaindex",
         environment="llamaindex",
         packages=("llama-index-core",),
+        synced="never",
         durable="nothing, all is in memory until `persist()`",
     ),
     Row(
@@ -90,6 +98,7 @@ ROWS: tuple[Row, ...] = (
         adapter="chroma",
         environment="chroma",
         packages=("chromadb",),
+        synced="each call",
         durable="synced, 8 times a call (SQLite, rollback journal); the HNSW index is written behind",
     ),
     Row(
@@ -98,6 +107,7 @@ ROWS: tuple[Row, ...] = (
         adapter="mempalace",
         environment="mempalace",
         packages=("mempalace", "chromadb"),
+        synced="each call",
         durable="as Chroma, which it uses",
     ),
     Row(
@@ -106,6 +116,7 @@ ROWS: tuple[Row, ...] = (
         adapter="engram",
         environment="engram",
         packages=("engram-search", "faiss-cpu"),
+        synced="texts only",
         durable="text synced, 4 times a call (SQLite); the vectors' file written anew with each call, not synced",
     ),
     Row(
@@ -115,6 +126,7 @@ ROWS: tuple[Row, ...] = (
         environment="engram",
         packages=("engram-search", "faiss-cpu"),
         options=("--pipeline",),
+        synced="texts only",
         durable="as above",
         most=10_000,
     ),
@@ -124,6 +136,7 @@ ROWS: tuple[Row, ...] = (
         adapter="lancedb",
         environment="lancedb",
         packages=("lancedb",),
+        synced="never",
         durable="files, not synced",
     ),
     Row(
@@ -132,6 +145,7 @@ ROWS: tuple[Row, ...] = (
         adapter="fts5",
         environment="fts5",
         packages=(),
+        synced="each call",
         durable=_COMMIT,
         embeds=False,
     ),

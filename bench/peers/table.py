@@ -14,8 +14,8 @@ _PERCENTS = (50, 95, 99)
 
 
 def tables(rows: Rows) -> str:
-    """Recall, speed and weight of each peer that was measured."""
-    return "\n\n".join(part for part in (_recall(rows), _speed(rows), _weight(rows)) if part)
+    """First all in one, then recall, speed and weight in detail, of each peer that was measured."""
+    return "\n\n".join(part for part in (_overall(rows), _recall(rows), _speed(rows), _weight(rows)) if part)
 
 
 def markdown(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
@@ -23,6 +23,32 @@ def markdown(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     if not lines:
         return ""
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (heads, ["---"] * len(heads), *lines))
+
+
+def _overall(rows: Rows) -> str:
+    lines = []
+    for row in ROWS:
+        if row.name not in rows:
+            continue
+        recall, many = at(rows, row.name, "recall"), at(rows, row.name, "search", "100000")
+        shown = recall.get("context", recall) if recall else {}
+        shares = [f"{shown[name]:.1f}" if name in shown else "–" for name in ("in_500", "in_1000", "all_in_1000")]
+        taken = _rate(at(rows, row.name, "ingest"), 30)
+        weight = at(rows, row.name, "install", "megabytes")
+        memory = _memory(at(rows, row.name, "search", "10000"), many)
+        lines.append((row.title, *shares, _times(many), taken, "–" if weight is None else f"{weight:,.0f}", memory, row.synced))
+    heads = (
+        "",
+        "in 500",
+        "in 1,000",
+        "all in 1,000",
+        "search at 100,000, ms",
+        "taken in a second",
+        "installed, MB",
+        "RSS, MB",
+        "synced",
+    )
+    return markdown(heads, lines)
 
 
 def _recall(rows: Rows) -> str:
