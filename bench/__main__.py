@@ -8,15 +8,14 @@ forgery        forged delimiters over hostile contents
 crowd DATA     probabilities in stores of many sizes
 tuning DATA    the floor and the weight of recency
 soak           budget and forgery over 100,000 cases each
-
-Recall on labelled conversations is `germane eval DATA`.
+evaluated …    what `germane eval DATA --json FILE` saved, as the tables of the docs
 """
 
 from __future__ import annotations
 
 import sys
 
-from bench import budget, crowd, forgery, ingest, keyword, latency, load, tuning
+from bench import budget, crowd, evaluated, forgery, ingest, keyword, latency, load, tuning
 
 
 def main() -> int:
@@ -32,6 +31,8 @@ def main() -> int:
             return budget.main(rest)
         case "forgery":
             return forgery.main(rest)
+        case "evaluated":
+            evaluated.main(rest)
         case "keyword":
             keyword.main(rest)
         case "crowd":

@@ -37,8 +37,10 @@ class Difference:
 
     @property
     def sure(self) -> bool:
-        """Whether the interval leaves no doubt of the sign."""
-        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+        """Whether the interval leaves no doubt of the sign, taken as wide on both sides as it is on the wider."""
+        if self.low is None or self.high is None:
+            return False
+        return abs(self.difference) > max(self.high - self.difference, self.difference - self.low)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

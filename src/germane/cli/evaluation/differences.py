@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from germane.cli.evaluation.tables import titled
+from germane.cli.evaluation.tables import BY_CLOCK, titled
 from germane.cli.evaluation.wording import about, clocked, levels, resampling, reused, shown, signed, spread
 from germane.cli.screen import plain, table
 from germane.evaluate.compare import Comparison, Difference
@@ -53,7 +53,7 @@ def _metrics(found: Comparison, metrics: Sequence[Metric], columns: Sequence[int
     made = table("", "asked at", *heads, right=tuple(heads))
     for one in metrics:
         label = one.label
-        for clock in found.clocks:
+        for clock in found.clocks if one.name in BY_CLOCK else found.clocks[:1]:
             cells = [_cell(found, one, column, clock) for column in columns]
             if any(cells):
                 made.add_row(label, clock, *cells)

@@ -13,11 +13,12 @@ from germane.cli.screen import plain, table
 from germane.evaluate.metric import AT, WITHIN, Metric
 from germane.evaluate.report import Report
 
-__all__ = ["show", "titled"]
+__all__ = ["BY_CLOCK", "show", "titled"]
+
+BY_CLOCK = ("fraction", "every", "stale", "fraction_at", "every_at")
+"""Told for every clock; the others, which hardly depend on it, for the first. The file and the page have them all."""
 
 _FAULTS = 5
-_BY_CLOCK = ("fraction", "every", "stale", "fraction_at", "every_at")
-"""Told for every clock; the others, which hardly depend on it, for the first. The file and the page have them all."""
 
 
 def show(report: Report, where: Console) -> None:
@@ -57,7 +58,7 @@ def _metrics(report: Report, metrics: Sequence[Metric], columns: Sequence[int]) 
     made = table("", "asked at", *heads, right=tuple(heads))
     for metric in metrics:
         label = metric.label
-        for clock in report.run.clocks if metric.name in _BY_CLOCK else report.run.clocks[:1]:
+        for clock in report.run.clocks if metric.name in BY_CLOCK else report.run.clocks[:1]:
             cells = [_cell(report, metric, column, clock) for column in columns]
             if any(cells):
                 made.add_row(label, clock, *cells)
