@@ -38,7 +38,7 @@ from germane.ports.tokenizer import Tokenizer
 from germane.query import Query
 from germane.request import Request
 from germane.scope import Scope
-from germane.score.floor import above
+from germane.score.floor import above, least
 from germane.score.score import score
 from germane.search.relevance import Relevance
 from germane.shelf import Shelf
@@ -139,7 +139,7 @@ class Engine:
             read(request),
             shelf,
             strategy,
-            sources(shelf, strategy, self.sources, wait=deadline.answer is None),
+            sources(shelf, strategy, self.sources, wait=deadline.answer is None, least=least(strategy)),
             embedder=self.embedder,
             ends=deadline.gathered,
             clock=self.clock,

@@ -52,6 +52,15 @@ async def test_what_holds_the_querys_identifiers_letter_for_letter_says_so() -> 
     assert found.evidence.identifier == 0.5
 
 
+async def test_what_no_floor_would_let_pass_is_not_looked_for() -> None:
+    """But for words that are to be found to the letter: those speak for a message only when its text is there."""
+    reader = Talk([hit(an_event("I drink tea"), Evidence())])
+    messages = Messages(shelf(events=reader), least=0.01)
+    for query, least in ((asking(), 0.01), (asking(phrases=("drink tea",)), 0.0), (asking(identifiers=("a.py",)), 0.0)):
+        await messages.gather(query, PLAN)
+        assert reader.asked[0].least == least
+
+
 @pytest.mark.parametrize("make", [Memories, Messages])
 async def test_without_anything_to_look_for_a_search_is_skipped(make: Any) -> None:
     with pytest.raises(Skipped, match="no_query"):

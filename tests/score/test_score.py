@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
 from math import exp, isclose, log
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from germane.errors import InvalidInput
 from germane.evidence import Evidence
 from germane.item import Candidate, Scored
+from germane.score.floor import above, least
 from germane.score.score import score
 from germane.search.relevance import matrix, shipped
 from germane.strategies import COMPOSITE, DEFAULT, derive
@@ -198,3 +200,15 @@ def test_scores_far_from_a_half_keep_their_order() -> None:
     found = scored([candidate("a", id="a", evidence=sure), candidate("b", id="b", evidence=surer)])
     assert [item.id for item in found] == ["b", "a"]
     assert isclose(found[0].score, 1, abs_tol=1e-3)
+
+
+@pytest.mark.requirement("SCORE-5")
+@given(candidates(), st.sampled_from([DEFAULT, COMPOSITE]), st.floats(0, 1))
+def test_what_a_floor_comes_to_as_a_probability(items: list[Candidate], base: Strategy, floor: float) -> None:
+    """Whatever is likelier than that stays above the floor, in either form; whatever isn't falls below."""
+    strategy = replace(base, floor=floor)
+    odds = shipped().log_odds(matrix([one.evidence for one in items]))
+    likely = {one.id: 1 / (1 + exp(-odd)) for one, odd in zip(items, odds.tolist(), strict=True)}
+    kept, dropped = above(scored(items, strategy), floor)
+    assert all(likely[item.id] >= least(strategy) - 1e-9 for item in kept)
+    assert all(likely[item.id] <= least(strategy) + 1e-9 for item in dropped)

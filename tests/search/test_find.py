@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from math import isfinite
 
 import numpy as np
@@ -15,6 +16,7 @@ from germane.evidence import FEATURES
 from germane.query import Days, Query
 from germane.search.find import find
 from germane.search.partition import Partition
+from germane.search.relevance import matrix, shipped
 from germane.search.unit import ASSISTANT, CAPITALS, QUESTION, TEMPORAL, USER, describe
 from germane.testing.builders import MOMENT
 from germane.text.analyse import query_terms, term_hash
@@ -210,3 +212,17 @@ def test_searching_goes_on_while_units_come_and_go() -> None:
     writer.join()
     assert not failures
     assert len(search([partition], asking("ash"), 1000)) == len(partition) == 1 + 149 * 3
+
+
+def test_of_what_is_too_unlikely_only_the_best_few_are_brought() -> None:
+    """The eight that nearly made it, for whoever asks why; else all that is likely enough."""
+    words = {"ash": 2, "elm": 3, "fir": 5}
+    texts = [Text(key=key, session=key, words=tuple(word for word, n in words.items() if key % n == 0)) for key in range(60)]
+    partition = held([texts])
+    asked = asking("ash", "elm", "fir")
+    every = search([partition], asked)
+    likely = 1 / (1 + np.exp(-shipped().log_odds(matrix([hit.evidence for hit in every]))))
+    assert len({round(float(p), 9) for p in likely[likely > 0.0005]}) > 1
+    assert search([partition], replace(asked, least=0.9)) == every[:8]
+    for least in likely[likely > 0.0005]:
+        assert search([partition], replace(asked, least=float(least) - 1e-9)) == every[: max(8, sum(likely >= least))]

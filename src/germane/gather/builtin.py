@@ -28,9 +28,12 @@ class _Registered:
         return await self._factory(self._shelf).gather(query, plan)
 
 
-def sources(shelf: Shelf, strategy: Strategy, registered: Mapping[str, SourceFactory], *, wait: bool) -> dict[str, Source]:
+def sources(
+    shelf: Shelf, strategy: Strategy, registered: Mapping[str, SourceFactory], *, wait: bool, least: float = 0.0
+) -> dict[str, Source]:
     """The sources that the strategy plans, by name; a registered one takes the place of a built-in of its name. The
-    directive isn't among them: it is no candidate. With `wait` they wait for what isn't in memory yet."""
+    directive isn't among them: it is no candidate. With `wait` they wait for what isn't in memory yet; what is less likely
+    relevant than `least` they needn't bring."""
     made: dict[str, Source] = {}
     for plan in strategy.sources:
         if plan.name in registered:
@@ -42,7 +45,7 @@ def sources(shelf: Shelf, strategy: Strategy, registered: Mapping[str, SourceFac
             case "structured":
                 made[plan.name] = Structured(shelf, strategy.fact_keys, strategy.tags)
             case "messages":
-                made[plan.name] = Messages(shelf, wait=wait)
+                made[plan.name] = Messages(shelf, wait=wait, least=least)
             case "recent":
                 made[plan.name] = Recent(shelf)
             case "history":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from germane.evidence import Evidence
 from germane.gather.candidates import from_event, verbatim
@@ -19,14 +20,17 @@ _HALF = 8
 
 
 class Messages:
-    """Found by the query, with the evidence of their neighbours and their session."""
+    """Found by the query, with the evidence of their neighbours and their session. Nothing less likely than `least` is looked
+    for, unless the query has words to be found to the letter: those speak for a message only when its text is at hand."""
 
-    def __init__(self, shelf: Shelf, *, wait: bool = False) -> None:
-        self._shelf, self._wait = shelf, wait
+    def __init__(self, shelf: Shelf, *, wait: bool = False, least: float = 0.0) -> None:
+        self._shelf, self._wait, self._least = shelf, wait, least
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         if query.blank and query.vector is None:
             raise Skipped("no_query")
+        if not (query.identifiers or query.phrases):
+            query = replace(query, least=self._least)
         hits = await self._shelf.events.search(query, plan.limit, keywords=plan.keywords, vectors=plan.vectors, wait=self._wait)
         return [from_event(hit.thing, "messages", verbatim(query, hit.thing.text, hit.evidence)) for hit in hits]
 

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import exp, log
 
 from germane.item import Scored
+from germane.strategy import Strategy
 
-__all__ = ["above"]
+__all__ = ["FAINT", "SURE", "above", "least"]
+
+FAINT, SURE = log(0.001 / 0.999), log(0.9 / 0.1)
+"""The linear form's relevance runs from 0 at P = 0.001 to 1 at P = 0.9, evenly in log-odds: fixed, whatever the pool."""
+
+
+def least(strategy: Strategy) -> float:
+    """The P(relevant) that a strategy's floor comes to."""
+    if strategy.form != "linear" or not strategy.floor:
+        return strategy.floor
+    return 1 / (1 + exp(-(FAINT + strategy.floor * (SURE - FAINT))))
 
 
 def above(ranked: Iterable[Scored], floor: float) -> tuple[tuple[Scored, ...], tuple[Scored, ...]]:

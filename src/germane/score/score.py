@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.item import Breakdown, Candidate, Scored
+from germane.score.floor import FAINT, SURE
 from germane.score.recency import recency
 from germane.score.usefulness import frequency, usefulness
 from germane.search.relevance import Relevance, matrix
@@ -17,9 +18,6 @@ from germane.strategy import Strategy
 __all__ = ["score"]
 
 Floats = NDArray[np.float64]
-
-_FAINT, _SURE = np.log(0.001 / 0.999), np.log(0.9 / 0.1)
-"""The linear form's relevance runs from 0 at P = 0.001 to 1 at P = 0.9, evenly in log-odds: fixed, whatever the pool."""
 
 
 def score(candidates: Sequence[Candidate], strategy: Strategy, at: datetime, relevance: Relevance) -> tuple[Scored, ...]:
@@ -33,7 +31,7 @@ def score(candidates: Sequence[Candidate], strategy: Strategy, at: datetime, rel
     odds = relevance.log_odds(matrix([one.evidence for one in candidates]))
     likely = _sigmoid(odds)
     if strategy.form == "linear":
-        likely = np.clip((odds - _FAINT) / (_SURE - _FAINT), 0.0, 1.0)
+        likely = np.clip((odds - FAINT) / (SURE - FAINT), 0.0, 1.0)
     parts = np.column_stack(
         [
             likely,

@@ -30,9 +30,10 @@ __all__ = ["Found", "find"]
 
 Floats = NDArray[np.float32]
 _CLOSELY, _SAMPLED = 2, 16
-_ANYWAY = 32
-_FAINT = log(1 / 0.0004 - 1)
-"""Beyond the best 32, what is less likely than 0.0004 isn't worth the reading: no floor would let it pass."""
+_ANYWAY, _NEARLY = 32, 8
+_FAINT = 0.0004
+"""Beyond the best 32, what is less likely than 0.0004 isn't worth the reading; beyond the best 8, what is less likely than the
+query says it must be."""
 
 
 class Found(NamedTuple):
@@ -82,7 +83,8 @@ def find(
             odds = relevance.log_odds(table)
             found += zip((-odds).tolist(), repeat(index), partition.columns["key"][best].tolist(), table, strict=False)
     found.sort(key=itemgetter(0, 1, 2))
-    worth = max(_ANYWAY, sum(1 for row in found[:limit] if row[0] <= _FAINT))
+    least = log(1 / min(max(_FAINT, query.least), 0.99) - 1)
+    worth = max(_NEARLY if query.least > _FAINT else _ANYWAY, sum(1 for row in found[:limit] if row[0] <= least))
     return [Found(index, key, Evidence.of(row.tolist())) for _, index, key, row in found[: min(limit, worth)]]
 
 
