@@ -62,7 +62,7 @@ class SqliteEvents:
                 relevance=self._relevance,
             )
 
-        return await self._readers.run(work)
+        return await self._readers.search(work)
 
     async def recent(self, limit: int, *, session: str | None = None, filters: Filters) -> tuple[Event, ...]:
         if limit <= 0 or impossible(filters, "events"):
@@ -70,7 +70,7 @@ class SqliteEvents:
         chosen = session if session is not None else filters.session
         if session is not None and filters.session not in (None, session):
             return ()
-        return await self._readers.run(lambda reading: self._recent(reading, limit, chosen, filters))
+        return await self._readers.glance(lambda reading: self._recent(reading, limit, chosen, filters))
 
     async def speakers(self) -> tuple[str, ...]:
         def work(reading: Reading) -> tuple[str, ...]:
@@ -78,7 +78,7 @@ class SqliteEvents:
             rows = reading.connection.execute(sql.format(listed(places(reading.connection, self._scope))))
             return tuple(shown(name) for (name,) in rows)
 
-        return await self._readers.run(work)
+        return await self._readers.glance(work)
 
     async def sessions(self, limit: int) -> tuple[Session, ...]:
         def work(reading: Reading) -> tuple[Session, ...]:

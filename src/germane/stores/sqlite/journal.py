@@ -61,7 +61,7 @@ class SqliteJournal:
         return await self._writer.run(lambda transaction: drive(transaction, self._scope, plan))
 
     async def revision(self) -> int:
-        seen = await self._readers.run(lambda reading: places(reading.connection, self._scope))
+        seen = await self._readers.glance(lambda reading: places(reading.connection, self._scope))
         return max((place.revision for place in seen), default=0)
 
 

@@ -57,7 +57,7 @@ class SqliteMemories:
         return await self._readers.run(lambda reading: _page(reading, self._scope, filters, at, limit, after))
 
     async def pinned(self, keys: Sequence[str], tags: Sequence[str], *, at: datetime, filters: Filters) -> tuple[Memory, ...]:
-        return await self._readers.run(lambda reading: _pinned(reading, self._scope, keys, tags, at, filters))
+        return await self._readers.glance(lambda reading: _pinned(reading, self._scope, keys, tags, at, filters))
 
     async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> tuple[Hit[Memory], ...]:
         vectors = vectors and query.model in (None, self._model)
@@ -78,7 +78,7 @@ class SqliteMemories:
                 relevance=self._relevance,
             )
 
-        return await self._readers.run(work)
+        return await self._readers.search(work)
 
     async def history(self, id: str) -> tuple[Memory, ...]:
         def work(reading: Reading) -> tuple[Memory, ...]:

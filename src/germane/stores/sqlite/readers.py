@@ -1,5 +1,8 @@
 """Readers: threads that read, each with a connection of its own, so that nothing blocks the event loop.
 
+Searches have threads of their own, so that what takes microseconds doesn't wait for what takes milliseconds. The small reads
+of one turn of the event loop go to one thread together and come back together: a hop costs more than most of them.
+
 Cancelling the task that waits makes SQLite and the search stop at their next step; the thread is free again soon after.
 """
 
@@ -10,7 +13,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import apsw
 
@@ -22,6 +25,7 @@ from germane.stores.sqlite.failures import read_as
 __all__ = ["Readers", "Reading"]
 
 T = TypeVar("T")
+_Queue = queue.SimpleQueue["list[Job] | Callable[[Reading], object] | None"]
 _STEPS = 2000
 """SQLite's virtual machine steps between two looks at whether anybody still waits."""
 
@@ -31,7 +35,7 @@ class Reading:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self.connection = connection
-        self._stopped: Callable[[], bool] = lambda: False
+        self._stopped: Callable[[], bool] = _never
         self._shielded = False
         connection.set_progress_handler(self.stop, _STEPS)
 
@@ -47,47 +51,73 @@ class Reading:
         finally:
             self._shielded = False
 
-    def do(self, work: Callable[[Reading], T], stopped: Callable[[], bool]) -> T:
-        """`work` within one snapshot, until `stopped`."""
-        self._stopped = stopped
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Everything within sees the file as it was at the first look."""
         self.connection.execute("BEGIN")
         try:
-            return work(self)
+            yield
         finally:
-            self._stopped = lambda: False
             if self.connection.in_transaction:
                 self.connection.execute("COMMIT")
 
+    def do(self, work: Callable[[Reading], T], stopped: Callable[[], bool]) -> T:
+        """`work`, until `stopped`."""
+        self._stopped = stopped
+        try:
+            return work(self)
+        finally:
+            self._stopped = _never
+
 
 class Readers:
+    """`count` threads for searches, as many for everything else."""
+
     def __init__(self, database: Database, count: int) -> None:
         self._name = database.name
-        self._queue: queue.SimpleQueue[Job | Callable[[Reading], object] | None] = queue.SimpleQueue()
+        self._small: _Queue = queue.SimpleQueue()
+        self._large: _Queue = queue.SimpleQueue()
+        self._together: dict[asyncio.AbstractEventLoop, list[Job]] = {}
         self._lock = threading.Lock()
         self._closed = False
-        connections = [database.connect(reading=True) for _ in range(count)]
+        lanes = [lane for lane in (self._small, self._large) for _ in range(count)]
+        connections = [database.connect(reading=True) for _ in lanes]
         self._threads = [
-            threading.Thread(target=self._serve, args=(connection,), name=f"germane-reader-{index}", daemon=True)
-            for index, connection in enumerate(connections)
+            threading.Thread(target=self._serve, args=(connection, lane), name=f"germane-reader-{index}", daemon=True)
+            for index, (connection, lane) in enumerate(zip(connections, lanes, strict=True))
         ]
         for thread in self._threads:
             thread.start()
 
     async def run(self, work: Callable[[Reading], T]) -> T:
+        """Something that may take long, but isn't a search."""
         job = Job(work)
-        self._put(job)
-        try:
-            outcome: T = await job.future
-            return outcome
-        except asyncio.CancelledError:
-            job.cancelled = True
-            raise
+        self._put(self._small, [job])
+        outcome: T = await self._outcome(job)
+        return outcome
+
+    async def search(self, work: Callable[[Reading], T]) -> T:
+        job = Job(work)
+        self._put(self._large, [job])
+        outcome: T = await self._outcome(job)
+        return outcome
+
+    async def glance(self, work: Callable[[Reading], T]) -> T:
+        """Something small: goes with whatever else is glanced at in this turn of the loop, in order, within one snapshot."""
+        job = Job(work)
+        together = self._together.get(job.loop)
+        if together is None:
+            together = self._together[job.loop] = []
+            job.loop.call_soon(self._send, job.loop)
+        together.append(job)
+        outcome: T = await self._outcome(job)
+        return outcome
 
     def behind(self, work: Callable[[Reading], object]) -> None:
         """Do it some time, for nobody in particular; from any thread. Nothing is told of how it went."""
         with self._lock:
             if not self._closed:
-                self._queue.put(work)
+                self._small.put(work)
 
     def stop(self) -> None:
         """What runs is stopped, what waits is refused."""
@@ -95,36 +125,67 @@ class Readers:
             if not self._closed:
                 self._closed = True
                 for _ in self._threads:
-                    self._queue.put(None)
+                    self._small.put(None)
+                    self._large.put(None)
 
     def join(self) -> None:
         for thread in self._threads:
             thread.join()
 
-    def _put(self, job: Job) -> None:
+    async def _outcome(self, job: Job) -> Any:
+        try:
+            return await job.future
+        except asyncio.CancelledError:
+            job.cancelled = True
+            raise
+
+    def _send(self, loop: asyncio.AbstractEventLoop) -> None:
+        jobs = self._together.pop(loop)
+        try:
+            self._put(self._small, jobs)
+        except StoreUnavailable as error:
+            for job in jobs:
+                job.error = error
+                job.settle()
+
+    def _put(self, lane: _Queue, jobs: list[Job]) -> None:
         with self._lock:
             if self._closed:
                 raise self._gone()
-            self._queue.put(job)
+            lane.put(jobs)
 
     def _gone(self) -> StoreUnavailable:
         return StoreUnavailable(f"store {self._name!r} is closed")
 
-    def _serve(self, connection: apsw.Connection) -> None:
+    def _serve(self, connection: apsw.Connection, lane: _Queue) -> None:
         reading = Reading(connection)
-        while (job := self._queue.get()) is not None:
-            if not isinstance(job, Job):
-                with suppress(Exception):
-                    reading.do(job, lambda: self._closed)
-            elif not job.cancelled:
-                self._work(reading, job)
+        while (item := lane.get()) is not None:
+            if isinstance(item, list):
+                self._work(reading, item)
+            else:
+                with suppress(Exception), reading.snapshot():
+                    reading.do(item, lambda: self._closed)
         connection.close()
 
-    def _work(self, reading: Reading, job: Job) -> None:
+    def _work(self, reading: Reading, jobs: list[Job]) -> None:
+        try:
+            with reading.snapshot():
+                for job in jobs:
+                    if not job.cancelled:
+                        self._settle(reading, job)
+        except BaseException as error:  # the thread must live on, and the callers be told
+            for job in jobs:
+                job.error = job.error or (self._gone() if self._closed else read_as(error, self._name))
+        deliver(jobs)
+
+    def _settle(self, reading: Reading, job: Job) -> None:
         try:
             if self._closed:
                 raise self._gone()
             job.outcome = reading.do(job.work, lambda: job.cancelled or self._closed)
-        except BaseException as error:  # the thread must live on, and the caller be told
+        except BaseException as error:
             job.error = self._gone() if self._closed else read_as(error, self._name)
-        deliver((job,))
+
+
+def _never() -> bool:
+    return False

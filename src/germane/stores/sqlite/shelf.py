@@ -44,7 +44,7 @@ class SqliteShelf:
         return self._journal
 
     async def directive(self) -> str:
-        return await self._readers.run(lambda reading: directive(reading.connection, self._scope))
+        return await self._readers.glance(lambda reading: directive(reading.connection, self._scope))
 
     async def allowed(self, ids: Sequence[str], *, at: datetime, filters: Filters) -> frozenset[str]:
         if not ids or not filters.sensitivities:
@@ -61,4 +61,4 @@ class SqliteShelf:
             wanted = to_json(ids)
             return frozenset(id for (id,) in rows(reading.connection, sql, [wanted, *bound, wanted, *also]))
 
-        return await self._readers.run(work)
+        return await self._readers.glance(work)
