@@ -46,7 +46,7 @@ class PlainLayout:
         room = tokens - self.header
         if not self.excerpts or room < 8:
             return None
-        return Excerpt(candidate.text[:room], room / len(candidate.text))
+        return Excerpt(candidate.text[:room], min(1.0, room / len(candidate.text)))
 
     def total(self, directive: str, chosen: Sequence[Chosen]) -> int:
         self.totals += 1

@@ -3,6 +3,9 @@
 `rank` takes items in score order. `density` takes the most probability per token: log-odds − 0.7 · ln(tokens + 2), where
 tokens is what the item costs *now*: the first of a group pays for the group's header, so opening one makes its other items
 cheaper and they are weighed anew. That is right only where the score is a log-probability; on raw sums it is ruinous.
+
+Writing an item to learn its cost is most of the work, so only those get written whose turn may come: the rest wait with a cost
+guessed from their length, low on purpose, and items whose score is too low for any cost aren't looked at yet.
 """
 
 from __future__ import annotations
@@ -10,9 +13,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
-from math import log
+from math import inf, log
 
 from germane.item import Scored
+from germane.pack.brief import PASSAGE, Brief
 from germane.pack.cost import Layout
 from germane.strategy import Packer
 
@@ -20,29 +24,46 @@ __all__ = ["Queue"]
 
 _PRICE = 0.7
 """Calibrated log-odds are spread over about 0.7 of what the ranking loss makes of them; measured, 0.65 to 1 are alike."""
+_CHARS = 6
+"""Characters a token, at most: text of few vocabularies and languages has more. Where it has, its item comes a little late."""
+_BLOCK = 64
+
+Entry = tuple[float, int, bool, Scored]
+"""What it costs in log-odds, its rank, whether that cost is known, the item."""
 
 
 class Queue:
-    """Items in the order in which they are to be tried. `opened(group)` tells it that a header has been paid for.
-    Ties go to the better rank, so the order is total and the same every time (PACK-4)."""
+    """Items in the order in which they are to be tried; `items` stand in score order. `opened(group)` tells it that a header
+    has been paid for. Ties go to the better rank, so the order is total and the same every time (PACK-4)."""
 
-    def __init__(self, items: Sequence[Scored], layout: Layout, packer: Packer) -> None:
-        self._layout = layout
+    def __init__(self, items: Sequence[Scored], layout: Layout, packer: Packer, brief: Brief) -> None:
+        self._items, self._layout, self._brief = items, layout, brief
         self._density = packer != "rank"
         self._open: frozenset[str] = frozenset()
-        self._by_group: dict[str, list[Scored]] = defaultdict(list)
-        self._done: set[str] = set()
-        for item in items:
-            self._by_group[layout.group(item.candidate)].append(item)
-        self._heap = [(*self._key(item), item) for item in items]
-        heapify(self._heap)
+        self._weighed: dict[str, list[Scored]] = defaultdict(list)
+        self._done: set[int] = set()
+        self._heap: list[Entry] = []
+        self._next = 0
+        self._empty = 0
 
     def __iter__(self) -> Iterator[Scored]:
-        while self._heap:
-            *_, item = heappop(self._heap)
-            if item.id not in self._done:
-                self._done.add(item.id)
+        if not self._density:
+            for self._next, item in enumerate(self._items, 1):
                 yield item
+            return
+        if self._items:
+            first = self._items[0].candidate
+            self._empty = self._layout.cost(first, "", frozenset((self._layout.group(first),)))
+        while (item := self._best()) is not None:
+            self._done.add(item.rank)
+            yield item
+
+    def rest(self) -> tuple[Scored, ...]:
+        """Those whose turn hasn't come, in score order."""
+        if not self._density:
+            return tuple(self._items[self._next :])
+        waiting = {item.rank: item for *_, item in self._heap if item.rank not in self._done}
+        return (*(waiting[rank] for rank in sorted(waiting)), *self._items[self._next :])
 
     @property
     def open(self) -> frozenset[str]:
@@ -57,12 +78,43 @@ class Queue:
         if group in self._open:
             return
         self._open |= {group}
-        if self._density:
-            for other in self._by_group[group]:
-                if other.id not in self._done:
-                    heappush(self._heap, (*self._key(other), other))
+        for other in self._weighed.pop(group, ()):
+            if other.rank not in self._done:
+                heappush(self._heap, (*self._key(other), True, other))
+
+    def _best(self) -> Scored | None:
+        """The cheapest for its probability whose cost is known, once no other can be cheaper."""
+        heap, done = self._heap, self._done
+        while True:
+            while not heap or heap[0][0] >= self._bar():
+                if not self._look():
+                    break
+            if not heap:
+                return None
+            _, rank, known, item = heappop(heap)
+            if rank in done:
+                continue
+            if known:
+                return item
+            heappush(heap, (*self._key(item), True, item))
+            group = self._layout.group(item.candidate)
+            if group not in self._open:
+                self._weighed[group].append(item)
+
+    def _bar(self) -> float:
+        """No item that hasn't been looked at is cheaper than this."""
+        return inf if self._next >= len(self._items) else self._guess(self._items[self._next], 0)
+
+    def _look(self) -> bool:
+        """At the next few items."""
+        block = self._items[self._next : self._next + _BLOCK]
+        self._next += len(block)
+        self._heap += [(self._guess(item, len(item.candidate.text)), item.rank, False, item) for item in block]
+        heapify(self._heap)
+        return bool(block)
+
+    def _guess(self, item: Scored, length: int) -> float:
+        return _PRICE * log(self._empty + min(length / _CHARS, PASSAGE) + 2) - item.log_odds
 
     def _key(self, item: Scored) -> tuple[float, int]:
-        if not self._density:
-            return -item.log_odds, item.rank
-        return _PRICE * log(self.cost(item, item.candidate.text) + 2) - item.log_odds, item.rank
+        return _PRICE * log(self._brief.cost(item, self._open) + 2) - item.log_odds, item.rank

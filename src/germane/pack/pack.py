@@ -40,6 +40,7 @@ def pack(
     others = [item for item in wanted if not item.candidate.required]
     left_out += room.fill(required)
     left_out += room.fill(others, together=room.tight)
+    room.grow()
     packing = Packing(
         directive=directive, chosen=tuple(room.chosen), left_out=tuple(left_out), tokens=0, directive_left_out=refused
     )

@@ -7,8 +7,10 @@ text keeps to that too is for `pack.py` to see.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from germane.item import Chosen, LeftOut, Scored
+from germane.pack.brief import Brief
 from germane.pack.cost import Layout
 from germane.pack.exact import Offer, select
 from germane.pack.greedy import Queue
@@ -39,6 +41,7 @@ class Room:
         self._long = max(_LEAST_LONG, available // _LONG)
         self._tally = Tally(strategy.shares, available)
         self._layout, self._strategy, self._stop = layout, strategy, stop
+        self._brief = Brief(layout)
 
     def fill(self, items: Sequence[Scored], *, together: bool = False) -> list[LeftOut]:
         """Take what fits; answer what didn't. Where sources have shares, a second round offers what they left unused."""
@@ -52,7 +55,7 @@ class Room:
         return rest
 
     def _round(self, items: Sequence[Scored], together: bool) -> list[LeftOut]:
-        queue = Queue(items, self._layout, self._strategy.packer)
+        queue = Queue(items, self._layout, self._strategy.packer, self._brief)
         for chosen in self.chosen:
             queue.opened(chosen.scored)
         taken = self._best(queue, items) if together else frozenset[str]()
@@ -80,7 +83,8 @@ class Room:
     def _whole(self, item: Scored) -> Offer:
         """The item in whole, or the longest excerpt that is taken of one so long."""
         whole = self._offered(item, item.candidate.text, 1.0)
-        short = self._layout.shorten(item.candidate, self._long) if whole.tokens > self._long else None
+        limit = self._brief.passage(item) if self._brief.long(item) else self._long
+        short = self._layout.shorten(item.candidate, limit) if whole.tokens > limit else None
         return whole if short is None else self._offered(item, short.text, short.share)
 
     def _offered(self, item: Scored, text: str, share: float) -> Offer:
@@ -88,20 +92,45 @@ class Room:
         return Offer(item=item, text=text, tokens=tokens, share=share)
 
     def _try(self, queue: Queue, item: Scored) -> LeftOut | None:
-        text, share = item.candidate.text, 1.0
-        whole = cost = queue.cost(item, text)
+        cost = self._brief.cost(item, queue.open)
         limit = self._left if item.candidate.required else min(self._left, self._long)
-        if cost > limit:
-            short = self._layout.shorten(item.candidate, limit) if limit >= _WORTH_SHOWING else None
-            if short is not None:
-                text, share, cost = short.text, short.share, queue.cost(item, short.text)
-            if cost > self._left:
-                return LeftOut(scored=item, reason="budget", tokens=whole)
-        refusal = self._tally.refuses(item.candidate, text, cost)
+        offered: tuple[str, float, int] | None = None
+        if self._brief.long(item):
+            offered = self._excerpt(queue, item, min(limit, self._brief.passage(item)))
+        elif cost > limit:
+            offered = self._excerpt(queue, item, limit)
+        if offered is None:
+            offered = item.candidate.text, 1.0, queue.cost(item, item.candidate.text)
+        if offered[2] > self._left:
+            return LeftOut(scored=item, reason="budget", tokens=cost)
+        text, share, tokens = offered
+        refusal = self._tally.refuses(item.candidate, text, tokens)
         if refusal is not None:
-            return LeftOut(scored=item, reason=refusal, tokens=whole)
-        self._take(queue, item, text, share, cost)
+            return LeftOut(scored=item, reason=refusal, tokens=cost)
+        self._take(queue, item, text, share, tokens)
         return None
+
+    def _excerpt(self, queue: Queue, item: Scored, limit: int) -> tuple[str, float, int] | None:
+        """Text, share and cost of an excerpt of at most `limit` tokens."""
+        short = self._layout.shorten(item.candidate, limit) if limit >= _WORTH_SHOWING else None
+        return None if short is None else (short.text, short.share, queue.cost(item, short.text))
+
+    def grow(self) -> None:
+        """What nobody else wanted goes to the excerpts, the best first: as a whole, or as far as it reaches."""
+        for at, chosen in sorted(enumerate(self.chosen), key=lambda pair: pair[1].scored.rank):
+            candidate = chosen.scored.candidate
+            if chosen.share == 1 or candidate.required or self._left < _WORTH_SHOWING:
+                continue
+            group = frozenset((self._layout.group(candidate),))
+            now = self._layout.cost(candidate, chosen.text, group)
+            limit = min(now + self._left, self._long)
+            more = self._layout.shorten(candidate, limit) if limit > now else None
+            extra = 0 if more is None else self._layout.cost(candidate, more.text, group) - now
+            if more is None or not 0 < extra <= self._left or more.share <= chosen.share:
+                continue
+            if self._tally.grows(candidate, len(more.text) - len(chosen.text), extra):
+                self.chosen[at] = replace(chosen, text=more.text, share=more.share, tokens=chosen.tokens + extra)
+                self._left -= extra
 
     def _take(self, queue: Queue, item: Scored, text: str, share: float, cost: int) -> None:
         self._tally.take(item.candidate, text, cost)

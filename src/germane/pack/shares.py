@@ -67,6 +67,21 @@ class Tally:
             self._chars[group] += len(text)
             self._tokens[group] += tokens
 
+    def grows(self, candidate: Candidate, chars: int, tokens: int) -> bool:
+        """Whether what is in already may be this much longer; takes it if so."""
+        groups = ("total", f"source:{candidate.source}", *(f"kind:{kind}" for kind in _kinds(candidate)))
+        caps = (self._shares.total, *(self._shares.kinds.get(kind) for kind in _kinds(candidate)))
+        for group, cap in zip((groups[0], *groups[2:]), caps, strict=True):
+            if cap is not None and (
+                (cap.chars is not None and self._chars[group] + chars > cap.chars)
+                or (cap.tokens is not None and self._tokens[group] + tokens > cap.tokens)
+            ):
+                return False
+        for group in groups:
+            self._chars[group] += chars
+            self._tokens[group] += tokens
+        return True
+
     def limits(self, candidates: Sequence[Candidate]) -> Iterator[Limit]:
         """All that `refuses` holds against any of these, as it stands now."""
         everyone = [True] * len(candidates)
