@@ -7,6 +7,7 @@ is cut: ids, labels and provenance are none of its business.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -26,6 +27,8 @@ _WORTH = 8
 _BLOCK = 8_000
 _RUN = 24
 _HEAD = 4
+_USUAL = 4
+"""Characters a token, to begin the search where it likely ends."""
 _STEPS = (
     re.compile(r"[^.!?。！？।؟\n]*[.!?。！？।؟\n]+[\"'”’»)\]]*\s*|[^.!?。！？।؟\n]+"),
     re.compile(r"[^,;:、，；：،—]*[,;:、，；：،—]+\s*|[^,;:、，；：،—]+"),
@@ -45,11 +48,11 @@ class Excerpt:
 class Excerpts:
     """Makes excerpts around these terms of a query: words or stems, in any case."""
 
-    __slots__ = ("_heads", "_wanted")
+    __slots__ = ("_beginnings",)
 
     def __init__(self, terms: Sequence[str]) -> None:
-        self._wanted = frozenset(term.casefold() for term in terms).union(analyse(" ".join(terms)))
-        self._heads = frozenset(term[:_HEAD] for term in self._wanted)
+        wanted = {term.casefold() for term in terms}.union(analyse(" ".join(terms)))
+        self._beginnings = tuple(sorted(set(filter(None, map(_beginning, wanted)))))
 
     def of(self, text: str, limit: int, cost: Cost) -> Excerpt | None:
         """The longest excerpt around the best match that costs at most `limit`; None when fewer than 8 tokens of text fit."""
@@ -74,35 +77,50 @@ class Excerpts:
             spans = list(step(first, last))
             if not spans:
                 return None
-            weights = [self._weight(text[start:end]) for start, end in spans]
+            weights = self._weights(text, spans)
             best = max(range(len(spans)), key=lambda index: (weights[index], -index))
             if cost(_marked(text, *spans[best])) <= limit:
                 return _grown(text, spans, weights, best, limit, cost)
             first, last = spans[best]
         return None
 
-    def _weight(self, part: str) -> int:
-        """How many different terms the part holds. A part without the beginning of any isn't looked at word by word."""
-        if not self._wanted:
-            return 0
-        folded = part.casefold()
-        if part.isascii() and not any(head in folded for head in self._heads):
-            return 0
-        return len(self._wanted.intersection(analyse(part)))
+    def _weights(self, text: str, spans: Sequence[Span]) -> list[int]:
+        """How many different terms each span holds: by the beginnings of words, without analysing a thousand of them."""
+        found: list[set[str]] = [set() for _ in spans]
+        begins, last, low = [start for start, _ in spans], spans[-1][1], _low(text)
+        for term in self._beginnings:
+            at = low.find(term, begins[0], last)
+            while at >= 0:
+                if not (term.isascii() and at and low[at - 1].isalnum()):
+                    found[bisect_right(begins, at) - 1].add(term[:_HEAD])
+                at = low.find(term, at + 1, last)
+        return list(map(len, found))
 
     def _region(self, text: str, reach: int) -> Span:
         """Where to look closely in a text too long to read word by word: the block with most of the terms."""
         size = max(_BLOCK, reach)
         if len(text) <= 2 * size:
             return 0, len(text)
-        wanted = tuple(self._wanted)
+        low = _low(text)
 
         def found(start: int) -> int:
-            block = text[start : start + size].casefold()
-            return sum(term in block for term in wanted)
+            return sum(low.find(term, start, start + size) >= 0 for term in self._beginnings)
 
         start = max(range(0, len(text), size // 2), key=lambda at: (found(at), -at))
         return floor(text, start), floor(text, start + size)
+
+
+def _beginning(term: str) -> str:
+    """What words of the term begin with. A stem may end in what its words don't: `happi`, `happy`."""
+    return term[:-1] if len(term) > _HEAD and term.endswith("i") else term
+
+
+def _low(text: str) -> str:
+    """Folded, character by character."""
+    low = text.casefold()
+    if len(low) == len(text):
+        return low
+    return "".join(folded if len(folded := char.casefold()) == 1 else char for char in text)
 
 
 def _marked(text: str, start: int, end: int) -> str:
@@ -123,13 +141,14 @@ def _grown(text: str, spans: list[Span], weights: list[int], best: int, limit: i
         low, high = (low - 1, high) if behind > ahead else (low, high + 1)
         runs.append((low, high))
     fitting, tried = 0, len(runs)
+    middle = bisect_right(runs, _USUAL * limit, key=lambda run: spans[run[1]][1] - spans[run[0]][0]) - 1
     while tried - fitting > 1:
-        middle = (fitting + tried) // 2
+        middle = min(max(middle, fitting + 1), tried - 1)
         low, high = runs[middle]
         if cost(_marked(text, spans[low][0], spans[high][1])) <= limit:
-            fitting = middle
+            fitting, middle = middle, middle + 1
         else:
-            tried = middle
+            tried, middle = middle, middle - 1
     low, high = runs[fitting]
     start, end = spans[low][0], spans[high][1]
     part = text[start:end]
