@@ -106,13 +106,12 @@ def _lists(
     found: list[Candidates] = []
     with progress(quiet) as shown:
         for one in sets:
-            for vectors in (True, False)[: 1 + keywords]:
-                task = shown.add_task(f"{one.name}{'' if vectors else ', keywords alone'}", total=None)
+            task = shown.add_task(one.name, total=None)
 
-                def step(done: int, total: int, task: Any = task) -> None:
-                    shown.update(task, completed=done, total=total)
+            def step(done: int, total: int, task: Any = task) -> None:
+                shown.update(task, completed=done, total=total)
 
-                found += finish(ask(one, embedder=embedder, limit=limit, vectors=vectors, progress=step))
+            found += finish(ask(one, embedder=embedder, limit=limit, keywords=keywords, progress=step))
     if cache is not None:
         keep(cache, found, made_of)
     return found

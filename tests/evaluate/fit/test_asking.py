@@ -78,10 +78,11 @@ async def test_a_question_is_asked_an_hour_after_the_end_or_at_its_own_time() ->
     assert [one.at for one in found] == [(_BEGIN + timedelta(days=7, hours=1)).timestamp(), own.timestamp()]
 
 
-async def test_without_vectors_keywords_alone_are_asked() -> None:
+async def test_keywords_alone_are_asked_too_where_that_is_wanted() -> None:
     """Which gives the lists of the other columns."""
-    found = await ask(dataset("one"), embedder=Hashed(), vectors=False)
-    assert all(one.keywords and np.isnan(one.table[:, FEATURES.index("cos_window")]).all() for one in found)
+    found = await ask(dataset("one"), embedder=Hashed(), keywords=True)
+    assert [one.keywords for one in found] == [False, True] * 8
+    assert all(np.isnan(one.table[:, FEATURES.index("cos_window")]).all() == one.keywords for one in found)
 
 
 async def test_at_most_so_many_candidates_are_kept() -> None:

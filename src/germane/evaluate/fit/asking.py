@@ -33,7 +33,7 @@ from germane.wiring import Parts, wire
 __all__ = ["Progress", "ask"]
 
 Progress = Callable[[int, int], None]
-"""(questions answered, questions in all)."""
+"""(answered so far, in all)."""
 
 _TOKENIZER = "o200k"
 _RAISED = 40.0
@@ -46,12 +46,13 @@ async def ask(
     *,
     embedder: str | Embedder | None = None,
     limit: int = 400,
-    vectors: bool = True,
+    keywords: bool = False,
     relevance: Relevance | None = None,
     progress: Progress | None = None,
 ) -> list[Candidates]:
-    """One list a question, of at most `limit` candidates a source; without `vectors` as keywords alone find them. A question
-    that says no time is asked an hour after its conversation's last message. `relevance` stands in for the shipped model."""
+    """One list a question, of at most `limit` candidates a source; with `keywords` a second one, of what keywords alone find.
+    A question that says no time is asked an hour after its conversation's last message. `relevance` stands in for the
+    shipped model."""
     judge = relevance or shipped()
     parts = await wire(
         ":memory:",
@@ -61,11 +62,12 @@ async def ask(
         sources={},
         relevance=replace(judge, intercepts=judge.intercepts + _RAISED),
     )
-    total = sum(len(conversation.questions) for conversation in dataset.conversations)
+    strategies = [_strategy(limit, vectors=vectors) for vectors in (True, False)[: 1 + keywords]]
+    total = sum(len(conversation.questions) for conversation in dataset.conversations) * len(strategies)
     found: list[Candidates] = []
     try:
         for conversation in dataset.conversations:
-            async for one in _asked(parts, dataset.name, conversation, _strategy(limit, vectors)):
+            async for one in _asked(parts, dataset.name, conversation, strategies):
                 found.append(one)
                 if progress is not None:
                     progress(len(found), total)
@@ -76,39 +78,41 @@ async def ask(
     return found
 
 
-def _strategy(limit: int, vectors: bool) -> Strategy:
+def _strategy(limit: int, *, vectors: bool) -> Strategy:
     plans = tuple(replace(plan, limit=limit, vectors=vectors) for plan in DEFAULT.sources)
     return replace(DEFAULT, name="fitting", sources=plans, floor=0.0)
 
 
-async def _asked(parts: Parts, name: str, conversation: Conversation, strategy: Strategy) -> AsyncIterator[Candidates]:
+async def _asked(
+    parts: Parts, name: str, conversation: Conversation, strategies: Sequence[Strategy]
+) -> AsyncIterator[Candidates]:
     agent = Agent(parts, Scope(org=name[:200] or "default", agent=conversation.name[:200]))
     await fill(agent, conversation)
     await agent.warm()
-    listing = _Listing(
-        name, conversation, parts.engine.tokenizer(_TOKENIZER), not any(plan.vectors for plan in strategy.sources)
-    )
-    most = sum(plan.limit for plan in strategy.sources)
+    listing = _Listing(name, conversation, parts.engine.tokenizer(_TOKENIZER))
     end = ends(conversation) or parts.clock.now()
     for question in conversation.questions:
         at = question.at or end + _AFTER
-        found = await agent.recall(question.text, most, at=at, strategy=strategy)
-        yield listing.of(question, [one.candidate for one in found], at)
+        for strategy in strategies:
+            most = sum(plan.limit for plan in strategy.sources)
+            found = await agent.recall(question.text, most, at=at, strategy=strategy)
+            keywords = not any(plan.vectors for plan in strategy.sources)
+            yield listing.of(question, [one.candidate for one in found], at, keywords=keywords)
 
 
 class _Listing:
     """Candidates of one conversation as arrays; what a line costs is counted once."""
 
-    def __init__(self, dataset: str, conversation: Conversation, tokenizer: Tokenizer, keywords: bool) -> None:
+    def __init__(self, dataset: str, conversation: Conversation, tokenizer: Tokenizer) -> None:
         said = [message for messages in conversation.sessions.values() for message in messages]
-        self._dataset, self._name, self._keywords = dataset, conversation.name, keywords
+        self._dataset, self._name = dataset, conversation.name
         self._sizes = {message.id: max(1, len(message.content)) for message in said}
         self._units = len(said) + len(conversation.memories)
         self._units = len(said) + len(conversation.memories)
         self._layout: Format = open_format("compact", tokenizer=tokenizer, nonce="x" * 8, zone=zone("UTC"), terms=())
         self._numbers: dict[str, int] = {}
 
-    def of(self, question: Question, found: Sequence[Candidate], at: datetime) -> Candidates:
+    def of(self, question: Question, found: Sequence[Candidate], at: datetime, *, keywords: bool) -> Candidates:
         ids = [one.provenance.message_id or one.id for one in found]
         groups = [self._layout.group(one) for one in found]
         costs = [self._layout.cost(one, one.text, frozenset({group})) for one, group in zip(found, groups, strict=True)]
@@ -128,7 +132,7 @@ class _Listing:
             cost=np.array(costs, np.int32),
             group=np.array([self._number(group) for group in groups], np.int32),
             header=np.array(with_header, np.int32) - np.array(costs, np.int32),
-            keywords=self._keywords,
+            keywords=keywords,
             fixed=self._layout.fixed(""),
             created=np.array([one.created_at.timestamp() for one in found], np.float64),
             at=at.timestamp(),
