@@ -58,7 +58,7 @@ def best_of_all(items: Sequence[Scored], available: int, header: int, most: int 
 
 @pytest.mark.requirement("PACK-6")
 @given(few_items(), st.integers(0, 200), st.integers(0, 20), st.none() | st.integers(0, 4))
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None)
 def test_no_other_choice_is_worth_more(items: list[Scored], available: int, header: int, most: int | None) -> None:
     """Against trying every choice, shared headers and a cap included; value, bound and gap are told."""
     strategy = replace(EXACT, shares=Shares(kinds={"event": Cap(items=most)}))
@@ -70,7 +70,7 @@ def test_no_other_choice_is_worth_more(items: list[Scored], available: int, head
 
 @pytest.mark.requirement("PACK-6")
 @given(scored_items(), strategies(), LAYOUTS, st.integers(0, 600))
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 def test_it_is_never_worse_than_one_by_one(
     items: list[Scored], strategy: Strategy, layout: PlainLayout, available: int
 ) -> None:
@@ -86,7 +86,7 @@ def test_it_is_never_worse_than_one_by_one(
 
 @pytest.mark.requirement("PACK-4", "PACK-6")
 @given(scored_items(), strategies(), LAYOUTS, st.integers(0, 600), st.randoms(use_true_random=False))
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None)
 def test_the_order_they_come_in_decides_nothing(
     items: list[Scored], strategy: Strategy, layout: PlainLayout, available: int, random: Any
 ) -> None:

@@ -61,7 +61,10 @@ def select(
     sack = _sack(offers, room, layout, opened, tally)
     known = [at for at, offer in enumerate(offers) if offer in start]
     found = solve(sack, start=known, effort=effort, stop=stop)
-    return Selection(offers=tuple(offers[at] for at in found.picked), gap=found.gap)
+    value, picked = float(sack.values[known].sum()), tuple(known)
+    if value <= found.value:  # less only where a header shared across caps was counted more strictly here
+        value, picked = found.value, found.picked
+    return Selection(offers=tuple(offers[at] for at in picked), gap=max(0.0, found.bound - value))
 
 
 def _sack(offers: Sequence[Offer], room: int, layout: Layout, opened: frozenset[str], tally: Tally) -> Knapsack:

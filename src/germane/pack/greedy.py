@@ -54,9 +54,9 @@ class Queue:
         if self._items:
             first = self._items[0].candidate
             self._empty = self._layout.cost(first, "", frozenset((self._layout.group(first),)))
-        while (item := self._best()) is not None:
-            self._done.add(item.rank)
-            yield item
+        while (best := self._best()) is not None:
+            self._done.add(best.rank)
+            yield best
 
     def rest(self) -> tuple[Scored, ...]:
         """Those whose turn hasn't come, in score order."""

@@ -140,12 +140,14 @@ class _Search:
         self._note(self._value)
         steps = self._steps(undecided)
         self._width = max(_NARROW, self._effort // max(1, len(steps)))
+        hopes = self._relaxed.bound
         for step in steps:
             if not self._value.size:
                 break
             if stop():
-                return max(lost, self._brim + float(self._worth.max()) + max(step.ahead))
+                return max(lost, hopes)
             lost = max(lost, self._grow(step))
+            hopes = self._brim + float((self._worth + np.where(self._open, *step.ahead)).max(initial=-np.inf))
         return lost
 
     def _grow(self, step: _Step) -> float:
