@@ -21,5 +21,5 @@ def gate(packing: Packing, allowed: Set[str]) -> Packing:
         packing,
         bound=bound,
         chosen=tuple(item for item in packing.chosen if item.id in allowed),
-        left_out=packing.left_out + tuple(LeftOut(scored=item.scored, reason="withdrawn", tokens=item.tokens) for item in gone),
+        refused=packing.refused + tuple(LeftOut(scored=item.scored, reason="withdrawn", tokens=item.tokens) for item in gone),
     )

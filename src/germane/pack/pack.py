@@ -29,20 +29,22 @@ def pack(
 ) -> Packing:
     """`ranked` is what may go in, in score order; `dropped` fell below the floor. At most `available` tokens in all. `stop`
     ends an exact search early, with the best so far and the bound that still stands."""
-    left_out = [LeftOut(scored=item, reason="below_floor") for item in sorted(dropped, key=lambda one: one.rank)]
-    wanted, twice = _distinct(ranked, sensitivities)
-    left_out += twice
+    required, others, twice = _distinct(_in_order(ranked), sensitivities)
     fixed, refused = layout.fixed(directive), ""
     if fixed > available and directive and (alone := layout.total(directive, ())) > available:
         directive, refused, fixed = "", f"it takes {alone} tokens of {available}", layout.fixed("")
     room = Room(available, fixed, layout, strategy, stop)
-    required = [item for item in wanted if item.candidate.required]
-    others = [item for item in wanted if not item.candidate.required]
-    left_out += room.fill(required)
-    left_out += room.fill(others, together=room.tight)
+    room.fill(required)
+    room.fill(others, together=room.tight)
     room.grow()
     packing = Packing(
-        directive=directive, chosen=tuple(room.chosen), left_out=tuple(left_out), tokens=0, directive_left_out=refused
+        directive=directive,
+        chosen=tuple(room.chosen),
+        refused=(*twice, *room.refused),
+        untried=tuple(room.untried),
+        dropped=tuple(_in_order(dropped)),
+        tokens=0,
+        directive_left_out=refused,
     )
     if room.tight:
         packing = replace(packing, bound=packing.value + room.gap)
@@ -52,7 +54,7 @@ def pack(
 def trim(packing: Packing, available: int, layout: Layout) -> Packing:
     """Recount the final text; while it is above the budget the lowest-scoring item goes, required ones and the directive
     last (BUD-4)."""
-    chosen, left_out, directive, refused = list(packing.chosen), list(packing.left_out), packing.directive, ""
+    chosen, out, directive, refused = list(packing.chosen), list(packing.refused), packing.directive, ""
     while (tokens := layout.total(directive, chosen)) > available:
         if not chosen and not directive:
             break
@@ -61,32 +63,50 @@ def trim(packing: Packing, available: int, layout: Layout) -> Packing:
             continue
         worst = max(chosen, key=lambda item: (not item.scored.candidate.required, item.scored.rank))
         chosen.remove(worst)
-        left_out.append(LeftOut(scored=worst.scored, reason="budget", tokens=worst.tokens))
+        out.append(LeftOut(scored=worst.scored, reason="budget", tokens=worst.tokens))
     return replace(
         packing,
         chosen=tuple(chosen),
-        left_out=tuple(left_out),
+        refused=tuple(out),
         directive=directive,
         tokens=tokens,
         directive_left_out=packing.directive_left_out or refused,
     )
 
 
-def _distinct(ranked: Sequence[Scored], sensitivities: Sequence[Sensitivity]) -> tuple[list[Scored], list[LeftOut]]:
-    """The best of each content, and only of an allowed sensitivity: checked in the query, and here again (GATHER-5)."""
+def _in_order(items: Sequence[Scored]) -> Sequence[Scored]:
+    """By rank; as they are where they are in order, which is how scoring answers them."""
+    ranks = [item.rank for item in items]
+    return items if ranks == sorted(ranks) else sorted(items, key=lambda item: item.rank)
+
+
+def _distinct(
+    ranked: Sequence[Scored], sensitivities: Sequence[Sensitivity]
+) -> tuple[Sequence[Scored], Sequence[Scored], list[LeftOut]]:
+    """Required items and the others, the best of each content, and only of an allowed sensitivity: checked in the query, and
+    here again (GATHER-5); and what that leaves out. Thousands of items of which none is left out are looked at as a whole."""
+    candidates = [item.candidate for item in ranked]
+    codes = [candidate.content_hash for candidate in candidates]
+    allowed = frozenset(sensitivities)
+    plain = allowed.issuperset([candidate.sensitivity for candidate in candidates])
+    needed = [candidate.required for candidate in candidates]
+    if plain and True not in needed and 0 not in codes and len(set(codes)) == len(codes):
+        return (), ranked, []
     seen: set[int] = set()
-    kept: list[Scored] = []
+    kept: dict[bool, list[Scored]] = {True: [], False: []}
     out: list[LeftOut] = []
-    for item in sorted(ranked, key=lambda one: (not one.candidate.required, one.rank)):
-        code = item.candidate.content_hash
-        reason: Reason | None = None
-        if item.candidate.sensitivity not in sensitivities:
-            reason = "sensitivity"
-        elif code and code in seen:
-            reason = "duplicate"
-        if reason is None:
-            kept.append(item)
-            seen.add(code)
-        else:
-            out.append(LeftOut(scored=item, reason=reason))
-    return kept, out
+    for required in (True, False):
+        for item, candidate, code in zip(ranked, candidates, codes, strict=True):
+            if candidate.required is not required:
+                continue
+            reason: Reason | None = None
+            if candidate.sensitivity not in allowed:
+                reason = "sensitivity"
+            elif code and code in seen:
+                reason = "duplicate"
+            if reason is None:
+                kept[required].append(item)
+                seen.add(code)
+            else:
+                out.append(LeftOut(scored=item, reason=reason))
+    return kept[True], kept[False], out

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from germane.item import Chosen, LeftOut
+from germane.item import Chosen, LeftOut, Scored
 
 __all__ = ["Packing"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packing:
-    """`tokens` is measured on the final text, `directive` is empty when it was left out, `directive_left_out` says why."""
+    """`tokens` is measured on the final text, `directive` is empty when it was left out, `directive_left_out` says why. What was
+    left out stands in three parts, of which the last two may be long: `refused` with a reason each, `untried` for want of room
+    before their turn came, and `dropped` below the floor."""
 
     directive: str
     chosen: tuple[Chosen, ...]
-    left_out: tuple[LeftOut, ...]
+    refused: tuple[LeftOut, ...]
     tokens: int
+    untried: tuple[Scored, ...] = ()
+    dropped: tuple[Scored, ...] = ()
     directive_left_out: str = ""
     bound: float | None = None
     """What no packing of these candidates is worth more than, at the costs line by line; None where nobody asked (PACK-6)."""
@@ -32,11 +36,20 @@ class Packing:
         return None if self.bound is None else max(0.0, self.bound - self.value)
 
     @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """Every candidate that does not go in, and why; made when it is asked for."""
+        return (
+            *(LeftOut(scored=item, reason="below_floor") for item in self.dropped),
+            *self.refused,
+            *(LeftOut(scored=item, reason="budget") for item in self.untried),
+        )
+
+    @property
     def skipped(self) -> int:
-        return len(self.left_out)
+        return len(self.refused) + len(self.untried) + len(self.dropped)
 
     @property
     def was_truncated(self) -> bool:
         """Anything was dropped for budget, or shortened."""
-        spent = any(item.reason in ("budget", "kind_cap", "source_cap") for item in self.left_out)
+        spent = bool(self.untried) or any(item.reason in ("budget", "kind_cap", "source_cap") for item in self.refused)
         return spent or bool(self.directive_left_out) or any(item.share < 1 for item in self.chosen)

@@ -24,17 +24,22 @@ _WORTH_SHOWING = 24
 _LONG = 4
 """An item may take a quarter of the budget whole; of a longer one an excerpt of that size is taken where there is one."""
 _LEAST_LONG = 128
+_HOPELESS = 64
+"""So many in a row didn't fit: the rest isn't tried."""
 _TIGHT = 256
 """Tokens up to which `auto` chooses items together."""
 
 
 class Room:
-    """`chosen` is what went in, in that order; `gap` how much more value could have, where items were chosen together."""
+    """`chosen` is what went in, in that order, `refused` what didn't and why, `untried` what came too late to be looked at;
+    `gap` is how much more value could have gone in, where items were chosen together."""
 
     def __init__(
         self, available: int, fixed: int, layout: Layout, strategy: Strategy, stop: Callable[[], bool] = lambda: False
     ) -> None:
         self.chosen: list[Chosen] = []
+        self.refused: list[LeftOut] = []
+        self.untried: list[Scored] = []
         self.gap = 0.0
         self.tight = strategy.packer == "exact" or (strategy.packer == "auto" and available <= _TIGHT)
         self._left = available - fixed
@@ -43,23 +48,37 @@ class Room:
         self._layout, self._strategy, self._stop = layout, strategy, stop
         self._brief = Brief(layout)
 
-    def fill(self, items: Sequence[Scored], *, together: bool = False) -> list[LeftOut]:
-        """Take what fits; answer what didn't. Where sources have shares, a second round offers what they left unused."""
-        missed = self._round(items, together)
+    def fill(self, items: Sequence[Scored], *, together: bool = False) -> None:
+        """Take what fits of `items`, in score order. Where sources have shares, a second round offers what they left unused."""
+        before = len(self.refused)
+        self._round(items, together)
         if self._tally.lenient:
-            return missed
+            return
         self._tally.lenient = True
+        missed = self.refused[before:]
+        self.refused[before:] = [out for out in missed if out.reason != "source_cap"]
         again = [out.scored for out in missed if out.reason == "source_cap"]
-        rest = [out for out in missed if out.reason != "source_cap"] + self._round(again, together)
+        self._round(sorted(again, key=lambda item: item.rank), together)
         self._tally.lenient = False
-        return rest
 
-    def _round(self, items: Sequence[Scored], together: bool) -> list[LeftOut]:
+    def _round(self, items: Sequence[Scored], together: bool) -> None:
         queue = Queue(items, self._layout, self._strategy.packer, self._brief)
         for chosen in self.chosen:
             queue.opened(chosen.scored)
         taken = self._best(queue, items) if together else frozenset[str]()
-        return [out for item in queue if item.id not in taken and (out := self._try(queue, item))]
+        hopeless = 0
+        for item in queue:
+            if item.id in taken:
+                continue
+            out = self._try(queue, item)
+            if out is None:
+                hopeless = 0
+                continue
+            self.refused.append(out)
+            hopeless += out.reason == "budget"
+            if hopeless >= _HOPELESS:
+                self.untried += (item for item in queue.rest() if item.id not in taken)
+                return
 
     def _best(self, queue: Queue, items: Sequence[Scored]) -> frozenset[str]:
         """Takes what is worth most together, and tells which items that was. Each may go in as it is offered, or as it did when

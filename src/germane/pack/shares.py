@@ -38,6 +38,7 @@ class Tally:
         self._chars: dict[str, int] = defaultdict(int)
         self._tokens: dict[str, int] = defaultdict(int)
         self.lenient = not shares.sources
+        self._free = shares == Shares()
 
     def copy(self) -> Tally:
         """As it stands, to try something out on."""
@@ -48,6 +49,8 @@ class Tally:
 
     def refuses(self, candidate: Candidate, text: str, tokens: int) -> Reason | None:
         """Why this may not go in now, or None."""
+        if self._free:
+            return None
         if self._over(self._shares.total, "total", text, tokens):
             return "budget"
         for kind in _kinds(candidate):
@@ -62,6 +65,8 @@ class Tally:
         return "source_cap" if share == 0 or taken > allowed else None
 
     def take(self, candidate: Candidate, text: str, tokens: int) -> None:
+        if self._free:
+            return
         for group in ("total", f"source:{candidate.source}", *(f"kind:{kind}" for kind in _kinds(candidate))):
             self._items[group] += 1
             self._chars[group] += len(text)
