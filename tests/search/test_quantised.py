@@ -34,13 +34,15 @@ def test_a_cosine_is_kept_to_two_digits_and_more(seed: int) -> None:
     assert dots(values, scales, rows[0]) == pytest.approx(rows @ rows[0], abs=0.005)
 
 
-def test_without_kernels_numpy_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A platform without a wheel is slower, not wrong."""
-    rows = unit_rows(1)
-    values, scales = decode(encode(rows), 256)
-    quick = dots(values, scales, rows[3])
+@pytest.mark.parametrize("dimension", [1, 3, 63, 100, 256, 384, 1536])
+@pytest.mark.parametrize("count", [1, 17, 1000])
+def test_without_kernels_numpy_gives_the_same(dimension: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A platform without a wheel is slower, not wrong; of any dimension, and of any number of vectors."""
+    rows = unit_rows(1, count, dimension)
+    values, scales = decode(encode(rows), dimension)
+    quick = dots(values, scales, rows[0])
     monkeypatch.setattr(quantised, "_KERNELS", None)
-    assert dots(values, scales, rows[3]) == pytest.approx(quick, abs=1e-6)
+    assert dots(values, scales, rows[0]) == pytest.approx(quick, abs=1e-6)
 
 
 def test_what_is_no_vector_of_this_dimension_has_no_scale() -> None:
