@@ -102,7 +102,7 @@ def _without(text: str, nonce: str) -> str:
     """`text` with `…` wherever the nonce stood, in any case and any compatible form."""
     if nonce in text.lower():
         text = _struck(text, nonce)
-    if text.isascii() or unicodedata.is_normalized("NFKD", text):
+    if text.isascii() or text.replace("…", "").isascii() or unicodedata.is_normalized("NFKD", text):
         return text
     plain = unicodedata.normalize("NFKD", visible(text))
     return unicodedata.normalize("NFC", _struck(plain, nonce)) if nonce in plain.lower() else text

@@ -35,9 +35,13 @@ _HEADING = re.compile(r"[^\S\n]*+#+[^\S\n]*+(?=(?:instructions?|response|input|s
 def neutralise(text: str) -> str:
     """`text` in which no token or role label of a chat template is left, nor one that appears under NFKC."""
     text = _broken(text)
-    if text.isascii() or unicodedata.is_normalized("NFKC", text):
+    if text.isascii():
         return text
-    plain = unicodedata.normalize("NFKC", text)
+    plain = text.replace("…", "...")  # as NFKC has it: an excerpt's marks alone are no reason to look further
+    if not plain.isascii():
+        if unicodedata.is_normalized("NFKC", text):
+            return text
+        plain = unicodedata.normalize("NFKC", text)
     broken = _broken(plain)
     return text if broken == plain else broken
 
