@@ -17,14 +17,18 @@ class Results:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self.rows: dict[str, dict[str, Any]] = json.loads(path.read_text("utf-8")) if path.exists() else {}
+        self.rows = self._read()
 
     def put(self, peer: str, part: str, figures: dict[str, Any]) -> None:
+        self.rows = self._read()  # another run may have added to it
         self.rows.setdefault(peer, {})[part] = figures
         self._path.parent.mkdir(parents=True, exist_ok=True)
         made = self._path.with_suffix(".new")
         made.write_text(json.dumps(self.rows, indent=1), "utf-8")
         made.replace(self._path)
+
+    def _read(self) -> dict[str, dict[str, Any]]:
+        return json.loads(self._path.read_text("utf-8")) if self._path.exists() else {}
 
 
 def at(rows: Rows, *path: str) -> Any:
