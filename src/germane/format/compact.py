@@ -39,12 +39,13 @@ _SQUARE = str.maketrans(dict.fromkeys("[]:：﹕︓［］﹇﹈⩴", " "))
 
 
 class Compact:
-    __slots__ = ("_labels", "_nonce", "_opening", "_sections", "_zone")
+    __slots__ = ("_labels", "_nonce", "_opening", "_sections", "_sittings", "_zone")
 
     def __init__(self, nonce: str, zone: tzinfo) -> None:
         self._nonce, self._zone = nonce, zone
         self._opening = f'<memory nonce="{nonce}">\n{_STANDING}'
         self._sections: dict[str, Section] = {}
+        self._sittings: dict[tuple[object, ...], Section] = {}
         self._labels: dict[str, str] = {}
 
     @property
@@ -61,12 +62,13 @@ class Compact:
         if name != CONVERSATION:
             return self._sections.setdefault(name, Section(name, (rank(name), name), f"## {name}", ""))
         date, number = day(candidate.created_at, self._zone), candidate.session_number
-        began = (candidate.session_started_at or candidate.created_at).isoformat() if candidate.session else ""
-        key = f"{date} {began} {number} {candidate.session}"
-        section = self._sections.get(key)
+        began = (candidate.session_started_at or candidate.created_at) if candidate.session else None
+        sitting = (date, began, number, candidate.session)
+        section = self._sittings.get(sitting)
         if section is None:
+            order = f"{date} {began.isoformat() if began else ''}"
             header = f"## {date}" if number is None else f"## {date} session {number}"
-            section = self._sections[key] = Section(key, (TALK, f"{date} {began}"), header, "")
+            section = self._sittings[sitting] = Section(f"{order} {number} {candidate.session}", (TALK, order), header, "")
         return section
 
     def line(self, candidate: Candidate, text: str) -> Line:

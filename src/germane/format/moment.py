@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, date, datetime, tzinfo
 
 __all__ = ["day", "minute"]
 
 
-def day(moment: datetime, zone: tzinfo) -> str:
-    """Such as `2023-05-08`."""
-    return _local(moment, zone).date().isoformat()
+def day(moment: datetime, zone: tzinfo) -> date:
+    """The day it is in that zone; as text such as `2023-05-08`."""
+    return _local(moment, zone).date()
 
 
 def minute(moment: datetime, zone: tzinfo) -> str:

@@ -132,7 +132,8 @@ def _marked(text: str, start: int, end: int) -> str:
 
 
 def _grown(text: str, spans: list[Span], weights: list[int], best: int, limit: int, cost: Cost) -> Span:
-    """The widest run of spans around the best that fits. The neighbour that matches more comes first, else the next one."""
+    """The widest run of spans around the best that fits. The neighbour that matches more comes first, else the next one. How
+    wide that is is guessed from what the guess before cost: asking is what takes the time."""
     low = high = best
     runs = [(low, high)]
     while (low > 0 or high < len(spans) - 1) and spans[high][1] - spans[low][0] <= 16 * limit:
@@ -140,15 +141,18 @@ def _grown(text: str, spans: list[Span], weights: list[int], best: int, limit: i
         behind = weights[low - 1] if low > 0 else -1
         low, high = (low - 1, high) if behind > ahead else (low, high + 1)
         runs.append((low, high))
-    fitting, tried = 0, len(runs)
-    middle = bisect_right(runs, _USUAL * limit, key=lambda run: spans[run[1]][1] - spans[run[0]][0]) - 1
+    sizes = [spans[high][1] - spans[low][0] for low, high in runs]
+    empty = cost("")
+    fitting, tried, likely = 0, len(runs), float(_USUAL * (limit - empty))
     while tried - fitting > 1:
-        middle = min(max(middle, fitting + 1), tried - 1)
+        middle = min(max(bisect_right(sizes, likely) - 1, fitting + 1), tried - 1)
         low, high = runs[middle]
-        if cost(_marked(text, spans[low][0], spans[high][1])) <= limit:
-            fitting, middle = middle, middle + 1
+        tokens = cost(_marked(text, spans[low][0], spans[high][1])) - empty
+        if tokens + empty <= limit:
+            fitting = middle
         else:
-            tried, middle = middle, middle - 1
+            tried = middle
+        likely = sizes[middle] * (limit - empty) / max(1, tokens)
     low, high = runs[fitting]
     start, end = spans[low][0], spans[high][1]
     part = text[start:end]

@@ -1,0 +1,126 @@
+"""Packing and formatting: how long they take by themselves, at the costs that lines really have as written.
+
+    python -m bench pack [--runs 200] [--room 2000]
+
+Made messages in sessions of 30, probabilities spread as a search leaves them, o200k counts, a layout of its own for every run as
+every assembly has one. `warm`: the tokenizer remembers the lines from before, as it does for what is injected often; `cold`: it
+remembers nothing, so every line that is looked at is counted. Medians of the runs, all in one process.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC
+from random import Random
+from time import perf_counter
+
+from bench.corpus import conversations
+from bench.machine import describe
+from bench.quantiles import quantile
+from germane.format.layout import Format
+from germane.format.named import FORMATS, open_format
+from germane.item import Breakdown, Candidate, Chosen, Provenance, Scored
+from germane.pack.pack import pack
+from germane.ports.tokenizer import Tokenizer
+from germane.strategies import COMPACT, DEFAULT
+from germane.strategy import Strategy
+from germane.text.normal import content_hash
+from germane.tokenizers.named import open_tokenizer
+
+__all__ = ["main", "ranked"]
+
+NONCE = "qhzvkdtwmbxr"
+STRATEGIES = {"compact": COMPACT, "xml": DEFAULT}
+
+
+def ranked(count: int, seed: int = 1) -> tuple[Scored, ...]:
+    """That many messages in score order; what they are worth has nothing to do with when they were said."""
+    chance = Random(seed)
+    found = []
+    for number, (session, said) in enumerate(conversations(count, seed), 1):
+        for at, message in enumerate(said):
+            candidate = Candidate(
+                id=f"0196b2c4-7d3a-7abc-8def-{len(found):012}",
+                source="messages",
+                category="conversation",
+                text=message.text,
+                created_at=message.created_at or said[0].created_at,  # type: ignore[arg-type]
+                kinds=("event",),
+                speaker=message.name or "",
+                role=message.role,
+                session=session,
+                session_started_at=said[0].created_at,
+                session_number=number,
+                position=at,
+                content_hash=content_hash(message.text),
+                provenance=Provenance(message_id=message.id, session=session),
+            )
+            parts = Breakdown(relevance=0.5, recency=0.5, usefulness=0.5, confidence=0.8, frequency=0.0)
+            score = chance.betavariate(0.3, 6.0) * 0.95 + 0.001
+            found.append(Scored(candidate=candidate, score=score, log_odds=_logit(score), breakdown=parts))
+    found.sort(key=lambda item: -item.score)
+    return tuple(replace(item, rank=rank) for rank, item in enumerate(found, 1))
+
+
+def _logit(probability: float) -> float:
+    from math import log
+
+    return log(probability / (1 - probability))
+
+
+def opened(name: str, tokenizer: Tokenizer) -> Format:
+    return open_format(name, tokenizer=tokenizer, nonce=NONCE, zone=UTC, terms=("vase", "parcel"))
+
+
+def timed(runs: int, work: Callable[[Format], object], name: str, tokenizer: Callable[[], Tokenizer]) -> str:
+    """Median and p95 in milliseconds; the tokenizer and the layout are opened outside the time."""
+    spent = []
+    for _ in range(runs):
+        layout = opened(name, tokenizer())
+        began = perf_counter()
+        work(layout)
+        spent.append(1000 * (perf_counter() - began))
+    return f"{quantile(spent, 50):8.2f} {quantile(spent, 95):8.2f}"
+
+
+def _chosen(items: Sequence[Scored]) -> list[Chosen]:
+    return [Chosen(scored=item, text=item.candidate.text, tokens=0) for item in items]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench pack", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--room", type=int, nargs="+", default=[1000, 2000, 8000], help="tokens there are to fill")
+    options = parser.parse_args(arguments)
+    print(describe())
+    base = open_tokenizer("o200k")
+    base.count("the vocabulary is read")
+    warm = open_tokenizer("o200k")
+    print(f"\n{'':<12}{'candidates':>11}{'room':>7}{'':<8}{'warm p50':>9}{'p95':>9}{'cold p50':>10}{'p95':>9}   ms")
+    pools = {count: ranked(count) for count in (10_000, 70)}
+
+    def packing(items: Sequence[Scored], strategy: Strategy, room: int) -> Callable[[Format], object]:
+        return lambda layout: pack(items, (), available=room, layout=layout, strategy=strategy)
+
+    for count, items in pools.items():
+        for name in sorted(FORMATS):
+            for room in options.room:
+                work = packing(items, STRATEGIES[name], room)
+                work(opened(name, warm))
+                figures = [
+                    timed(options.runs, work, name, cached) for cached in (lambda: warm, lambda: open_tokenizer("o200k"))
+                ]
+                print(f"{'pack':<12}{count:>11,}{room:>7}  {name:<6}{figures[0]} {figures[1]}", flush=True)
+    for name in sorted(FORMATS):
+        items = _chosen(pools[10_000][:50])
+        written = timed(options.runs, lambda layout: layout.write("Be brief and kind.", items), name, lambda: warm)
+        counted = timed(
+            options.runs, lambda layout: layout.total("Be brief and kind.", items), name, lambda: open_tokenizer("o200k")
+        )
+        print(f"{'format 50':<12}{'':>18}  {name:<6}{written} {counted}   (cold: counted too)")
+
+
+if __name__ == "__main__":
+    main()
