@@ -50,13 +50,15 @@ def requests(conversation: str) -> list[dict[str, Any]]:
 @pytest.mark.requirement("SCORE-2")
 def test_a_model_is_fitted_to_recorded_requests_and_used(run: Run) -> None:
     """One command; the file says where it comes from and opens with Germane.open."""
-    shown = run("eval", "fit", "mine.jsonl", "--out", "model.toml", "--cache", "lists.npz")
+    shown = run("eval", "fit", "mine.jsonl", "--out", "model.toml", "--cache", "lists.npz", "--report", "fit.md")
     for word in ("r1000", "held out", "log loss", "came true", "Coefficients", "people_lexical"):
         assert word in shown
     written = tomllib.loads(Path("model.toml").read_text("utf-8"))
     assert written["provenance"]["data"] == ["mine: 12 questions"]
     assert written["provenance"]["embedder"] == "static"
     assert Path("lists.npz").exists()
+    page = Path("fit.md").read_text("utf-8")
+    assert all(word in page for word in ("| mine | before |", "`people_lexical`, held out", "| `intercept` |"))
     with Germane.open(":memory:", relevance="model.toml") as germane:
         germane.agent().remember("The kayak is blue")
         assert len(germane.agent().recall("kayak")) == 1

@@ -24,6 +24,7 @@ def fit(
     data: Annotated[list[Path] | None, typer.Argument(help="Data sets: files or folders, as germane eval reads them.")] = None,
     feedback: Annotated[Path | None, typer.Option(help="Marks of your own, a file that germane eval label wrote.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the model to this TOML file.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write all figures to this file, as Markdown.")] = None,
     cache: Annotated[Path | None, typer.Option(help="Keep the evidence in this .npz file, and read it the next time.")] = None,
     compare_to: Annotated[Path | None, typer.Option(help="The model so far; the shipped one by default.")] = None,
     l2: Annotated[float, typer.Option(min=0.0, help="Penalty on standardised weights.")] = 10.0,
@@ -80,6 +81,10 @@ def fit(
         show_coefficients(console(), old, tables)
     if out is not None:
         _write(out, tables, made_of)
+    if report is not None:
+        from germane.cli.fit_page import page
+
+        write_text(report, page(told, old, tables))
 
 
 def _write(out: Path, tables: Any, made_of: dict[str, Any]) -> None:
