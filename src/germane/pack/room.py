@@ -24,7 +24,7 @@ _WORTH_SHOWING = 24
 _LONG = 4
 """An item may take a quarter of the budget whole; of a longer one an excerpt of that size is taken where there is one."""
 _LEAST_LONG = 128
-_HOPELESS = 64
+_HOPELESS = 16
 """So many in a row didn't fit: the rest isn't tried."""
 _TIGHT = 256
 """Tokens up to which `auto` chooses items together."""
@@ -77,7 +77,8 @@ class Room:
             self.refused.append(out)
             hopeless += out.reason == "budget"
             if hopeless >= _HOPELESS:
-                self.untried += (item for item in queue.rest() if item.id not in taken)
+                rest = queue.rest()
+                self.untried += [item for item in rest if item.id not in taken] if taken else rest
                 return
 
     def _best(self, queue: Queue, items: Sequence[Scored]) -> frozenset[str]:
