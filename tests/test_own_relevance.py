@@ -52,6 +52,11 @@ async def test_search_chooses_by_it_too(model: Path) -> None:
         await first(germane)
         (best,) = await germane.agent().recall("blue kayak garden", strategy=narrow)
         assert best.candidate.text == "A kayak"
+        other = germane.agent("other")
+        said = ["A kayak", "A blue kayak for two that lies in the garden behind the house all winter long"]
+        await other.record([{"role": "user", "content": text} for text in said], session="s")
+        (best,) = await other.recall("blue kayak garden", strategy=narrow)
+        assert best.candidate.text == "A kayak"
 
 
 async def test_settings_name_it_beside_themselves_and_the_environment_from_here(model: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -14,10 +15,18 @@ from germane.evaluate.fit.columns import shipped_tables
 from germane.evaluate.fit.fitting import Options
 from germane.evaluate.fit.refit import refit
 from germane.evidence import FEATURES
+from germane.search.relevance import Relevance, shipped
 from germane.testing.hashed import Hashed
 
 _BEGIN = datetime(2025, 5, 1, 9, 0, tzinfo=UTC)
 _SUBJECTS = ("kayak", "piano", "garden", "violin", "bakery", "marathon", "telescope", "ceramics")
+
+_WORDS = [f"{one}{two}{three}" for one in "bdfk" for two in "aeiou" for three in "lnr"]
+
+
+def _doubtful() -> Relevance:
+    """Nothing is likelier than one in thirty thousand."""
+    return replace(shipped(), intercepts=shipped().intercepts - 10)
 
 
 def conversation(name: str, role: str = "user") -> Conversation:
@@ -56,6 +65,15 @@ async def test_each_question_gives_the_evidence_of_all_that_is_found() -> None:
     assert first.relevant.sum() == 1
     assert not np.isnan(first.table[:, FEATURES.index("cos_window")]).any()
     assert first.table[first.relevant, FEATURES.index("own")] == first.table[:, FEATURES.index("own")].max()
+
+
+async def test_the_faintest_is_found_too() -> None:
+    """Sixty messages that share no more than a common word with the question, which no floor would let pass."""
+    said = [Message.of("user", f"{word * 2} was cheap", id=f"m{at}", created_at=_BEGIN) for at, word in enumerate(_WORDS)]
+    asked = Question(id="q", text="Which was cheap, the kayak or the piano or the violin?", evidence=frozenset({"m0"}))
+    one = Conversation(name="one", sessions={"s": said}, questions=[asked])
+    (found,) = await ask(Dataset(name="x", format="requests", conversations=[one]), embedder=Hashed(), relevance=_doubtful())
+    assert len(found) == 60
 
 
 async def test_what_showing_would_cost_is_known() -> None:

@@ -120,6 +120,13 @@ def test_the_harmful_goes_below_the_unmarked() -> None:
     assert learnt == {"people": 500}
 
 
+def test_a_feature_that_hardly_varies_among_what_was_shown_hardly_moves() -> None:
+    """A thousandth more of a thing in a few helpful items is no reason to set its weight anew."""
+    old = shipped_tables()
+    new, _ = adapt([marked((0.501, "helpful"), (0.5, ""))] * 20, old)
+    assert new["people"]["window"] == pytest.approx(old["people"]["window"], abs=0.05)
+
+
 @pytest.mark.parametrize("marks", [("", ""), ("helpful", "helpful"), ("harmful", "harmful")])
 def test_where_all_are_marked_alike_there_is_nothing_to_compare(marks: tuple[str, str]) -> None:
     assert adapt([marked((0.1, marks[0]), (0.9, marks[1]))], shipped_tables())[1] == {}

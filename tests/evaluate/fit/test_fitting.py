@@ -36,12 +36,29 @@ def test_probabilities_of_held_out_conversations_come_true() -> None:
 
 
 def test_what_is_held_out_is_scored_by_weights_that_never_saw_it() -> None:
-    """A conversation whose labels are upside down is scored against them all the same."""
+    """`phrase` gives the answer away in one conversation and says nothing in the others: only the whole fit knows of it."""
     lists = made(80, conversations=4)
-    turned = [candidates(one.table, ~one.relevant, conversation="odd") if one.conversation == "c0" else one for one in lists]
-    fitted = fit_column(turned, np.zeros(len(FEATURES)), Options())
-    worst = [odds[one.relevant].mean() - odds[~one.relevant].mean() for one, odds in zip(turned, fitted.held_out, strict=True)]
-    assert all(gap < 0 for one, gap in zip(turned, worst, strict=True) if one.conversation == "odd")
+    phrase = FEATURES.index("phrase")
+    for one in lists:
+        one.table[:, phrase] = one.relevant if one.conversation == "c0" else 0.0
+    fitted = fit_column(lists, np.zeros(len(FEATURES)), Options(l2=0.1))
+    assert weight(fitted.weights, "phrase") > 2
+    for one, odds in zip(lists, fitted.held_out, strict=True):
+        if one.conversation == "c0":
+            known = np.nan_to_num(one.table) @ fitted.weights
+            told_apart = (known - odds)[one.relevant].mean() - (known - odds)[~one.relevant].mean()
+            assert told_apart > 0.7 * weight(fitted.weights, "phrase")
+
+
+def test_what_judgement_adds_is_calibrated_with_the_rest() -> None:
+    """A third of all candidates carries an identifier, which is worth two log-odds whatever the data say."""
+    start = np.zeros(len(FEATURES))
+    start[FEATURES.index("identifier")] = 2.0
+    lists, random = made(100), np.random.default_rng(3)
+    for one in lists:
+        one.table[:, FEATURES.index("identifier")] = random.random(len(one)) < 1 / 3
+    said = sum((1 / (1 + np.exp(-odds))).sum() for odds in fit_column(lists, start, Options()).held_out)
+    assert said == pytest.approx(100, rel=0.01)
 
 
 def test_judgement_stays_and_what_never_varies_keeps_its_weight() -> None:

@@ -32,11 +32,11 @@ def test_the_cheap_goes_before_the_slightly_likelier() -> None:
     assert packed(one, np.array([1.0, 0.5]), 1000).rows == (1, 0)
 
 
-def test_a_long_one_is_shortened_and_earns_what_is_shown() -> None:
-    """At most a quarter of the budget, 128 at least."""
+def test_of_a_long_one_a_passage_goes_in_and_counts_as_the_message() -> None:
+    """48 tokens of what takes more than 96."""
     one = row(1, [0], cost=np.array([1000], np.int32), header=np.zeros(1, np.int32))
     found = packed(one, np.zeros(1), 1000)
-    assert (found.tokens, found.share) == (250, 0.25)
+    assert (found.tokens, found.share) == (48, 1.0)
 
 
 def test_parts_of_one_message_add_up_to_it_and_no_further() -> None:
