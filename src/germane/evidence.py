@@ -29,6 +29,8 @@ class Evidence:
     """BM25 of the next message, [0, 1]."""
     cos_own: float | None = None
     cos_window: float | None = None
+    around: float = 0.0
+    """Mean likeness of the eight units beyond the neighbours, by their windows' vectors; 0 without vectors."""
     soft: float = 0.0
     """idf-weighted mean over the query's words of the best word-vector cosine in the unit, [0, 1]."""
     phrase: float = 0.0
@@ -43,6 +45,8 @@ class Evidence:
     """1 when the query asks when or how long and the unit holds a temporal word."""
     capitals: float = 0.0
     """Capitalised words inside sentences, on who / where / title questions, [0, 1]."""
+    opening: float = 0.0
+    """1 for the first two units of a session."""
     answers: float = 0.0
     """1 when the unit before is a question."""
     question: float = 0.0

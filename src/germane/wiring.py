@@ -14,6 +14,7 @@ from germane.embedders.cached import Cached
 from germane.embedders.named import open_embedder
 from germane.embedders.openai import OpenAICompatible
 from germane.embedders.static import Static
+from germane.embedders.words import Words
 from germane.engine import Engine
 from germane.errors import InvalidInput
 from germane.gather.source import SourceFactory
@@ -64,7 +65,8 @@ async def wire(
     vectors = open_embedder(chosen) if isinstance(chosen, str) else chosen
     counter = cache(open_tokenizer)
     await asyncio.gather(_ready(vectors), asyncio.to_thread(counter(_COMMONEST).count, " "))
-    store = await asyncio.to_thread(SqliteStore.open, path, embedder=vectors, clock=clock, relevance=judge)
+    words = Words(vectors if isinstance(vectors, Static) else Static())
+    store = await asyncio.to_thread(SqliteStore.open, path, embedder=vectors, clock=clock, relevance=judge, words=words)
     try:
         key = settings.nonce_key or await store.nonce_key()
     except BaseException:

@@ -90,7 +90,7 @@ def asking(*words: str, vector: Vector | None = None, text: str = "", filters: F
 
 
 def search(partitions: Sequence[Partition], query: Query, limit: int = 100, *, at: float = 0.0) -> list[Found]:
-    return find(partitions, query, limit, keywords=True, vectors=True, speakers={}, at=at, stop=lambda: False)
+    return find(partitions, query, limit, keywords=True, vectors=True, speakers={}, at=at, stop=lambda: False).found
 
 
 def windows(corpus: Sequence[Text]) -> dict[int, list[Text]]:

@@ -40,7 +40,7 @@ def seen(units: list[Unit], allowed: set[int] | None = None, **filters: Any) -> 
         stop=lambda: False,
         allowed=allowed,
     )
-    keys = {hit.key for hit in found}
+    keys = {hit.key for hit in found.found}
     assert keys == {int(key) for key in partition.columns["key"][: len(units)][may]}
     return keys
 

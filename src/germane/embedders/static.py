@@ -40,6 +40,9 @@ beside anything, so no merge crosses these borders: encoding piece by piece give
 pieces repeat."""
 
 
+_WHOLE_WORD = re.compile(r"▁[^\W\d_]{3,}")
+
+
 class Static:
     """Unit-length means of wordllama's `l2_supercat` token vectors, 256-d. Safe to use from any thread.
 
@@ -78,6 +81,14 @@ class Static:
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         np.divide(vectors, lengths, out=vectors, where=lengths > 0)  # a sum's direction is its mean's
         return vectors
+
+    def typical(self) -> NDArray[np.float32]:
+        """The mean of the unit vectors of the vocabulary's whole words: what words have in common, 256-d."""
+        table = self._loaded()
+        whole = [id for id in range(len(table.weights)) if _WHOLE_WORD.fullmatch(table.bpe.id_to_token(id) or "")]
+        vectors = table.weights[whole]
+        mean: NDArray[np.float32] = (vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)).mean(axis=0)
+        return mean
 
     async def close(self) -> None:
         """Let go of the table; it is loaded again when used again."""

@@ -31,9 +31,10 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weighed:
-    """A term of the query: the hashes of its stems, its share of the query's idf sum, and for each partition the rows that
-    hold it and how often."""
+    """A term of the query: its word, the hashes of its stems, its share of the query's idf sum, and for each partition the
+    rows that hold it and how often."""
 
+    word: str
     hashes: tuple[int, ...]
     share: float
     found: tuple[tuple[NDArray[np.int32], Floats], ...]
@@ -62,7 +63,7 @@ def weigh(partitions: Sequence[Partition], query: Query) -> Terms:
         rows = tuple(_rows(partition, hashes, partition.columns.rows) for partition in partitions)
         holding = sum(len(where) for where, _ in rows)
         idf = log(1 + (total - min(holding, total) + 0.5) / (holding + 0.5))
-        weighed.append((idf, holding, Weighed(hashes=hashes, share=idf, found=rows)))
+        weighed.append((idf, holding, Weighed(word=term.word, hashes=hashes, share=idf, found=rows)))
     whole = sum(idf for idf, _, _ in weighed) or 1.0
     rarest = sorted((place for place, (_, holding, _) in enumerate(weighed) if holding), key=lambda place: -weighed[place][0])
     common = set(rarest[_MOST_TERMS:])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from germane.evidence import Evidence
 from germane.query import Query
-from germane.search.bm25 import lexical, weigh
+from germane.search.bm25 import Terms, lexical, weigh
 from germane.search.cosine import cosines
 from germane.search.narrow import allowed_rows
 from germane.search.observe import View
@@ -26,7 +26,7 @@ from germane.search.relevance import Relevance, shipped
 from germane.search.snapshot import snapshot
 from germane.text.normal import fold
 
-__all__ = ["Found", "find"]
+__all__ = ["Finding", "Found", "find"]
 
 Floats = NDArray[np.float32]
 _CLOSELY, _SAMPLED = 2, 16
@@ -43,6 +43,12 @@ class Found(NamedTuple):
     evidence: Evidence
 
 
+class Finding(NamedTuple):
+    found: list[Found]
+    terms: Terms
+    """What was looked for: the query's terms as they were weighed."""
+
+
 def find(
     partitions: Sequence[Partition],
     query: Query,
@@ -55,13 +61,13 @@ def find(
     stop: Callable[[], bool],
     allowed: Set[int] | None = None,
     relevance: Relevance | None = None,
-) -> list[Found]:
+) -> Finding:
     """At most `limit` units, the most relevant first, those of no consequence left away; equals by partition, then by key.
     `speakers` names the hashes of the partitions' speaker column, `at` is the time asked about in seconds since the epoch,
     `allowed` narrows to these keys, and `stop` is asked between steps whether anybody still waits. A vector of another
     dimension than a partition's says nothing of it."""
     if limit <= 0:
-        return []
+        return Finding([], ())
     terms = weigh(partitions, query) if keywords else ()
     named = _named(query, speakers)
     vector = query.vector if vectors else None
@@ -85,7 +91,8 @@ def find(
     found.sort(key=itemgetter(0, 1, 2))
     least = log(1 / min(max(_FAINT, query.least), 0.99) - 1)
     worth = max(_NEARLY if query.least > _FAINT else _ANYWAY, sum(1 for row in found[:limit] if row[0] <= least))
-    return [Found(index, key, Evidence.of(row.tolist())) for _, index, key, row in found[: min(limit, worth)]]
+    chosen = [Found(index, key, Evidence.of(row.tolist())) for _, index, key, row in found[: min(limit, worth)]]
+    return Finding(chosen, terms)
 
 
 def _top(score: Floats, keys: NDArray[np.int64], limit: int) -> NDArray[np.intp]:

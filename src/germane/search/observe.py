@@ -16,6 +16,7 @@ from germane.search.dated import dated
 from germane.search.partition import Partition
 from germane.search.phrase import phrase
 from germane.search.snapshot import Snapshot
+from germane.search.soft import expected
 from germane.search.unit import CAPITALS, QUESTION, TEMPORAL, USER
 
 __all__ = ["View"]
@@ -65,6 +66,7 @@ class View(NamedTuple):
         assistant = np.fromiter((session in assisted for session in sessions), np.bool_, len(sessions))
         month, day = self._dated(columns["created_at"][best])
         named = columns["speaker"][best] == self.named if self.named is not None else np.zeros(len(best))
+        length = np.log1p(columns["words"][best]) - 2.5
         features: dict[str, NDArray[Any]] = {
             "own": self.lexical.own[best],
             "window": self.lexical.window[best],
@@ -77,19 +79,32 @@ class View(NamedTuple):
             "day": day,
             "temporal": ((flags & TEMPORAL) > 0) * query.asks_when,
             "capitals": (flags >> CAPITALS & 3) / 3 * query.asks_name,
+            "opening": (self._at(self.seen.before, before, self.seen.rows) >= self.seen.rows) & (columns["kind"][best] == 0),
             "answers": (self._at(columns["flags"], before) & QUESTION) > 0,
             "question": (flags & QUESTION) > 0,
             "user": assistant & ((flags & USER) > 0),
             "assistant": assistant,
-            "length": np.log1p(columns["words"][best]) - 2.5,
+            "length": length,
+            "soft": expected(self.lexical.own[best], length, None if self.near is None else self.near.own[best]),
         }
         if self.near is not None:
             unseen = columns["scale"][best] == 0
             features["cos_own"] = np.where(unseen, np.nan, self.near.own[best])
+            features["around"] = self._around(before, after)
             features["cos_window"] = np.where(unseen, np.nan, windows(self.partition, self.near, self.seen, best))
         for name, values in features.items():
             table[:, FEATURES.index(name)] = values
         return table
+
+    def _around(self, before: NDArray[np.int32], after: NDArray[np.int32]) -> Floats:
+        """The mean over the units two to five steps before and after."""
+        total = np.zeros(len(before), np.float32)
+        if self.near is not None:
+            for rows, links in ((before, self.seen.before), (after, self.seen.after)):
+                for _ in range(4):
+                    rows = self._at(links, rows, self.seen.rows)
+                    total += self._at(self.near.sums, rows)
+        return total / np.float32(8)
 
     def _dated(self, created: NDArray[np.float64]) -> tuple[Floats, Floats]:
         return dated(self.query.days, created, zone(self.query.zone))

@@ -20,7 +20,7 @@ from germane.text.normal import bare, wide
 from germane.text.stopwords import STOP
 from germane.text.words import JOINT, UNSPACED, words
 
-__all__ = ["VERSION", "analyse", "query_terms", "stem", "term_hash"]
+__all__ = ["VERSION", "analyse", "query_terms", "stem", "term_hash", "worded"]
 
 VERSION = 1
 """Rises whenever the same text gives other stems: an index made by another version is to be made again."""
@@ -39,6 +39,13 @@ def analyse(text: str) -> list[str]:
     if max(map(len, tokens), default=0) <= _LONGEST:
         return list(chain.from_iterable(map(remembered, tokens)))
     return list(chain.from_iterable(remembered(token) if len(token) <= _LONGEST else afresh(token) for token in tokens))
+
+
+def worded(text: str) -> list[tuple[str, int]]:
+    """The words of a text that aren't stop words, each with the hash of its stem, in its order; what is too long to be a word
+    is left out."""
+    words_in = _words_in(detect(text) or "english")
+    return list(chain.from_iterable(words_in(token) for token in _tokens(text) if len(token) <= _LONGEST))
 
 
 def query_terms(text: str) -> tuple[Term, ...]:
@@ -75,6 +82,14 @@ def _stems_in(language: str) -> tuple[Callable[[str], tuple[str, ...]], Callable
         return tuple(filter(None, (_kept(word, language) for word in words(token))))
 
     return lru_cache(maxsize=1 << 16 if language == "english" else 1 << 13)(stems), stems
+
+
+@lru_cache(maxsize=64)
+def _words_in(language: str) -> Callable[[str], tuple[tuple[str, int], ...]]:
+    def pairs(token: str) -> tuple[tuple[str, int], ...]:
+        return tuple((word, term_hash(kept)) for word in words(token) if (kept := _kept(word, language)))
+
+    return lru_cache(maxsize=1 << 16 if language == "english" else 1 << 13)(pairs)
 
 
 def stem(word: str, language: str) -> str:

@@ -1,8 +1,8 @@
 """Packed: what of a list would be in the context, by a quick stand-in for the packer that knows costs but no texts.
 
 It takes candidates as `pack/greedy.py` does (the most probability per token first, the first of a group paying for its
-header) and shortens what is too long to the same size, crediting the part that is shown. What it leaves out: the recount of
-the final text, near-duplicates, and where in a message the excerpt is taken. Good to compare fits by, in a second;
+header) and of a long message a passage of the same size, which counts as the message. What it leaves out: the recount of the
+final text, near-duplicates, excerpts that grow, and what a passage shows. Good to compare fits by, in a second;
 `germane eval` measures the real thing.
 """
 
@@ -23,14 +23,14 @@ __all__ = ["BUDGETS", "Packed", "packed", "recall"]
 BUDGETS = (250, 500, 1000, 2000)
 
 _PRICE = 0.7
-_LEAST_LONG, _LONG, _WORTH_SHOWING = 128, 4, 24
+_LONG, _PASSAGE, _WORTH_SHOWING = 96, 48, 24
 _MOST = 80
 """Candidates a strategy's source offers; the packer sees no more."""
 
 
 class Packed(NamedTuple):
     share: float
-    """Of the wanted messages, how much is shown, [0, 1]."""
+    """Of the wanted messages, how many are shown, whole or by a passage, [0, 1]."""
     tokens: int
     rows: tuple[int, ...]
     """The candidates shown, as they were taken."""
@@ -39,13 +39,14 @@ class Packed(NamedTuple):
 def packed(one: Candidates, log_odds: NDArray[np.float64], budget: int, *, most: int = _MOST) -> Packed:
     """Within `budget` tokens, everything around the items included. What has log-odds of −∞ isn't offered."""
     best = [row for row in np.argsort(-log_odds, kind="stable")[:most].tolist() if log_odds[row] > -np.inf]
-    cost, header, group, odds = one.cost.tolist(), one.header.tolist(), one.group.tolist(), log_odds.tolist()
+    cost = np.where(one.cost > _LONG, _PASSAGE, one.cost).tolist()
+    header, group, odds = one.header.tolist(), one.group.tolist(), log_odds.tolist()
     heap = [(_PRICE * log(cost[row] + header[row] + 2) - odds[row], row) for row in best]
     heapify(heap)
     members: dict[int, list[int]] = {}
     for row in best:
         members.setdefault(group[row], []).append(row)
-    left, long = budget - one.fixed, max(_LEAST_LONG, budget // _LONG)
+    left = budget - one.fixed
     opened: set[int] = set()
     done: dict[int, None] = {}
     taken: dict[int, None] = {}
@@ -57,15 +58,13 @@ def packed(one: Candidates, log_odds: NDArray[np.float64], budget: int, *, most:
         done[row] = None
         around = 0 if group[row] in opened else header[row]
         whole = cost[row] + around
-        take = min(whole, left, long)
-        if take < whole and take < _WORTH_SHOWING + around:
+        if whole > left:
             continue
-        left -= take
+        left -= whole
         taken[row] = None
         if one.relevant[row]:
-            part = one.share[row] * (1.0 if take == whole else (take - around) / max(1, cost[row]))
             message = int(one.message[row])
-            shown[message] = min(1.0, shown.get(message, 0.0) + part)
+            shown[message] = min(1.0, shown.get(message, 0.0) + one.share[row])
         if group[row] not in opened:
             opened.add(group[row])
             for other in members[group[row]]:

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 from germane.events.event import Event, Session
+from germane.ports.words import WordVectors
 from germane.query import Filters, Query
 from germane.scope import Scope
 from germane.search.hit import Hit
@@ -28,10 +29,16 @@ _SESSIONS = 5
 
 class SqliteEvents:
     def __init__(
-        self, scope: Scope, readers: Readers, partitions: Partitions, model: str, relevance: Relevance | None = None
+        self,
+        scope: Scope,
+        readers: Readers,
+        partitions: Partitions,
+        model: str,
+        relevance: Relevance | None = None,
+        words: WordVectors | None = None,
     ) -> None:
         self._scope, self._readers, self._partitions, self._model = scope, readers, partitions, model
-        self._relevance = relevance
+        self._relevance, self._words = relevance, words
 
     async def get(self, ids: Sequence[str]) -> tuple[Event, ...]:
         def work(reading: Reading) -> tuple[Event, ...]:
@@ -60,6 +67,7 @@ class SqliteEvents:
                 vectors=vectors,
                 wait=wait,
                 relevance=self._relevance,
+                words=self._words,
             )
 
         return await self._readers.search(work)

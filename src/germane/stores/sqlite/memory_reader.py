@@ -10,6 +10,7 @@ from typing import Any
 from germane.errors import InvalidInput
 from germane.memories.memory import Memory
 from germane.memories.reader import Page
+from germane.ports.words import WordVectors
 from germane.query import Filters, Query
 from germane.scope import Scope
 from germane.search.hit import Hit
@@ -37,10 +38,16 @@ _CHAIN = (
 
 class SqliteMemories:
     def __init__(
-        self, scope: Scope, readers: Readers, partitions: Partitions, model: str, relevance: Relevance | None = None
+        self,
+        scope: Scope,
+        readers: Readers,
+        partitions: Partitions,
+        model: str,
+        relevance: Relevance | None = None,
+        words: WordVectors | None = None,
     ) -> None:
         self._scope, self._readers, self._partitions, self._model = scope, readers, partitions, model
-        self._relevance = relevance
+        self._relevance, self._words = relevance, words
 
     async def get(self, ids: Sequence[str]) -> tuple[Memory, ...]:
         def work(reading: Reading) -> tuple[Memory, ...]:
@@ -76,6 +83,7 @@ class SqliteMemories:
                 vectors=vectors,
                 wait=wait,
                 relevance=self._relevance,
+                words=self._words,
             )
 
         return await self._readers.search(work)

@@ -8,10 +8,13 @@ from typing import TypeVar
 
 from germane.events.event import Event
 from germane.memories.memory import Memory
+from germane.ports.words import WordVectors
 from germane.query import Query
-from germane.search.find import Found, find
+from germane.search.bm25 import Terms
+from germane.search.find import find
 from germane.search.hit import Hit
 from germane.search.relevance import Relevance
+from germane.search.soft import soft
 from germane.stores.sqlite.narrowing import event_keys, excluded, impossible, memory_keys
 from germane.stores.sqlite.partitions import Partitions
 from germane.stores.sqlite.reach import Place
@@ -37,8 +40,10 @@ def hits(
     vectors: bool,
     wait: bool,
     relevance: Relevance | None = None,
+    words: WordVectors | None = None,
 ) -> tuple[Hit[T], ...]:
-    """At most `limit`, best first by `relevance`. What was excluded by name is made up for by looking further."""
+    """At most `limit`, best first by `relevance` as far as it can tell before the texts are read. What was excluded by
+    name is made up for by looking further."""
     if limit <= 0 or not places or impossible(query.filters, domain):
         return ()
     loaded = partitions.ready(reading, places, domain, wait=wait)
@@ -47,7 +52,7 @@ def hits(
     speakers = {code: name for one in loaded for code, name in one.speakers.items()}
     asked = limit
     while True:
-        found: list[Found] = find(
+        found, terms = find(
             [one.partition for one in loaded],
             query if vectors else replace(query, vector=None),
             asked,
@@ -66,5 +71,13 @@ def hits(
             if one.key in things and not excluded(things[one.key], query.filters)
         ]
         if len(kept) >= limit or len(found) < asked or reading.stop():
-            return tuple(kept[:limit])
+            return _read(tuple(kept[:limit]), terms, words)
         asked = max(asked * 4, limit + len(query.filters.exclude))
+
+
+def _read(kept: tuple[Hit[T], ...], terms: Terms, words: WordVectors | None) -> tuple[Hit[T], ...]:
+    """With the evidence that only the text gives."""
+    if words is None or not terms:
+        return kept
+    answered = soft(terms, [hit.thing.text for hit in kept], words).tolist()
+    return tuple(replace(hit, evidence=replace(hit.evidence, soft=value)) for hit, value in zip(kept, answered, strict=True))

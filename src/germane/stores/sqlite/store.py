@@ -15,6 +15,7 @@ import apsw
 from germane.clock import Clock
 from germane.errors import StoreUnavailable
 from germane.ports.embedder import Embedder
+from germane.ports.words import WordVectors
 from germane.scope import Scope
 from germane.search.relevance import Relevance
 from germane.shelf import Checkup
@@ -51,8 +52,10 @@ class SqliteStore:
         readers: int,
         memory_limit: int,
         relevance: Relevance | None = None,
+        words: WordVectors | None = None,
     ) -> None:
-        self._database, self._embedder, self._relevance = database, embedder, relevance
+        self._database, self._embedder = database, embedder
+        self._judging = relevance, words
         with mapped(database.name):
             self._model = model_row(database, writing, embedder)
             self._readers = Readers(database, readers)
@@ -74,16 +77,26 @@ class SqliteStore:
         memory_limit: int = _MEMORY,
         vfs: str | None = None,
         relevance: Relevance | None = None,
+        words: WordVectors | None = None,
     ) -> SqliteStore:
         """The store in the file at `path`, made if there is none; `:memory:` for one that is gone when closed.
 
         `readers` threads read at once, `memory_limit` bytes of search partitions are kept, `vfs` names another of SQLite's
-        file systems, `relevance` is the model that search chooses by (none: the shipped one). Where the file can't be written
-        it is opened for reading. Raises `StoreUnavailable`, `StoreCorrupt` or `StoreTooNew`. Blocks for some milliseconds.
+        file systems, `relevance` is the model that search chooses by (none: the shipped one), `words` knows words of nearly
+        the same meaning. Where the file can't be written it is opened for reading. Raises `StoreUnavailable`, `StoreCorrupt`
+        or `StoreTooNew`. Blocks for some milliseconds.
         """
         writing, database = Database.at(path, vfs).open(clock)
         try:
-            return cls(database, writing, embedder, readers=max(1, readers), memory_limit=memory_limit, relevance=relevance)
+            return cls(
+                database,
+                writing,
+                embedder,
+                readers=max(1, readers),
+                memory_limit=memory_limit,
+                relevance=relevance,
+                words=words,
+            )
         except BaseException:
             if writing is not None:
                 writing.close()
@@ -94,12 +107,12 @@ class SqliteStore:
         return self._writer is None
 
     def within(self, scope: Scope) -> SqliteShelf:
-        readers, partitions, model, relevance = self._readers, self._partitions, self._embedder.identity, self._relevance
+        readers, partitions, model = self._readers, self._partitions, self._embedder.identity
         return SqliteShelf(
             scope,
             readers,
-            SqliteMemories(scope, readers, partitions, model, relevance),
-            SqliteEvents(scope, readers, partitions, model, relevance),
+            SqliteMemories(scope, readers, partitions, model, *self._judging),
+            SqliteEvents(scope, readers, partitions, model, *self._judging),
             SqliteJournal(scope, self._writer, readers, self._database.name),
         )
 

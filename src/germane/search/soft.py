@@ -1,0 +1,50 @@
+"""Soft: how well a text answers the words of a query, words of nearly the same meaning included.
+
+Σ over the query's words of its idf share · the best cosine of a word of the text, 1 for an equal stem; [0, 1]. It reads the
+texts themselves, so it is for the few that have been found: an index knows stems, not words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from germane.ports.words import WordVectors
+from germane.search.bm25 import Terms
+from germane.text.analyse import worded
+
+__all__ = ["expected", "soft"]
+
+_READ, _WORDS = 2_000, 96
+"""Of a text only so many characters, and so many words, are looked at."""
+
+
+def soft(terms: Terms, texts: Sequence[str], vectors: WordVectors) -> NDArray[np.float64]:
+    """One number a text, in their order."""
+    share = np.array([term.share for term in terms])
+    if not terms or not texts:
+        return np.zeros(len(texts))
+    vocabulary: dict[tuple[str, int], int] = {}
+    places: list[int] = []
+    starts: list[int] = []
+    for text in texts:
+        starts.append(len(places))
+        found = worded(text[:_READ])[:_WORDS] or [("", 0)]
+        places += [vocabulary.setdefault(pair, len(vocabulary)) for pair in found]
+    asked = vectors.of([term.word for term in terms])
+    known = vectors.of([word for word, _ in vocabulary])
+    near = np.clip(np.einsum("vd,td->vt", known, asked), 0.0, 1.0)
+    stems = np.fromiter((stem for _, stem in vocabulary), np.int64, len(vocabulary))
+    for place, term in enumerate(terms):
+        near[np.isin(stems, term.hashes), place] = 1.0
+    best = np.maximum.reduceat(near[places], starts, axis=0)
+    answered: NDArray[np.float64] = best @ share
+    return answered
+
+
+def expected(own: NDArray[np.float32], length: NDArray[np.float64], cosine: NDArray[np.float32] | None) -> NDArray[np.float64]:
+    """What `soft` will likely be, before the texts are read: by regression on BM25, ln(1 + words) − 2.5 and the cosine."""
+    guess = 0.09 + 0.65 * own + 0.057 * length + 0.15 * (0.2 if cosine is None else cosine)
+    return np.clip(guess, 0.0, 1.0)

@@ -1,0 +1,81 @@
+"""Words of nearly the same meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from germane.embedders import words as module
+from germane.embedders.static import Static
+from germane.embedders.words import Words
+from germane.search.bm25 import Weighed
+from germane.search.soft import expected, soft
+from germane.text.analyse import analyse, term_hash, worded
+
+
+@pytest.fixture(scope="module")
+def words() -> Words:
+    return Words(Static())
+
+
+def terms(*asked: str) -> list[Weighed]:
+    return [Weighed(word=word, hashes=tuple(map(term_hash, analyse(word))), share=1 / len(asked), found=()) for word in asked]
+
+
+@pytest.mark.requirement("SCORE-2")
+def test_an_equal_stem_is_a_full_answer_and_a_kindred_word_half_of_one(words: Words) -> None:
+    exact, kindred, stranger, nothing = soft(terms("puppy"), ["Our puppies bark.", "A dog!", "The invoice is late.", ""], words)
+    assert exact == 1.0
+    assert exact > kindred > 2 * max(stranger, 0.1)
+    assert nothing == 0.0
+
+
+def test_the_rarer_word_of_a_question_counts_for_more(words: Words) -> None:
+    heavy, light = terms("violin", "weekend")
+    asked = [Weighed(word=one.word, hashes=one.hashes, share=share, found=()) for one, share in ((heavy, 0.9), (light, 0.1))]
+    first, second = soft(asked, ["violin", "weekend"], words)
+    assert first > second
+    assert 0.9 <= first <= 1.0
+
+
+def test_without_words_to_look_for_or_texts_to_look_in_there_is_nothing(words: Words) -> None:
+    assert soft((), ["a violin"], words).tolist() == [0.0]
+    assert soft(terms("violin"), [], words).tolist() == []
+
+
+def test_what_is_expected_lies_between_nothing_and_all() -> None:
+    own = np.array([0.0, 5.0], np.float32)
+    assert expected(own, np.array([-2.0, 3.0]), None).tolist() == pytest.approx([0.006, 1.0], abs=1e-6)
+
+
+def test_the_words_of_a_text_stand_beside_the_stems_that_its_analysis_gives() -> None:
+    text = "The puppies' e-mail: running_late in C++"
+    assert [stem for _, stem in worded(text)] == [term_hash(stem) for stem in analyse(text)]
+
+
+@pytest.mark.parametrize("most", [4, 65_536])
+def test_a_word_has_the_same_vector_every_time(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """Also when the memory is full and begins anew."""
+    monkeypatch.setattr(module, "_MOST", most)
+    words = Words(Static())
+
+    def of(*asked: str) -> NDArray[np.float32]:
+        return words.of(asked)
+
+    first = of("violin", "cello", "drum")
+    assert np.array_equal(of("oboe", "flute", "cello", "violin")[[3, 2]], first[:2])
+    assert np.array_equal(of("drum", "violin"), first[[2, 0]])
+    assert np.allclose(np.linalg.norm(first, axis=1), 1.0, atol=2e-3)
+    assert not of("").any()
+
+
+def test_no_word_is_kept_as_text() -> None:
+    words = Words(Static())
+    seen: Sequence[object] = [*words._kept[0]]
+    words.of(["violin"])
+    seen = [*words._kept[0]]
+    assert all(isinstance(key, int) for key in seen)
+    assert len(seen) == 1
