@@ -26,7 +26,7 @@ SUITE = """
             for text in {texts}:
                 agent.record([{{"role": "user", "content": text, "created_at": datetime(2026, 3, 10)}}], session="s")
             yield agent.assemble(
-                [{{"role": "user", "content": "blue vase"}}], model="gpt-4o", strategy="compact", deadline=None, max_tokens=65
+                [{{"role": "user", "content": "blue vase"}}], model="gpt-4o", strategy="compact", deadline=None, max_tokens=60
             )
 """
 TEST = """
@@ -66,7 +66,7 @@ def test_a_snapshot_that_was_written_holds_until_the_context_changes(pytester: p
     written.assert_outcomes(passed=1)
     written.stdout.fnmatch_lines(["*pinned contexts*", "written: *vase.txt"])
     pinned = (pytester.path / "__pins__" / "vase.txt").read_text("utf-8")
-    assert pinned.splitlines()[2:-1] == ["## 2026-03-10 session 1", "[a] user: The blue vase broke."]
+    assert pinned.splitlines()[2:-1] == ["## 2026-03-10", "[a] user: The blue vase broke."]
     run(pytester, "-W", "error").assert_outcomes(passed=1)
     suite(pytester, "The blue vase broke.", "No blue vase here.", name="'vase'")
     changed = run(pytester)

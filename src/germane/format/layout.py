@@ -32,6 +32,8 @@ class Section:
     rank: tuple[int, str]
     opening: str
     closing: str
+    full: str = ""
+    """The opening where another section shown has the same one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +85,14 @@ class Written:
 class Format:
     """One grammar, one tokenizer, one assembly. Not for keeping: what it remembers grows with what it is shown."""
 
-    __slots__ = ("_costs", "_excerpts", "_grammar", "_headers", "_last", "_lines", "_sections", "_tokenizer")
+    __slots__ = ("_costs", "_excerpts", "_grammar", "_headers", "_last", "_lines", "_openings", "_sections", "_tokenizer")
 
     def __init__(self, grammar: Grammar, tokenizer: Tokenizer, terms: Sequence[str]) -> None:
         self._grammar, self._tokenizer = grammar, tokenizer
         self._excerpts = Excerpts(terms)
         self._sections: dict[str, Section] = {}
         self._headers: dict[str, int] = {}
+        self._openings: dict[str, str] = {}
         self._lines: dict[tuple[str, str], Line] = {}
         self._costs: dict[tuple[str, str], int] = {}
         self._last: tuple[str, tuple[Chosen, ...], Written] | None = None
@@ -107,10 +110,7 @@ class Format:
         section = self._section(candidate)
         if section.key in groups:
             return own
-        header = self._headers.get(section.key)
-        if header is None:
-            header = self._headers[section.key] = self._count(f"{section.opening}\n{section.closing}")
-        return own + header
+        return own + self._header(section)
 
     def group(self, candidate: Candidate) -> str:
         """Which header it stands under."""
@@ -161,6 +161,15 @@ class Format:
             return self._tokenizer.ceiling(text)
         line = self._line(candidate, text)
         return self._count(f"{line.before}{self._grammar.stand_in}{line.after}\n")
+
+    def _header(self, section: Section) -> int:
+        """Of two sections with the same opening the second is costed with its full one, and the first knew of no other."""
+        first = self._openings.setdefault(section.opening, section.key)
+        opening = section.opening if first == section.key else section.full or section.opening
+        header = self._headers.get(opening)
+        if header is None:
+            header = self._headers[opening] = self._count(f"{opening}\n{section.closing}")
+        return header
 
     def _section(self, candidate: Candidate) -> Section:
         section = self._sections.get(candidate.id)
