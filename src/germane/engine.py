@@ -45,6 +45,7 @@ from germane.shelf import Shelf
 from germane.signals.read import read
 from germane.standing import Standing
 from germane.strategy import Strategy
+from germane.turns import Shed, Turn, Turns
 
 __all__ = ["Engine"]
 
@@ -69,17 +70,29 @@ class Engine:
     standing: Standing = field(default_factory=Standing)
     cache: ResultCache = field(default_factory=ResultCache)
     abandoned: Abandoned = field(default_factory=Abandoned)
+    turns: Turns = field(default_factory=Turns)
 
     async def assemble(self, request: Request, shelf: Shelf, strategy: Strategy) -> Context:
         """Never raises but for cancellation and interpreter exit."""
         deadline = Deadline.of(self.clock.steady(), request.deadline)
         assembly = Assembly(request, strategy, self.clock)
+        turn: Turn | None = None
+        shed = False
         try:
-            await self._assemble(assembly, shelf, strategy, deadline)
+            try:
+                turn = await self.turns.take(deadline, self.clock)
+            except Shed:
+                shed = True
+            await self._assemble(assembly, shelf, strategy, deadline, shed=shed, hurried=turn is not None and turn.hurried)
         except Late:
             self._fall_back(assembly, shelf.scope, "assembly_timeout")
+        except Shed:
+            self._fall_back(assembly, shelf.scope, "shed")
         except Exception as error:
             self._fall_back(assembly, shelf.scope, f"assembly_error:{type(error).__name__}")
+        finally:
+            if turn is not None:
+                turn.end(self.clock.steady())
         return assembly.context()
 
     async def recall(self, request: Request, shelf: Shelf, strategy: Strategy) -> tuple[Scored, ...]:
@@ -89,7 +102,9 @@ class Engine:
         gathered = await self._gather(request, shelf, strategy, Deadline(None, None))
         return above(score(gathered.candidates, strategy, request.at, self.relevance), strategy.floor)[0]
 
-    async def _assemble(self, assembly: Assembly, shelf: Shelf, strategy: Strategy, deadline: Deadline) -> None:
+    async def _assemble(
+        self, assembly: Assembly, shelf: Shelf, strategy: Strategy, deadline: Deadline, *, shed: bool, hurried: bool
+    ) -> None:
         request = assembly.request
         with assembly.stage("measure", deadline):
             profile = assembly.profile = self.catalog.find(request.model)
@@ -101,13 +116,15 @@ class Engine:
         if budget.overfull:
             assembly.alone("messages_exceed_window")
             return
+        if shed:
+            raise Shed
         key = await self._key(request, shelf, strategy, deadline)
         known = self.cache.get(key, self.clock.steady())
         if known is not None and known.packing.tokens <= budget.available:
             assembly.finish(known)
             return
         with assembly.stage("gather", deadline):
-            found = await self._gather(request, shelf, strategy, deadline)
+            found = await self._gather(request, shelf, strategy, deadline, searching=not hurried)
             gathered = assembly.gathered = self.standing.steady(shelf.scope, found)
         with assembly.stage("score", deadline):
             ranked = score(gathered.candidates, strategy, request.at, self.relevance)
@@ -134,12 +151,14 @@ class Engine:
         if assembly.level == 0:
             self.cache.put(key, outcome, self.clock.steady())
 
-    async def _gather(self, request: Request, shelf: Shelf, strategy: Strategy, deadline: Deadline) -> Gathered:
+    async def _gather(
+        self, request: Request, shelf: Shelf, strategy: Strategy, deadline: Deadline, *, searching: bool = True
+    ) -> Gathered:
         gathered = await gather(
             read(request),
             shelf,
             strategy,
-            sources(shelf, strategy, self.sources, wait=deadline.answer is None, least=least(strategy)),
+            sources(shelf, strategy, self.sources, wait=deadline.answer is None, least=least(strategy), searching=searching),
             embedder=self.embedder,
             ends=deadline.gathered,
             clock=self.clock,

@@ -23,6 +23,7 @@ from germane.testing.faults import Fault, Garbage, Hang, Raise, Slow, faulty
 from germane.testing.hashed import Hashed
 from germane.testing.time_warp import run, warped
 from germane.trace import SourceReport
+from germane.turns import Turns
 
 CANARY = "canary-7351"
 SEARCHES = {"memories.search": "memories", "memories.pinned": "structured", "events.search": "messages"}
@@ -146,6 +147,24 @@ async def test_without_a_deadline_everything_is_waited_for() -> None:
     """An hour, if that is what it takes."""
     context, seconds = await answered(engine(), faulty(shelf(), Slow(3600.0), "memories.search"), request(deadline=None))
     assert (context.metadata.degradation_level, seconds) == (0, 3600.0)
+
+
+@pytest.mark.requirement("ENGINE-2", "ENGINE-4")
+@warped
+async def test_of_many_at_once_the_first_are_answered_in_full_and_nobody_late() -> None:
+    """In the order they came; who comes too late has the directive, and those on the brink what takes no search."""
+    germane, stored = engine(turns=Turns(1)), faulty(shelf(), Slow(0.009), "memories.search")
+    await answered(germane, stored)
+    found = await asyncio.gather(*(answered(germane, stored, request(f"question {number}")) for number in range(20)))
+    levels = [context.metadata.degradation_level for context, _ in found]
+    assert levels == sorted(levels)
+    assert levels.count(0) == 4
+    assert max(seconds for _, seconds in found) <= 0.048
+    for context, _ in found:
+        assert DIRECTIVE in context.added
+        assert context.metadata.fallback_reason == ("shed" if context.metadata.degradation_level == 2 else "")
+    brink = [statuses(context) for context, _ in found if context.metadata.degradation_level == 1]
+    assert [(told["memories"].reason, told["messages"].reason) for told in brink] == [("busy", "busy")] * len(brink)
 
 
 @pytest.mark.requirement("ENGINE-2", "ENGINE-4")

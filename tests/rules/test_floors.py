@@ -15,7 +15,7 @@ FLOORS = {
     "dialects": "dialects",
     "domains": "memories events search shelf export",
     "stages": "signals gather score pack format inject",
-    "engine": "engine assembly cache standing",
+    "engine": "engine assembly cache standing turns",
     "front": "germane agent edge recollections sync loop rehearsal settings strategies retrievals wiring __init__",
     "evaluation": "evaluate",
     "surfaces": "cli",

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from germane.gather.history import History
 from germane.gather.memories import Memories, Structured
 from germane.gather.messages import Messages, Recent
-from germane.gather.source import Source, SourceFactory
+from germane.gather.source import Skipped, Source, SourceFactory
 from germane.item import Candidate
 from germane.query import Query
 from germane.shelf import Shelf
@@ -28,18 +28,31 @@ class _Registered:
         return await self._factory(self._shelf).gather(query, plan)
 
 
+class _Busy:
+    async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
+        raise Skipped("busy")
+
+
 def sources(
-    shelf: Shelf, strategy: Strategy, registered: Mapping[str, SourceFactory], *, wait: bool, least: float = 0.0
+    shelf: Shelf,
+    strategy: Strategy,
+    registered: Mapping[str, SourceFactory],
+    *,
+    wait: bool,
+    least: float = 0.0,
+    searching: bool = True,
 ) -> dict[str, Source]:
     """The sources that the strategy plans, by name; a registered one takes the place of a built-in of its name. The
     directive isn't among them: it is no candidate. With `wait` they wait for what isn't in memory yet; what is less likely
-    relevant than `least` they needn't bring."""
+    relevant than `least` they needn't bring. Without `searching` those that search are skipped: there isn't the time."""
     made: dict[str, Source] = {}
     for plan in strategy.sources:
         if plan.name in registered:
             made[plan.name] = _Registered(registered[plan.name], shelf)
             continue
         match plan.name:
+            case "memories" | "messages" if not searching:
+                made[plan.name] = _Busy()
             case "memories":
                 made[plan.name] = Memories(shelf, wait=wait)
             case "structured":
