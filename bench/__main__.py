@@ -7,6 +7,8 @@ budget         the budget invariant over generated cases
 forgery        forged delimiters over hostile contents
 crowd DATA     probabilities in stores of many sizes
 tuning DATA    the floor and the weight of recency
+pack           packing and formatting by themselves
+packers DATA   items chosen together against one by one
 soak           budget and forgery over 100,000 cases each
 evaluated …    what `germane eval DATA --json FILE` saved, as the tables of the docs
 """
@@ -15,7 +17,7 @@ from __future__ import annotations
 
 import sys
 
-from bench import budget, crowd, evaluated, forgery, ingest, keyword, latency, load, tuning
+from bench import budget, crowd, evaluated, forgery, ingest, keyword, latency, load, pack, packers, tuning
 
 
 def main() -> int:
@@ -33,6 +35,10 @@ def main() -> int:
             return forgery.main(rest)
         case "evaluated":
             evaluated.main(rest)
+        case "pack":
+            pack.main(rest)
+        case "packers":
+            packers.main(rest)
         case "keyword":
             keyword.main(rest)
         case "crowd":

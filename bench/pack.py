@@ -2,8 +2,8 @@
 
     python -m bench pack [--runs 200] [--room 2000]
 
-Made messages in sessions of 30, probabilities spread as a search leaves them, o200k counts, a layout of its own for every run as
-every assembly has one. `warm`: the tokenizer remembers the lines from before, as it does for what is injected often; `cold`: it
+Made messages in sessions of 30, probabilities spread as a search leaves them, o200k counts, a layout of its own for every run
+as every assembly has one. `warm`: the tokenizer remembers the lines from before, as it does what is injected often; `cold`: it
 remembers nothing, so every line that is looked at is counted. Medians of the runs, all in one process.
 """
 
@@ -13,6 +13,8 @@ import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC
+from gc import freeze
+from math import log
 from random import Random
 from time import perf_counter
 
@@ -25,7 +27,6 @@ from germane.item import Breakdown, Candidate, Chosen, Provenance, Scored
 from germane.pack.pack import pack
 from germane.ports.tokenizer import Tokenizer
 from germane.strategies import COMPACT, DEFAULT
-from germane.strategy import Strategy
 from germane.text.normal import content_hash
 from germane.tokenizers.named import open_tokenizer
 
@@ -38,7 +39,7 @@ STRATEGIES = {"compact": COMPACT, "xml": DEFAULT}
 def ranked(count: int, seed: int = 1) -> tuple[Scored, ...]:
     """That many messages in score order; what they are worth has nothing to do with when they were said."""
     chance = Random(seed)
-    found = []
+    found: list[Scored] = []
     for number, (session, said) in enumerate(conversations(count, seed), 1):
         for at, message in enumerate(said):
             candidate = Candidate(
@@ -65,8 +66,6 @@ def ranked(count: int, seed: int = 1) -> tuple[Scored, ...]:
 
 
 def _logit(probability: float) -> float:
-    from math import log
-
     return log(probability / (1 - probability))
 
 
@@ -85,41 +84,36 @@ def timed(runs: int, work: Callable[[Format], object], name: str, tokenizer: Cal
     return f"{quantile(spent, 50):8.2f} {quantile(spent, 95):8.2f}"
 
 
-def _chosen(items: Sequence[Scored]) -> list[Chosen]:
-    return [Chosen(scored=item, text=item.candidate.text, tokens=0) for item in items]
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench pack", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--room", type=int, nargs="+", default=[1000, 2000, 8000], help="tokens there are to fill")
     options = parser.parse_args(arguments)
     print(describe())
-    base = open_tokenizer("o200k")
-    base.count("the vocabulary is read")
     warm = open_tokenizer("o200k")
-    print(f"\n{'':<12}{'candidates':>11}{'room':>7}{'':<8}{'warm p50':>9}{'p95':>9}{'cold p50':>10}{'p95':>9}   ms")
+    warm.count("the vocabulary is read")
+
+    def cold() -> Tokenizer:
+        return open_tokenizer("o200k")
+
+    def packing(items: Sequence[Scored], name: str, room: int) -> Callable[[Format], object]:
+        return lambda layout: pack(items, (), available=room, layout=layout, strategy=STRATEGIES[name])
+
+    print(f"\n{'ms':<10}{'candidates':>11}{'room':>7}{'':<9}{'warm p50':>8}{'p95':>9}{'cold p50':>9}{'p95':>9}")
     pools = {count: ranked(count) for count in (10_000, 70)}
-
-    def packing(items: Sequence[Scored], strategy: Strategy, room: int) -> Callable[[Format], object]:
-        return lambda layout: pack(items, (), available=room, layout=layout, strategy=strategy)
-
+    freeze()
     for count, items in pools.items():
         for name in sorted(FORMATS):
             for room in options.room:
-                work = packing(items, STRATEGIES[name], room)
+                work = packing(items, name, room)
                 work(opened(name, warm))
-                figures = [
-                    timed(options.runs, work, name, cached) for cached in (lambda: warm, lambda: open_tokenizer("o200k"))
-                ]
-                print(f"{'pack':<12}{count:>11,}{room:>7}  {name:<6}{figures[0]} {figures[1]}", flush=True)
+                spent = (timed(options.runs, work, name, each) for each in (lambda: warm, cold))
+                print(f"{'pack':<10}{count:>11,}{room:>7}  {name:<7}{' '.join(spent)}", flush=True)
+    some = [Chosen(scored=item, text=item.candidate.text, tokens=0) for item in pools[10_000][:50]]
     for name in sorted(FORMATS):
-        items = _chosen(pools[10_000][:50])
-        written = timed(options.runs, lambda layout: layout.write("Be brief and kind.", items), name, lambda: warm)
-        counted = timed(
-            options.runs, lambda layout: layout.total("Be brief and kind.", items), name, lambda: open_tokenizer("o200k")
-        )
-        print(f"{'format 50':<12}{'':>18}  {name:<6}{written} {counted}   (cold: counted too)")
+        written = timed(options.runs, lambda layout: layout.write("Be brief and kind.", some), name, lambda: warm)
+        counted = timed(options.runs, lambda layout: layout.total("Be brief and kind.", some), name, cold)
+        print(f"{'format 50':<10}{'':>18}  {name:<7}{written} {counted}   cold: and counted")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,104 @@
+"""Packers: what choosing items together gives over one by one, by budget: recall, value, gap and time.
+
+    python -m bench packers ../shared/data/locomo-dev [--tokens 64 128 250 500 1000]
+
+Labelled conversations in any format that `germane eval` reads, each in a store of its own, asked an hour after its end without
+a deadline. Recall is the share of the evidence shown, value the expected relevant items shown (Σ P × share), gap what another
+choice could add at most, ms the packing alone. The difference to `density` is paired, with its standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from statistics import mean, stdev
+
+from bench.quantiles import quantile
+from germane import Agent, Germane
+from germane.evaluate.dataset import Question
+from germane.evaluate.fill import fill
+from germane.evaluate.formats.load import load
+from germane.evaluate.recall import fraction_within, shares
+from germane.evaluate.when import ends
+from germane.strategies import COMPACT, DEFAULT
+from germane.strategy import Packer, Strategy
+
+__all__ = ["main"]
+
+PACKERS: Sequence[Packer] = ("density", "rank", "exact")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packed:
+    recall: float
+    value: float
+    gap: float | None
+    milliseconds: float
+
+
+async def packed(agent: Agent, question: Question, strategy: Strategy, tokens: int, at: object) -> Packed:
+    context = await agent.assemble(
+        [{"role": "user", "content": question.text}],
+        model="gpt-4o",
+        at=at,  # type: ignore[arg-type]
+        deadline=None,
+        max_tokens=tokens,
+        strategy=strategy,
+    )
+    return Packed(
+        recall=fraction_within(shares(context.items, question.evidence)),
+        value=sum(item.score * item.share for item in context.items),
+        gap=context.trace.gap,
+        milliseconds=1000 * dict(context.metadata.timings).get("pack", 0.0),
+    )
+
+
+async def run(options: argparse.Namespace) -> dict[tuple[int, Packer], list[Packed]]:
+    found: dict[tuple[int, Packer], list[Packed]] = defaultdict(list)
+    base = {"compact": COMPACT, "xml": DEFAULT}[options.format]
+    strategies = {packer: replace(base, name=packer, packer=packer) for packer in PACKERS}
+    for conversation in load(options.data).conversations:
+        async with Germane.open(":memory:", embedder=options.embedder) as germane:
+            agent = germane.agent("bench")
+            await fill(agent, conversation)
+            end = ends(conversation)
+            at = None if end is None else end + timedelta(hours=1)
+            for question in conversation.questions:
+                for tokens in options.tokens:
+                    for packer, strategy in strategies.items():
+                        found[tokens, packer].append(await packed(agent, question, strategy, tokens, at))
+        print(f"{len(next(iter(found.values()))):>5} questions", flush=True)
+    return found
+
+
+def table(found: dict[tuple[int, Packer], list[Packed]]) -> None:
+    print(
+        f"\n{'tokens':>6}  {'packer':<8}{'recall':>7}{'value':>8}{'proven':>8}{'gap':>8}{'ms p50':>8}{'p99':>7}   over density"
+    )
+    for (tokens, packer), rows in sorted(found.items(), key=lambda entry: (entry[0][0], PACKERS.index(entry[0][1]))):
+        recall, value = 100 * mean(row.recall for row in rows), mean(row.value for row in rows)
+        gaps = [row.gap for row in rows if row.gap is not None]
+        proven = f"{100 * mean(gap == 0 for gap in gaps):7.1f}% {max(gaps):7.4f}" if gaps else " " * 16
+        times = [row.milliseconds for row in rows]
+        extra = [100 * (row.recall - other.recall) for row, other in zip(rows, found[tokens, "density"], strict=True)]
+        beside = "" if packer == "density" else f"{mean(extra):+.2f} ± {stdev(extra) / len(extra) ** 0.5:.2f}"
+        spent = f"{quantile(times, 50):8.2f}{quantile(times, 99):7.2f}"
+        print(f"{tokens:>6}  {packer:<8}{recall:7.2f}{value:8.3f}{proven}{spent}   {beside}")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench packers", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--tokens", type=int, nargs="+", default=[64, 128, 250, 500, 1000])
+    parser.add_argument("--format", choices=["compact", "xml"], default="compact")
+    parser.add_argument("--embedder", default="static")
+    table(asyncio.run(run(parser.parse_args(arguments))))
+
+
+if __name__ == "__main__":
+    main()
