@@ -7,7 +7,7 @@ Lines are rendered once and remembered for as long as the format lives, which is
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Protocol
 
@@ -85,10 +85,13 @@ class Written:
 class Format:
     """One grammar, one tokenizer, one assembly. Not for keeping: what it remembers grows with what it is shown."""
 
-    __slots__ = ("_costs", "_excerpts", "_grammar", "_headers", "_last", "_lines", "_openings", "_sections", "_tokenizer")
+    __slots__ = (
+        *("_costs", "_excerpts", "_grammar", "_headers", "_last", "_lines", "_openings", "_sections", "_stand_in"),
+        "_tokenizer",
+    )
 
     def __init__(self, grammar: Grammar, tokenizer: Tokenizer, terms: Sequence[str]) -> None:
-        self._grammar, self._tokenizer = grammar, tokenizer
+        self._grammar, self._tokenizer, self._stand_in = grammar, tokenizer, grammar.stand_in
         self._excerpts = Excerpts(terms)
         self._sections: dict[str, Section] = {}
         self._headers: dict[str, int] = {}
@@ -150,7 +153,7 @@ class Format:
                 handle = _unused(line.handle or gap, handles)
                 handles[handle] = item.id
                 lines.append(f"{line.before}{gap}{line.after}")
-                items.append(replace(item, handle=handle))
+                items.append(Chosen(scored=item.scored, text=item.text, tokens=item.tokens, share=item.share, handle=handle))
             sections.append((members[0][0], lines))
         stable = self._grammar.stable(directive, bool(items))
         late = self._grammar.late(sections) if items else ""
@@ -160,7 +163,7 @@ class Format:
         if len(text) > _HUGE:
             return self._tokenizer.ceiling(text)
         line = self._line(candidate, text)
-        return self._count(f"{line.before}{self._grammar.stand_in}{line.after}\n")
+        return self._tokenizer.count(f"{line.before}{self._stand_in}{line.after}\n")
 
     def _header(self, section: Section) -> int:
         """Of two sections with the same opening the second is costed with its full one, and the first knew of no other."""

@@ -26,43 +26,56 @@ class Brief:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._own: dict[str, int] = {}
-        self._long: set[str] = set()
-        self._headers: dict[str, int] = {}
+        self._known: dict[int, tuple[int, str, int]] = {}
+        self._long: set[int] = set()
+        self._among: dict[str, tuple[frozenset[str], int]] = {}
 
     def cost(self, item: Scored, groups: frozenset[str]) -> int:
         """Its own line, and its group's header unless that is in `groups`."""
-        own = self._own.get(item.id)
-        if own is None:
-            own = self._own[item.id] = self._first(item)
-        group = self._layout.group(item.candidate)
-        return own if group in groups else own + self._header(item, group)
+        own, group, header = self._known.get(item.rank) or self._weigh(item)
+        return own if group in groups else own + header
+
+    def own(self, item: Scored) -> int:
+        """Its own line."""
+        return (self._known.get(item.rank) or self._weigh(item))[0]
+
+    def group(self, item: Scored) -> str:
+        """Which header it stands under."""
+        return (self._known.get(item.rank) or self._weigh(item))[1]
 
     def long(self, item: Scored) -> bool:
-        self.cost(item, _ALONE)
-        return item.id in self._long
+        """Whether it goes in as a passage first."""
+        if item.rank not in self._known:
+            self._weigh(item)
+        return item.rank in self._long
 
     def passage(self, item: Scored) -> int:
         """The most that a passage may cost, a header of its own included."""
         return self._layout.cost(item.candidate, "", _ALONE) + PASSAGE
 
-    def _first(self, item: Scored) -> int:
-        candidate, group = item.candidate, frozenset((self._layout.group(item.candidate),))
+    def _weigh(self, item: Scored) -> tuple[int, str, int]:
+        """Own cost, group, and the cost of the group's header."""
+        group = self._layout.group(item.candidate)
+        among = self._among.get(group)
+        if among is None:
+            inside, text = frozenset((group,)), item.candidate.text
+            text = text if len(text) <= _SURELY * _WHOLE else ""
+            alone, own = (self._layout.cost(item.candidate, text, groups) for groups in (_ALONE, inside))
+            among = self._among[group] = (inside, alone - own)
+        inside, header = among
+        known = self._known[item.rank] = (self._first(item, inside), group, header)
+        return known
+
+    def _first(self, item: Scored, inside: frozenset[str]) -> int:
+        candidate = item.candidate
         may = "event" in candidate.kinds and not candidate.required
         whole = None
         if not may or len(candidate.text) <= _SURELY * _WHOLE:
-            whole = self._layout.cost(candidate, candidate.text, group)
+            whole = self._layout.cost(candidate, candidate.text, inside)
             if not may or whole <= _WHOLE:
                 return whole
-        empty = self._layout.cost(candidate, "", group)
+        empty = self._layout.cost(candidate, "", inside)
         if whole is not None and whole - empty <= _WHOLE:
             return whole
-        self._long.add(item.id)
+        self._long.add(item.rank)
         return empty + PASSAGE
-
-    def _header(self, item: Scored, group: str) -> int:
-        known = self._headers.get(group)
-        if known is None:
-            alone, among = (self._layout.cost(item.candidate, "", groups) for groups in (_ALONE, frozenset((group,))))
-            known = self._headers[group] = alone - among
-        return known

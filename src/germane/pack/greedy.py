@@ -11,7 +11,7 @@ guessed from their length, low on purpose, and items whose score is too low for 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from math import inf, log
 
@@ -24,8 +24,10 @@ __all__ = ["Queue"]
 
 _PRICE = 0.7
 """Calibrated log-odds are spread over about 0.7 of what the ranking loss makes of them; measured, 0.65 to 1 are alike."""
-_CHARS = 6
-"""Characters a token, at most: text of few vocabularies and languages has more. Where it has, its item comes a little late."""
+_CHARS = 6.0
+"""Characters a token, to begin with; from then on a quarter more than in what has been written, so that a guess seldom is too
+high. Where it is, its item comes a little late."""
+_MORE = 1.25
 _BLOCK = 64
 
 Entry = tuple[float, int, bool, Scored]
@@ -34,10 +36,18 @@ Entry = tuple[float, int, bool, Scored]
 
 class Queue:
     """Items in the order in which they are to be tried; `items` stand in score order. `opened(group)` tells it that a header
-    has been paid for. Ties go to the better rank, so the order is total and the same every time (PACK-4)."""
+    has been paid for. Ties go to the better rank, so the order is total and the same every time (PACK-4). `admits` is asked of
+    each item once, in score order, when it is first looked at."""
 
-    def __init__(self, items: Sequence[Scored], layout: Layout, packer: Packer, brief: Brief) -> None:
-        self._items, self._layout, self._brief = items, layout, brief
+    def __init__(
+        self,
+        items: Sequence[Scored],
+        layout: Layout,
+        packer: Packer,
+        brief: Brief,
+        admits: Callable[[Scored], bool] | None = None,
+    ) -> None:
+        self._items, self._layout, self._brief, self._admits = items, layout, brief, admits
         self._density = packer != "rank"
         self._open: frozenset[str] = frozenset()
         self._weighed: dict[str, list[Scored]] = defaultdict(list)
@@ -45,11 +55,17 @@ class Queue:
         self._heap: list[Entry] = []
         self._next = 0
         self._empty = 0
+        self._chars, self._tokens = 10 * _CHARS, 10.0
+        self._bar = -inf
+        """No item that hasn't been looked at is cheaper than this."""
 
     def __iter__(self) -> Iterator[Scored]:
         if not self._density:
-            for self._next, item in enumerate(self._items, 1):
-                yield item
+            while self._next < len(self._items):
+                item = self._items[self._next]
+                self._next += 1
+                if self._admits is None or self._admits(item):
+                    yield item
             return
         if self._items:
             first = self._items[0].candidate
@@ -74,7 +90,7 @@ class Queue:
         return self._layout.cost(item.candidate, text, self._open)
 
     def opened(self, item: Scored) -> None:
-        group = self._layout.group(item.candidate)
+        group = self._brief.group(item)
         if group in self._open:
             return
         self._open |= {group}
@@ -86,7 +102,7 @@ class Queue:
         """The cheapest for its probability whose cost is known, once no other can be cheaper."""
         heap, done = self._heap, self._done
         while True:
-            while not heap or heap[0][0] >= self._bar():
+            while not heap or heap[0][0] >= self._bar:
                 if not self._look():
                     break
             if not heap:
@@ -97,24 +113,30 @@ class Queue:
             if known:
                 return item
             heappush(heap, (*self._key(item), True, item))
-            group = self._layout.group(item.candidate)
+            if not self._brief.long(item):
+                self._chars += len(item.candidate.text)
+                self._tokens += max(0, self._brief.own(item) - self._empty)
+            group = self._brief.group(item)
             if group not in self._open:
                 self._weighed[group].append(item)
-
-    def _bar(self) -> float:
-        """No item that hasn't been looked at is cheaper than this."""
-        return inf if self._next >= len(self._items) else self._guess(self._items[self._next], 0)
 
     def _look(self) -> bool:
         """At the next few items."""
         block = self._items[self._next : self._next + _BLOCK]
+        if not block:
+            return False
         self._next += len(block)
-        self._heap += [(self._guess(item, len(item.candidate.text)), item.rank, False, item) for item in block]
+        if self._admits is not None:
+            block = list(filter(self._admits, block))
+        least, each = self._empty + 2, self._tokens / (_MORE * self._chars)
+        longest = int(PASSAGE / each)
+        self._heap += [
+            (_PRICE * log(least + each * min(len(item.candidate.text), longest)) - item.log_odds, item.rank, False, item)
+            for item in block
+        ]
         heapify(self._heap)
-        return bool(block)
-
-    def _guess(self, item: Scored, length: int) -> float:
-        return _PRICE * log(self._empty + min(length / _CHARS, PASSAGE) + 2) - item.log_odds
+        self._bar = _PRICE * log(least) - self._items[self._next].log_odds if self._next < len(self._items) else inf
+        return True
 
     def _key(self, item: Scored) -> tuple[float, int]:
         return _PRICE * log(self._brief.cost(item, self._open) + 2) - item.log_odds, item.rank

@@ -6,11 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import compress
 
-from germane.item import LeftOut, Reason, Scored, Sensitivity
+from germane.item import LeftOut, Scored, Sensitivity
 from germane.pack.cost import Layout
 from germane.pack.packing import Packing
 from germane.pack.room import Room
+from germane.pack.sieve import Sieve
 from germane.strategy import Strategy
 
 __all__ = ["pack", "trim"]
@@ -29,20 +31,24 @@ def pack(
 ) -> Packing:
     """`ranked` is what may go in, in score order; `dropped` fell below the floor. At most `available` tokens in all. `stop`
     ends an exact search early, with the best so far and the bound that still stands."""
-    required, others, twice = _distinct(_in_order(ranked), sensitivities)
+    others, required = _in_order(ranked), list[Scored]()
+    if True in (needed := [item.candidate.required for item in others]):
+        required = list(compress(others, needed))
+        others = [item for item in others if not item.candidate.required]
     fixed, refused = layout.fixed(directive), ""
     if fixed > available and directive and (alone := layout.total(directive, ())) > available:
         directive, refused, fixed = "", f"it takes {alone} tokens of {available}", layout.fixed("")
-    room = Room(available, fixed, layout, strategy, stop)
+    room = Room(available, fixed, layout, strategy, Sieve(sensitivities), stop)
     room.fill(required)
     room.fill(others, together=room.tight)
     room.grow()
     packing = Packing(
         directive=directive,
         chosen=tuple(room.chosen),
-        refused=(*twice, *room.refused),
+        refused=tuple(room.refused),
         untried=tuple(room.untried),
         dropped=tuple(_in_order(dropped)),
+        sensitivities=frozenset(sensitivities),
         tokens=0,
         directive_left_out=refused,
     )
@@ -78,35 +84,3 @@ def _in_order(items: Sequence[Scored]) -> Sequence[Scored]:
     """By rank; as they are where they are in order, which is how scoring answers them."""
     ranks = [item.rank for item in items]
     return items if ranks == sorted(ranks) else sorted(items, key=lambda item: item.rank)
-
-
-def _distinct(
-    ranked: Sequence[Scored], sensitivities: Sequence[Sensitivity]
-) -> tuple[Sequence[Scored], Sequence[Scored], list[LeftOut]]:
-    """Required items and the others, the best of each content, and only of an allowed sensitivity: checked in the query, and
-    here again (GATHER-5); and what that leaves out. Thousands of items of which none is left out are looked at as a whole."""
-    candidates = [item.candidate for item in ranked]
-    codes = [candidate.content_hash for candidate in candidates]
-    allowed = frozenset(sensitivities)
-    plain = allowed.issuperset([candidate.sensitivity for candidate in candidates])
-    needed = [candidate.required for candidate in candidates]
-    if plain and True not in needed and 0 not in codes and len(set(codes)) == len(codes):
-        return (), ranked, []
-    seen: set[int] = set()
-    kept: dict[bool, list[Scored]] = {True: [], False: []}
-    out: list[LeftOut] = []
-    for required in (True, False):
-        for item, candidate, code in zip(ranked, candidates, codes, strict=True):
-            if candidate.required is not required:
-                continue
-            reason: Reason | None = None
-            if candidate.sensitivity not in allowed:
-                reason = "sensitivity"
-            elif code and code in seen:
-                reason = "duplicate"
-            if reason is None:
-                kept[required].append(item)
-                seen.add(code)
-            else:
-                out.append(LeftOut(scored=item, reason=reason))
-    return kept[True], kept[False], out

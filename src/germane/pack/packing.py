@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
-from germane.item import Chosen, LeftOut, Scored
+from germane.item import Chosen, LeftOut, Scored, Sensitivity
+from germane.pack.sieve import Sieve
 
 __all__ = ["Packing"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packing:
-    """`tokens` is measured on the final text, `directive` is empty when it was left out, `directive_left_out` says why. What was
-    left out stands in three parts, of which the last two may be long: `refused` with a reason each, `untried` for want of room
-    before their turn came, and `dropped` below the floor."""
+    """`tokens` is measured on the final text, `directive` is empty when it was left out, `directive_left_out` says why. What
+    was left out stands in three parts, of which the last two may be long: `refused` with a reason each, `untried` for want of
+    room before their turn came, in score order, and `dropped` below the floor."""
 
     directive: str
     chosen: tuple[Chosen, ...]
@@ -21,6 +24,8 @@ class Packing:
     tokens: int
     untried: tuple[Scored, ...] = ()
     dropped: tuple[Scored, ...] = ()
+    sensitivities: frozenset[Sensitivity] = frozenset()
+    """Those that were allowed."""
     directive_left_out: str = ""
     bound: float | None = None
     """What no packing of these candidates is worth more than, at the costs line by line; None where nobody asked (PACK-6)."""
@@ -41,7 +46,7 @@ class Packing:
         return (
             *(LeftOut(scored=item, reason="below_floor") for item in self.dropped),
             *self.refused,
-            *(LeftOut(scored=item, reason="budget") for item in self.untried),
+            *self._untried(),
         )
 
     @property
@@ -51,5 +56,14 @@ class Packing:
     @property
     def was_truncated(self) -> bool:
         """Anything was dropped for budget, or shortened."""
-        spent = bool(self.untried) or any(item.reason in ("budget", "kind_cap", "source_cap") for item in self.refused)
+        left_out = chain(self.refused, self._untried())
+        spent = any(item.reason in ("budget", "kind_cap", "source_cap") for item in left_out)
         return spent or bool(self.directive_left_out) or any(item.share < 1 for item in self.chosen)
+
+    def _untried(self) -> Iterator[LeftOut]:
+        """With the reason they would have had before there was no room."""
+        seen = [out.scored for out in self.refused if out.reason not in ("duplicate", "sensitivity")]
+        seen += [item.scored for item in self.chosen]
+        sieve = Sieve(self.sensitivities, (item.candidate.content_hash for item in seen))
+        for item in self.untried:
+            yield LeftOut(scored=item, reason=sieve.refuses(item) or "budget")

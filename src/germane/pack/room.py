@@ -15,6 +15,7 @@ from germane.pack.cost import Layout
 from germane.pack.exact import Offer, select
 from germane.pack.greedy import Queue
 from germane.pack.shares import Tally
+from germane.pack.sieve import Sieve
 from germane.strategy import Strategy
 
 __all__ = ["Room"]
@@ -35,7 +36,13 @@ class Room:
     `gap` is how much more value could have gone in, where items were chosen together."""
 
     def __init__(
-        self, available: int, fixed: int, layout: Layout, strategy: Strategy, stop: Callable[[], bool] = lambda: False
+        self,
+        available: int,
+        fixed: int,
+        layout: Layout,
+        strategy: Strategy,
+        sieve: Sieve,
+        stop: Callable[[], bool] = lambda: False,
     ) -> None:
         self.chosen: list[Chosen] = []
         self.refused: list[LeftOut] = []
@@ -45,24 +52,34 @@ class Room:
         self._left = available - fixed
         self._long = max(_LEAST_LONG, available // _LONG)
         self._tally = Tally(strategy.shares, available)
-        self._layout, self._strategy, self._stop = layout, strategy, stop
+        self._layout, self._strategy, self._sieve, self._stop = layout, strategy, sieve, stop
         self._brief = Brief(layout)
 
     def fill(self, items: Sequence[Scored], *, together: bool = False) -> None:
-        """Take what fits of `items`, in score order. Where sources have shares, a second round offers what they left unused."""
+        """Take what fits and may go in of `items`, in score order. Where sources have shares, a second round offers what they
+        left unused."""
         before = len(self.refused)
-        self._round(items, together)
+        if together:
+            self._round(list(filter(self._admits, items)), together, None)
+        else:
+            self._round(items, together, self._admits)
         if self._tally.lenient:
             return
         self._tally.lenient = True
         missed = self.refused[before:]
         self.refused[before:] = [out for out in missed if out.reason != "source_cap"]
         again = [out.scored for out in missed if out.reason == "source_cap"]
-        self._round(sorted(again, key=lambda item: item.rank), together)
+        self._round(sorted(again, key=lambda item: item.rank), together, None)
         self._tally.lenient = False
 
-    def _round(self, items: Sequence[Scored], together: bool) -> None:
-        queue = Queue(items, self._layout, self._strategy.packer, self._brief)
+    def _admits(self, item: Scored) -> bool:
+        reason = self._sieve.refuses(item)
+        if reason is not None:
+            self.refused.append(LeftOut(scored=item, reason=reason))
+        return reason is None
+
+    def _round(self, items: Sequence[Scored], together: bool, admits: Callable[[Scored], bool] | None) -> None:
+        queue = Queue(items, self._layout, self._strategy.packer, self._brief, admits)
         for chosen in self.chosen:
             queue.opened(chosen.scored)
         taken = self._best(queue, items) if together else frozenset[str]()
@@ -95,9 +112,9 @@ class Room:
 
     def _tried(self, items: Sequence[Scored]) -> list[Chosen]:
         """What would go in one by one."""
-        trial = Room(0, 0, self._layout, self._strategy)
+        trial = Room(0, 0, self._layout, self._strategy, self._sieve)
         trial.chosen, trial._left, trial._long, trial._tally = self.chosen.copy(), self._left, self._long, self._tally.copy()
-        trial._round(items, False)
+        trial._round(items, False, None)
         return trial.chosen[len(self.chosen) :]
 
     def _whole(self, item: Scored) -> Offer:
@@ -119,11 +136,13 @@ class Room:
             offered = self._excerpt(queue, item, min(limit, self._brief.passage(item)))
         elif cost > limit:
             offered = self._excerpt(queue, item, limit)
+        else:
+            offered = item.candidate.text, 1.0, cost
         if offered is None:
             offered = item.candidate.text, 1.0, queue.cost(item, item.candidate.text)
-        if offered[2] > self._left:
-            return LeftOut(scored=item, reason="budget", tokens=cost)
         text, share, tokens = offered
+        if tokens > self._left:
+            return LeftOut(scored=item, reason="budget", tokens=cost)
         refusal = self._tally.refuses(item.candidate, text, tokens)
         if refusal is not None:
             return LeftOut(scored=item, reason=refusal, tokens=cost)

@@ -40,16 +40,16 @@ class Cached:
         return self._base.exact
 
     def count(self, text: str) -> int:
-        key = _key(text)
-        known = self._find(key)
-        if known is None:
+        key = text if len(text) <= _SHORT else _digest(text)
+        known = self._young.get(key)
+        if known is None and (known := self._find(key)) is None:
             known = self._base.count(text)
             self._keep(key, known)
         return known
 
     def known(self, text: str) -> int | None:
         """The count, if it is remembered."""
-        return self._find(_key(text))
+        return self._find(text if len(text) <= _SHORT else _digest(text))
 
     def ceiling(self, text: str) -> int:
         return self._base.ceiling(text)
@@ -73,5 +73,5 @@ class Cached:
         return f"<Cached {self._base!r}>"
 
 
-def _key(text: str) -> Key:
-    return text if len(text) <= _SHORT else blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
