@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from germane.search import quantised
-from germane.search.quantised import decode, dots, encode, restored
+from germane.search.quantised import crossed, decode, dots, encode, quantise, restored
 
 
 def unit_rows(seed: int, count: int = 20, dimension: int = 256) -> NDArray[np.float32]:
@@ -55,3 +55,12 @@ def test_what_is_no_vector_of_this_dimension_has_no_scale() -> None:
 def test_a_query_of_nothing_is_near_nothing() -> None:
     values, scales = decode(encode(unit_rows(1)), 256)
     assert not dots(values, scales, np.zeros(256, np.float32)).any()
+
+
+def test_each_is_multiplied_with_each() -> None:
+    """As one by one; of none there is none."""
+    rows, others = unit_rows(1, 50), unit_rows(2, 3)
+    found = crossed(*quantise(rows), *quantise(others))
+    assert found == pytest.approx(rows @ others.T, abs=0.005)
+    assert found[:, 1] == pytest.approx(dots(*quantise(rows), others[1]), abs=1e-6)
+    assert crossed(*quantise(rows[:0]), *quantise(others)).shape == (0, 3)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.text.analyse import analyse, query_terms, term_hash
+from germane.text.analyse import analyse, query_terms, term_hash, worded
 
 ANY_TEXT = st.text(st.characters(), max_size=200)
 
@@ -105,3 +105,17 @@ def test_any_stem_has_a_hash_of_32_bits(text: str) -> None:
 def test_one_huge_word_is_cut_and_one_huge_pile_of_marks_too() -> None:
     """Neither length nor stacked accents make a term grow without bounds."""
     assert all(len(stem) <= 64 for stem in analyse("a" * 200_000 + " " + "e" + "\u0301\u0316" * 100_000))
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["C++", "it's", "foo_bar", "/a/b.py", "x", "Paint's", "JavaScript", "--", "3rd", "(see", "a@b.c,", "q" * 70]
+        )
+    )
+)
+def test_what_stands_between_spaces_is_analysed_by_itself(chunks: list[str]) -> None:
+    """So that it can be looked up: a text gives what its chunks give, one after another."""
+    text = f"the {' '.join(chunks)}"
+    assert analyse(text) == [stem for chunk in chunks for stem in analyse(f"the {chunk}")]
+    assert worded(text) == [pair for chunk in chunks for pair in worded(f"the {chunk}")]

@@ -14,5 +14,6 @@ __all__ = ["WordVectors"]
 class WordVectors(Protocol):
     """Safe to use from any thread. The same word gets the same vector every time."""
 
-    def of(self, words: Sequence[str]) -> NDArray[np.float32]:
-        """Shape (len(words), dimension), unit length, what all words have in common taken out; zeros for what has none."""
+    def likeness(self, words: Sequence[str], others: Sequence[str]) -> NDArray[np.float32]:
+        """Shape (len(words), len(others)): the cosine of each with each, what all words have in common taken out; 0 for
+        what has no vector."""

@@ -21,7 +21,7 @@ try:
 except ImportError:  # no wheel for this platform
     _KERNELS = None
 
-__all__ = ["decode", "dots", "encode", "restored"]
+__all__ = ["crossed", "decode", "dots", "encode", "quantise", "restored"]
 
 _CHUNK = 4096
 
@@ -29,11 +29,16 @@ Scales = NDArray[np.float32]
 Values = NDArray[np.int8]
 
 
-def encode(matrix: NDArray[np.floating]) -> list[bytes]:
-    """One blob a row: a little-endian float32 scale, then a byte a dimension."""
+def quantise(matrix: NDArray[np.floating]) -> tuple[Values, Scales]:
+    """Shapes (rows, dimension) and (rows,). A row of zeros has scale 0."""
     rows = np.asarray(matrix, np.float32)
     scales = np.abs(rows).max(axis=1, initial=0.0) / np.float32(127)
-    values = np.rint(rows / np.where(scales > 0, scales, np.float32(1))[:, None]).astype(np.int8)
+    return np.rint(rows / np.where(scales > 0, scales, np.float32(1))[:, None]).astype(np.int8), scales.astype(np.float32)
+
+
+def encode(matrix: NDArray[np.floating]) -> list[bytes]:
+    """One blob a row: a little-endian float32 scale, then a byte a dimension."""
+    values, scales = quantise(matrix)
     return [scale.tobytes() + row.tobytes() for scale, row in zip(scales.astype("<f4"), values, strict=True)]
 
 
@@ -54,15 +59,20 @@ def restored(values: Values, scales: Scales) -> NDArray[np.float32]:
 
 def dots(values: Values, scales: Scales, vector: NDArray[np.float32]) -> NDArray[np.float32]:
     """Shape (len(values),): the dot product of each with `vector`."""
-    scale = float(np.abs(vector).max(initial=0.0)) / 127
-    if not len(values) or not scale:
+    if not len(values) or not vector.any():
         return np.zeros(len(values), np.float32)
-    whole = np.rint(vector / scale).astype(np.int8)
+    return crossed(values, scales, *quantise(vector[None])).ravel()
+
+
+def crossed(values: Values, scales: Scales, others: Values, their_scales: Scales) -> NDArray[np.float32]:
+    """Shape (len(values), len(others)): the dot product of each with each."""
+    if not (len(values) and len(others)):
+        return np.zeros((len(values), len(others)), np.float32)
     products: NDArray[Any]
     if _KERNELS is None:
-        starts = range(0, len(values), _CHUNK)
+        whole, starts = others.astype(np.float32).T, range(0, len(values), _CHUNK)
         products = np.concatenate([values[start : start + _CHUNK].astype(np.float32) @ whole for start in starts])
     else:  # as a product of matrices: whole numbers come out, a quarter sooner than from its product with a vector
-        products = np.asarray(_KERNELS.dots_packed(values, _KERNELS.dots_pack(whole[None], dtype="int8"))).ravel()
-    found: NDArray[np.float32] = np.multiply(products, scales * np.float32(scale), dtype=np.float32, casting="unsafe")
+        products = np.asarray(_KERNELS.dots_packed(values, _KERNELS.dots_pack(others, dtype="int8")))
+    found: NDArray[np.float32] = np.multiply(products, scales[:, None] * their_scales, dtype=np.float32, casting="unsafe")
     return found

@@ -7,6 +7,7 @@ texts themselves, so it is for the few that have been found: an index knows stem
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ __all__ = ["expected", "soft"]
 
 _READ, _WORDS = 2_000, 96
 """Of a text only so many characters, and so many words, are looked at."""
+_NOTHING = [("", 0)]
 
 
 def soft(terms: Terms, texts: Sequence[str], vectors: WordVectors) -> NDArray[np.float64]:
@@ -26,21 +28,15 @@ def soft(terms: Terms, texts: Sequence[str], vectors: WordVectors) -> NDArray[np
     share = np.array([term.share for term in terms])
     if not terms or not texts:
         return np.zeros(len(texts))
-    vocabulary: dict[tuple[str, int], int] = {}
-    places: list[int] = []
-    starts: list[int] = []
-    for text in texts:
-        starts.append(len(places))
-        found = worded(text[:_READ])[:_WORDS] or [("", 0)]
-        places += [vocabulary.setdefault(pair, len(vocabulary)) for pair in found]
-    asked = vectors.of([term.word for term in terms])
-    known = vectors.of([word for word, _ in vocabulary])
-    near = np.clip(np.einsum("vd,td->vt", known, asked), 0.0, 1.0)
-    stems = np.fromiter((stem for _, stem in vocabulary), np.int64, len(vocabulary))
+    read = [worded(text[:_READ])[:_WORDS] or _NOTHING for text in texts]
+    starts = list(accumulate(map(len, read[:-1]), initial=0))
+    words, stems = zip(*chain.from_iterable(read), strict=True)
+    near = np.clip(vectors.likeness(words, [term.word for term in terms]), 0.0, 1.0)
+    found = np.array(stems, np.int64)
     for place, term in enumerate(terms):
-        near[np.isin(stems, term.hashes), place] = 1.0
-    best = np.maximum.reduceat(near[places], starts, axis=0)
-    answered: NDArray[np.float64] = best @ share
+        for stem in term.hashes:
+            near[found == stem, place] = 1.0
+    answered: NDArray[np.float64] = np.maximum.reduceat(near, starts, axis=0) @ share
     return answered
 
 

@@ -34,8 +34,8 @@ _OTHER_LATIN = ("spanish", "french", "german", "italian")
 
 def analyse(text: str) -> list[str]:
     """The stems of a text, in its order, stop words out. Any string works, lone surrogates included."""
-    tokens = _tokens(text)
     remembered, afresh = _stems_in(detect(text) or "english")
+    tokens = _chunks(text)
     if max(map(len, tokens), default=0) <= _LONGEST:
         return list(chain.from_iterable(map(remembered, tokens)))
     return list(chain.from_iterable(remembered(token) if len(token) <= _LONGEST else afresh(token) for token in tokens))
@@ -44,8 +44,11 @@ def analyse(text: str) -> list[str]:
 def worded(text: str) -> list[tuple[str, int]]:
     """The words of a text that aren't stop words, each with the hash of its stem, in its order; what is too long to be a word
     is left out."""
-    words_in = _words_in(detect(text) or "english")
-    return list(chain.from_iterable(words_in(token) for token in _tokens(text) if len(token) <= _LONGEST))
+    remembered, afresh = _words_in(detect(text) or "english")
+    tokens = _chunks(text)
+    if max(map(len, tokens), default=0) <= _LONGEST:
+        return list(chain.from_iterable(map(remembered, tokens)))
+    return list(chain.from_iterable(remembered(token) if len(token) <= _LONGEST else afresh(token) for token in tokens))
 
 
 def query_terms(text: str) -> tuple[Term, ...]:
@@ -74,22 +77,34 @@ def _tokens(text: str) -> list[str]:
     return (_TOKEN if not text.isascii() and _ELSEWHERE.search(text) else _LATIN_TOKEN).findall(text)
 
 
+def _chunks(text: str) -> list[str]:
+    """What tokens are found in one by one. None of plain text reaches across a space, and looking up what stands between two
+    is quicker than finding the tokens first."""
+    return text.split() if text.isascii() else _tokens(text)
+
+
 @lru_cache(maxsize=64)
 def _stems_in(language: str) -> tuple[Callable[[str], tuple[str, ...]], Callable[[str], tuple[str, ...]]]:
-    """The stems of a token: with a memory, for words, and without, for what is too long to be one."""
+    """The stems of a chunk: with a memory, for words, and without, for what is too long to be one."""
 
-    def stems(token: str) -> tuple[str, ...]:
-        return tuple(filter(None, (_kept(word, language) for word in words(token))))
+    def stems(chunk: str) -> tuple[str, ...]:
+        tokens = _tokens(chunk) if chunk.isascii() else (chunk,)
+        return tuple(filter(None, (_kept(word, language) for token in tokens for word in words(token))))
 
     return lru_cache(maxsize=1 << 16 if language == "english" else 1 << 13)(stems), stems
 
 
 @lru_cache(maxsize=64)
-def _words_in(language: str) -> Callable[[str], tuple[tuple[str, int], ...]]:
-    def pairs(token: str) -> tuple[tuple[str, int], ...]:
-        return tuple((word, term_hash(kept)) for word in words(token) if (kept := _kept(word, language)))
+def _words_in(
+    language: str,
+) -> tuple[Callable[[str], tuple[tuple[str, int], ...]], Callable[[str], tuple[tuple[str, int], ...]]]:
+    """Likewise the words, with the hashes of their stems."""
 
-    return lru_cache(maxsize=1 << 16 if language == "english" else 1 << 13)(pairs)
+    def pairs(chunk: str) -> tuple[tuple[str, int], ...]:
+        tokens = (token for token in (_tokens(chunk) if chunk.isascii() else (chunk,)) if len(token) <= _LONGEST)
+        return tuple((word, term_hash(kept)) for token in tokens for word in words(token) if (kept := _kept(word, language)))
+
+    return lru_cache(maxsize=1 << 16 if language == "english" else 1 << 13)(pairs), pairs
 
 
 def stem(word: str, language: str) -> str:
