@@ -11,6 +11,7 @@ from pathlib import Path
 from germane.catalog.catalog import Catalog
 from germane.clock import Clock
 from germane.embedders.cached import Cached
+from germane.embedders.minilm import MiniLM
 from germane.embedders.named import open_embedder
 from germane.embedders.openai import OpenAICompatible
 from germane.embedders.static import Static
@@ -58,11 +59,11 @@ async def wire(
 ) -> Parts:
     """Open the store at `path` and build the engine over it. Search and scoring use one `relevance` model. Raises what the
     store and the settings raise."""
-    judge = _relevance(settings.relevance if relevance is None else relevance)
     strategies = Strategies(settings.strategies)
     catalog = Catalog.built_in().with_models(settings.models) if settings.models else Catalog.built_in()
     chosen = settings.embedder if embedder is None else embedder
     vectors = open_embedder(chosen) if isinstance(chosen, str) else chosen
+    judge = _relevance(settings.relevance if relevance is None else relevance, vectors)
     counter = cache(open_tokenizer)
     await asyncio.gather(_ready(vectors), asyncio.to_thread(counter(_COMMONEST).count, " "))
     words = Words(vectors if isinstance(vectors, Static) else Static())
@@ -93,10 +94,10 @@ async def wire(
     )
 
 
-def _relevance(chosen: Relevance | str | Path | None) -> Relevance:
+def _relevance(chosen: Relevance | str | Path | None, embedder: Embedder) -> Relevance:
     """The model itself, the one in a TOML file as `germane eval fit` writes it, or the shipped one."""
     if chosen is None:
-        return shipped()
+        return shipped(contextual=isinstance(embedder, MiniLM | OpenAICompatible))
     if isinstance(chosen, Relevance):
         return chosen
     try:

@@ -77,8 +77,10 @@ def matrix(evidence: Sequence[Evidence]) -> NDArray[np.float64]:
 
 
 @cache
-def shipped() -> Relevance:
-    """The coefficients that come with germane."""
-    text = files("germane.search").joinpath("relevance.toml").read_text("utf-8")
+def shipped(*, contextual: bool = False) -> Relevance:
+    """The coefficients that come with germane: fitted with the default embedder, or, for those that read a text as a whole,
+    with MiniLM, whose cosines are spread alike."""
+    name = "relevance_contextual.toml" if contextual else "relevance.toml"
+    text = files("germane.search").joinpath(name).read_text("utf-8")
     table = {name: part for name, part in tomllib.loads(text).items() if name in (*_COLUMNS, "reasons")}
     return Relevance.parse(table)
