@@ -86,7 +86,7 @@ class Format:
     """One grammar, one tokenizer, one assembly. Not for keeping: what it remembers grows with what it is shown."""
 
     __slots__ = (
-        *("_costs", "_excerpts", "_grammar", "_headers", "_last", "_lines", "_openings", "_sections", "_stand_in"),
+        *("_alike", "_costs", "_excerpts", "_grammar", "_headers", "_last", "_lines", "_sections", "_stand_in"),
         "_tokenizer",
     )
 
@@ -95,7 +95,7 @@ class Format:
         self._excerpts = Excerpts(terms)
         self._sections: dict[str, Section] = {}
         self._headers: dict[str, int] = {}
-        self._openings: dict[str, str] = {}
+        self._alike: dict[str, int] = {}
         self._lines: dict[tuple[str, str], Line] = {}
         self._costs: dict[tuple[str, str], int] = {}
         self._last: tuple[str, tuple[Chosen, ...], Written] | None = None
@@ -110,14 +110,12 @@ class Format:
         own = self._costs.get(key)
         if own is None:
             own = self._costs[key] = self._own(candidate, text)
-        section = self._section(candidate)
-        if section.key in groups:
-            return own
-        return own + self._header(section)
+        section = self._sections.get(candidate.id) or self._section(candidate)
+        return own if section.key in groups else own + self._header(section)
 
     def group(self, candidate: Candidate) -> str:
         """Which header it stands under."""
-        return self._section(candidate).key
+        return (self._sections.get(candidate.id) or self._section(candidate)).key
 
     def shorten(self, candidate: Candidate, tokens: int) -> Excerpt | None:
         """An excerpt around what matches that costs at most `tokens` as written, a header of its own included; None when
@@ -166,12 +164,15 @@ class Format:
         return self._tokenizer.count(f"{line.before}{self._stand_in}{line.after}\n")
 
     def _header(self, section: Section) -> int:
-        """Of two sections with the same opening the second is costed with its full one, and the first knew of no other."""
-        first = self._openings.setdefault(section.opening, section.key)
-        opening = section.opening if first == section.key else section.full or section.opening
-        header = self._headers.get(opening)
+        """Of sections with the same opening all need their full ones, and the second met pays for the first."""
+        header = self._headers.get(section.key)
         if header is None:
-            header = self._headers[opening] = self._count(f"{opening}\n{section.closing}")
+            header = self._count(f"{section.opening}\n{section.closing}")
+            alike = self._alike[section.opening] = self._alike.get(section.opening, 0) + 1
+            if alike > 1 and section.full:
+                short, header = header, self._count(f"{section.full}\n{section.closing}")
+                header += header - short if alike == 2 else 0
+            self._headers[section.key] = header
         return header
 
     def _section(self, candidate: Candidate) -> Section:

@@ -73,10 +73,13 @@ class Excerpts:
 
     def _best(self, text: str, first: int, last: int, limit: int, cost: Cost) -> Span | None:
         """Sentences around the best one; where even that is too big, the same within it with clauses, then words."""
-        for step in (*_spans(text), _runs(text)):
+        smallest = _runs(text)
+        for step in (*_spans(text), smallest):
             spans = list(step(first, last))
             if not spans:
                 return None
+            if len(spans) == 1 and step is not smallest:
+                continue
             weights = self._weights(text, spans)
             best = max(range(len(spans)), key=lambda index: (weights[index], -index))
             if cost(_marked(text, *spans[best])) <= limit:

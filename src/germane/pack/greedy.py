@@ -28,6 +28,8 @@ _CHARS = 6.0
 """Characters a token, to begin with; from then on a quarter more than in what has been written, so that a guess seldom is too
 high. Where it is, its item comes a little late."""
 _MORE = 1.25
+_LEAST = 8
+"""Tokens of text: one that has fewer isn't dearer to the reader for that. Measured, 0 to 16 give the same recall."""
 _BLOCK = 64
 
 Entry = tuple[float, int, bool, Scored]
@@ -128,15 +130,22 @@ class Queue:
         self._next += len(block)
         if self._admits is not None:
             block = list(filter(self._admits, block))
-        least, each = self._empty + 2, self._tokens / (_MORE * self._chars)
-        longest = int(PASSAGE / each)
+        empty, each = self._empty + 2, self._tokens / (_MORE * self._chars)
+        short, long = _LEAST / each, PASSAGE / each
         self._heap += [
-            (_PRICE * log(least + each * min(len(item.candidate.text), longest)) - item.log_odds, item.rank, False, item)
+            (
+                _PRICE * log(empty + each * min(max(len(item.candidate.text), short), long)) - item.log_odds,
+                item.rank,
+                False,
+                item,
+            )
             for item in block
         ]
         heapify(self._heap)
-        self._bar = _PRICE * log(least) - self._items[self._next].log_odds if self._next < len(self._items) else inf
+        least = _PRICE * log(empty + _LEAST)
+        self._bar = least - self._items[self._next].log_odds if self._next < len(self._items) else inf
         return True
 
     def _key(self, item: Scored) -> tuple[float, int]:
-        return _PRICE * log(self._brief.cost(item, self._open) + 2) - item.log_odds, item.rank
+        tokens = max(self._brief.cost(item, self._open), self._empty + _LEAST)
+        return _PRICE * log(tokens + 2) - item.log_odds, item.rank

@@ -67,9 +67,12 @@ def trim(packing: Packing, available: int, layout: Layout) -> Packing:
         if not chosen:
             directive, refused = "", f"it takes {tokens} tokens of {available}"
             continue
-        worst = max(chosen, key=lambda item: (not item.scored.candidate.required, item.scored.rank))
-        chosen.remove(worst)
-        out.append(LeftOut(scored=worst.scored, reason="budget", tokens=worst.tokens))
+        excess = tokens - available  # far above, several go before it is counted again; never more than would have to
+        while chosen and excess > 0:
+            worst = max(chosen, key=lambda item: (not item.scored.candidate.required, item.scored.rank))
+            chosen.remove(worst)
+            excess -= 2 * worst.tokens + 16
+            out.append(LeftOut(scored=worst.scored, reason="budget", tokens=worst.tokens))
     return replace(
         packing,
         chosen=tuple(chosen),
