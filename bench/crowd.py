@@ -127,7 +127,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     data = load(options.data)
     more = [one for path in options.more for one in load(path).conversations]
-    columns = Columns(shipped_tables() if options.model is None else load_tables(options.model))
+    columns = Columns(
+        shipped_tables(contextual=options.embedder != "static") if options.model is None else load_tables(options.model)
+    )
     print(f"{'units':>9}{'ln':>7}{'asked':>8}{'ΣP/relevant':>12}{'shift':>8}{'slope':>8}{'log loss':>11}{'shifted':>9}")
     for size in options.sizes:
         sized = _sized(data, more, size, options.questions, Random(options.seed))

@@ -62,7 +62,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--recency", type=float, nargs="+", default=[0, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0])
     parser.add_argument("--half-lives", type=float, nargs="+", default=[1, 30, 180], help="days")
     options = parser.parse_args(arguments)
-    relevance = Columns(shipped_tables() if options.model is None else load_tables(options.model)).relevance
+    relevance = Columns(
+        shipped_tables(contextual=options.embedder != "static") if options.model is None else load_tables(options.model)
+    ).relevance
     everything = _lists(options)
     head = "".join(f"{f'r{budget}':>8}" for budget in _BUDGETS) + f"{'tokens':>10}"
     for name in dict.fromkeys(one.dataset for one in everything):

@@ -51,7 +51,7 @@ def fit(
     chosen = setting(context)
     embedder = chosen.embedder or "static"
     options = Options.of(loss=loss, l2=l2, folds=folds, without=without or ())
-    old = shipped_tables() if compare_to is None else load_tables(compare_to)
+    old = shipped_tables(contextual=embedder != "static") if compare_to is None else load_tables(compare_to)
     if not data and feedback is None:
         raise InvalidInput("nothing to fit to: give DATA, --feedback FILE, or both")
     marked = [] if feedback is None else marked_lines(read_text(str(feedback)), str(feedback))

@@ -53,7 +53,7 @@ async def ask(
     """One list a question, of at most `limit` candidates a source; with `keywords` a second one, of what keywords alone find.
     A question that says no time is asked an hour after its conversation's last message. `relevance` stands in for the
     shipped model."""
-    judge = relevance or shipped()
+    judge = relevance or shipped(contextual=isinstance(embedder, str) and embedder != "static")
     parts = await wire(
         ":memory:",
         settings=Settings(),

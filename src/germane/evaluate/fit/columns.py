@@ -29,10 +29,10 @@ JUDGED = ("identifier", "curated", "structured", "history", "recent", "assistant
 _REASONS = "reasons"
 
 
-def shipped_tables() -> Tables:
-    """The file that comes with germane."""
-    text = files("germane.search").joinpath("relevance.toml").read_text("utf-8")
-    return model_tables(tomllib.loads(text))
+def shipped_tables(*, contextual: bool = False) -> Tables:
+    """The file that comes with germane, for the default embedder or for those that read a text as a whole."""
+    name = "relevance_contextual.toml" if contextual else "relevance.toml"
+    return model_tables(tomllib.loads(files("germane.search").joinpath(name).read_text("utf-8")))
 
 
 def model_tables(document: Mapping[str, object]) -> Tables:
