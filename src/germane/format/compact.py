@@ -60,8 +60,8 @@ class Compact:
         return f'<directive nonce="{self._nonce}">\n{escape_operator(directive, self._nonce)}\n</directive>'
 
     def section(self, candidate: Candidate) -> Section:
-        name = tag(candidate.category, self._nonce)
-        if name != CONVERSATION:
+        if not self._said(candidate.category):
+            name = tag(candidate.category, self._nonce)
             return self._sections.setdefault(name, Section(name, (rank(name), name), f"## {name}", ""))
         date, number = day(candidate.created_at, self._zone), candidate.session_number
         began = (candidate.session_started_at or candidate.created_at) if candidate.session else None
@@ -78,10 +78,13 @@ class Compact:
         shown = escape_text(clean(text, self._nonce)).strip()
         if "\n" in shown:
             shown = "\n ".join(map(_unforged, filter(None, map(str.rstrip, shown.split("\n")))))
-        if tag(candidate.category, self._nonce) != CONVERSATION:
+        if not self._said(candidate.category):
             return Line("[", f"] {shown}")
         by = self._label(candidate.speaker or candidate.role)
         return Line("[", f"] {by}: {shown}" if by else f"] {shown}")
+
+    def _said(self, category: str) -> bool:
+        return category == CONVERSATION or tag(category, self._nonce) == CONVERSATION
 
     def _label(self, name: str) -> str:
         known = self._labels.get(name)
@@ -91,7 +94,7 @@ class Compact:
         return known
 
     def gap(self, item: Chosen, number: int) -> str:
-        return f"{'a' if tag(item.category, self._nonce) == CONVERSATION else 'm'}{number}"
+        return f"{'a' if self._said(item.scored.candidate.category) else 'm'}{number}"
 
     def late(self, sections: Sequence[tuple[Section, Sequence[str]]]) -> str:
         parts = [self._opening]

@@ -35,6 +35,8 @@ LIKENESSES: Mapping[str, str] = MappingProxyType(
 """Every other character whose NFKC or NFKD form holds one of `< > & " '`, with what is written for it."""
 
 _LIKE = re.compile("[" + "".join(LIKENESSES) + "]")
+_BARE = re.compile(r'[ !"$-9;=>?-Z\\-~\n\t]*+')
+"""Visible ASCII without what templates and role labels are made of: nothing in it can need cleaning but the nonce."""
 _SPACES = re.compile(r"\s+")
 _LABEL = 64
 _CARRIER = "◌"
@@ -45,6 +47,8 @@ _REACH = 160
 
 def clean(text: str, nonce: str) -> str:
     """`text` as it may stand in any prompt of germane's, before it is escaped for one grammar."""
+    if _BARE.fullmatch(text) and nonce not in text.lower():
+        return text
     if is_plain(text):
         return _without(neutralise(text), nonce)
     text = unicodedata.normalize("NFC", visible(text))
