@@ -35,8 +35,8 @@ LIKENESSES: Mapping[str, str] = MappingProxyType(
 """Every other character whose NFKC or NFKD form holds one of `< > & " '`, with what is written for it."""
 
 _LIKE = re.compile("[" + "".join(LIKENESSES) + "]")
-_BARE = re.compile(r'[ !"$-9;=>?-Z\\-~\n\t]*+')
-"""Visible ASCII without what templates and role labels are made of: nothing in it can need cleaning but the nonce."""
+_BARE = re.compile(r'[ !"$-9;=>?-Z\\-~\n\t‘’“”–—…]*+')
+"""What is commonest, without what templates and role labels are made of: nothing in it can need cleaning but the nonce."""
 _SPACES = re.compile(r"\s+")
 _LABEL = 64
 _CARRIER = "◌"

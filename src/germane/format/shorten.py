@@ -81,7 +81,7 @@ class Excerpts:
             if len(spans) == 1 and step is not smallest:
                 continue
             weights = self._weights(text, spans)
-            best = max(range(len(spans)), key=lambda index: (weights[index], -index))
+            best = weights.index(max(weights))
             if cost(_marked(text, *spans[best])) <= limit:
                 return _grown(text, spans, weights, best, limit, cost)
             first, last = spans[best]
@@ -137,29 +137,60 @@ def _marked(text: str, start: int, end: int) -> str:
 def _grown(text: str, spans: list[Span], weights: list[int], best: int, limit: int, cost: Cost) -> Span:
     """The widest run of spans around the best that fits. The neighbour that matches more comes first, else the next one. How
     wide that is is guessed from what the guess before cost: asking is what takes the time."""
-    low = high = best
-    runs = [(low, high)]
-    while (low > 0 or high < len(spans) - 1) and spans[high][1] - spans[low][0] <= 16 * limit:
-        ahead = weights[high + 1] if high < len(spans) - 1 else -1
-        behind = weights[low - 1] if low > 0 else -1
-        low, high = (low - 1, high) if behind > ahead else (low, high + 1)
-        runs.append((low, high))
-    sizes = [spans[high][1] - spans[low][0] for low, high in runs]
     empty = cost("")
-    fitting, tried, likely = 0, len(runs), float(_USUAL * (limit - empty))
-    while tried - fitting > 1:
-        middle = min(max(bisect_right(sizes, likely) - 1, fitting + 1), tried - 1)
-        low, high = runs[middle]
-        tokens = cost(_marked(text, spans[low][0], spans[high][1])) - empty
+    runs = _Runs(spans, weights, best)
+    fitting, tried, likely = 0, 0, float(_USUAL * (limit - empty))
+    while True:
+        more = runs.reach(likely)
+        end = tried or len(runs.sizes) + more
+        middle = min(max(bisect_right(runs.sizes, likely) - 1, fitting + 1), end - 1)
+        if middle <= fitting:
+            break
+        if middle == len(runs.sizes):
+            likely = runs.sizes[-1] + 1.0
+            continue
+        tokens = cost(_marked(text, *runs.span(middle))) - empty
         if tokens + empty <= limit:
             fitting = middle
         else:
             tried = middle
-        likely = sizes[middle] * (limit - empty) / max(1, tokens)
-    low, high = runs[fitting]
-    start, end = spans[low][0], spans[high][1]
+        likely = runs.sizes[middle] * (limit - empty) / max(1, tokens)
+    start, end = runs.span(fitting)
     part = text[start:end]
     return start + len(part) - len(part.lstrip()), end - len(part) + len(part.rstrip())
+
+
+class _Runs:
+    """Spans around one of them, each run a neighbour wider than the one before; made as far as they are asked for. `sizes` are
+    their characters."""
+
+    __slots__ = ("_bounds", "_high", "_low", "_spans", "_weights", "sizes")
+
+    def __init__(self, spans: list[Span], weights: list[int], best: int) -> None:
+        self._spans, self._weights, self._low, self._high = spans, weights, best, best
+        start, end = spans[best]
+        self._bounds = [(start, end)]
+        self.sizes = [end - start]
+
+    def span(self, at: int) -> Span:
+        return self._bounds[at]
+
+    def reach(self, size: float) -> bool:
+        """Make runs until one is larger than `size`; whether there are more still."""
+        spans, weights, low, high = self._spans, self._weights, self._low, self._high
+        start, end = self._bounds[-1]
+        last = len(spans) - 1
+        while end - start <= size and (low > 0 or high < last):
+            if low > 0 and (high == last or weights[low - 1] > weights[high + 1]):
+                low -= 1
+                start = spans[low][0]
+            else:
+                high += 1
+                end = spans[high][1]
+            self._bounds.append((start, end))
+            self.sizes.append(end - start)
+        self._low, self._high = low, high
+        return low > 0 or high < last
 
 
 def _spans(text: str) -> Iterator[Step]:
