@@ -25,6 +25,8 @@ __all__ = ["Lexical", "Terms", "Weighed", "lexical", "weigh"]
 
 _MOST_TERMS = 10
 _FEW, _MANY = 64, 16
+_LARGE = 16_384
+"""Rows from which what the commonest terms contribute is kept."""
 
 Floats = NDArray[np.float32]
 
@@ -82,6 +84,10 @@ def lexical(terms: Terms, seen: Snapshot, partition: int = 0) -> Lexical:
             continue
         if where[-1] >= rows:
             where, counts = where[where < rows], counts[where < rows]
+        if len(where) * _MANY > rows >= _LARGE:
+            held = seen.common.add(own, window, term.share * (K1 + 1), term.hashes, (where, counts), seen)
+            score += term.share * _saturate(held, seen.blocks)
+            continue
         if len(where) * _MANY > rows:
             held = np.zeros(rows, np.float32)
             held[where] = counts
@@ -95,7 +101,7 @@ def lexical(terms: Terms, seen: Snapshot, partition: int = 0) -> Lexical:
             window[hit] += term.share * _saturate(held, seen.window[hit])
         hit, held = _sums(seen.block[where], counts, len(score))
         score[hit] += term.share * _saturate(held, seen.blocks[hit])
-    return Lexical(own=own, window=window, block=score[seen.block] if rows else own)
+    return Lexical(own=own, window=window, block=np.take(score, seen.block, mode="clip") if rows else own)
 
 
 def _sums(places: NDArray[np.int32], counts: Floats, size: int) -> tuple[NDArray[np.intp], Floats]:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.search.columns import Columns
+from germane.search.common import Common
 from germane.search.partition import Partition
 
 __all__ = ["K1", "B", "Snapshot", "snapshot"]
@@ -46,6 +47,10 @@ class Snapshot(NamedTuple):
     """1 where a row and the next are neighbours, as most are: one shorter than the rows."""
     parted: tuple[NDArray[np.int32], NDArray[np.int32]]
     """The other links: rows, and a neighbour of each."""
+    norms: int
+    """Another number whenever the norms of rows that were there have changed."""
+    common: Common
+    """What is kept of the commonest terms."""
 
     def around(self, values: Floats) -> Floats:
         """For each row the sum of its neighbours' values. Most neighbours lie side by side, where adding is ten times as
@@ -89,6 +94,8 @@ class _Kept:
         self._alive = 0
         self._totals = {"length": 0.0, "wide": 0.0}
         self._means: dict[str, float] = {}
+        self._norms = 0
+        self._common = Common()
 
     def carry_on(self, partition: Partition, rows: int) -> None:
         """From the rows there were to `rows`."""
@@ -116,6 +123,8 @@ class _Kept:
             blocks=_norm(counts, _mean(counts.sum(), int(np.count_nonzero(counts)))),
             joined=columns["joined"][: max(0, rows - 1)],
             parted=(self._parted["row"][:parted], self._parted["neighbour"][:parted]),
+            norms=self._norms,
+            common=self._common,
         )
 
     def _append(self, columns: Columns, begun: int, rows: int) -> None:
@@ -170,6 +179,7 @@ class _Kept:
             norms[changed] = _norm(lengths[changed], mean)
         else:
             norms[:rows] = _norm(lengths[:rows], mean)
+            self._norms += 1
         self._means[norm] = mean
 
 
