@@ -11,13 +11,14 @@ guessed from their length, low on purpose, and items whose score is too low for 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from math import inf, log
 
 from germane.item import Scored
 from germane.pack.brief import PASSAGE, Brief
 from germane.pack.cost import Layout
+from germane.pack.sieve import Sieve
 from germane.strategy import Packer
 
 __all__ = ["Queue"]
@@ -38,8 +39,8 @@ Entry = tuple[float, int, bool, Scored]
 
 class Queue:
     """Items in the order in which they are to be tried; `items` stand in score order. `opened(group)` tells it that a header
-    has been paid for. Ties go to the better rank, so the order is total and the same every time (PACK-4). `admits` is asked of
-    each item once, in score order, when it is first looked at."""
+    has been paid for. Ties go to the better rank, so the order is total and the same every time (PACK-4). Where there is a
+    `sieve`, items go through it in score order, when they are first looked at."""
 
     def __init__(
         self,
@@ -47,9 +48,9 @@ class Queue:
         layout: Layout,
         packer: Packer,
         brief: Brief,
-        admits: Callable[[Scored], bool] | None = None,
+        sieve: Sieve | None = None,
     ) -> None:
-        self._items, self._layout, self._brief, self._admits = items, layout, brief, admits
+        self._items, self._layout, self._brief, self._sieve = items, layout, brief, sieve
         self._density = packer != "rank"
         self._open: frozenset[str] = frozenset()
         self._weighed: dict[str, list[Scored]] = defaultdict(list)
@@ -64,10 +65,8 @@ class Queue:
     def __iter__(self) -> Iterator[Scored]:
         if not self._density:
             while self._next < len(self._items):
-                item = self._items[self._next]
                 self._next += 1
-                if self._admits is None or self._admits(item):
-                    yield item
+                yield from self._passed(self._items[self._next - 1 : self._next])
             return
         if self._items:
             first = self._items[0].candidate
@@ -122,14 +121,16 @@ class Queue:
             if group not in self._open:
                 self._weighed[group].append(item)
 
+    def _passed(self, block: Sequence[Scored]) -> Sequence[Scored]:
+        return block if self._sieve is None else self._sieve.through(block)
+
     def _look(self) -> bool:
         """At the next few items."""
         block = self._items[self._next : self._next + _BLOCK]
         if not block:
             return False
         self._next += len(block)
-        if self._admits is not None:
-            block = list(filter(self._admits, block))
+        block = self._passed(block)
         empty, each = self._empty + 2, self._tokens / (_MORE * self._chars)
         short, long = _LEAST / each, PASSAGE / each
         self._heap += [

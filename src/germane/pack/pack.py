@@ -38,14 +38,15 @@ def pack(
     fixed, refused = layout.fixed(directive), ""
     if fixed > available and directive and (alone := layout.total(directive, ())) > available:
         directive, refused, fixed = "", f"it takes {alone} tokens of {available}", layout.fixed("")
-    room = Room(available, fixed, layout, strategy, Sieve(sensitivities), stop)
+    sieve = Sieve(sensitivities)
+    room = Room(available, fixed, layout, strategy, sieve, stop)
     room.fill(required)
     room.fill(others, together=room.tight)
     room.grow()
     packing = Packing(
         directive=directive,
         chosen=tuple(room.chosen),
-        refused=tuple(room.refused),
+        refused=(*sieve.refused, *room.refused),
         untried=tuple(room.untried),
         dropped=tuple(_in_order(dropped)),
         sensitivities=frozenset(sensitivities),

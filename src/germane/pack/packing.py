@@ -66,4 +66,5 @@ class Packing:
         seen += [item.scored for item in self.chosen]
         sieve = Sieve(self.sensitivities, (item.candidate.content_hash for item in seen))
         for item in self.untried:
-            yield LeftOut(scored=item, reason=sieve.refuses(item) or "budget")
+            passed = sieve.through((item,))
+            yield LeftOut(scored=item, reason="budget") if passed else sieve.refused[-1]

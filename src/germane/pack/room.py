@@ -60,9 +60,9 @@ class Room:
         left unused."""
         before = len(self.refused)
         if together:
-            self._round(list(filter(self._admits, items)), together, None)
+            self._round(self._sieve.through(items), together, None)
         else:
-            self._round(items, together, self._admits)
+            self._round(items, together, self._sieve)
         if self._tally.lenient:
             return
         self._tally.lenient = True
@@ -72,14 +72,8 @@ class Room:
         self._round(sorted(again, key=lambda item: item.rank), together, None)
         self._tally.lenient = False
 
-    def _admits(self, item: Scored) -> bool:
-        reason = self._sieve.refuses(item)
-        if reason is not None:
-            self.refused.append(LeftOut(scored=item, reason=reason))
-        return reason is None
-
-    def _round(self, items: Sequence[Scored], together: bool, admits: Callable[[Scored], bool] | None) -> None:
-        queue = Queue(items, self._layout, self._strategy.packer, self._brief, admits)
+    def _round(self, items: Sequence[Scored], together: bool, sieve: Sieve | None) -> None:
+        queue = Queue(items, self._layout, self._strategy.packer, self._brief, sieve)
         for chosen in self.chosen:
             queue.opened(chosen.scored)
         taken = self._best(queue, items) if together else frozenset[str]()

@@ -8,26 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from germane.item import Reason, Scored, Sensitivity
+from germane.item import LeftOut, Scored, Sensitivity
 
 __all__ = ["Sieve"]
 
 
 class Sieve:
-    """Items are shown to it best first, each once. `seen` are contents that are there already, by their hashes."""
+    """Items are shown to it best first, each once. `seen` are contents that are there already, by their hashes; `refused` is
+    what didn't pass."""
 
     def __init__(self, sensitivities: Collection[Sensitivity], seen: Iterable[int] = ()) -> None:
         self._allowed = frozenset(sensitivities)
         self._seen = set(seen)
+        self.refused: list[LeftOut] = []
 
-    def refuses(self, item: Scored) -> Reason | None:
-        """Why it may not go in; None, and its content counts as seen, when it may."""
-        candidate = item.candidate
-        if candidate.sensitivity not in self._allowed:
-            return "sensitivity"
-        code = candidate.content_hash
-        if code:
-            if code in self._seen:
-                return "duplicate"
-            self._seen.add(code)
-        return None
+    def through(self, items: Iterable[Scored]) -> list[Scored]:
+        """Those that may go in."""
+        allowed, seen, passed = self._allowed, self._seen, list[Scored]()
+        for item in items:
+            candidate = item.candidate
+            code = candidate.content_hash
+            if candidate.sensitivity not in allowed:
+                self.refused.append(LeftOut(scored=item, reason="sensitivity"))
+            elif code and code in seen:
+                self.refused.append(LeftOut(scored=item, reason="duplicate"))
+            else:
+                seen.add(code)
+                passed.append(item)
+        return passed
