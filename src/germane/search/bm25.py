@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.query import Query
+from germane.search.frequent import Frequent
 from germane.search.partition import Partition
 from germane.search.snapshot import K1, Snapshot
 from germane.text.analyse import term_hash
@@ -85,7 +86,7 @@ def lexical(terms: Terms, seen: Snapshot, partition: int = 0) -> Lexical:
         if where[-1] >= rows:
             where, counts = where[where < rows], counts[where < rows]
         if len(where) * _MANY > rows >= _LARGE:
-            held = seen.common.add(own, window, term.share * (K1 + 1), term.hashes, (where, counts), seen)
+            held = Frequent.of(seen).add(own, window, term.share * (K1 + 1), term.hashes, (where, counts), seen)
             score += term.share * _saturate(held, seen.blocks)
             continue
         if len(where) * _MANY > rows:

@@ -13,13 +13,12 @@ same units have the same norms, in whatever steps they came.
 from __future__ import annotations
 
 from math import frexp, ldexp
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from germane.search.columns import Columns
-from germane.search.common import Common
 from germane.search.partition import Partition
 
 __all__ = ["K1", "B", "Snapshot", "snapshot"]
@@ -49,8 +48,8 @@ class Snapshot(NamedTuple):
     """The other links: rows, and a neighbour of each."""
     norms: int
     """Another number whenever the norms of rows that were there have changed."""
-    common: Common
-    """What is kept of the commonest terms."""
+    beside: dict[str, Any]
+    """Room for what others work out from it and keep, for as long as rows are only added."""
 
     def around(self, values: Floats) -> Floats:
         """For each row the sum of its neighbours' values. Most neighbours lie side by side, where adding is ten times as
@@ -95,7 +94,7 @@ class _Kept:
         self._totals = {"length": 0.0, "wide": 0.0}
         self._means: dict[str, float] = {}
         self._norms = 0
-        self._common = Common()
+        self._beside: dict[str, Any] = {}
 
     def carry_on(self, partition: Partition, rows: int) -> None:
         """From the rows there were to `rows`."""
@@ -124,7 +123,7 @@ class _Kept:
             joined=columns["joined"][: max(0, rows - 1)],
             parted=(self._parted["row"][:parted], self._parted["neighbour"][:parted]),
             norms=self._norms,
-            common=self._common,
+            beside=self._beside,
         )
 
     def _append(self, columns: Columns, begun: int, rows: int) -> None:

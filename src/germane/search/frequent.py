@@ -1,4 +1,4 @@
-"""Common: what the commonest terms contribute to BM25, kept from search to search.
+"""Frequent: what the commonest terms contribute to BM25, kept from search to search.
 
 A term that is in every sixteenth row takes longer to count than all others together, and of such there are some dozens in any
 language. How often one occurs in each row, window and block, as the formula sees it, depends on no query: it is worked out
@@ -10,15 +10,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from threading import Lock
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from germane.search.snapshot import Snapshot
+from germane.search.snapshot import Snapshot
 
-__all__ = ["Common"]
+__all__ = ["Frequent"]
 
 _STEPS = 255
 _MOST = 24
@@ -30,12 +28,18 @@ Held = tuple[NDArray[np.int32], Floats]
 """The rows that hold a term, ascending, and how often each does."""
 
 
-class Common:
+class Frequent:
     """Of one partition, as long as rows are only added to it. Safe to use from any thread."""
 
     def __init__(self) -> None:
         self._terms: OrderedDict[tuple[int, ...], _Kept] = OrderedDict()
         self._lock = Lock()
+
+    @classmethod
+    def of(cls, seen: Snapshot) -> Frequent:
+        """The one that belongs to these rows."""
+        found: Frequent = seen.beside.setdefault("frequent", cls())
+        return found
 
     def add(self, own: Floats, window: Floats, weight: float, hashes: tuple[int, ...], held: Held, seen: Snapshot) -> Floats:
         """Add `weight` · f / (f + norm) of the term for each row and each window; answers how often each block holds it."""
