@@ -109,7 +109,7 @@ class Format:
         key = (candidate.id, text)
         own = self._costs.get(key)
         if own is None:
-            own = self._costs[key] = self._own(candidate, text)
+            own = self._costs[key] = self._own(candidate, key)
         section = self._sections.get(candidate.id) or self._section(candidate)
         return own if section.key in groups else own + self._header(section)
 
@@ -157,10 +157,11 @@ class Format:
         late = self._grammar.late(sections) if items else ""
         return Written(stable=stable, late=late, items=tuple(items), attribution=handles)
 
-    def _own(self, candidate: Candidate, text: str) -> int:
+    def _own(self, candidate: Candidate, key: tuple[str, str]) -> int:
+        text = key[1]
         if len(text) > _HUGE:
             return self._tokenizer.ceiling(text)
-        line = self._line(candidate, text)
+        line = self._lines[key] = self._grammar.line(candidate, text)
         return self._tokenizer.count(f"{line.before}{self._stand_in}{line.after}\n")
 
     def _header(self, section: Section) -> int:

@@ -55,13 +55,14 @@ class Brief:
 
     def _weigh(self, item: Scored) -> tuple[int, str, int]:
         """Own cost, group, and the cost of the group's header."""
-        group = self._layout.group(item.candidate)
+        candidate = item.candidate
+        group = self._layout.group(candidate)
         among = self._among.get(group)
         if among is None:
-            inside, text = frozenset((group,)), item.candidate.text
+            inside, text = frozenset((group,)), candidate.text
             text = text if len(text) <= _SURELY * _WHOLE else ""
-            alone, own = (self._layout.cost(item.candidate, text, groups) for groups in (_ALONE, inside))
-            among = self._among[group] = (inside, alone - own)
+            own = self._layout.cost(candidate, text, inside)
+            among = self._among[group] = (inside, self._layout.cost(candidate, text, _ALONE) - own)
         inside, header = among
         known = self._known[item.rank] = (self._first(item, inside), group, header)
         return known

@@ -113,10 +113,13 @@ class Queue:
                 continue
             if known:
                 return item
-            heappush(heap, (*self._key(item), True, item))
+            key = self._key(item)
             if not self._brief.long(item):
                 self._chars += len(item.candidate.text)
                 self._tokens += max(0, self._brief.own(item) - self._empty)
+            if key[0] < self._bar and (not heap or key < heap[0][:2]):
+                return item
+            heappush(heap, (*key, True, item))
             group = self._brief.group(item)
             if group not in self._open:
                 self._weighed[group].append(item)
