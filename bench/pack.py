@@ -1,4 +1,5 @@
 """Packing and formatting: how long they take by themselves, at the costs that lines really have as written.
+Requirement: PACK-7.
 
     python -m bench pack [--runs 200] [--room 2000]
 
