@@ -6,7 +6,6 @@ A guess for stemming, deliberately nothing more: English wins ties and texts too
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from itertools import repeat
 
 from germane.text.stopwords import STOP
@@ -67,8 +66,7 @@ def of_script(word: str) -> str | None:
     return None
 
 
-@lru_cache(maxsize=4096)
 def _winner(votes: int) -> str:
-    counts = [votes >> 8 * lane & 0xFF for lane in range(len(LATIN))]
-    best = max(range(len(LATIN)), key=lambda lane: (counts[lane], -lane))
-    return LATIN[best]
+    """The first lane of those with most votes."""
+    counts = votes.to_bytes(len(LATIN), "little")
+    return LATIN[counts.index(max(counts))]

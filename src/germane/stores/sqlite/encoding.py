@@ -36,7 +36,7 @@ def micros(moment: datetime) -> int:
 
 
 def moment(value: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=value)
+    return _EPOCH + timedelta(0, 0, value)
 
 
 def maybe_micros(value: datetime | None) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from heapq import merge
 from itertools import islice
 from typing import Any
@@ -13,7 +14,7 @@ from germane.query import Filters, Query
 from germane.scope import Scope
 from germane.search.hit import Hit
 from germane.search.relevance import Relevance
-from germane.stores.sqlite.encoding import shown, stored, to_json
+from germane.stores.sqlite.encoding import moment, shown, stored, to_json
 from germane.stores.sqlite.events import EVENT, event_of, session_of
 from germane.stores.sqlite.narrowing import excluded, impossible, of_events
 from germane.stores.sqlite.partitions import Partitions
@@ -101,25 +102,32 @@ class SqliteEvents:
         return await self._readers.run(work)
 
     def _recent(self, reading: Reading, limit: int, session: str | None, filters: Filters) -> tuple[Event, ...]:
+        """Session by session, the latest first, for as long as there may be something newer than what has been found."""
         seen = places(reading.connection, self._scope)
         clause, values = of_events(seen, filters)
         sql = f"{EVENT} WHERE e.session = ? AND {clause} ORDER BY e.created_at DESC, e.position DESC"
         users = {place.id: place.user for place in seen}
-        streams = [
-            (event_of(row, users) for row in reading.connection.execute(sql, [key, *values]))
-            for key in self._latest(reading, seen, session)
-        ]
-        newest = merge(*streams, key=lambda event: (event.created_at, event.position), reverse=True)
-        return tuple(islice((event for event in newest if not excluded(event, filters)), limit))
+        newest: list[Event] = []
+        for key, last_at in self._latest(reading, seen, session):
+            if len(newest) == limit and newest[-1].created_at > moment(last_at):
+                break
+            events = (event_of(row, users) for row in reading.connection.execute(sql, [key, *values]))
+            wanted = islice((event for event in events if not excluded(event, filters)), limit)
+            newest = list(islice(merge(newest, wanted, key=_age, reverse=True), limit))
+        return tuple(newest)
 
-    def _latest(self, reading: Reading, seen: tuple[Place, ...], session: str | None) -> list[int]:
-        sql, values = f"SELECT key FROM sessions WHERE partition IN {listed(seen)}", list[Any]()
+    def _latest(self, reading: Reading, seen: tuple[Place, ...], session: str | None) -> list[tuple[int, int]]:
+        sql, values = f"SELECT key, last_at FROM sessions WHERE partition IN {listed(seen)}", list[Any]()
         if session is not None:
             sql += " AND id = ?"
             values.append(stored(session))
         else:
             sql += f" ORDER BY last_at DESC, key DESC LIMIT {_SESSIONS}"
-        return [key for (key,) in reading.connection.execute(sql, values)]
+        return list(reading.connection.execute(sql, values))
+
+
+def _age(event: Event) -> tuple[datetime, int]:
+    return event.created_at, event.position
 
 
 def _fetch(reading: Reading, seen: tuple[Place, ...], keys: Sequence[int]) -> dict[int, Event]:
