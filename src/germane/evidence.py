@@ -31,8 +31,9 @@ class Evidence:
     cos_window: float | None = None
     around: float = 0.0
     """Mean likeness of the eight units beyond the neighbours, by their windows' vectors; 0 without vectors."""
-    soft: float = 0.0
-    """idf-weighted mean over the query's words of the best word-vector cosine in the unit, [0, 1]."""
+    soft: float | None = None
+    """idf-weighted mean over the query's words of the best word-vector cosine in the unit, [0, 1]; None where the text wasn't
+    read for it: taken to be what it mostly is with such BM25 and cosine."""
     phrase: float = 0.0
     """Neighbouring words of the query that are neighbours in the unit, by idf, [0, 1]."""
     speaker: float = 0.0
@@ -57,6 +58,8 @@ class Evidence:
     """ln(1 + words) − 2.5."""
     assistant: float = 0.0
     """1 when the unit's conversation has an assistant in it: which column of coefficients applies."""
+    crowd: float = 0.0
+    """ln(units searched / 500), 30 of them at least: the same likeness means less in a crowd."""
     identifier: float = 0.0
     """Share of the query's identifiers, quoted phrases and tags that occur verbatim, [0, 1]."""
     curated: float = 0.0
@@ -70,12 +73,12 @@ class Evidence:
 
     @classmethod
     def of(cls, values: Iterable[float]) -> Evidence:
-        """From one number a feature, in the order of `FEATURES`; NaN for a missing cosine."""
+        """From one number a feature, in the order of `FEATURES`; NaN for what is missing."""
         row = list(values)
-        if row[_COS_WINDOW] != row[_COS_WINDOW]:
+        if row[_COS_WINDOW] != row[_COS_WINDOW] or row[_SOFT] != row[_SOFT]:
             return cls(*(None if value != value else value for value in row))  # type: ignore[arg-type]
         return cls(*row)
 
 
 FEATURES: tuple[str, ...] = tuple(field.name for field in fields(Evidence))
-_COS_WINDOW = FEATURES.index("cos_window")
+_COS_WINDOW, _SOFT = FEATURES.index("cos_window"), FEATURES.index("soft")

@@ -22,7 +22,7 @@ DEFAULT = Strategy(
         SourcePlan(name="history", limit=50),
         SourcePlan(name="recent", limit=10),
     ),
-    weights=Weights(relevance=0.0, recency=0.3, usefulness=1.0, confidence=0.5, frequency=0.2),
+    weights=Weights(relevance=0.0, recency=0.1, usefulness=1.0, confidence=0.5, frequency=0.2),
 )
 """xml with id, confidence and score, calibrated log-odds, packed by probability per cost."""
 

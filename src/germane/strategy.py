@@ -100,7 +100,7 @@ class Strategy:
     form: Form = "log-odds"
     weights: Weights = field(default_factory=Weights)
     half_lives: Mapping[str, float] = field(default_factory=lambda: HALF_LIVES)
-    floor: float = 0.001
+    floor: float = 0.0005
     packer: Packer = "density"
     format: str = "xml"
     placement: Placement = "first"

@@ -39,3 +39,4 @@ async def test_embedders_that_read_a_text_as_a_whole_have_coefficients_of_their_
         parts = await wire(":memory:", settings=Settings(), embedder=embedder, clock=Clock(), sources={})
         assert parts.engine.relevance is shipped(contextual=contextual)
         await parts.store.close()
+        await parts.embedder.close()

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from germane.embedders import words as module
 from germane.embedders.static import Static
 from germane.embedders.words import Words
+from germane.evidence import Evidence
 from germane.search.bm25 import Weighed
-from germane.search.soft import expected, soft
+from germane.search.relevance import matrix, shipped
+from germane.search.soft import soft
 from germane.text.analyse import analyse, term_hash, worded
 
 
@@ -46,9 +48,13 @@ def test_without_words_to_look_for_or_texts_to_look_in_there_is_nothing(words: W
     assert soft(terms("violin"), [], words).tolist() == []
 
 
-def test_what_is_expected_lies_between_nothing_and_all() -> None:
-    own = np.array([0.0, 5.0], np.float32)
-    assert expected(own, np.array([-2.0, 3.0]), None).tolist() == pytest.approx([0.006, 1.0], abs=1e-6)
+@pytest.mark.requirement("SCORE-2")
+def test_a_text_that_was_not_read_is_taken_to_be_as_kindred_as_such_texts_are() -> None:
+    """So that a source without word vectors is neither helped nor harmed."""
+    likely, unread, unlikely = shipped().log_odds(
+        matrix([Evidence(own=0.6, cos_own=0.3, cos_window=0.3, soft=soft) for soft in (0.9, None, 0.1)])
+    )
+    assert likely > unread > unlikely
 
 
 def test_the_words_of_a_text_stand_beside_the_stems_that_its_analysis_gives() -> None:

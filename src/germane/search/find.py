@@ -69,7 +69,7 @@ def find(
     if limit <= 0:
         return Finding([], ())
     terms = weigh(partitions, query) if keywords else ()
-    named = _named(query, speakers)
+    named, units = _named(query, speakers), sum(map(len, partitions))
     vector = query.vector if vectors else None
     relevance = relevance or shipped()
     found: list[tuple[float, int, int, NDArray[np.float64]]] = []
@@ -80,7 +80,7 @@ def find(
         fits = vector is not None and vector.shape == partition.columns["vector"].shape[1:]
         seen = snapshot(partition, rows)
         near = cosines(partition, vector, seen, stop) if vector is not None and fits else None
-        view = View(partition, seen, query, terms, lexical(terms, seen, index), near, named)
+        view = View(partition, seen, query, terms, lexical(terms, seen, index), near, named, units)
         rough = view.rough()
         rough[~allowed_rows(partition, rows, query, at, allowed)] = -np.inf
         best = _top(rough, partition.columns["key"][:rows], _CLOSELY * limit)

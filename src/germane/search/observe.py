@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import log
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,16 +17,17 @@ from germane.search.dated import dated
 from germane.search.partition import Partition
 from germane.search.phrase import phrase
 from germane.search.snapshot import Snapshot
-from germane.search.soft import expected
 from germane.search.unit import CAPITALS, QUESTION, TEMPORAL, USER
 
 __all__ = ["View"]
 
 Floats = NDArray[np.float32]
+_FEW, _USUAL = 30, 500
 
 
 class View(NamedTuple):
-    """What was measured of a partition. `named` is the hash of the one participant the query names."""
+    """What was measured of a partition. `named` is the hash of the one participant the query names, `units` how many are
+    searched in all partitions."""
 
     partition: Partition
     seen: Snapshot
@@ -34,6 +36,7 @@ class View(NamedTuple):
     lexical: Lexical
     near: Cosines | None
     named: int | None
+    units: int
 
     def rough(self) -> Floats:
         """Only what matches anything: a row without a word or a meaning in common stays at −∞. Windows' vectors are taken to
@@ -56,10 +59,11 @@ class View(NamedTuple):
         return score
 
     def table(self, best: NDArray[np.intp]) -> NDArray[np.float64]:
-        """All the evidence for these rows, in their order: shape (len(best), len(FEATURES)), a missing cosine is NaN."""
+        """All the evidence for these rows, in their order: shape (len(best), len(FEATURES)); NaN for a missing cosine, and
+        for what only the text can tell."""
         columns, query = self.partition.columns, self.query
         table = np.zeros((len(best), len(FEATURES)))
-        table[:, [FEATURES.index("cos_own"), FEATURES.index("cos_window")]] = np.nan
+        table[:, [FEATURES.index(name) for name in ("cos_own", "cos_window", "soft")]] = np.nan
         flags = columns["flags"][best]
         before, after = self.seen.before[best], self.seen.after[best]
         sessions, assisted = columns["session"][best].tolist(), self.partition.assisted
@@ -85,7 +89,7 @@ class View(NamedTuple):
             "user": assistant & ((flags & USER) > 0),
             "assistant": assistant,
             "length": length,
-            "soft": expected(self.lexical.own[best], length, None if self.near is None else self.near.own[best]),
+            "crowd": np.full(len(best), log(max(self.units, _FEW) / _USUAL)),
         }
         if self.near is not None:
             unseen = columns["scale"][best] == 0

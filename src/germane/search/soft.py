@@ -16,7 +16,7 @@ from germane.ports.words import WordVectors
 from germane.search.bm25 import Terms
 from germane.text.analyse import worded
 
-__all__ = ["expected", "soft"]
+__all__ = ["soft"]
 
 _READ, _WORDS = 2_000, 96
 """Of a text only so many characters, and so many words, are looked at."""
@@ -38,9 +38,3 @@ def soft(terms: Terms, texts: Sequence[str], vectors: WordVectors) -> NDArray[np
             near[found == stem, place] = 1.0
     answered: NDArray[np.float64] = np.maximum.reduceat(near, starts, axis=0) @ share
     return answered
-
-
-def expected(own: NDArray[np.float32], length: NDArray[np.float64], cosine: NDArray[np.float32] | None) -> NDArray[np.float64]:
-    """What `soft` will likely be, before the texts are read: by regression on BM25, ln(1 + words) − 2.5 and the cosine."""
-    guess = 0.09 + 0.65 * own + 0.057 * length + 0.15 * (0.2 if cosine is None else cosine)
-    return np.clip(guess, 0.0, 1.0)

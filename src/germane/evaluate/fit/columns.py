@@ -23,7 +23,7 @@ __all__ = ["JUDGED", "Columns", "Part", "Tables", "model_tables", "shipped_table
 Tables = Mapping[str, Mapping[str, float]]
 """A model's file: the coefficients of each column, and the reasons."""
 
-JUDGED = ("identifier", "curated", "structured", "history", "recent", "assistant")
+JUDGED = ("crowd", "identifier", "curated", "structured", "history", "recent", "assistant")
 """Features whose weight is set by judgement, or that are no likeness at all: what is fitted stands beside them."""
 
 _REASONS = "reasons"
