@@ -14,9 +14,11 @@ from plain_layout import PlainLayout, item, scored_items, strategies
 
 from germane.errors import InvalidInput
 from germane.item import Scored
+from germane.pack.exact import Offer, select
 from germane.pack.gate import gate
 from germane.pack.pack import pack
 from germane.pack.packing import Packing
+from germane.pack.shares import Tally
 from germane.strategies import COMPOSITE, DEFAULT
 from germane.strategy import Cap, Shares, Strategy
 
@@ -121,6 +123,27 @@ def test_what_is_left_over_is_filled_with_an_excerpt() -> None:
     packing = packed(items, 100, PlainLayout(excerpts=True))
     assert [(one.scored.rank, one.tokens) for one in packing.chosen] == [(1, 70), (2, 30)]
     assert packing.value == packing.bound == pytest.approx(0.9 + 0.6 / 2)
+
+
+@pytest.mark.requirement("PACK-6")
+def test_of_several_ways_to_show_an_item_one_is_taken() -> None:
+    """Its whole text or an excerpt, not both."""
+    whole = worth(60, 1, 0.9)
+    offers = [
+        Offer(item=whole, text=whole.candidate.text, tokens=60),
+        Offer(item=whole, text=whole.candidate.text[:30], tokens=30, share=0.5),
+    ]
+    tally = Tally(Shares(), 200)
+    assert select(offers, 200, PlainLayout(), frozenset(), tally).offers == (offers[0],)
+    assert select(offers, 50, PlainLayout(), frozenset(), tally).offers == (offers[1],)
+
+
+@pytest.mark.requirement("PACK-6")
+def test_where_a_header_is_shared_across_caps_the_greedy_answer_stands_if_it_is_better() -> None:
+    """Who pays for the header depends on who comes first; choosing together counts it against everyone."""
+    items = [worth(20, 1, 0.5), worth(10, 2, 0.4, kinds=("factual",))]
+    strategy = replace(EXACT, shares=Shares(kinds={"factual": Cap(tokens=10)}))
+    assert ranks(packed(items, 100, PlainLayout(header=10), strategy=strategy)) == [1, 2]
 
 
 @pytest.mark.requirement("PACK-6")

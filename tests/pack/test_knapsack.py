@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -109,6 +111,22 @@ def test_at_any_prices_the_bound_holds(full: Knapsack, at: list[float]) -> None:
     best = best_of_all(full)
     assert priced(full, np.array(at[: len(full.room)])).bound >= best - 1e-8
     assert best - 1e-8 <= prices(full).bound <= full.values.sum() + 1e-8
+
+
+@pytest.mark.requirement("PACK-6")
+@given(sacks(), st.floats(0, 0.2))
+@settings(max_examples=100, deadline=None)
+def test_with_one_limit_no_other_price_gives_a_lower_bound(full: Knapsack, at: float) -> None:
+    """Tokens alone: the linear relaxation's own bound."""
+    plain = replace(full, uses=full.uses[:1], headers=full.headers[:1], room=full.room[:1])
+    assert prices(plain).bound <= priced(plain, np.array([at])).bound + 1e-8
+
+
+def test_the_relaxation_fills_the_room_with_a_piece_of_an_item() -> None:
+    """Header 20 and two of 40 tokens for 0.6 each, in a room of 80: four fifths of all that."""
+    half = sack([0.6, 0.6], [40, 40], 80, headers=[20])
+    assert prices(half).bound == pytest.approx(80 * 1.2 / 100)
+    assert prices(sack([0.6, 0.6], [40, 40], 60)).bound == pytest.approx(0.9)
 
 
 @pytest.mark.requirement("PACK-6")
