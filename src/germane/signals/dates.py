@@ -9,16 +9,16 @@ from datetime import date
 from germane.query import Days
 from germane.signals import calendar
 
-__all__ = ["DATES", "EAST_ASIAN", "LAST", "NEXT", "WHICH", "Resolve", "Rule", "rule"]
+__all__ = ["DATES", "DIGIT", "EAST_ASIAN", "LAST", "NEXT", "WHICH", "YEAR", "Resolve", "Rule", "rule"]
 
 Resolve = Callable[[re.Match[str], date], tuple[Days, ...]]
 """From a match and today's date to the days meant; raises `ValueError` or `OverflowError` where there are none."""
-Rule = tuple[re.Pattern[str], Resolve, frozenset[str]]
-"""What to look for, what it means, and words of which at least one must occur for it to be worth looking; none: a digit."""
+Rule = tuple[re.Pattern[str], Resolve, tuple[frozenset[str], ...]]
+"""What to look for, what it means, and sets of words: of each one must occur for it to be worth looking."""
 
 WHICH = r"(?P<which>last|previous|past|this|current|next|coming)"
-EAST_ASIAN = "東"
-"""Stands among the words of a rule for any character of a script without spaces."""
+EAST_ASIAN, DIGIT, YEAR = "東", "0", "0000"
+"""Stand among the words of a rule for any character of a script without spaces, any digit, four digits in a row."""
 LAST = ("last", "previous", "past")
 NEXT = ("next", "coming")
 
@@ -27,11 +27,12 @@ _SEASONS = " ".join(calendar.SEASONS)
 _MONTH = rf"(?P<month>{_NAMES}|march|may|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?"
 _DAY = r"(?P<day>3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?\b"
 _YEAR = r"(?P<year>(?:19|20)\d\d)(?![\w:])"
+_MONTHS = f"{_NAMES.replace('|', ' ')} march may jan feb mar apr jun jul aug sep sept oct nov dec"
 _BEFORE_A_MONTH = rf"(?:{WHICH}|in|on|of|during|since|until|by|from|to|early|late|mid|around|before|after|every)[ -]"
 
 
-def rule(pattern: str, resolve: Resolve, needs: str = "") -> Rule:
-    return re.compile(pattern, re.IGNORECASE), resolve, frozenset(needs.split())
+def rule(pattern: str, resolve: Resolve, *needs: str) -> Rule:
+    return re.compile(pattern, re.IGNORECASE), resolve, tuple(frozenset(words.split()) for words in needs)
 
 
 def _month_number(match: re.Match[str]) -> int:
@@ -97,16 +98,18 @@ def _year(match: re.Match[str], today: date) -> tuple[Days, ...]:
 
 
 DATES: tuple[Rule, ...] = (
-    rule(r"(?<![\w-])(?P<year>[12]\d{3})[-/.](?P<m>1[0-2]|0?[1-9])[-/.](?P<d>3[01]|[12]\d|0?[1-9])(?![\d-])", _numbered_day),
-    rule(r"(?<!\d)(?P<year>[12]\d{3})[年년] ?(?P<m>\d{1,2})[月월] ?(?P<d>\d{1,2})[日일号]", _numbered_day),
-    rule(r"(?<!\d)(?:(?P<year>[12]\d{3})[年년] ?)?(?P<m>\d{1,2})[月월](?! ?\d)", _numbered_month),
-    rule(r"(?<!\d)(?P<year>[12]\d{3})[年년]", _year),
-    rule(r"(?<![\w/.])(?P<one>\d{1,2})[/.](?P<two>\d{1,2})[/.](?P<year>(?:19|20)\d\d)(?![\w/])", _slashed),
-    rule(rf"\b{_DAY}(?: of)? {_MONTH}(?:,? {_YEAR})?", _named_day),
-    rule(rf"\b{_MONTH} (?:the )?{_DAY}(?!:)(?:,? {_YEAR})?", _named_day),
-    rule(rf"\b{_MONTH}(?: of|,)? {_YEAR}", _named_month),
-    rule(r"(?<![\w-])(?P<year>(?:19|20)\d\d)-(?P<m>1[0-2]|0[1-9])(?![\w-])", _numbered_month),
-    rule(rf"\b(?P<which>)(?P<season>spring|summer|autumn|fall|winter)(?: of|,)? {_YEAR}", _season, _SEASONS),
+    rule(
+        r"(?<![\w-])(?P<year>[12]\d{3})[-/.](?P<m>1[0-2]|0?[1-9])[-/.](?P<d>3[01]|[12]\d|0?[1-9])(?![\d-])", _numbered_day, YEAR
+    ),
+    rule(r"(?<!\d)(?P<year>[12]\d{3})[年년] ?(?P<m>\d{1,2})[月월] ?(?P<d>\d{1,2})[日일号]", _numbered_day, EAST_ASIAN, DIGIT),
+    rule(r"(?<!\d)(?:(?P<year>[12]\d{3})[年년] ?)?(?P<m>\d{1,2})[月월](?! ?\d)", _numbered_month, EAST_ASIAN, DIGIT),
+    rule(r"(?<!\d)(?P<year>[12]\d{3})[年년]", _year, EAST_ASIAN, DIGIT),
+    rule(r"(?<![\w/.])(?P<one>\d{1,2})[/.](?P<two>\d{1,2})[/.](?P<year>(?:19|20)\d\d)(?![\w/])", _slashed, YEAR),
+    rule(rf"\b{_DAY}(?: of)? {_MONTH}(?:,? {_YEAR})?", _named_day, _MONTHS, DIGIT),
+    rule(rf"\b{_MONTH} (?:the )?{_DAY}(?!:)(?:,? {_YEAR})?", _named_day, _MONTHS, DIGIT),
+    rule(rf"\b{_MONTH}(?: of|,)? {_YEAR}", _named_month, _MONTHS, YEAR),
+    rule(r"(?<![\w-])(?P<year>(?:19|20)\d\d)-(?P<m>1[0-2]|0[1-9])(?![\w-])", _numbered_month, YEAR),
+    rule(rf"\b(?P<which>)(?P<season>spring|summer|autumn|fall|winter)(?: of|,)? {_YEAR}", _season, _SEASONS, YEAR),
     rule(
         rf"\b(?:{WHICH}|(?:in|during|over)(?: the)?)(?P<year>) (?P<season>spring|summer|autumn|fall|winter)\b",
         _season,
@@ -115,6 +118,6 @@ DATES: tuple[Rule, ...] = (
     # March and May are also verbs: by themselves they count only with a capital and after a word such as "in".
     rule(rf"\b{_BEFORE_A_MONTH}(?P<month>{_NAMES}|(?-i:March|May))\b", _bare_month, " ".join(calendar.MONTHS)),
     rule(rf"\b(?P<which>)(?P<month>{_NAMES})\b", _bare_month, " ".join(calendar.MONTHS)),
-    rule(rf"(?<![\w.:/$€£#-]){_YEAR}(?![/-])", _year),
+    rule(rf"(?<![\w.:/$€£#-]){_YEAR}(?![/-])", _year, YEAR),
 )
 """In the order they are tried; a bare year comes last."""

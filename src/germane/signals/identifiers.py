@@ -36,12 +36,19 @@ _SHAPES = re.compile(
     re.VERBOSE | re.ASCII,
 )
 _NUMERIC = re.compile(r"_+|[0-9]{1,4}(?:[/-][0-9]{1,4}){1,4}")
+_MARKS = frozenset("_/\\@#")
+_JOINED = re.compile(r"\.\S")
+_HUMP = re.compile(r"[a-z0-9][A-Z]")
+_MIXED = re.compile(r"[0-9][A-Za-z]|[A-Za-z][0-9]|-[0-9]")
+_HEXADECIMAL = re.compile(r"[0-9a-f]{8}-")
 _ABBREVIATIONS = frozenset({"e.g", "i.e", "a.m", "p.m", "a.k.a", "u.s", "u.k", "u.s.a", "ph.d"})
 
 
 def identifiers(text: str) -> tuple[str, ...]:
     """Distinct identifiers in their order, at most 24 of at most 200 characters."""
     found: dict[str, None] = {}
+    if not _likely(text):
+        return ()
     for match in _SHAPES.finditer(text):
         name = match[0].rstrip(".,;:!?-")[:_LONGEST]
         if len(name) > 1 and not _NUMERIC.fullmatch(name) and name.lower() not in _ABBREVIATIONS:
@@ -49,3 +56,12 @@ def identifiers(text: str) -> tuple[str, ...]:
             if len(found) == _MOST:
                 break
     return tuple(found)
+
+
+def _likely(text: str) -> bool:
+    """Whether there is anything that one of the shapes can't do without: ordinary prose has none of it."""
+    if not _MARKS.isdisjoint(text) or "::" in text or "()" in text or "--" in text:
+        return True
+    if ("." in text and _JOINED.search(text)) or _HUMP.search(text) or _MIXED.search(text):
+        return True
+    return "-" in text and _HEXADECIMAL.search(text) is not None

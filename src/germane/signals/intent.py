@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from germane.query import Intent
+from germane.signals.heard import silent
 from germane.text.traits import is_question
 
 __all__ = ["EVENT_TYPES", "intent"]
@@ -47,16 +48,24 @@ _ACTION = re.compile(
     rf"|go ahead and)(?: (?:please|also|just|now|then)){{0,2}} (?:{_VERBS})\b",
     re.IGNORECASE,
 )
+_FIXING_WORDS = """
+    fix fixes fixed fixing bug bugs buggy error errors exception exceptions traceback stack stacktrace crash crashes crashed
+    crashing broken failing fails failed failure repair troubleshoot segfault work working
+"""
+_EXPLAINING_WORDS = "explain explains explained explanation describe clarify elaborate walk help how what"
+_FIXING, _EXPLAINING = frozenset(_FIXING_WORDS.split()), frozenset(_EXPLAINING_WORDS.split())
+_ACTING = frozenset(_VERBS.split("|"))
+"""Words without which the patterns can't fit."""
 _ASKED_OF = re.compile(r"\s*(?:[\w']+[, ]+){0,3}?(?:please|can you|could you|would you|will you|let['’]?s)\b", re.IGNORECASE)
 
 
 def intent(text: str) -> Intent:
     """The first that fits of fix, explain, action asked politely, question, action; else other."""
-    if _FIX.search(text):
+    if not silent(text, _FIXING) and _FIX.search(text):
         return "fix"
-    if _EXPLAIN.search(text):
+    if not silent(text, _EXPLAINING) and _EXPLAIN.search(text):
         return "explain"
-    action = _ACTION.search(text) is not None
+    action = not silent(text, _ACTING) and _ACTION.search(text) is not None
     if action and _ASKED_OF.match(text):
         return "action"
     if is_question(text) or "?" in text:

@@ -17,6 +17,7 @@ _COUNTS = {
 }  # fmt: skip
 _COUNT = rf"(?P<count>\d{{1,4}}|{'|'.join(sorted(_COUNTS, key=len, reverse=True))})"
 _UNIT = r"(?P<unit>day|night|week|weekend|fortnight|month|year)s?\b"
+_UNITS = " ".join(f"{unit} {unit}s" for unit in ("day", "night", "week", "weekend", "fortnight", "month", "year"))
 _STEP = dict.fromkeys(LAST, -1) | {"this": 0, "current": 0} | dict.fromkeys(NEXT, 1)
 _LENGTH = {"week": 7, "fortnight": 14, "month": 30, "year": 365}
 
@@ -118,12 +119,12 @@ RELATIVE: tuple[Rule, ...] = (
     rule(r"\b(?:yesterday|last (?:night|evening))\b", _fixed("day", -1), "yesterday last"),
     rule(r"\b(?:today|tonight|this (?:morning|afternoon|evening))\b", _fixed("day", 0), "today tonight this"),
     rule(r"\btomorrow\b", _fixed("day", 1), "tomorrow"),
-    rule(rf"\b{_COUNT} {_UNIT} (?:ago|back)\b", _ago, "ago back"),
-    rule(rf"\b{_COUNT} {_UNIT} from (?:now|today)\b", _ahead, "now today"),
-    rule(rf"\bin {_COUNT} {_UNIT}(?! of)", _ahead, "in"),
-    rule(rf"\b{WHICH} {_COUNT} {_UNIT}", _running, " ".join(_STEP)),
+    rule(rf"\b{_COUNT} {_UNIT} (?:ago|back)\b", _ago, "ago back", _UNITS),
+    rule(rf"\b{_COUNT} {_UNIT} from (?:now|today)\b", _ahead, "now today", _UNITS),
+    rule(rf"\bin {_COUNT} {_UNIT}(?! of)", _ahead, "in", _UNITS),
+    rule(rf"\b{WHICH} {_COUNT} {_UNIT}", _running, " ".join(_STEP), _UNITS),
     rule(rf"\b(?:{WHICH} )?(?P<weekday>mon|tues|wednes|thurs|fri|satur|sun)day\b", _weekday, " ".join(calendar.WEEKDAYS)),
-    rule(rf"\b{WHICH} (?P<unit>weekend|week|fortnight|month|year)\b", _neighbour, " ".join(_STEP)),
+    rule(rf"\b{WHICH} (?P<unit>weekend|week|fortnight|month|year)\b", _neighbour, " ".join(_STEP), _UNITS),
     rule(r"\b(?:over|on|during|at) the weekend\b", _weekend, "weekend"),
     rule(rf"\b(?:{_ALONE})\b", _elsewhere, _ALONE.replace("|", " ")),
     rule(_INSIDE, _elsewhere, EAST_ASIAN),

@@ -7,7 +7,7 @@ from datetime import date, datetime
 
 from germane.clock import zone
 from germane.query import Days
-from germane.signals.dates import DATES, EAST_ASIAN, Resolve
+from germane.signals.dates import DATES, DIGIT, EAST_ASIAN, YEAR, Resolve
 from germane.signals.relative import RELATIVE
 
 __all__ = ["times", "today"]
@@ -15,7 +15,8 @@ __all__ = ["times", "today"]
 _MOST = 8
 _WORD = re.compile(r"[^\W\d_]+")
 _EAST = re.compile(r"[\u1100-\u11ff\u3040-\u9fff\uac00-\ud7ff]")
-_DIGIT = frozenset({"0"})
+_DIGIT = re.compile(r"\d")
+_YEAR = re.compile(r"\d{4}")
 
 
 def today(at: datetime, zone_name: str) -> date:
@@ -35,7 +36,7 @@ def times(text: str, today: date) -> tuple[Days, ...]:
     found: list[tuple[int, Days]] = []
     words = _words(text)
     for pattern, resolve, needs in (*DATES, *RELATIVE):
-        if words.isdisjoint(needs or _DIGIT):
+        if any(map(words.isdisjoint, needs)):
             continue
         text = _blank(text, pattern, resolve, today, found)
     found.sort(key=lambda pair: pair[0])
@@ -43,10 +44,12 @@ def times(text: str, today: date) -> tuple[Days, ...]:
 
 
 def _words(text: str) -> set[str]:
-    """What rules may need to occur: words in lower case, "0" for any digit, and a sign for East Asian script."""
+    """What rules may need to occur: words in lower case, and signs for digits and East Asian script."""
     words = set(_WORD.findall(text.lower()))
-    if any(char.isdecimal() for char in text):
-        words.add("0")
+    if _DIGIT.search(text):
+        words.add(DIGIT)
+        if _YEAR.search(text):
+            words.add(YEAR)
     if not text.isascii() and _EAST.search(text):
         words.add(EAST_ASIAN)
     return words

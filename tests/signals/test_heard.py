@@ -1,0 +1,65 @@
+"""Whatever would have been found is looked for: the words that gate a pattern are in everything that fits it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from germane.signals import asks, identifiers, intent, times
+from germane.signals.dates import DATES
+from germane.signals.heard import heard, silent
+from germane.signals.relative import RELATIVE
+
+GATED = [
+    *((words, pattern) for words, pattern in (*asks._WHEN, *asks._NAME) if words),
+    (intent._FIXING, intent._FIX),
+    (intent._EXPLAINING, intent._EXPLAIN),
+    (intent._ACTING, intent._ACTION),
+]
+AROUND = st.sampled_from(["", " ", "x ", " y", "?", "1", ". "])
+
+
+def fitting(pattern: re.Pattern[str]) -> st.SearchStrategy[str]:
+    """Texts in which the pattern is found, with something around it."""
+    inside = st.from_regex(pattern)
+    return st.builds("{}{}{}".format, AROUND, inside, AROUND).filter(lambda text: pattern.search(text) is not None)
+
+
+@pytest.mark.parametrize(("words", "pattern"), GATED, ids=lambda one: min(one) if isinstance(one, frozenset) else "")
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], deadline=None)
+@given(st.data())
+def test_what_fits_a_pattern_holds_one_of_its_words(words: Any, pattern: re.Pattern[str], data: st.DataObject) -> None:
+    assert not silent(data.draw(fitting(pattern)), words)
+
+
+@pytest.mark.parametrize(("words", "pattern"), GATED, ids=lambda one: min(one) if isinstance(one, frozenset) else "")
+def test_no_word_that_fits_by_itself_is_forgotten(words: Any, pattern: re.Pattern[str]) -> None:
+    """Every word that the pattern spells out, one by one."""
+    spelled = set(re.findall("[a-z]{2,}", pattern.pattern))
+    assert not [word for word in spelled if pattern.search(word) and silent(word, words)]
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], deadline=None)
+@given(fitting(identifiers._SHAPES))
+def test_every_shape_of_an_identifier_is_likely(text: str) -> None:
+    assert identifiers._likely(text)
+
+
+@pytest.mark.parametrize("rule", [*DATES, *RELATIVE], ids=lambda rule: rule[0].pattern[:24])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], deadline=None)
+@given(st.data())
+def test_whatever_names_days_holds_what_its_rule_needs(rule: Any, data: st.DataObject) -> None:
+    pattern, _, needs = rule
+    words = times._words(data.draw(fitting(pattern)))
+    assert not any(map(words.isdisjoint, needs))
+
+
+def test_words_are_heard_without_their_case_and_what_is_not_plain_is_anybodys_guess() -> None:
+    assert sorted(heard("What's THIS, then?") or ()) == ["s", "then", "this", "what"]
+    assert heard("où?") is None
+    assert silent("nothing here", {"what"})
+    assert not silent("où?", {"what"})
