@@ -92,6 +92,17 @@ def test_two_sessions_of_one_day_are_told_apart_by_their_numbers() -> None:
     assert re.findall("^## .*$", text, re.MULTILINE) == ["## 2023-05-08 session 3", "## 2023-05-08 session 4", "## 2023-05-09"]
 
 
+@pytest.mark.requirement("FORMAT-2", "BUD-4")
+def test_sessions_of_one_day_are_costed_as_they_are_written() -> None:
+    """The second one met pays for what the first will have to say more."""
+    form, opened_, costs = opened("compact"), frozenset[str](), 0
+    items = [chosen("hi", session=f"s{number}", session_number=number, id=f"e{number}") for number in range(10)]
+    for item in items:
+        costs += form.cost(item.scored.candidate, item.text, opened_)
+        opened_ |= {form.group(item.scored.candidate)}
+    assert 0 <= form.fixed("") + costs - form.total("", items) <= 2
+
+
 @pytest.mark.requirement("FORMAT-2")
 def test_sessions_and_messages_come_in_the_order_of_time() -> None:
     """Whatever their scores."""

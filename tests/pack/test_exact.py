@@ -142,8 +142,11 @@ def test_of_several_ways_to_show_an_item_one_is_taken() -> None:
 def test_where_a_header_is_shared_across_caps_the_greedy_answer_stands_if_it_is_better() -> None:
     """Who pays for the header depends on who comes first; choosing together counts it against everyone."""
     items = [worth(20, 1, 0.5), worth(10, 2, 0.4, kinds=("factual",))]
-    strategy = replace(EXACT, shares=Shares(kinds={"factual": Cap(tokens=10)}))
-    assert ranks(packed(items, 100, PlainLayout(header=10), strategy=strategy)) == [1, 2]
+    offers = [Offer(item=one, text=one.candidate.text, tokens=len(one.candidate.text)) for one in items]
+    tally = Tally(Shares(kinds={"factual": Cap(tokens=10)}), 100)
+    layout, none = PlainLayout(header=10), frozenset[str]()
+    assert select(offers, 100, layout, none, tally).offers == (offers[0],)
+    assert select(offers, 100, layout, none, tally, start=offers).offers == tuple(offers)
 
 
 @pytest.mark.requirement("PACK-6")
