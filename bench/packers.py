@@ -23,7 +23,7 @@ from germane import Agent, Germane
 from germane.evaluate.dataset import Question
 from germane.evaluate.fill import fill
 from germane.evaluate.formats.load import load
-from germane.evaluate.recall import fraction_within, shares
+from germane.evaluate.recall import every_within, fraction_within, shares
 from germane.evaluate.when import ends
 from germane.strategies import COMPACT, DEFAULT
 from germane.strategy import Packer, Strategy
@@ -36,6 +36,7 @@ PACKERS: Sequence[Packer] = ("density", "rank", "exact")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packed:
     recall: float
+    every: float
     value: float
     gap: float | None
     milliseconds: float
@@ -50,8 +51,10 @@ async def packed(agent: Agent, question: Question, strategy: Strategy, tokens: i
         max_tokens=tokens,
         strategy=strategy,
     )
+    shown = shares(context.items, question.evidence)
     return Packed(
-        recall=fraction_within(shares(context.items, question.evidence)),
+        recall=fraction_within(shown),
+        every=every_within(shown),
         value=sum(item.score * item.share for item in context.items),
         gap=context.trace.gap,
         milliseconds=1000 * dict(context.metadata.timings).get("pack", 0.0),
@@ -78,17 +81,18 @@ async def run(options: argparse.Namespace) -> dict[tuple[int, Packer], list[Pack
 
 def table(found: dict[tuple[int, Packer], list[Packed]]) -> None:
     print(
-        f"\n{'tokens':>6}  {'packer':<8}{'recall':>7}{'value':>8}{'proven':>8}{'gap':>8}{'ms p50':>8}{'p99':>7}   over density"
+        f"\n{'tokens':>6}  {'packer':<8}{'recall':>7}{'all':>7}{'value':>8}{'proven':>8}{'gap':>8}{'ms p50':>8}{'p99':>7}   over density"
     )
     for (tokens, packer), rows in sorted(found.items(), key=lambda entry: (entry[0][0], PACKERS.index(entry[0][1]))):
         recall, value = 100 * mean(row.recall for row in rows), mean(row.value for row in rows)
+        every = 100 * mean(row.every for row in rows)
         gaps = [row.gap for row in rows if row.gap is not None]
         proven = f"{100 * mean(gap == 0 for gap in gaps):7.1f}% {max(gaps):7.4f}" if gaps else " " * 16
         times = [row.milliseconds for row in rows]
         extra = [100 * (row.recall - other.recall) for row, other in zip(rows, found[tokens, "density"], strict=True)]
         beside = "" if packer == "density" else f"{mean(extra):+.2f} ± {stdev(extra) / len(extra) ** 0.5:.2f}"
         spent = f"{quantile(times, 50):8.2f}{quantile(times, 99):7.2f}"
-        print(f"{tokens:>6}  {packer:<8}{recall:7.2f}{value:8.3f}{proven}{spent}   {beside}")
+        print(f"{tokens:>6}  {packer:<8}{recall:7.2f}{every:7.2f}{value:8.3f}{proven}{spent}   {beside}")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

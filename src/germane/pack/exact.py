@@ -59,7 +59,8 @@ def select(
     if not offers or room <= 0:
         return Selection(offers=(), gap=0.0)
     sack = _sack(offers, room, layout, opened, tally)
-    known = [at for at, offer in enumerate(offers) if offer in start]
+    given = {(offer.item.rank, offer.text) for offer in start}
+    known = [at for at, offer in enumerate(offers) if (offer.item.rank, offer.text) in given]
     found = solve(sack, start=known, effort=effort, stop=stop)
     value, picked = float(sack.values[known].sum()), tuple(known)
     if value <= found.value:  # less only where a header shared across caps was counted more strictly here

@@ -96,7 +96,8 @@ class Room:
         """Takes what is worth most together, and tells which items that was. Each may go in as it is offered, or as it did when
         they were tried one by one: so this is never worse than that."""
         known = [self._offered(chosen.scored, chosen.text, chosen.share) for chosen in self._tried(items)]
-        offers = [*known, *(offer for item in items if (offer := self._whole(item)) not in known)]
+        given = {(offer.item.rank, offer.text) for offer in known}
+        offers = [offer for offer in map(self._whole, items) if (offer.item.rank, offer.text) not in given] + known
         offers.sort(key=lambda offer: (offer.item.rank, -offer.share))
         best = select(offers, self._left, self._layout, queue.open, self._tally, start=known, stop=self._stop)
         self.gap += best.gap
@@ -108,6 +109,7 @@ class Room:
         """What would go in one by one."""
         trial = Room(0, 0, self._layout, self._strategy, self._sieve)
         trial.chosen, trial._left, trial._long, trial._tally = self.chosen.copy(), self._left, self._long, self._tally.copy()
+        trial._brief = self._brief
         trial._round(items, False, None)
         return trial.chosen[len(self.chosen) :]
 
