@@ -30,6 +30,7 @@ from germane.strategy import Packer, Strategy
 
 __all__ = ["main"]
 
+COLUMNS = (("recall", 7), ("all", 7), ("value", 8), ("proven", 8), ("gap", 8), ("ms p50", 8), ("p99", 7))
 PACKERS: Sequence[Packer] = ("density", "rank", "exact")
 
 
@@ -80,9 +81,8 @@ async def run(options: argparse.Namespace) -> dict[tuple[int, Packer], list[Pack
 
 
 def table(found: dict[tuple[int, Packer], list[Packed]]) -> None:
-    print(
-        f"\n{'tokens':>6}  {'packer':<8}{'recall':>7}{'all':>7}{'value':>8}{'proven':>8}{'gap':>8}{'ms p50':>8}{'p99':>7}   over density"
-    )
+    columns = "".join(f"{name:>{width}}" for name, width in COLUMNS)
+    print(f"\n{'tokens':>6}  {'packer':<8}{columns}   over density")
     for (tokens, packer), rows in sorted(found.items(), key=lambda entry: (entry[0][0], PACKERS.index(entry[0][1]))):
         recall, value = 100 * mean(row.recall for row in rows), mean(row.value for row in rows)
         every = 100 * mean(row.every for row in rows)
