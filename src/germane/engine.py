@@ -112,7 +112,6 @@ class Engine:
             tokens = assembly.tokenizer = await settle(self.tokenizer(profile.tokenizer), texts)
             cap = strategy.cap if request.max_tokens is None else request.max_tokens
             budget = assembly.budget = measure(request.messages, request.tools, profile, tokens, cap)
-            assembly.layout = self._layout(shelf.scope, strategy, tokens)
         if budget.overfull:
             assembly.alone("messages_exceed_window")
             return
@@ -204,6 +203,8 @@ class Engine:
         try:
             gathered = assembly.gathered
             directive = self.standing.last(scope) if gathered is None else gathered.directive
+            if assembly.layout is None and assembly.tokenizer is not None:
+                assembly.layout = self._layout(scope, assembly.strategy, assembly.tokenizer)
             assembly.directive_only(directive, reason)
         except Exception:
             assembly.alone(reason)

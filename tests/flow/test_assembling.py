@@ -173,7 +173,7 @@ async def test_the_same_request_within_the_deadline_is_answered_alike_and_with_o
     """A remembered answer is written into each request anew."""
     await knowing.warm()
     one, two = [await ask(knowing, deadline=0.048) for _ in range(2)]
-    assert one.messages == two.messages or 1 in (one.metadata.degradation_level, two.metadata.degradation_level)
+    assert one.messages == two.messages or max(one.metadata.degradation_level, two.metadata.degradation_level) > 0
     assert one.messages is not two.messages
     assert one.messages[0] is not two.messages[0]
 
