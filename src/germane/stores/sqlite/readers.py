@@ -1,7 +1,8 @@
 """Readers: threads that read, each with a connection of its own, so that nothing blocks the event loop.
 
-Searches have threads of their own, so that what takes microseconds doesn't wait for what takes milliseconds. The small reads
-of one turn of the event loop go to one thread together and come back together: a hop costs more than most of them.
+Searches have threads of their own, so that what takes microseconds doesn't wait for what takes milliseconds. What is asked in
+one turn of the event loop goes to one thread together and comes back together: a hop costs more than most small reads, and two
+threads that search for one request are in each other's way.
 
 Cancelling the task that waits makes SQLite and the search stop at their next step; the thread is free again soon after.
 """
@@ -77,7 +78,7 @@ class Readers:
         self._name = database.name
         self._small: _Queue = queue.SimpleQueue()
         self._large: _Queue = queue.SimpleQueue()
-        self._together: dict[asyncio.AbstractEventLoop, list[Job]] = {}
+        self._together: dict[tuple[asyncio.AbstractEventLoop, _Queue], list[Job]] = {}
         self._lock = threading.Lock()
         self._closed = False
         lanes = [lane for lane in (self._small, self._large) for _ in range(count)]
@@ -97,21 +98,12 @@ class Readers:
         return outcome
 
     async def search(self, work: Callable[[Reading], T]) -> T:
-        job = Job(work)
-        self._put(self._large, [job])
-        outcome: T = await self._outcome(job)
-        return outcome
+        """Something large: one request's searches go together, one after another."""
+        return await self._with_others(self._large, work)
 
     async def glance(self, work: Callable[[Reading], T]) -> T:
         """Something small: goes with whatever else is glanced at in this turn of the loop, in order, within one snapshot."""
-        job = Job(work)
-        together = self._together.get(job.loop)
-        if together is None:
-            together = self._together[job.loop] = []
-            job.loop.call_soon(self._send, job.loop)
-        together.append(job)
-        outcome: T = await self._outcome(job)
-        return outcome
+        return await self._with_others(self._small, work)
 
     def behind(self, work: Callable[[Reading], object]) -> None:
         """Do it some time, for nobody in particular; from any thread. Nothing is told of how it went."""
@@ -132,6 +124,17 @@ class Readers:
         for thread in self._threads:
             thread.join()
 
+    async def _with_others(self, lane: _Queue, work: Callable[[Reading], T]) -> T:
+        job = Job(work)
+        key = job.loop, lane
+        together = self._together.get(key)
+        if together is None:
+            together = self._together[key] = []
+            job.loop.call_soon(self._send, key)
+        together.append(job)
+        outcome: T = await self._outcome(job)
+        return outcome
+
     async def _outcome(self, job: Job) -> Any:
         try:
             return await job.future
@@ -139,10 +142,10 @@ class Readers:
             job.cancelled = True
             raise
 
-    def _send(self, loop: asyncio.AbstractEventLoop) -> None:
-        jobs = self._together.pop(loop)
+    def _send(self, key: tuple[asyncio.AbstractEventLoop, _Queue]) -> None:
+        jobs = self._together.pop(key)
         try:
-            self._put(self._small, jobs)
+            self._put(key[1], jobs)
         except StoreUnavailable as error:
             for job in jobs:
                 job.error = error
