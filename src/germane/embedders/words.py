@@ -50,8 +50,12 @@ class Words:
         places, values, scales = self._kept
         found = list(map(places.get, map(hash, words)))
         if None in found:
-            places, values, scales = self._learn({hash(word): word for word in words})
+            new = {hash(word): word for word, place in zip(words, found, strict=True) if place is None}
+            places, values, scales = self._learn(new)
             found = list(map(places.get, map(hash, words)))
+            if None in found:  # the memory was full and has begun anew
+                places, values, scales = self._learn({hash(word): word for word in words})
+                found = list(map(places.get, map(hash, words)))
         rows = np.array(found, np.intp)
         return values[rows], scales[rows]
 

@@ -15,7 +15,7 @@ from germane.search.snapshot import Snapshot
 
 __all__ = ["Cosines", "cosines", "windows"]
 
-_CHUNK = 16384
+_CHUNK = 1 << 16
 
 Floats = NDArray[np.float32]
 
