@@ -97,7 +97,14 @@ class Room:
         they were tried one by one: so this is never worse than that."""
         known = [self._offered(chosen.scored, chosen.text, chosen.share) for chosen in self._tried(items)]
         given = {(offer.item.rank, offer.text) for offer in known}
-        offers = [offer for offer in map(self._whole, items) if (offer.item.rank, offer.text) not in given] + known
+        offers = list(known)
+        for item in items:
+            if self._stop():  # one by one, then: that much is there, and no more than all could be
+                self.gap += sum(item.score for item in items) - sum(offer.item.score * offer.share for offer in known)
+                return frozenset()
+            offer = self._whole(item)
+            if (item.rank, offer.text) not in given:
+                offers.append(offer)
         offers.sort(key=lambda offer: (offer.item.rank, -offer.share))
         best = select(offers, self._left, self._layout, queue.open, self._tally, start=known, stop=self._stop)
         self.gap += best.gap
