@@ -27,6 +27,7 @@ __all__ = ["Gemini"]
 ROLES: Mapping[str, Role] = MappingProxyType(
     {"user": "user", "model": "assistant", "assistant": "assistant", "function": "user", "system": "system"}
 )
+_LONGEST_NAME = 128
 _EXTRAS = ("id", "name", "created_at")
 
 
@@ -149,11 +150,11 @@ def _written(part: Part) -> dict[str, Any] | None:
             return {"text": sendable(text)} if text else None
         case ToolCall():
             id = {"id": sendable(part.id)} if part.id else {}
-            return {"functionCall": {**id, "name": tool_name(part.name), "args": json_object(part.arguments)}}
+            return {"functionCall": {**id, "name": tool_name(part.name, _LONGEST_NAME), "args": json_object(part.arguments)}}
         case ToolResult():
             id = {"id": sendable(part.call_id)} if part.call_id else {}
             response = {"error" if part.error else "output": sendable(part.text)}
-            return {"functionResponse": {**id, "name": tool_name(part.name), "response": response}}
+            return {"functionResponse": {**id, "name": tool_name(part.name, _LONGEST_NAME), "response": response}}
         case Image():
             return _picture(part) or {"text": sendable(image_note(part))}
         case Opaque(kind=kind) if kind.startswith("gemini:"):
