@@ -37,6 +37,7 @@ LIKENESSES: Mapping[str, str] = MappingProxyType(
 _LIKE = re.compile("[" + "".join(LIKENESSES) + "]")
 _BARE = re.compile(r'[ !"$-9;=>?-Z\\-~\n\t‘’“”–—…]*+')
 """What is commonest, without what templates and role labels are made of: nothing in it can need cleaning but the nonce."""
+_WORD = re.compile(r"[A-Za-z0-9_.-]*+")
 _SPACES = re.compile(r"\s+")
 _LABEL = 64
 _CARRIER = "◌"
@@ -76,6 +77,8 @@ def escape_xml(text: str) -> str:
 
 def escape_attribute(text: str) -> str:
     """Cleaned text for an attribute in double quotes; whitespace of any kind becomes one space."""
+    if _WORD.fullmatch(text):
+        return text
     return escape_xml(_SPACES.sub(" ", text).strip())
 
 

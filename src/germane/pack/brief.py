@@ -68,8 +68,10 @@ class Brief:
         return known
 
     def _first(self, item: Scored, inside: frozenset[str]) -> int:
-        candidate = item.candidate
+        candidate, text = item.candidate, item.candidate.text
         may = "event" in candidate.kinds and not candidate.required
+        if len(text) <= 2 * _WHOLE and text.isascii():
+            may = False  # it can hardly have so many tokens: not worth a second line to tell
         whole = None
         if not may or len(candidate.text) <= _SURELY * _WHOLE:
             whole = self._layout.cost(candidate, candidate.text, inside)
