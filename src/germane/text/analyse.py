@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import chain
+from typing import TypeVar
 
 import Stemmer
 
@@ -25,30 +26,23 @@ __all__ = ["VERSION", "analyse", "query_terms", "stem", "term_hash", "worded"]
 VERSION = 1
 """Rises whenever the same text gives other stems: an index made by another version is to be made again."""
 
-_LONGEST = 64
+_LONGEST, _MOST = 64, 1 << 17
 _ELSEWHERE = re.compile(r"[\u0300-\u1fff\u2c00-\ud7ff\uf900-\ufdff\ufe10-\uffff\U00010000-\U0001efff\U00020000-\U0003ffff]")
 _LATIN_TOKEN = re.compile(rf"[^\W_]++(?:{JOINT}[^\W_]++){{0,40}}+(?:\+\+|#)?")
 _TOKEN = re.compile(rf"[{UNSPACED}]+|[^\s{UNSPACED}]+")
+T = TypeVar("T")
 _OTHER_LATIN = ("spanish", "french", "german", "italian")
 
 
 def analyse(text: str) -> list[str]:
     """The stems of a text, in its order, stop words out. Any string works, lone surrogates included."""
-    remembered, afresh = _stems_in(detect(text) or "english")
-    tokens = _chunks(text)
-    if max(map(len, tokens), default=0) <= _LONGEST:
-        return list(chain.from_iterable(map(remembered, tokens)))
-    return list(chain.from_iterable(remembered(token) if len(token) <= _LONGEST else afresh(token) for token in tokens))
+    return list(chain.from_iterable(map(_stems_in(detect(text) or "english").__getitem__, _chunks(text))))
 
 
 def worded(text: str) -> list[tuple[str, int]]:
     """The words of a text that aren't stop words, each with the hash of its stem, in its order; what is too long to be a word
     is left out."""
-    remembered, afresh = _words_in(detect(text) or "english")
-    tokens = _chunks(text)
-    if max(map(len, tokens), default=0) <= _LONGEST:
-        return list(chain.from_iterable(map(remembered, tokens)))
-    return list(chain.from_iterable(remembered(token) if len(token) <= _LONGEST else afresh(token) for token in tokens))
+    return list(chain.from_iterable(map(_words_in(detect(text) or "english").__getitem__, _chunks(text))))
 
 
 def query_terms(text: str) -> tuple[Term, ...]:
@@ -83,28 +77,43 @@ def _chunks(text: str) -> list[str]:
     return text.split() if text.isascii() else _tokens(text)
 
 
+class _Memory(dict[str, tuple[T, ...]]):
+    """What `make` makes of a chunk, remembered where it may come again, for so many chunks; then it begins anew. Quicker than a
+    cache that knows what was used last: most of the time goes into memory that isn't near."""
+
+    def __init__(self, make: Callable[[str], tuple[T, ...]], most: int) -> None:
+        super().__init__()
+        self._make, self._most = make, most
+
+    def __missing__(self, chunk: str) -> tuple[T, ...]:
+        made = self._make(chunk)
+        if len(chunk) <= _LONGEST:  # else it is no word
+            if len(self) >= self._most:
+                self.clear()
+            self[chunk] = made
+        return made
+
+
 @lru_cache(maxsize=64)
-def _stems_in(language: str) -> tuple[Callable[[str], tuple[str, ...]], Callable[[str], tuple[str, ...]]]:
-    """The stems of a chunk: with a memory, for words, and without, for what is too long to be one."""
+def _stems_in(language: str) -> _Memory[str]:
+    """The stems of a chunk."""
 
     def stems(chunk: str) -> tuple[str, ...]:
         tokens = _tokens(chunk) if chunk.isascii() else (chunk,)
         return tuple(filter(None, (_kept(word, language) for token in tokens for word in words(token))))
 
-    return lru_cache(maxsize=1 << 16 if language == "english" else 1 << 13)(stems), stems
+    return _Memory(stems, _MOST if language == "english" else _MOST // 8)
 
 
 @lru_cache(maxsize=64)
-def _words_in(
-    language: str,
-) -> tuple[Callable[[str], tuple[tuple[str, int], ...]], Callable[[str], tuple[tuple[str, int], ...]]]:
-    """Likewise the words, with the hashes of their stems."""
+def _words_in(language: str) -> _Memory[tuple[str, int]]:
+    """The words of a chunk, with the hashes of their stems."""
 
     def pairs(chunk: str) -> tuple[tuple[str, int], ...]:
         tokens = (token for token in (_tokens(chunk) if chunk.isascii() else (chunk,)) if len(token) <= _LONGEST)
         return tuple((word, term_hash(kept)) for token in tokens for word in words(token) if (kept := _kept(word, language)))
 
-    return lru_cache(maxsize=1 << 16 if language == "english" else 1 << 13)(pairs), pairs
+    return _Memory(pairs, _MOST if language == "english" else _MOST // 8)
 
 
 def stem(word: str, language: str) -> str:
