@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate, pairwise
 
 from germane.format.graphemes import floor
 from germane.text.analyse import analyse
@@ -19,7 +20,7 @@ __all__ = ["Excerpt", "Excerpts"]
 
 Cost = Callable[[str], int]
 Span = tuple[int, int]
-Step = Callable[[int, int], Iterator[Span]]
+Step = Callable[[int, int], list[Span]]
 
 _MARK = "…"
 _WORTH = 8
@@ -56,26 +57,30 @@ class Excerpts:
 
     def of(self, text: str, limit: int, cost: Cost) -> Excerpt | None:
         """The longest excerpt around the best match that costs at most `limit`; None when fewer than 8 tokens of text fit."""
-        room = limit - cost("")
+        empty = cost("")
+        room, each = limit - empty, float(_USUAL)
         if room < _WORTH or not text.strip():
             return None
-        if len(text) <= 16 * limit and cost(text) <= limit:
-            return Excerpt(text, 1.0)
+        if len(text) <= 16 * limit:
+            whole = cost(text)
+            if whole <= limit:
+                return Excerpt(text, 1.0)
+            each = len(text) / max(1, whole - empty)
         first, last = self._region(text, 16 * room)
-        span = self._best(text, first, last, limit, cost)
+        span = self._best(text, first, last, limit, cost, each)
         if span is None:
             return None
         start, end = span
         shown = _marked(text, start, end)
-        if cost(shown) - cost("") < _WORTH:
+        if cost(shown) - empty < _WORTH:
             return None
         return Excerpt(shown, (end - start) / len(text))
 
-    def _best(self, text: str, first: int, last: int, limit: int, cost: Cost) -> Span | None:
+    def _best(self, text: str, first: int, last: int, limit: int, cost: Cost, each: float) -> Span | None:
         """Sentences around the best one; where even that is too big, the same within it with clauses, then words."""
         smallest = _runs(text)
         for step in (*_spans(text), smallest):
-            spans = list(step(first, last))
+            spans = step(first, last)
             if not spans:
                 return None
             if len(spans) == 1 and step is not smallest:
@@ -83,7 +88,7 @@ class Excerpts:
             weights = self._weights(text, spans)
             best = weights.index(max(weights))
             if cost(_marked(text, *spans[best])) <= limit:
-                return _grown(text, spans, weights, best, limit, cost)
+                return _grown(text, spans, weights, best, limit, cost, each)
             first, last = spans[best]
         return None
 
@@ -134,12 +139,13 @@ def _marked(text: str, start: int, end: int) -> str:
     return f"{before}{part.strip()}{after}"
 
 
-def _grown(text: str, spans: list[Span], weights: list[int], best: int, limit: int, cost: Cost) -> Span:
+def _grown(text: str, spans: list[Span], weights: list[int], best: int, limit: int, cost: Cost, each: float) -> Span:
     """The widest run of spans around the best that fits. The neighbour that matches more comes first, else the next one. How
-    wide that is is guessed from what the guess before cost: asking is what takes the time."""
+    wide that is is guessed, at `each` characters a token to begin with, then from what the guess before cost: asking is what
+    takes the time."""
     empty = cost("")
     runs = _Runs(spans, weights, best)
-    fitting, tried, likely = 0, 0, float(_USUAL * (limit - empty))
+    fitting, tried, likely = 0, 0, each * (limit - empty)
     while True:
         more = runs.reach(likely)
         end = tried or len(runs.sizes) + more
@@ -198,19 +204,21 @@ def _spans(text: str) -> Iterator[Step]:
         yield partial(_found, pattern, text)
 
 
-def _found(pattern: re.Pattern[str], text: str, first: int, last: int) -> Iterator[Span]:
-    return (found.span() for found in pattern.finditer(text, first, last))
+def _found(pattern: re.Pattern[str], text: str, first: int, last: int) -> list[Span]:
+    """Each pattern matches every character, so the ends of the matches are where the next ones begin."""
+    return list(pairwise(accumulate(map(len, pattern.findall(text, first, last)), initial=first)))
 
 
 def _runs(text: str) -> Step:
     """Runs of a few characters, for what has neither spaces nor marks; never torn inside a grapheme."""
 
-    def runs(first: int, last: int) -> Iterator[Span]:
-        start = first
+    def runs(first: int, last: int) -> list[Span]:
+        start, found = first, list[Span]()
         while start < last:
             end = floor(text, min(start + _RUN, last))
             end = end if end > start else min(start + _RUN, last)
-            yield start, end
+            found.append((start, end))
             start = end
+        return found
 
     return runs
