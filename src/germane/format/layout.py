@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from germane.format.category import TALK
 from germane.format.shorten import Excerpt, Excerpts
@@ -36,8 +36,7 @@ class Section:
     """The opening where another section shown has the same one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One item as written: `before`, a gap for what is known only at the end (a number, a score), `after`."""
 
     before: str

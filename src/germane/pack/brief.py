@@ -6,7 +6,7 @@ messages. Typed memories are not cut like this: somebody chose their words.
 
 from __future__ import annotations
 
-from germane.item import Scored
+from germane.item import Candidate, Scored
 from germane.pack.cost import Layout
 
 __all__ = ["PASSAGE", "Brief"]
@@ -26,35 +26,19 @@ class Brief:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._known: dict[int, tuple[int, str, int]] = {}
-        self._long: set[int] = set()
+        self._known: dict[int, tuple[int, str, int, bool]] = {}
         self._among: dict[str, tuple[frozenset[str], int]] = {}
 
-    def cost(self, item: Scored, groups: frozenset[str]) -> int:
-        """Its own line, and its group's header unless that is in `groups`."""
-        own, group, header = self._known.get(item.rank) or self._weigh(item)
-        return own if group in groups else own + header
-
-    def own(self, item: Scored) -> int:
-        """Its own line."""
-        return (self._known.get(item.rank) or self._weigh(item))[0]
-
-    def group(self, item: Scored) -> str:
-        """Which header it stands under."""
-        return (self._known.get(item.rank) or self._weigh(item))[1]
-
-    def long(self, item: Scored) -> bool:
-        """Whether it goes in as a passage first."""
-        if item.rank not in self._known:
-            self._weigh(item)
-        return item.rank in self._long
+    def weighed(self, item: Scored) -> tuple[int, str, int, bool]:
+        """The cost of its own line, the group whose header it stands under, the cost of that header, and whether it goes in as
+        a passage first."""
+        return self._known.get(item.rank) or self._weigh(item)
 
     def passage(self, item: Scored) -> int:
         """The most that a passage may cost, a header of its own included."""
         return self._layout.cost(item.candidate, "", _ALONE) + PASSAGE
 
-    def _weigh(self, item: Scored) -> tuple[int, str, int]:
-        """Own cost, group, and the cost of the group's header."""
+    def _weigh(self, item: Scored) -> tuple[int, str, int, bool]:
         candidate = item.candidate
         group = self._layout.group(candidate)
         among = self._among.get(group)
@@ -64,21 +48,23 @@ class Brief:
             own = self._layout.cost(candidate, text, inside)
             among = self._among[group] = (inside, self._layout.cost(candidate, text, _ALONE) - own)
         inside, header = among
-        known = self._known[item.rank] = (self._first(item, inside), group, header)
+        own, long = self._first(candidate, inside)
+        known = self._known[item.rank] = (own, group, header, long)
         return known
 
-    def _first(self, item: Scored, inside: frozenset[str]) -> int:
-        candidate, text = item.candidate, item.candidate.text
-        may = "event" in candidate.kinds and not candidate.required
-        if len(text) <= 2 * _WHOLE and text.isascii():
-            may = False  # it can hardly have so many tokens: not worth a second line to tell
+    def _first(self, candidate: Candidate, inside: frozenset[str]) -> tuple[int, bool]:
+        """What its own line costs at first, and whether that is a passage. ASCII text of so few characters as twice the tokens
+        can hardly be long: it isn't worth a second line to tell."""
+        text = candidate.text
+        short = len(text) <= 2 * _WHOLE and text.isascii()
+        if short or candidate.required or "event" not in candidate.kinds:
+            return self._layout.cost(candidate, text, inside), False
         whole = None
-        if not may or len(candidate.text) <= _SURELY * _WHOLE:
-            whole = self._layout.cost(candidate, candidate.text, inside)
-            if not may or whole <= _WHOLE:
-                return whole
+        if len(text) <= _SURELY * _WHOLE:
+            whole = self._layout.cost(candidate, text, inside)
+            if whole <= _WHOLE:
+                return whole, False
         empty = self._layout.cost(candidate, "", inside)
         if whole is not None and whole - empty <= _WHOLE:
-            return whole
-        self._long.add(item.rank)
-        return empty + PASSAGE
+            return whole, False
+        return empty + PASSAGE, True

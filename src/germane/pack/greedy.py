@@ -91,13 +91,14 @@ class Queue:
         return self._layout.cost(item.candidate, text, self._open)
 
     def opened(self, item: Scored) -> None:
-        group = self._brief.group(item)
+        group = self._brief.weighed(item)[1]
         if group in self._open:
             return
         self._open |= {group}
         for other in self._weighed.pop(group, ()):
             if other.rank not in self._done:
-                heappush(self._heap, (*self._key(other), True, other))
+                cost = self._price(self._brief.weighed(other)[0]) - other.log_odds
+                heappush(self._heap, (cost, other.rank, True, other))
 
     def _best(self) -> Scored | None:
         """The cheapest for its probability whose cost is known, once no other can be cheaper."""
@@ -113,15 +114,16 @@ class Queue:
                 continue
             if known:
                 return item
-            key = self._key(item)
-            if not self._brief.long(item):
+            own, group, header, long = self._brief.weighed(item)
+            if not long:
                 self._chars += len(item.candidate.text)
-                self._tokens += max(0, self._brief.own(item) - self._empty)
-            if key[0] < self._bar and (not heap or key < heap[0][:2]):
+                self._tokens += max(0, own - self._empty)
+            paid = group in self._open
+            cost = self._price(own if paid else own + header) - item.log_odds
+            if cost < self._bar and (not heap or (cost, rank) < heap[0]):
                 return item
-            heappush(heap, (*key, True, item))
-            group = self._brief.group(item)
-            if group not in self._open:
+            heappush(heap, (cost, rank, True, item))
+            if not paid:
                 self._weighed[group].append(item)
 
     def _passed(self, block: Sequence[Scored]) -> Sequence[Scored]:
@@ -150,6 +152,6 @@ class Queue:
         self._bar = least - self._items[self._next].log_odds if self._next < len(self._items) else inf
         return True
 
-    def _key(self, item: Scored) -> tuple[float, int]:
-        tokens = max(self._brief.cost(item, self._open), self._empty + _LEAST)
-        return _PRICE * log(tokens + 2) - item.log_odds, item.rank
+    def _price(self, tokens: int) -> float:
+        least = self._empty + _LEAST
+        return _PRICE * log(max(tokens, least) + 2)

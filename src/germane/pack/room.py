@@ -123,7 +123,7 @@ class Room:
     def _whole(self, item: Scored) -> Offer:
         """The item in whole, or the longest excerpt that is taken of one so long."""
         whole = self._offered(item, item.candidate.text, 1.0)
-        limit = self._brief.passage(item) if self._brief.long(item) else self._long
+        limit = self._brief.passage(item) if self._brief.weighed(item)[3] else self._long
         short = self._layout.shorten(item.candidate, limit) if whole.tokens > limit else None
         return whole if short is None else self._offered(item, short.text, short.share)
 
@@ -132,10 +132,11 @@ class Room:
         return Offer(item=item, text=text, tokens=tokens, share=share)
 
     def _try(self, queue: Queue, item: Scored) -> LeftOut | None:
-        cost = self._brief.cost(item, queue.open)
+        own, group, header, long = self._brief.weighed(item)
+        cost = own if group in queue.open else own + header
         limit = self._left if item.candidate.required else min(self._left, self._long)
         offered: tuple[str, float, int] | None = None
-        if self._brief.long(item):
+        if long:
             offered = self._excerpt(queue, item, min(limit, self._brief.passage(item)))
         elif cost > limit:
             offered = self._excerpt(queue, item, limit)
