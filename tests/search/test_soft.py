@@ -85,3 +85,23 @@ def test_no_word_is_kept_as_text() -> None:
     seen = [*words._kept[0]]
     assert all(isinstance(key, int) for key in seen)
     assert len(seen) == 1
+
+
+@pytest.mark.parametrize(("words", "texts"), [(65_536, 32_768), (3, 32_768), (65_536, 2), (3, 2), (0, 0)])
+def test_a_text_is_answered_alike_whatever_is_remembered(monkeypatch: pytest.MonkeyPatch, words: int, texts: int) -> None:
+    """Read before or not, alone or among others, and when the memory is full and begins anew."""
+    stored = ["Our puppies bark.", "A dog!", "The invoice is late.", "", "Violins and a cello.", "puppy", "A dog!"]
+    asked = terms("puppy", "violin")
+    once = [float(soft(asked, [text], Words(Static()))[0]) for text in stored]
+    monkeypatch.setattr(module, "_MOST", words)
+    monkeypatch.setattr(module, "_TEXTS", texts)
+    known = Words(Static())
+    for some in (stored[:3], stored, stored[2:], stored[::-1], stored):
+        assert soft(asked, some, known).tolist() == [once[stored.index(text)] for text in some]
+
+
+def test_no_text_is_kept_as_text() -> None:
+    """Of one that was read remain numbers: places of words and hashes of stems."""
+    words = Words(Static())
+    soft(terms("violin"), ["A secret violin."], words)
+    assert [list(map(type, kept)) for kept in words._kept.texts.items()] == [[int, np.ndarray]]

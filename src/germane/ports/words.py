@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["WordVectors"]
+__all__ = ["Kindred", "WordVectors"]
+
+
+class Kindred(NamedTuple):
+    """The words of some texts, one text after another. `near` has a row a word and a column for each word asked about: their
+    cosine, what all words have in common taken out, 0 for what has no vector. `stems` are the hashes of their stems, `starts`
+    is where each text begins; every text has at least one row."""
+
+    near: NDArray[np.float32]
+    stems: NDArray[np.int64]
+    starts: NDArray[np.intp]
 
 
 class WordVectors(Protocol):
-    """Safe to use from any thread. The same word gets the same vector every time."""
+    """Safe to use from any thread. The same texts and words get the same answer every time."""
 
-    def likeness(self, words: Sequence[str], others: Sequence[str]) -> NDArray[np.float32]:
-        """Shape (len(words), len(others)): the cosine of each with each, what all words have in common taken out; 0 for
-        what has no vector."""
+    def kindred(self, texts: Sequence[str], words: Sequence[str]) -> Kindred:
+        """Of at least one text. A long one is looked at from its beginning only."""
