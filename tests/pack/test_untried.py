@@ -70,11 +70,11 @@ def test_what_was_only_refused_was_not_cut_short() -> None:
 @pytest.mark.requirement("PACK-1")
 @given(st.lists(st.tuples(st.integers(1, 90), st.floats(-9, 3)), max_size=150), st.integers(0, 2000))
 def test_looking_at_a_few_at_a_time_chooses_what_looking_at_all_would(sizes: list[tuple[int, float]], room: int) -> None:
-    """The most probability per token first, a text of fewer than eight tokens being worth eight."""
+    """The most probability per token first, a text of fewer than 16 tokens being taken for one of 16."""
     sizes.sort(key=lambda pair: -pair[1])
     items = [item(size, rank, log_odds=odds) for rank, (size, odds) in enumerate(sizes, 1)]
     left, expected = room, []
-    order = sorted(items, key=lambda one: (0.7 * log(max(8, len(one.candidate.text)) + 2) - one.log_odds, one.rank))
+    order = sorted(items, key=lambda one: (0.7 * log(max(16, len(one.candidate.text)) + 2) - one.log_odds, one.rank))
     for one in order:
         if len(one.candidate.text) <= left:
             left -= len(one.candidate.text)
