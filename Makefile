@@ -40,7 +40,7 @@ clean:  ## remove .venv and everything that was made
 # A set-up is done again whenever pyproject.toml changes. The development one has everything the demo needs.
 $(VENV)/.ready-dev: pyproject.toml $(BIN)/python
 	@echo "Setting up $(VENV) for development, a minute or two …" >&2
-	@$(PIP) install -e '.[cli,minilm,openai,dev]'
+	@$(PIP) install -e '.[cli,minilm,openai,serve,dev]'
 	@touch $(VENV)/.ready-demo $@
 
 $(VENV)/.ready-demo: pyproject.toml $(BIN)/python
