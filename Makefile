@@ -11,7 +11,7 @@ export PIP_ROOT_USER_ACTION := ignore
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench soak clean
+.PHONY: help demo test check bench soak proto clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)$$/\1|\2/p' Makefile | while IFS='|' read -r name what; do printf 'make %-7s %s\n' "$$name" "$$what"; done
@@ -26,12 +26,16 @@ check: $(VENV)/.ready-dev  ## lint and types
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@cd proto && ../$(BIN)/buf lint && ../$(BIN)/buf breaking --against image.binpb
 
 bench: $(VENV)/.ready-dev  ## the figures of the docs, measured here (ARGS=…)
 	@$(BIN)/python -m bench $(ARGS)
 
 soak: $(VENV)/.ready-dev  ## the long runs: budget and forgery over 100,000 generated cases each (ARGS=…)
 	@$(BIN)/python -m bench soak $(ARGS)
+
+proto: $(VENV)/.ready-dev  ## the typed stubs in src/germane/grpc/stubs, from proto/
+	@$(BIN)/python proto/generate.py
 
 clean:  ## remove .venv and everything that was made
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .inline-snapshot

@@ -18,7 +18,7 @@ FLOORS = {
     "engine": "engine assembly cache standing turns",
     "front": "germane agent edge recollections sync loop rehearsal settings strategies retrievals wiring __init__",
     "evaluation": "evaluate",
-    "surfaces": "cli",
+    "surfaces": "cli grpc",
 }
 """From the ground up: a floor imports from itself and those before it."""
 
