@@ -12,19 +12,29 @@ window = 32000
 [strategies.terse]               # `like` another strategy, merged deeply
 like = "compact"
 cap = 1500
+
+[serve]                          # the service's, each with its variable GERMANE_SERVE_…: docs/operate.md
+grpc = "127.0.0.1:7411"
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from germane.errors import InvalidInput
+from germane.serving import Serving
 
-__all__ = ["Settings", "read_toml"]
+__all__ = ["Settings", "read_serving", "read_toml"]
+
+_SERVE = "GERMANE_SERVE_"
+_BESIDE = ("db", "tls_cert", "tls_key", "tls_client_ca")
+"""Paths: in a file they are meant from where the file is."""
+_TABLES = frozenset({"germane", "models", "serve", "strategies"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +52,7 @@ class Settings:
         """From the file at `path` (none: defaults), over which the variables in `environ` have the last word, unless they are
         empty. Raises `InvalidInput` naming the file, or the variable, and the setting."""
         where = "settings" if path is None else f"settings {path}"
-        own = _table({} if path is None else read_toml(Path(path), "settings"), where, {"germane", "models", "strategies"})
+        own = _table({} if path is None else read_toml(Path(path), "settings"), where, _TABLES)
         plain = _table(own.get("germane", {}), f"{where}: [germane]", {"embedder", "nonce_key", "relevance"})
         said = {name: (plain[name], f"{where}: {name}") for name in plain}
         if path is not None and isinstance(beside := plain.get("relevance"), str):
@@ -63,6 +73,36 @@ class Settings:
         )
 
 
+def read_serving(
+    path: Path | str | None = None,
+    environ: Mapping[str, str] | None = None,
+    given: Mapping[str, object] | None = None,
+) -> Serving:
+    """The service's settings: `[serve]` of the file at `path`, over it the variables in `environ` that aren't empty, over them
+    what was `given` on the command line (None there is nothing). Raises `InvalidInput` naming file, variable or option."""
+    said: dict[str, tuple[object, str]] = {}
+    if path is not None:
+        where = f"settings {path}"
+        own = _table(read_toml(Path(path), "settings"), where, _TABLES)
+        table = _table(own.get("serve", {}), f"{where}: [serve]", frozenset(Serving.names()))
+        for name, value in table.items():
+            beside = name in _BESIDE and isinstance(value, str) and value and "\n" not in value
+            said[name] = (str(Path(path).parent / value) if beside else value, f"{where}: serve.{name}")
+    for variable, text in sorted((environ or {}).items()):
+        if not variable.startswith(_SERVE):
+            continue
+        name = variable.removeprefix(_SERVE).lower()
+        if name not in Serving.names() or variable != variable.upper():
+            near = get_close_matches(name, Serving.names(), n=1) or Serving.names()
+            raise InvalidInput(f"{variable}: unknown; known are {', '.join(_SERVE + one.upper() for one in near)}")
+        if text:
+            said[name] = (text, variable)
+    for name, option in (given or {}).items():
+        if option is not None:
+            said[name] = (str(option) if isinstance(option, Path) else option, f"--{name.replace('_', '-')}")
+    return Serving.of(said)
+
+
 def read_toml(path: Path, what: str) -> dict[str, Any]:
     """The tables of a file. Raises `InvalidInput` with `what` it is and its path."""
     try:
@@ -73,7 +113,7 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
         raise InvalidInput(f"{what} {path}: not TOML ({error})") from error
 
 
-def _table(table: object, where: str, known: set[str]) -> Mapping[str, Any]:
+def _table(table: object, where: str, known: Set[str]) -> Mapping[str, Any]:
     if not isinstance(table, Mapping):
         raise InvalidInput(f"{where} must be a table, not {type(table).__name__}")
     if strangers := sorted(set(table) - known):

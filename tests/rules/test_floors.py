@@ -16,7 +16,8 @@ FLOORS = {
     "domains": "memories events search shelf export",
     "stages": "signals gather score pack format inject",
     "engine": "engine assembly cache standing turns",
-    "front": "germane agent edge recollections sync loop rehearsal settings strategies retrievals wiring __init__",
+    "front": """germane agent edge recollections sync loop rehearsal settings serving given address strategies retrievals
+        wiring __init__""",
     "evaluation": "evaluate",
     "surfaces": "cli grpc",
 }
