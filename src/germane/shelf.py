@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
+from germane.access.vault import Vault
 from germane.events.reader import EventReader
 from germane.memories.reader import MemoryReader
 from germane.ports.journal import Journal
@@ -57,6 +58,9 @@ class Checkup:
 class Store(Protocol):
     @property
     def read_only(self) -> bool: ...
+    @property
+    def keys(self) -> Vault:
+        """The API keys of every org (RPC-5). They are never exported; a backup has what is stored of them."""
 
     def within(self, scope: Scope) -> Shelf: ...
 

@@ -13,7 +13,7 @@ FLOORS = {
         deadline""",
     "ports": "ports catalog text",
     "dialects": "dialects",
-    "domains": "memories events search shelf export",
+    "domains": "memories events search access shelf export",
     "stages": "signals gather score pack format inject",
     "engine": "engine assembly cache standing turns",
     "front": """germane agent edge recollections sync loop rehearsal settings serving given address strategies retrievals

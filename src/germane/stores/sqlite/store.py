@@ -26,6 +26,7 @@ from germane.stores.sqlite.embedding import Embedding, model_row
 from germane.stores.sqlite.event_reader import SqliteEvents
 from germane.stores.sqlite.failures import mapped
 from germane.stores.sqlite.journal import SqliteJournal
+from germane.stores.sqlite.keys import SqliteKeys
 from germane.stores.sqlite.memory_reader import SqliteMemories
 from germane.stores.sqlite.partitions import Partitions
 from germane.stores.sqlite.reach import places
@@ -105,6 +106,10 @@ class SqliteStore:
     @property
     def read_only(self) -> bool:
         return self._writer is None
+
+    @property
+    def keys(self) -> SqliteKeys:
+        return SqliteKeys(self._writer, self._readers, self._database.name)
 
     def within(self, scope: Scope) -> SqliteShelf:
         readers, partitions, model = self._readers, self._partitions, self._embedder.identity

@@ -1,0 +1,119 @@
+"""Issue: a new key, alone or in the place of another one that goes on for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import cast
+
+from germane.access.key import RIGHTS, Issued, Key, Right, Sealed
+from germane.access.ledger import AddKey, ChangeKey, KeyById
+from germane.access.token import key_id, mint, presented
+from germane.change import Change, Decision, Plan, ask
+from germane.errors import InvalidInput, NotFound
+from germane.memories.checks import label
+from germane.scope import Scope
+
+__all__ = ["Wanted", "issue"]
+
+_MOST_AGENTS = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a caller asks of a new key; None leaves it to the default, or to the key that is replaced."""
+
+    org: str
+    agents: Iterable[str] | None = None
+    rights: Iterable[str] | None = None
+    lifetime: timedelta | None = None
+    note: str | None = None
+
+
+def issue(
+    wanted: Wanted,
+    *,
+    replaces: str | None,
+    overlap: timedelta,
+    at: datetime,
+    randomness: Callable[[int], bytes],
+) -> Plan[Issued]:
+    """A new key. With `replaces`, what isn't said is taken over from that key, its lifetime too, so that a rotation can't widen
+    anything by leaving something out; the old one ends after `overlap`, or earlier if it would have. Only a key that still
+    holds and hasn't been replaced before can be.
+
+    The outcome has the token, which is nowhere else. Raises `InvalidInput`, or `NotFound` where the org has no such key.
+    """
+    id, token = mint(randomness)
+    key = Key(
+        id=id,
+        org=Scope(org=wanted.org).org,
+        agents=None if wanted.agents is None else _agents(wanted.agents),
+        rights=RIGHTS if wanted.rights is None else _rights(wanted.rights),
+        note="" if not wanted.note else label("note", wanted.note),
+        created_at=at,
+        expires_at=None if wanted.lifetime is None else _after(at, "lifetime", wanted.lifetime),
+    )
+    changes: tuple[Change, ...] = ()
+    if replaces is not None:
+        end = _after(at, "overlap", overlap, least=timedelta(0))
+        old = yield from ask(KeyById(key_id(replaces) or ""))
+        if old is None or old.org != key.org:
+            raise NotFound(f"no key with this id in org {key.org!r} to replace (germane keys list shows ids)")
+        _replaceable(old, at)
+        key = _inheriting(key, old, wanted)
+        ends = end if old.expires_at is None else min(end, old.expires_at)
+        changes = (ChangeKey(replace(old, expires_at=ends, replaced_by=id)),)
+    sealed = Sealed(key=key, digest=presented(token).digest)
+    return Decision((AddKey(sealed), *changes), Issued(key=key, token=token))
+
+
+def _replaceable(old: Key, at: datetime) -> None:
+    if old.replaced_by is not None:
+        raise InvalidInput(f"key {old.id} has been replaced by {old.replaced_by}: replace that one")
+    if not old.holds(at):
+        raise InvalidInput(f"key {old.id} is {old.state(at)}, there is nothing to overlap with: make a key without replacing")
+
+
+def _inheriting(key: Key, old: Key, wanted: Wanted) -> Key:
+    lifetime = None if old.expires_at is None else old.expires_at - old.created_at
+    return replace(
+        key,
+        agents=old.agents if wanted.agents is None else key.agents,
+        rights=old.rights if wanted.rights is None else key.rights,
+        note=old.note if wanted.note is None else key.note,
+        expires_at=key.expires_at if lifetime is None or wanted.lifetime else _after(key.created_at, "lifetime", lifetime),
+    )
+
+
+def _agents(given: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InvalidInput(f"agents must be a list of names, not {type(given).__name__}")
+    agents = tuple(dict.fromkeys(Scope(agent=agent).agent for agent in given))
+    if not 1 <= len(agents) <= _MOST_AGENTS:
+        raise InvalidInput(f"agents must be 1 to {_MOST_AGENTS} names, not {len(agents)} (left out: every agent)")
+    return agents
+
+
+def _rights(given: Iterable[str]) -> tuple[Right, ...]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InvalidInput(f"rights must be a list of names, not {type(given).__name__}")
+    named = tuple(given)
+    for name in named:
+        if name not in RIGHTS:
+            raise InvalidInput(f"rights must be of {', '.join(RIGHTS)}, not {name!r}")
+    if not named:
+        raise InvalidInput(f"rights is empty: name some of {', '.join(RIGHTS)}")
+    return tuple(right for right in RIGHTS if right in cast("tuple[Right, ...]", named))
+
+
+def _after(at: datetime, name: str, duration: timedelta, *, least: timedelta = timedelta(seconds=1)) -> datetime:
+    if not isinstance(duration, timedelta):
+        raise InvalidInput(f"{name} must be a timedelta, not {type(duration).__name__}")
+    if duration < least:
+        raise InvalidInput(f"{name} must be at least {least.seconds} s, not {duration.total_seconds():g} s")
+    try:
+        return at + duration
+    except OverflowError:
+        raise InvalidInput(f"{name} of {duration.days:,} days ends after the year 9999: give a shorter one") from None

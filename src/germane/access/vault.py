@@ -1,0 +1,26 @@
+"""Vault: the protocol of where keys are kept. It stands beside the shelves: who shows a key has no scope
+yet."""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeVar
+
+from germane.access.key import Key, Sealed
+from germane.change import Plan
+
+__all__ = ["Vault"]
+
+T = TypeVar("T")
+
+
+class Vault(Protocol):
+    """Every store has one. What it does neither counts as content nor moves a revision."""
+
+    async def find(self, id: str) -> Sealed | None:
+        """The key with this id as the store has it now, whatever its state. One small read, off the event loop."""
+
+    async def list(self, org: str | None = None) -> tuple[Key, ...]:
+        """All keys, or those of one org, oldest first."""
+
+    async def commit(self, plan: Plan[T]) -> T:
+        """The plan's outcome; what it decided is durable. Raises `StoreUnavailable` where nothing can be written."""

@@ -1,0 +1,105 @@
+"""Keys: rows of API keys, and the vault over them."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import apsw
+
+from germane.access.key import RIGHTS, Key, Sealed
+from germane.access.ledger import AddKey, ChangeKey, KeyById
+from germane.change import Change, Decision, Plan, Read
+from germane.errors import InvalidInput, StoreUnavailable
+from germane.stores.sqlite.encoding import from_json, maybe_micros, maybe_moment, micros, moment, to_json
+from germane.stores.sqlite.readers import Readers
+from germane.stores.sqlite.rows import Row, first, rows
+from germane.stores.sqlite.transaction import Transaction
+from germane.stores.sqlite.writer import Writer
+
+__all__ = ["SqliteKeys"]
+
+T = TypeVar("T")
+
+_COLUMNS = "id, org, agents, rights, note, created_at, expires_at, revoked_at, replaced_by, last_used_at"
+
+
+class SqliteKeys:
+    """Fulfils `germane.access.vault.Vault`."""
+
+    def __init__(self, writer: Writer | None, readers: Readers, name: str) -> None:
+        self._writer, self._readers, self._name = writer, readers, name
+
+    async def find(self, id: str) -> Sealed | None:
+        return await self._readers.glance(lambda reading: _sealed(reading.connection, id))
+
+    async def list(self, org: str | None = None) -> tuple[Key, ...]:
+        where, values = ("", ()) if org is None else ("WHERE org = ?", (org,))
+        sql = f"SELECT {_COLUMNS} FROM keys {where} ORDER BY created_at, id"
+        return await self._readers.run(lambda reading: tuple(map(_key, rows(reading.connection, sql, values))))
+
+    async def commit(self, plan: Plan[T]) -> T:
+        if self._writer is None:
+            raise StoreUnavailable(f"store {self._name!r} is read-only: check the permissions of the file and of its directory")
+        return await self._writer.run(lambda transaction: _drive(transaction, plan))
+
+
+def _drive(transaction: Transaction, plan: Plan[T]) -> T:
+    connection = transaction.connection
+    try:
+        question = next(plan)
+        while True:
+            question = plan.send(_answer(connection, question))
+    except StopIteration as stop:
+        decision: Decision[T] = stop.value
+    for change in decision.changes:
+        _apply(connection, change)
+    return decision.outcome
+
+
+def _answer(connection: apsw.Connection, read: Read[Any]) -> Key | None:
+    if not isinstance(read, KeyById):
+        raise InvalidInput(f"the keys can't answer {type(read).__name__}")
+    sealed = _sealed(connection, read.id)
+    return None if sealed is None else sealed.key
+
+
+def _apply(connection: apsw.Connection, change: Change) -> None:
+    match change:
+        case AddKey(sealed):
+            sql = f"INSERT INTO keys ({_COLUMNS}, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            connection.execute(sql, (*_row(sealed.key), sealed.digest))
+        case ChangeKey(key):
+            id, *values = _row(key)
+            assigned = ", ".join(f"{column} = ?" for column in _COLUMNS.split(", ")[1:])
+            connection.execute(f"UPDATE keys SET {assigned} WHERE id = ?", (*values, id))
+        case _:
+            raise InvalidInput(f"the keys can't be changed by {type(change).__name__}")
+
+
+def _sealed(connection: apsw.Connection, id: str) -> Sealed | None:
+    row = first(connection, f"SELECT {_COLUMNS}, digest FROM keys WHERE id = ?", (id,))
+    return None if row is None else Sealed(key=_key(row), digest=bytes(row[10]))
+
+
+def _row(key: Key) -> tuple[Any, ...]:
+    agents = None if key.agents is None else to_json(key.agents)
+    until = maybe_micros(key.expires_at), maybe_micros(key.revoked_at)
+    made = micros(key.created_at)
+    return key.id, key.org, agents, to_json(key.rights), key.note, made, *until, key.replaced_by, maybe_micros(key.last_used_at)
+
+
+def _key(row: Row) -> Key:
+    id, org, agents, rights, note, created, expires, revoked, replaced_by, used = row[:10]
+    named = from_json(rights)
+    return Key(
+        id=id,
+        org=org,
+        agents=None if agents is None else tuple(from_json(agents)),
+        rights=tuple(right for right in RIGHTS if right in named),
+        note=note,
+        created_at=moment(created),
+        expires_at=maybe_moment(expires),
+        revoked_at=maybe_moment(revoked),
+        replaced_by=replaced_by,
+        last_used_at=maybe_moment(used),
+    )
