@@ -19,7 +19,7 @@ FLOORS = {
     "front": """germane agent edge recollections sync loop rehearsal settings serving given address strategies retrievals
         wiring __init__""",
     "evaluation": "evaluate",
-    "surfaces": "cli grpc",
+    "surfaces": "cli grpc serve",
 }
 """From the ground up: a floor imports from itself and those before it."""
 

@@ -1,0 +1,91 @@
+"""Several processes and the one that watches over them. The processes are real, and small."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from germane.serve.workers import Failed, Workers
+
+pytestmark = pytest.mark.requirement("OPS-2")
+
+
+def until_told(index: int, told: Any, folder: Path) -> None:
+    """A worker that works until it is asked to end, and says that it was."""
+
+    def end(number: int, frame: object) -> None:
+        Path(folder, f"ended-{index}").touch()
+        os._exit(0)
+
+    signal.signal(signal.SIGTERM, end)
+    told.send(index)
+    if index:
+        Path(folder, f"began-{index}").touch()
+        if len(list(folder.glob("began-*"))) == 2:
+            os.kill(os.getppid(), signal.SIGTERM)
+    while True:
+        signal.pause()
+
+
+def stubborn(index: int, told: Any, folder: Path) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    told.send(index)
+    os.kill(os.getppid(), signal.SIGTERM)
+    while True:
+        signal.pause()
+
+
+def once_killed(index: int, told: Any, folder: Path) -> None:
+    """Killed the first time; the second time it ends the test."""
+    told.send(index)
+    if not (mark := folder / "lived").exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.kill(os.getppid(), signal.SIGTERM)
+
+
+def refused(index: int, told: Any, folder: Path) -> None:
+    Path(folder, f"tried-{index}").touch()
+    os._exit(3)
+
+
+def test_all_begin_and_a_signal_to_the_parent_ends_them(tmp_path: Path) -> None:
+    """Every one gets to end in order."""
+    words: list[Any] = []
+    Workers(until_told, (tmp_path,), 3, 30.0, words.append).run(words.append)
+    assert words == [0]
+    assert sorted(path.name for path in tmp_path.glob("ended-*")) == ["ended-0", "ended-1", "ended-2"]
+
+
+def test_one_that_dies_is_begun_anew(tmp_path: Path) -> None:
+    """And somebody is told."""
+    told: list[str] = []
+    Workers(once_killed, (tmp_path,), 1, 30.0, told.append).run(lambda word: None)
+    assert told
+    assert told[0] == "worker 0 ended with -9; begun anew in 0.1 s"
+
+
+def test_a_first_one_that_is_refused_ends_it_all(tmp_path: Path) -> None:
+    """The others aren't begun: they would only say the same."""
+    with pytest.raises(Failed) as failed:
+        Workers(refused, (tmp_path,), 3, 30.0, print).run(lambda word: None)
+    assert failed.value.code == 3
+    assert [path.name for path in tmp_path.iterdir()] == ["tried-0"]
+
+
+def test_one_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for it for ever."""
+    monkeypatch.setattr("germane.serve.workers._LATE", 0.2)
+    Workers(stubborn, (tmp_path,), 1, 0.0, print).run(lambda word: None)
+
+
+def test_signals_are_as_they_were_afterwards(tmp_path: Path) -> None:
+    """Whoever calls it keeps its own handlers."""
+    before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
+    with pytest.raises(Failed):
+        Workers(refused, (tmp_path,), 1, 1.0, print).run(lambda word: None)
+    assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)] == before
