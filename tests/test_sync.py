@@ -17,6 +17,7 @@ import pytest
 
 import germane.agent
 import germane.germane
+import germane.keyring
 import germane.recollections
 from germane import sync
 from germane.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
@@ -33,6 +34,7 @@ TWINS = [
     (germane.germane.Germane, sync.Germane),
     (germane.agent.Agent, sync.Agent),
     (germane.recollections.Recollections, sync.Recollections),
+    (germane.keyring.Keyring, sync.Keyring),
 ]
 
 

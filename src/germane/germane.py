@@ -12,6 +12,7 @@ from germane.agent import Agent
 from germane.clock import Clock
 from germane.errors import InvalidInput, StoreUnavailable
 from germane.gather.source import SourceFactory
+from germane.keyring import Keyring
 from germane.ports.embedder import Embedder
 from germane.rehearsal import freeze
 from germane.scope import Scope
@@ -110,6 +111,7 @@ class Germane:
         parts, self._parts = self._parts, None
         if parts is not None:
             await parts.retrievals.close()
+            await parts.verification.close()
             await parts.store.close()
             if parts.embedder is not self._embedder:
                 await parts.embedder.close()
@@ -117,6 +119,11 @@ class Germane:
     def agent(self, agent: str = "default", *, org: str = "default", user: str | None = None, zone: str = "UTC") -> Agent:
         """The handle on one scope (SCOPE-1): all that an agent, or an agent with one user, keeps. Raises `InvalidInput`."""
         return Agent(self._open, Scope(org=org, agent=agent, user=user, zone=zone))
+
+    @property
+    def keys(self) -> Keyring:
+        """The API keys of every org in the store (RPC-5)."""
+        return Keyring(self._open.store.keys, self._open.verification, self._clock)
 
     @property
     def strategies(self) -> Strategies:

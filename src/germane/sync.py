@@ -6,22 +6,25 @@
         context = germane.agent("support").assemble(messages, model="gpt-4o")
 
 Each opened `Germane` has one event loop in one daemon thread, and any number of threads may call it. What a verb takes,
-answers and raises is written at the verb of the same name in `agent.py`, `recollections.py` and `germane.py`. A call that is
-interrupted is cancelled; one under way when another thread closes raises `StoreUnavailable`. Not to be called from an event
-loop, which it would hold up, nor from a source or a progress callback of its own, which would wait for itself.
+answers and raises is written at the verb of the same name in `agent.py`, `recollections.py`, `keyring.py` and `germane.py`. A
+call that is interrupted is cancelled; one under way when another thread closes raises `StoreUnavailable`. Not to be called
+from an event loop, which it would hold up, nor from a source or a progress callback of its own, which would wait for itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, overload
 
 import germane.agent
 import germane.germane
+import germane.keyring
 import germane.recollections
+from germane.access.grant import Grant
+from germane.access.key import Issued, Key, Right
 from germane.agent import Raw
 from germane.clock import Clock
 from germane.context import Context
@@ -43,7 +46,7 @@ from germane.shelf import Checkup
 from germane.strategies import Strategies
 from germane.strategy import Strategy
 
-__all__ = ["Agent", "Germane", "Recollections"]
+__all__ = ["Agent", "Germane", "Keyring", "Recollections"]
 
 
 class Germane:
@@ -92,6 +95,10 @@ class Germane:
     def agent(self, agent: str = "default", *, org: str = "default", user: str | None = None, zone: str = "UTC") -> Agent:
         loop = self._running()
         return Agent(self._awaited.agent(agent, org=org, user=user, zone=zone), loop)
+
+    @property
+    def keys(self) -> Keyring:
+        return Keyring(self._awaited.keys, self._running())
 
     @property
     def strategies(self) -> Strategies:
@@ -244,6 +251,44 @@ class Recollections:
 
     def history(self, id: str) -> tuple[Memory, ...]:
         return self._call(self._awaited.history, id)
+
+
+class Keyring:
+    """As `germane.keyring.Keyring`, at `germane.keys`."""
+
+    def __init__(self, awaited: germane.keyring.Keyring, loop: Loop) -> None:
+        self._awaited, self._call = awaited, loop.call
+
+    def create(
+        self,
+        *,
+        org: str,
+        agents: Sequence[str] | None = None,
+        rights: Sequence[Right] | None = None,
+        lifetime: timedelta | None = None,
+        note: str | None = None,
+        replaces: str | None = None,
+        overlap: timedelta = timedelta(days=1),
+    ) -> Issued:
+        return self._call(
+            self._awaited.create,
+            org=org,
+            agents=agents,
+            rights=rights,
+            lifetime=lifetime,
+            note=note,
+            replaces=replaces,
+            overlap=overlap,
+        )
+
+    def list(self, org: str | None = None) -> tuple[Key, ...]:
+        return self._call(self._awaited.list, org)
+
+    def revoke(self, id: str) -> Key:
+        return self._call(self._awaited.revoke, id)
+
+    def verify(self, token: str, *, patience: float | None = 0.02) -> Grant | None:
+        return self._call(self._awaited.verify, token, patience=patience)
 
 
 async def _next(left: AsyncIterator[Exported], most: int = 256) -> list[Exported]:

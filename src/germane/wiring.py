@@ -28,6 +28,8 @@ from germane.shelf import Store
 from germane.stores.sqlite.store import SqliteStore
 from germane.strategies import Strategies
 from germane.tokenizers.named import open_tokenizer
+from germane.uses import Uses
+from germane.verification import Verification
 
 __all__ = ["Parts", "wire"]
 
@@ -45,6 +47,7 @@ class Parts:
     strategies: Strategies
     catalog: Catalog
     retrievals: Retrievals
+    verification: Verification
     clock: Clock
 
 
@@ -90,6 +93,7 @@ async def wire(
         strategies=strategies,
         catalog=catalog,
         retrievals=Retrievals(store),
+        verification=Verification(store.keys, Uses(store.keys, read_only=store.read_only), clock),
         clock=clock,
     )
 

@@ -23,7 +23,7 @@ def test_germane_exports_exactly_its_public_face() -> None:
 
 def test_the_blocking_twin_exports_its_handles() -> None:
     """What is a value is the same in both colours and stands in `germane`."""
-    assert germane.sync.__all__ == ["Agent", "Germane", "Recollections"]
+    assert germane.sync.__all__ == ["Agent", "Germane", "Keyring", "Recollections"]
 
 
 def test_what_germane_offers_to_tests_of_others_is_this() -> None:
