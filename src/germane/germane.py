@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from germane.agent import Agent
 from germane.clock import Clock
-from germane.errors import InvalidInput, StoreUnavailable
+from germane.errors import InvalidInput, StoreError, StoreUnavailable
 from germane.gather.source import SourceFactory
 from germane.keyring import Keyring
 from germane.ports.embedder import Embedder
@@ -140,8 +141,14 @@ class Germane:
         await self._open.store.backup(Path(target), progress)
 
     async def check(self) -> Checkup:
-        """Whether the file is sound, and with what it is used."""
-        return await self._open.store.check()
+        """Whether the file is sound, with what it is used, and how many keys there are."""
+        found = await self._open.store.check()
+        try:
+            keys = await self.keys.list()
+        except StoreError:
+            return replace(found, findings=(*found.findings, ("keys", "can't be read", False)))
+        good = sum(key.holds(self._clock.now()) for key in keys)
+        return replace(found, findings=(*found.findings, ("keys", f"{good} good, {len(keys) - good} ended", True)))
 
     async def reembed(self, progress: Callable[[int, int], None] | None = None) -> int:
         """Give every text a vector of the embedder in use (SEARCH-3); answers how many were made."""

@@ -13,7 +13,10 @@ FACE = """
     StoreUnavailable Strategies Strategy Trace UnknownName Weights derive
 """
 
-FOR_TESTS = "builders clocks faults hashed pins pytest_plugin readable scope_contract snapshots store_contract stored time_warp"
+FOR_TESTS = """
+    builders clocks faults hashed key_contract pins pytest_plugin readable scope_contract snapshots store_contract stored
+    time_warp
+"""
 
 
 def test_germane_exports_exactly_its_public_face() -> None:

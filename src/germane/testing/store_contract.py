@@ -36,6 +36,7 @@ from germane.memories.ledger import (
 from germane.query import Filters
 from germane.shelf import Shelf, Store
 from germane.testing.hashed import Hashed
+from germane.testing.key_contract import KeyContract
 from germane.testing.scope_contract import AGENT, ALL, ANNA, LATER, ScopeContract, found
 from germane.testing.stored import NOON, a_memory, an_event, asking, question, writing
 
@@ -44,7 +45,7 @@ __all__ = ["StoreContract"]
 EMBEDDER = Hashed()
 
 
-class StoreContract(ScopeContract):
+class StoreContract(ScopeContract, KeyContract):
     @pytest.mark.requirement("MEM-2", "MEM-3", "SCOPE-4")
     async def test_a_memory_comes_back_equal(self, shelf: Shelf) -> None:
         """Every field of every kind survives, times to the microsecond."""
