@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, cast
 
@@ -15,7 +15,6 @@ from germane.message import Image, Message, Opaque, Text, ToolCall, ToolResult
 from germane.query import Filters
 from germane.request import Request
 from germane.scope import Scope
-from germane.shelf import Shelf
 from germane.strategies import COMPACT, DEFAULT, derive
 from germane.strategy import Strategy
 from germane.testing.builders import MOMENT, message
@@ -25,25 +24,8 @@ REQUEST = Request(scope=Scope(user="ann"), messages=TALK, raw=(), model="gpt-4o"
 ONE, TWO = cast("Outcome", "one"), cast("Outcome", "two")
 
 
-@dataclass
-class Journal:
-    at: int
-
-    async def revision(self) -> int:
-        return self.at
-
-
-@dataclass
-class Kept:
-    scope: Scope
-    journal: Journal
-
-
-async def key(
-    request: Request = REQUEST, strategy: Strategy = DEFAULT, *, revision: int = 1, cache: ResultCache | None = None
-) -> Hashable:
-    shelf = cast("Shelf", Kept(request.scope, Journal(revision)))
-    return await (cache or ResultCache()).key(request, strategy, shelf)
+def key(request: Request = REQUEST, strategy: Strategy = DEFAULT, *, revision: int = 1) -> Hashable:
+    return ResultCache().key(request, strategy, request.scope, revision)
 
 
 def saying(*parts: Any, **fields: Any) -> Request:
@@ -79,28 +61,28 @@ OTHERS = {
 
 
 @pytest.mark.requirement("ENGINE-6")
-async def test_every_part_of_a_request_that_matters_makes_another_key() -> None:
+def test_every_part_of_a_request_that_matters_makes_another_key() -> None:
     """Scope, messages to the last part, tools, model, query, caps, filters, time, strategy and the store's revision."""
-    keys = {name: await key(request) for name, request in OTHERS.items()}
-    keys |= {"compact": await key(strategy=COMPACT), "revision": await key(revision=2), "itself": await key()}
-    keys["cap"] = await key(strategy=derive(DEFAULT, {"cap": 1}))
+    keys = {name: key(request) for name, request in OTHERS.items()}
+    keys |= {"compact": key(strategy=COMPACT), "revision": key(revision=2), "itself": key()}
+    keys["cap"] = key(strategy=derive(DEFAULT, {"cap": 1}))
     alike = [pair for pair in ((a, b) for a in keys for b in keys if a < b) if keys[pair[0]] == keys[pair[1]]]
     assert alike == []
 
 
 @pytest.mark.requirement("ENGINE-6")
-async def test_what_cannot_be_told_from_its_parts_by_joining_them_is_told_apart() -> None:
+def test_what_cannot_be_told_from_its_parts_by_joining_them_is_told_apart() -> None:
     """Marks inside a text don't make it look like two messages."""
     one = replace(REQUEST, messages=(message("a\0user\0None\0None\0b"),))
     two = replace(REQUEST, messages=(message("a"), message("b")))
-    assert await key(one) != await key(two)
+    assert key(one) != key(two)
 
 
 @pytest.mark.requirement("ENGINE-6")
-async def test_the_same_request_has_the_same_key_whenever_it_is_asked() -> None:
+def test_the_same_request_has_the_same_key_whenever_it_is_asked() -> None:
     """The clock's own time is no part of it."""
     later = replace(REQUEST, at=MOMENT + timedelta(seconds=9), deadline=0.03, raw=({"role": "user"},))
-    assert await key() == await key(later)
+    assert key() == key(later)
 
 
 @pytest.mark.requirement("ENGINE-6")
@@ -109,19 +91,21 @@ async def test_the_same_request_has_the_same_key_whenever_it_is_asked() -> None:
     [
         replace(REQUEST, deadline=None),
         replace(REQUEST, messages=(message("x" * 200_001),)),
+        replace(REQUEST, messages=(message("x"),) * 1001),
         saying(Image(width=10, height=10)),
         saying(Opaque(kind="audio")),
     ],
-    ids=["no hurry", "very large", "image", "opaque"],
+    ids=["no hurry", "very large", "very many", "image", "opaque"],
 )
-async def test_some_requests_are_not_remembered(request_: Request) -> None:
-    assert await key(request_) is None
-    assert await key(cache=ResultCache(most=0)) is None
+def test_some_requests_are_not_remembered(request_: Request) -> None:
+    assert not ResultCache().suits(request_)
+    assert ResultCache().suits(REQUEST)
+    assert not ResultCache(most=0).suits(REQUEST)
 
 
 @pytest.mark.requirement("ENGINE-6")
-async def test_any_text_makes_a_key() -> None:
-    assert await key(replace(REQUEST, messages=(message("\ud800 \x00"),), tools=({"b": {1}, "a": "\udfff"},))) is not None
+def test_any_text_makes_a_key() -> None:
+    assert key(replace(REQUEST, messages=(message("\ud800 \x00"),), tools=({"b": {1}, "a": "\udfff"},))) is not None
 
 
 @pytest.mark.requirement("ENGINE-6")
@@ -147,3 +131,14 @@ def test_without_a_key_nothing_is_kept_or_found() -> None:
     cache = ResultCache()
     cache.put(None, ONE, 0.0)
     assert cache.get(None, 0.0) is None
+    assert (cache.hits, cache.misses) == (0, 0)
+
+
+@pytest.mark.requirement("ENGINE-6", "OPS-1")
+def test_hits_and_misses_are_counted() -> None:
+    """One that is too old is a miss."""
+    cache = ResultCache()
+    cache.put("k", ONE, 0.0)
+    for asked, now in (("k", 1.0), ("other", 1.0), ("k", 31.0)):
+        cache.get(asked, now)
+    assert (cache.hits, cache.misses) == (1, 2)

@@ -65,6 +65,7 @@ class Agent:
         Raises `InvalidInput` for what the caller can put right, and nothing for a fault of germane's own: that gives less
         context, with the reason in `metadata.fallback_reason` and `trace`.
         """
+        began = self._parts.clock.steady()
         scope = self.scope.within(session)
         request = requested(
             scope=scope,
@@ -80,7 +81,8 @@ class Agent:
             max_tokens=max_tokens,
             filters=filters,
         )
-        context = await self._parts.engine.assemble(request, self._shelf(scope), self._parts.strategies.find(strategy))
+        plan = self._parts.strategies.find(strategy)
+        context = await self._parts.engine.assemble(request, self._shelf(scope), plan, began)
         self._parts.retrievals.note(self.scope, [item.id for item in context.items if item.category != "conversation"])
         return context
 

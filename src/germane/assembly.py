@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -20,7 +21,10 @@ from germane.request import Request
 from germane.strategy import Strategy
 from germane.trace import SourceReport, Trace
 
-__all__ = ["Assembly", "Late", "Outcome"]
+__all__ = ["LEAVING", "Assembly", "Late", "Outcome", "unanswered"]
+
+LEAVING: tuple[type[BaseException], ...] = (KeyboardInterrupt, SystemExit, GeneratorExit, asyncio.CancelledError)
+"""What propagates from an assembly. Everything else is answered, also what isn't an `Exception`: a library that panics."""
 
 _FINE = frozenset({"no_query", "no_session", "no_vector"})
 """Reasons to skip a source that take nothing away."""
@@ -55,28 +59,34 @@ class Assembly:
         self.tokens = 0
         self.reason = ""
         self.level = 0
+        self.cached = False
+        self.directive: str | None = ""
         self._clock = clock
         self._timings: list[tuple[str, float]] = []
 
     @contextmanager
     def stage(self, name: str, deadline: Deadline) -> Iterator[None]:
-        """Times a stage, and raises `Late` after it when the answer is due."""
+        """Times a stage, one that fails too, and raises `Late` after it when the answer is due."""
         began = self._clock.steady()
-        yield
-        now = self._clock.steady()
-        self._timings.append((name, now - began))
+        try:
+            yield
+        finally:
+            now = self._clock.steady()
+            self._timings.append((name, now - began))
         if deadline.missed(now):
             raise Late
 
-    def finish(self, outcome: Outcome) -> None:
+    def finish(self, outcome: Outcome, *, cached: bool = False) -> None:
         """All went well, with every source or with some."""
-        self.outcome, self.gathered = outcome, outcome.gathered
+        self.outcome, self.gathered, self.cached = outcome, outcome.gathered, cached
+        self.directive = outcome.gathered.directive
         self.written, self.tokens = outcome.written, outcome.packing.tokens
         self.level = 1 if any(map(_missing, outcome.gathered.reports)) else 0
 
     def directive_only(self, directive: str | None, reason: str) -> None:
         """Without any memory; `directive` is None when it couldn't be had."""
         self.alone(reason)
+        self.directive = directive
         if directive is None or self.layout is None or self.budget is None:
             return
         tokens = self.layout.total(directive, ()) if directive else 0
@@ -86,7 +96,7 @@ class Assembly:
 
     def alone(self, reason: str) -> None:
         """The messages as they came."""
-        self.written, self.tokens, self.outcome = Written(attribution={}), 0, None
+        self.written, self.tokens, self.outcome, self.directive = Written(attribution={}), 0, None, ""
         self.reason, self.level = reason, 3
 
     def context(self) -> Context:
@@ -96,7 +106,9 @@ class Assembly:
             stable, late = self.written.text, ""
         try:
             injected = inject(self.request, stable, late, placement=self.strategy.placement)
-        except Exception as error:
+        except LEAVING:
+            raise
+        except BaseException as error:
             self.alone(f"assembly_error:{type(error).__name__}")
             injected = untouched(self.request)
         return Context(
@@ -127,6 +139,7 @@ class Assembly:
             degradation_level=self.level,
             sources=() if self.gathered is None else self.gathered.reports,
             timings=tuple(self._timings),
+            cached=self.cached,
         )
 
     def _trace(self) -> Trace:
@@ -153,8 +166,23 @@ class Assembly:
             )
         if packing is not None and packing.directive_left_out:
             yield f"the directive was left out: {packing.directive_left_out}"
+        if self.directive is None:
+            yield "the directive couldn't be read, and none is known of this scope yet: the answer goes without"
         if self.budget is not None and self.budget.is_constrained and not self.budget.overfull:
             yield f"only {self.budget.available} tokens are left to add anything"
+
+
+def unanswered(reports: Sequence[SourceReport]) -> str:
+    """The reason when no source that offers anything has answered, the store's fault; empty otherwise."""
+    asked = [one for one in reports if one.name not in ("directive", "embedding") and one.reason not in _FINE]
+    if not all(map(_missing, asked)):
+        return ""
+    if any(one.status == "timeout" for one in asked):
+        return "assembly_timeout"
+    for one in asked:
+        if one.status == "error":
+            return f"assembly_error:{'TypeError' if one.reason == 'garbage' else one.reason}"
+    return "assembly_error:BreakerOpen" if any(one.reason in ("breaker", "shed") for one in asked) else ""
 
 
 def _missing(report: SourceReport) -> bool:

@@ -15,13 +15,15 @@ from hashlib import blake2b
 from germane.assembly import Outcome
 from germane.message import Image, Opaque
 from germane.request import Request
-from germane.shelf import Shelf
+from germane.scope import Scope
 from germane.strategy import Strategy
 
 __all__ = ["ResultCache"]
 
 _LARGEST = 200_000
 """Characters of messages above which a request isn't worth a digest."""
+_MANY = 1000
+"""Messages, likewise."""
 
 
 class ResultCache:
@@ -31,33 +33,41 @@ class ResultCache:
     def __init__(self, most: int = 16, seconds: float = 30.0) -> None:
         self._kept: OrderedDict[Hashable, tuple[float, Outcome]] = OrderedDict()
         self._most, self._seconds = most, seconds
+        self.hits, self.misses = 0, 0
 
-    async def key(self, request: Request, strategy: Strategy, shelf: Shelf) -> Hashable | None:
-        """None when this request isn't to be remembered: no deadline (it waits for everything), very large, or with parts
-        whose price their text doesn't tell. Raises `TypeError` for one that can't be a key."""
-        if not self._most or request.deadline is None:
-            return None
+    def suits(self, request: Request) -> bool:
+        """Whether this request may be remembered. Not without a deadline (it waits for everything), nor very large, nor with
+        parts whose price their text doesn't tell."""
+        if not self._most or request.deadline is None or len(request.messages) > _MANY:
+            return False
         if sum(len(message.content) for message in request.messages) > _LARGEST:
-            return None
-        if any(isinstance(part, Image | Opaque) for message in request.messages for part in message.parts):
-            return None
+            return False
+        return not any(isinstance(part, Image | Opaque) for message in request.messages for part in message.parts)
+
+    def key(self, request: Request, strategy: Strategy, scope: Scope, revision: int) -> Hashable:
+        """At this revision of the store. Raises `TypeError` for a request that can't be a key."""
         digest = blake2b(digest_size=16)
         for message in request.messages:
             said = repr((message.role, message.id, message.name, message.parts))
             digest.update(said.encode("utf-8", "surrogatepass"))
         digest.update(json.dumps(request.tools, default=str, sort_keys=True).encode("utf-8", "surrogatepass"))
         moment = request.at if request.dated else None
-        revision = await shelf.journal.revision()
         key = (
-            *(shelf.scope, revision, repr(strategy), request.model, request.provider, moment),
+            *(scope, revision, repr(strategy), request.model, request.provider, moment),
             *(request.query, request.max_tokens, request.filters, digest.digest()),
         )
         hash(key)
         return key
 
     def get(self, key: Hashable | None, now: float) -> Outcome | None:
-        kept = None if key is None else self._kept.get(key)
-        return kept[1] if kept is not None and now - kept[0] < self._seconds else None
+        if key is None:
+            return None
+        kept = self._kept.get(key)
+        if kept is None or now - kept[0] >= self._seconds:
+            self.misses += 1
+            return None
+        self.hits += 1
+        return kept[1]
 
     def put(self, key: Hashable | None, outcome: Outcome, now: float) -> None:
         if key is None:

@@ -18,7 +18,8 @@ __all__ = ["Context", "Metadata"]
 class Metadata:
     """INJECT-3. `memories_injected` counts items without directive and blocks, `memories_available` the distinct candidates
     above the floor; `context_window_used` is a percentage; `fallback_reason` is one of ENGINE-2's, empty when all went well;
-    `degradation_level` is 0 full, 1 some sources missing, 2 directive and request only, 3 the request alone."""
+    `degradation_level` is 0 full, 1 some sources missing, 2 directive and request only, 3 the request alone; `timings` are
+    seconds by stage. `cached`: from the cache of results; the sources' reports are then those of the answer that was kept."""
 
     directive_injected: bool = False
     memories_injected: int = 0
@@ -31,6 +32,7 @@ class Metadata:
     degradation_level: int = 0
     sources: tuple[SourceReport, ...] = ()
     timings: tuple[tuple[str, float], ...] = ()
+    cached: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,15 +9,18 @@ as they came (ENGINE-2). A fault takes memories away, never adds any (ENGINE-3).
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Coroutine, Hashable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
-from germane.assembly import Assembly, Late, Outcome
+from germane.assembly import LEAVING, Assembly, Late, Outcome, unanswered
+from germane.breaker import Breakers
 from germane.cache import ResultCache
+from germane.call import call, place
 from germane.catalog.bounded import settle
 from germane.catalog.catalog import Catalog
+from germane.catalog.ceiling import Ceiling, at_most, light
 from germane.catalog.measure import measure, texts_of
 from germane.clock import Clock, zone
 from germane.context import Context
@@ -25,8 +28,9 @@ from germane.deadline import Deadline
 from germane.format.layout import Format
 from germane.format.named import open_format
 from germane.format.nonce import nonce
+from germane.gather.abandoned import Abandoned
 from germane.gather.builtin import sources
-from germane.gather.gather import Abandoned, Gathered, gather
+from germane.gather.gather import Gathered, gather
 from germane.gather.merge import fresh, merge
 from germane.gather.source import SourceFactory
 from germane.item import Scored
@@ -44,6 +48,7 @@ from germane.search.relevance import Relevance
 from germane.shelf import Shelf
 from germane.signals.read import read
 from germane.standing import Standing
+from germane.state import State
 from germane.strategy import Strategy
 from germane.turns import Shed, Turn, Turns
 
@@ -54,6 +59,10 @@ _NOT_SEARCHING = frozenset({"directive", "history", "recent"})
 
 _WRITING = 0.004
 """Seconds before the answer is due at which an exact packing ends its search: the gate and the writing come after it."""
+_CLOSING = 0.002
+"""Seconds before the answer is due at which the gate is given up: the directive alone is written after it."""
+
+Asked = Callable[[], Coroutine[Any, Any, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,24 +80,23 @@ class Engine:
     cache: ResultCache = field(default_factory=ResultCache)
     abandoned: Abandoned = field(default_factory=Abandoned)
     turns: Turns = field(default_factory=Turns)
+    breakers: Breakers = field(default_factory=Breakers)
 
-    async def assemble(self, request: Request, shelf: Shelf, strategy: Strategy) -> Context:
-        """Never raises but for cancellation and interpreter exit."""
-        deadline = Deadline.of(self.clock.steady(), request.deadline)
+    async def assemble(self, request: Request, shelf: Shelf, strategy: Strategy, began: float | None = None) -> Context:
+        """Never raises but for cancellation and interpreter exit. `began` is when the call came, on the steady clock."""
+        deadline = Deadline.of(self.clock.steady() if began is None else began, request.deadline)
         assembly = Assembly(request, strategy, self.clock)
         turn: Turn | None = None
-        shed = False
         try:
-            try:
-                turn = await self.turns.take(deadline, self.clock)
-            except Shed:
-                shed = True
-            await self._assemble(assembly, shelf, strategy, deadline, shed=shed, hurried=turn is not None and turn.hurried)
-        except Late:
-            self._fall_back(assembly, shelf.scope, "assembly_timeout")
+            turn = await self.turns.take(deadline, self.clock)
+            await self._assemble(assembly, shelf, strategy, deadline, hurried=turn is not None and turn.hurried)
+        except LEAVING:
+            raise
         except Shed:
             self._fall_back(assembly, shelf.scope, "shed")
-        except Exception as error:
+        except Late:
+            self._fall_back(assembly, shelf.scope, "assembly_timeout")
+        except BaseException as error:
             self._fall_back(assembly, shelf.scope, f"assembly_error:{type(error).__name__}")
         finally:
             if turn is not None:
@@ -99,32 +107,47 @@ class Engine:
         """Scored items in score order: signals, gathering and scoring; nothing packed, nothing counted."""
         plans = tuple(plan for plan in strategy.sources if plan.name not in _NOT_SEARCHING)
         strategy = replace(strategy, sources=plans)
-        gathered = await self._gather(request, shelf, strategy, Deadline(None, None))
-        return above(score(gathered.candidates, strategy, request.at, self.relevance), strategy.floor)[0]
+        found = _distinct(await self._gather(request, shelf, strategy, Deadline(None, None)), request, shelf.scope)
+        return above(score(found.candidates, strategy, request.at, self.relevance), strategy.floor)[0]
+
+    def state(self, *, read_only: bool = False) -> State:
+        """How it is doing. To be asked from within an event loop."""
+        return State(
+            breakers=self.breakers.states(self.clock.steady()),
+            abandoned=len(self.abandoned),
+            abandoned_total=self.abandoned.total,
+            working=self.turns.working,
+            waiting=len(self.turns),
+            shed=self.turns.shed,
+            cache_hits=self.cache.hits,
+            cache_misses=self.cache.misses,
+            read_only=read_only,
+        )
 
     async def _assemble(
-        self, assembly: Assembly, shelf: Shelf, strategy: Strategy, deadline: Deadline, *, shed: bool, hurried: bool
+        self, assembly: Assembly, shelf: Shelf, strategy: Strategy, deadline: Deadline, *, hurried: bool
     ) -> None:
         request = assembly.request
         with assembly.stage("measure", deadline):
             profile = assembly.profile = self.catalog.find(request.model)
             texts = texts_of(request.messages, request.tools)
             tokens = assembly.tokenizer = await settle(self.tokenizer(profile.tokenizer), texts)
-            cap = strategy.cap if request.max_tokens is None else request.max_tokens
-            budget = assembly.budget = measure(request.messages, request.tools, profile, tokens, cap)
+            budget = assembly.budget = measure(request.messages, request.tools, profile, tokens, _cap(request, strategy))
         if budget.overfull:
             assembly.alone("messages_exceed_window")
             return
-        if shed:
-            raise Shed
         key = await self._key(request, shelf, strategy, deadline)
         known = self.cache.get(key, self.clock.steady())
         if known is not None and known.packing.tokens <= budget.available:
-            assembly.finish(known)
+            assembly.finish(known, cached=True)
             return
         with assembly.stage("gather", deadline):
             found = await self._gather(request, shelf, strategy, deadline, searching=not hurried)
-            gathered = assembly.gathered = self.standing.steady(shelf.scope, found)
+            steady = assembly.gathered = self.standing.steady(shelf.scope, found)
+            gathered = assembly.gathered = _distinct(steady, request, shelf.scope)
+        if reason := unanswered(gathered.reports):
+            self._fall_back(assembly, shelf.scope, reason)
+            return
         with assembly.stage("score", deadline):
             ranked = score(gathered.candidates, strategy, request.at, self.relevance)
             kept, dropped = above(ranked, strategy.floor)
@@ -153,45 +176,54 @@ class Engine:
     async def _gather(
         self, request: Request, shelf: Shelf, strategy: Strategy, deadline: Deadline, *, searching: bool = True
     ) -> Gathered:
-        gathered = await gather(
+        wait, at = deadline.answer is None, place(shelf.scope)
+        return await gather(
             read(request),
             shelf,
             strategy,
-            sources(shelf, strategy, self.sources, wait=deadline.answer is None, least=least(strategy), searching=searching),
+            sources(shelf, strategy, self.sources, wait=wait, least=least(strategy), searching=searching),
             embedder=self.embedder,
             ends=deadline.gathered,
             clock=self.clock,
             abandoned=self.abandoned,
+            leave=lambda name: self.breakers.ask(name, at, self.clock.steady(), insisting=wait),
         )
-        merged = merge(gathered.candidates)
-        kept = fresh(merged, request.messages, request.filters, session=shelf.scope.session)
-        return replace(gathered, candidates=kept)
 
     async def _gate(self, packing: Packing, shelf: Shelf, request: Request, deadline: Deadline) -> Packing:
         """What can't be asked in time isn't allowed. Items of registered sources aren't the store's to judge."""
         stored = {item.id for item in packing.chosen if not {item.source, *item.scored.candidate.also} <= self.sources.keys()}
         if not stored:
             return packing
-        task = asyncio.ensure_future(shelf.allowed(sorted(stored), at=request.at, filters=request.filters))
-        if not await self._done(task, deadline.left(self.clock.steady())):
-            raise Late
-        return gate(packing, task.result() | {item.id for item in packing.chosen if item.id not in stored})
+        left = deadline.left(self.clock.steady())
+        patience = None if left is None else max(0.0, left - _CLOSING)
+        ask = partial(shelf.allowed, sorted(stored), at=request.at, filters=request.filters)
+        passed = await self._call("gate", ask, (frozenset, set), shelf, patience)
+        return gate(packing, passed | {item.id for item in packing.chosen if item.id not in stored})
 
     async def _key(self, request: Request, shelf: Shelf, strategy: Strategy, deadline: Deadline) -> Hashable | None:
-        task = asyncio.ensure_future(self.cache.key(request, strategy, shelf))
-        patience = None if deadline.gathered is None else max(0.0, deadline.gathered - self.clock.steady()) / 4
-        return task.result() if await self._done(task, patience) and task.exception() is None else None
-
-    async def _done(self, task: asyncio.Future[Any], patience: float | None) -> bool:
-        """Whether it came to an end in time; abandoned if not. One that gave itself up never came to any."""
+        """None for what isn't to be remembered, and where the store doesn't tell its revision within a quarter of the time."""
         try:
-            done, _ = await asyncio.wait([task], timeout=patience)
-        except asyncio.CancelledError:
-            self.abandoned.take(task)
+            if deadline.gathered is None or not self.cache.suits(request):
+                return None
+            patience = max(0.0, deadline.gathered - self.clock.steady()) / 4
+            revision = await self._call("revision", shelf.journal.revision, int, shelf, patience)
+            return self.cache.key(request, strategy, shelf.scope, revision)
+        except LEAVING:
             raise
-        if not done:
-            self.abandoned.take(task)
-        return bool(done) and not task.cancelled()
+        except BaseException:
+            return None
+
+    async def _call(self, name: str, ask: Asked, kind: type | tuple[type, ...], shelf: Shelf, patience: float | None) -> Any:
+        return await call(
+            name,
+            ask,
+            kind,
+            scope=shelf.scope,
+            patience=patience,
+            clock=self.clock,
+            breakers=self.breakers,
+            abandoned=self.abandoned,
+        )
 
     def _layout(self, scope: Scope, strategy: Strategy, tokens: Tokenizer, query: Query | None = None) -> Format:
         words = [] if query is None else [term.word for term in query.terms]
@@ -199,12 +231,40 @@ class Engine:
         return open_format(strategy.format, tokenizer=tokens, nonce=name, zone=zone(scope.zone), terms=words)
 
     def _fall_back(self, assembly: Assembly, scope: Scope, reason: str) -> None:
-        """The directive alone, as last known where it couldn't be read; the messages alone if even that fails."""
-        try:
-            gathered = assembly.gathered
-            directive = self.standing.last(scope) if gathered is None else gathered.directive
-            if assembly.layout is None and assembly.tokenizer is not None:
-                assembly.layout = self._layout(scope, assembly.strategy, assembly.tokenizer)
-            assembly.directive_only(directive, reason)
-        except Exception:
-            assembly.alone(reason)
+        """The directive alone, as last known where it couldn't be read; the messages alone if even that fails. Where they
+        weren't counted, or can't be, their size tells what is left at least."""
+        gathered = assembly.gathered
+        directive = self.standing.last(scope) if gathered is None else gathered.directive
+        if gathered is None and not any(plan.name == "directive" and plan.limit > 0 for plan in assembly.strategy.sources):
+            directive = ""
+        for counting in (True, False):
+            try:
+                tokens = assembly.tokenizer = self._roughly(assembly, counting=counting)
+                assembly.layout = self._layout(scope, assembly.strategy, tokens)
+                assembly.directive_only(directive, reason)
+                return
+            except LEAVING:
+                raise
+            except BaseException:
+                assembly.alone(reason)
+
+    def _roughly(self, assembly: Assembly, *, counting: bool) -> Tokenizer:
+        """A tokenizer to fall back with, and a budget where there is none yet."""
+        request = assembly.request
+        profile = assembly.profile = assembly.profile or self.catalog.find(request.model)
+        tokens = (assembly.tokenizer or self.tokenizer(profile.tokenizer)) if counting else Ceiling()
+        if assembly.budget is None:
+            exactly = counting and light(request.messages, request.tools)
+            cap = _cap(request, assembly.strategy)
+            assembly.budget = (measure if exactly else at_most)(request.messages, request.tools, profile, tokens, cap)
+        return tokens
+
+
+def _cap(request: Request, strategy: Strategy) -> int:
+    return strategy.cap if request.max_tokens is None else request.max_tokens
+
+
+def _distinct(gathered: Gathered, request: Request, scope: Scope) -> Gathered:
+    """Each thing once, and none that the request holds already."""
+    merged = merge(gathered.candidates)
+    return replace(gathered, candidates=fresh(merged, request.messages, request.filters, session=scope.session))

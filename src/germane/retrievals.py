@@ -26,7 +26,10 @@ class Retrievals:
         self._writing: set[asyncio.Task[None]] = set()
 
     def note(self, scope: Scope, ids: Sequence[str]) -> None:
-        if not ids or self._store.read_only:
+        try:
+            if not ids or self._store.read_only:
+                return
+        except Exception:  # a store that can't even tell: there is an answer to be given
             return
         self._waiting[scope].extend(ids)
         if self._flushing is None:

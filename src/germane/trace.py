@@ -16,8 +16,9 @@ Status = Literal["ok", "timeout", "error", "skipped"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceReport:
-    """How one source did (GATHER-2). `reason` says why it was skipped (`warming`, `slow_embedder`, `breaker`, `no_query` …)
-    or names the error's type; `latency` is in seconds."""
+    """How one source did (GATHER-2). `reason` says why it was skipped (`warming`, `slow_embedder`, `breaker`, `shed`, `busy`,
+    `no_query`, `no_session`, `no_vector`, `unknown`) or names the error's type, `garbage` where the answer was none; `latency`
+    is in seconds, 0 for what was given up or never asked."""
 
     name: str
     status: Status

@@ -36,12 +36,14 @@ class Turn:
 
     def __init__(self, turns: Turns, began: float, *, hurried: bool) -> None:
         self.hurried = hurried
+        turns.working += 1
         self._turns, self._began, self._counted = turns, began, True
         self._timer = asyncio.get_running_loop().call_later(_COUNTS, self._lapse)
 
     def end(self, now: float) -> None:
         """To be called whatever happens."""
         self._timer.cancel()
+        self._turns.working -= 1
         if not self.hurried:
             self._turns.learn(now - self._began)
         self._lapse()
@@ -59,6 +61,8 @@ class Turns:
         if most is None:
             most = 2 if (os.cpu_count() or 1) >= _MANY else 1
         self._free, self._most = most, most
+        self.working, self.shed = 0, 0
+        """How many turns haven't ended; how many were refused since the start."""
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._usual = 0.0
         self._lock = Lock()
@@ -78,6 +82,7 @@ class Turns:
                 self._free -= 1
                 return Turn(self, now, hurried=False)
             if now + self._usual * (len(self._waiting) + 1) / self._most > deadline.gathered:
+                self.shed += 1
                 raise Shed
             mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(mine)
@@ -88,6 +93,7 @@ class Turns:
             raise
         if not mine.done():
             self._leave(mine)
+            self.shed += 1
             raise Shed
         now = clock.steady()
         return Turn(self, now, hurried=now + self._usual > deadline.gathered)

@@ -14,7 +14,7 @@ from germane.clock import Clock
 from germane.context import Context
 from germane.engine import Engine
 from germane.errors import StoreCorrupt, StoreUnavailable
-from germane.gather.gather import Abandoned
+from germane.gather.abandoned import Abandoned
 from germane.request import Request
 from germane.shelf import Shelf
 from germane.strategies import DEFAULT
@@ -236,8 +236,6 @@ async def test_a_fault_between_measuring_and_writing_leaves_the_directive(stage:
 @pytest.mark.parametrize(
     "part",
     [
-        "germane.engine.measure",
-        "germane.engine.settle",
         "germane.engine.open_format",
         "germane.engine.nonce",
         "germane.format.layout.Format.write",

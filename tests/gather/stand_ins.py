@@ -10,7 +10,8 @@ from typing import Any, cast
 
 from germane.clock import Clock
 from germane.events.event import Event
-from germane.gather.gather import Abandoned, Gathered, gather
+from germane.gather.abandoned import Abandoned
+from germane.gather.gather import Gathered, Leave, gather
 from germane.gather.source import Source
 from germane.item import Candidate
 from germane.memories.memory import Memory
@@ -26,7 +27,7 @@ from germane.testing.hashed import Hashed
 from germane.text.analyse import query_terms
 from germane.trace import SourceReport
 
-__all__ = ["Answers", "Late", "Memoirs", "Stubborn", "Talk", "asking", "gathered", "hit", "planning", "report", "shelf"]
+__all__ = ["Answers", "Late", "Memoirs", "Stubborn", "Talk", "Told", "asking", "gathered", "hit", "planning", "report", "shelf"]
 
 
 def asking(text: str = "what tea", **fields: Any) -> Query:
@@ -166,6 +167,7 @@ async def gathered(
     on: Shelf | None = None,
     query: Query | None = None,
     abandoned: Abandoned | None = None,
+    leave: Leave | None = None,
 ) -> Gathered:
     """Gathered on the running loop's clock; all the sources are planned unless plans are given."""
     clock = Clock()
@@ -178,7 +180,19 @@ async def gathered(
         ends=None if within is None else clock.steady() + within,
         clock=clock,
         abandoned=Abandoned() if abandoned is None else abandoned,
+        leave=leave or Told,
     )
+
+
+class Told:
+    """Leave for everything; remembers how it went."""
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name
+        self.told: list[bool | None] = []
+
+    def tell(self, fine: bool | None, now: float) -> None:
+        self.told.append(fine)
 
 
 def report(answer: Gathered, name: str) -> SourceReport:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from stand_ins import Answers, Late, Stubborn, Talk, asking, gathered, report, shelf
 
-from germane.gather.gather import Abandoned
+from germane.gather.abandoned import Abandoned
 from germane.gather.source import Skipped
 from germane.shelf import Warming
 from germane.strategy import SourcePlan
@@ -174,7 +174,7 @@ async def test_after_many_time_outs_nothing_is_left_over() -> None:
 async def test_a_caller_that_is_cancelled_takes_its_sources_with_it() -> None:
     """The cancellation goes on to the caller, what it began is given up."""
     source, embedder, abandoned = Answers(TEA, after=9.0), Late(9.0), Abandoned()
-    call = asyncio.create_task(gathered({"history": source}, embedder=embedder, abandoned=abandoned))
+    call = asyncio.create_task(gathered({"history": source, "messages": Answers()}, embedder=embedder, abandoned=abandoned))
     await asyncio.sleep(0.010)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):

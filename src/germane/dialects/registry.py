@@ -10,6 +10,7 @@ from germane.dialects.dialect import Dialect
 from germane.dialects.envelope import mapping, typename
 from germane.dialects.gemini import Gemini
 from germane.dialects.openai_chat import OpenAIChat
+from germane.dialects.plain import plain, plain_message
 from germane.errors import InvalidInput, UnknownName
 from germane.message import Message
 
@@ -52,7 +53,7 @@ def parse_all(raws: Iterable[Mapping[str, Any] | Message], prefer: str = "openai
     messages: list[Message] = []
     for at, raw in enumerate(raws):
         try:
-            messages.append(parse(raw, prefer))
+            messages.append(plain_message(raw) if isinstance(raw, dict) and plain(raw) else parse(raw, prefer))
         except InvalidInput as error:
             raise type(error)(f"message {at}: {error}") from None
     return tuple(messages)

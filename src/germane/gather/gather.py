@@ -4,35 +4,44 @@ Wave 0 reads the speakers' names and embeds the query; sources that need neither
 keywords alone when half the time is gone. When time is up, what is still running is cancelled and abandoned, never awaited:
 a source that ignores its cancellation costs a place in the bounded set of the abandoned, not the answer.
 `asyncio.wait_for` isn't used: it waits for what it cancels.
+
+What isn't to be asked just now isn't started; whoever is asked for leave is told how it went.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from types import MappingProxyType
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from germane.clock import Clock
-from germane.gather.source import Skipped, Source
+from germane.gather.abandoned import Abandoned
+from germane.gather.outcome import answer, candidates, reported, verdict
+from germane.gather.source import Source
 from germane.gather.vector import with_vector
 from germane.item import Candidate
 from germane.ports.embedder import Embedder
 from germane.query import Query
-from germane.shelf import Shelf, Warming
+from germane.shelf import Shelf
 from germane.strategy import SourcePlan, Strategy
 from germane.trace import SourceReport
 
-__all__ = ["Abandoned", "Gathered", "gather"]
+__all__ = ["Gathered", "Leave", "Trial", "gather"]
 
 EARLY = frozenset({"directive", "structured", "recent", "history"})
 """Sources that don't look at the query's vector."""
 _TICK = 1e-6
 """Seconds that no clock need tell apart: a limit this near is reached, so that nobody waits for what rounding left over."""
-_ANSWERS: Mapping[str, type | tuple[type, ...]] = MappingProxyType({"directive": str, "embedding": Query})
-"""What a task answers, where it isn't candidates."""
+
+
+class Trial(Protocol):
+    def tell(self, fine: bool | None, now: float) -> None:
+        """How it went (`outcome.verdict`)."""
+
+
+Leave = Callable[[str], Trial | None]
+"""Leave to ask a source once, by its name; None while it isn't to be asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,32 +54,6 @@ class Gathered:
     reports: tuple[SourceReport, ...]
 
 
-class Abandoned:
-    """Tasks nobody waits for any more: kept until they end, counted, and bounded by name, so that a source that never ends
-    is shed and takes no other with it."""
-
-    def __init__(self, most: int = 32) -> None:
-        self._tasks: dict[asyncio.Future[Any], str] = {}
-        self._most = most
-
-    def __len__(self) -> int:
-        return len(self._tasks)
-
-    def sheds(self, name: str) -> bool:
-        """Whether no more tasks of this name should be begun."""
-        return sum(one == name for one in self._tasks.values()) >= self._most
-
-    def take(self, task: asyncio.Future[Any], name: str = "") -> None:
-        task.cancel()
-        self._tasks[task] = name
-        task.add_done_callback(self._end)
-
-    def _end(self, task: asyncio.Future[Any]) -> None:
-        self._tasks.pop(task, None)
-        if not task.cancelled():
-            task.exception()
-
-
 async def gather(
     query: Query,
     shelf: Shelf,
@@ -81,45 +64,57 @@ async def gather(
     ends: float | None,
     clock: Clock,
     abandoned: Abandoned,
+    leave: Leave,
 ) -> Gathered:
     """`sources` by name, for every plan of the strategy but the directive's; `ends` on the clock's steady scale, None to wait
     for everything. Never raises but for its own cancellation."""
     began = clock.steady()
     plans = {plan.name: plan for plan in strategy.sources if plan.limit > 0}
     patience = None if ends is None else max(0.0, ends - began) / 2
+    trials: dict[str, Trial] = {}
     tasks: dict[str, asyncio.Task[Any]] = {}
     skipped: list[SourceReport] = []
 
-    def begin(name: str, start: Callable[[], Coroutine[Any, Any, Any]]) -> None:
-        if abandoned.sheds(name):
-            skipped.append(SourceReport(name=name, status="skipped", reason="shed"))
-        else:
-            tasks[name] = asyncio.create_task(start())
+    def admits(name: str) -> bool:
+        reason = "shed" if abandoned.sheds(name) else ""
+        if not reason and (trial := leave(name)) is not None:
+            trials[name] = trial
+            return True
+        skipped.append(SourceReport(name=name, status="skipped", reason=reason or "breaker"))
+        return False
 
-    begin("embedding", lambda: with_vector(query, shelf, embedder, wait=ends is None, patience=patience))
-    embedding = tasks.get("embedding")
-
-    async def late(source: Source, plan: SourcePlan) -> Sequence[Candidate]:
-        if embedding is not None:
-            await asyncio.wait([embedding], timeout=patience)
-        return await source.gather(_asked(embedding, query), plan)
-
-    for name, plan in plans.items():
+    async def ask(name: str, plan: SourcePlan) -> Any:
         if name == "directive":
-            begin(name, shelf.directive)
-        elif name not in sources:
-            skipped.append(SourceReport(name=name, status="skipped", reason="unknown"))
-        else:
-            source = sources[name]
-            begin(name, partial(source.gather, query, plan) if name in EARLY else partial(late, source, plan))
-    finished = await _wait(tasks, plans, began, ends, clock, abandoned)
-    reports = skipped + [_report(name, task, finished.get(name), began) for name, task in tasks.items()]
-    found = [one for name, task in tasks.items() if name in sources for one in _candidates(task)[: plans[name].limit]]
+            return await shelf.directive()
+        if name not in EARLY and "embedding" in tasks:
+            await asyncio.wait([tasks["embedding"]], timeout=patience)
+            return await sources[name].gather(_asked(tasks, query), plan)
+        return await sources[name].gather(query, plan)
+
+    known = [name for name in plans if name == "directive" or name in sources]
+    skipped += [SourceReport(name=name, status="skipped", reason="unknown") for name in plans if name not in known]
+    admitted = [name for name in known if admits(name)]
+    if not EARLY.issuperset(admitted) and admits("embedding"):
+        vector = with_vector(query, shelf, embedder, wait=ends is None, patience=patience)
+        tasks["embedding"] = asyncio.create_task(vector)
+    tasks |= {name: asyncio.create_task(ask(name, plans[name])) for name in admitted}
+    try:
+        finished = await _wait(tasks, plans, began, ends, clock, abandoned)
+    except asyncio.CancelledError:
+        for trial in trials.values():
+            trial.tell(None, clock.steady())
+        raise
+    reports = [reported(name, task, finished.get(name)) for name, task in tasks.items()]
+    ended = clock.steady()
+    for report in reports:
+        own = plans[report.name].timeout if report.name in plans else None
+        trials[report.name].tell(verdict(report, report.latency or ended - began, own), ended)
+    found = [one for name in admitted for one in candidates(name, tasks[name])[: plans[name].limit]]
     return Gathered(
-        query=_asked(embedding, query),
-        directive=_words(tasks.get("directive")) if "directive" in plans else "",
+        query=_asked(tasks, query),
+        directive=answer("directive", tasks.get("directive")) if "directive" in plans else "",
         candidates=tuple(found),
-        reports=tuple(reports),
+        reports=(*skipped, *reports),
     )
 
 
@@ -131,7 +126,7 @@ async def _wait(
     clock: Clock,
     abandoned: Abandoned,
 ) -> dict[str, float]:
-    """When each task finished. Those whose own time or the common time is up are abandoned."""
+    """Seconds that each finished task took. Those whose own time or the common time is up are abandoned."""
     names = {task: name for name, task in tasks.items()}
     limits = {name: _limit(plans.get(name), began, ends) for name in tasks}
     pending = set(names)
@@ -142,7 +137,7 @@ async def _wait(
             patience = None if until is None else max(0.0, until - clock.steady())
             done, pending = await asyncio.wait(pending, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
             now = clock.steady()
-            finished |= {names[task]: now for task in done}
+            finished |= {names[task]: now - began for task in done}
             for task in [task for task in pending if (limit := limits[names[task]]) is not None and limit <= now + _TICK]:
                 abandoned.take(task, names[task])
                 pending.discard(task)
@@ -158,44 +153,7 @@ def _limit(plan: SourcePlan | None, began: float, ends: float | None) -> float |
     return min((limit for limit in (own, ends) if limit is not None), default=None)
 
 
-def _fine(task: asyncio.Task[Any]) -> bool:
-    return task.done() and not task.cancelled() and task.exception() is None
-
-
-def _candidates(task: asyncio.Task[Any]) -> Sequence[Candidate]:
-    """What a source answered; anything that isn't candidates is no answer."""
-    if not _fine(task):
-        return ()
-    answer = task.result()
-    return [one for one in answer if isinstance(one, Candidate)] if isinstance(answer, (list, tuple)) else ()
-
-
-def _asked(embedding: asyncio.Task[Any] | None, query: Query) -> Query:
+def _asked(tasks: Mapping[str, asyncio.Task[Any]], query: Query) -> Query:
     """The query with its vector where there is one by now."""
-    return embedding.result() if embedding is not None and _fine(embedding) else query
-
-
-def _words(task: asyncio.Task[Any] | None) -> str | None:
-    """What the store answered for the directive; anything that isn't text is no answer."""
-    answer = task.result() if task is not None and _fine(task) else None
-    return answer if isinstance(answer, str) else None
-
-
-def _report(name: str, task: asyncio.Task[Any], finished: float | None, began: float) -> SourceReport:
-    latency = 0.0 if finished is None else finished - began
-    report = SourceReport(name=name, status="ok", latency=latency, found=len(_candidates(task)))
-    if finished is None:
-        return replace(report, status="timeout")
-    error = asyncio.CancelledError() if task.cancelled() else task.exception()
-    if error is None:
-        answer = task.result()
-        if not isinstance(answer, _ANSWERS.get(name, (list, tuple))):
-            return replace(report, status="error", reason="garbage")
-        if name == "embedding" and task.result().vector is None:
-            return replace(report, status="skipped", reason="no_vector")
-        return report
-    if isinstance(error, Warming):
-        return replace(report, status="skipped", reason="warming")
-    if isinstance(error, Skipped):
-        return replace(report, status="skipped", reason=str(error))
-    return replace(report, status="error", reason=type(error).__name__)
+    found: Query | None = answer("embedding", tasks.get("embedding"))
+    return query if found is None else found

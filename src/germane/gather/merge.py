@@ -26,12 +26,13 @@ def merge(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
 
 
 def fresh(
-    candidates: Iterable[Candidate], messages: Sequence[Message], filters: Filters, *, session: str | None = None
+    candidates: Sequence[Candidate], messages: Sequence[Message], filters: Filters, *, session: str | None = None
 ) -> tuple[Candidate, ...]:
     """Without what the request says itself, and without what its filters exclude by id. A message's id is the caller's own
     and may come again in another session: where the request's `session` is known, an id of another one is another message."""
     said = {message.id for message in messages if message.id is not None}
-    hashes = {content_hash(message.role, message.content) for message in messages if message.content}
+    spoken = any(one.category == "conversation" for one in candidates)
+    hashes = {content_hash(message.role, message.content) for message in messages if message.content} if spoken else set()
 
     def here(one: Candidate) -> bool:
         return session is None or one.session in (None, session)

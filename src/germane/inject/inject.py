@@ -10,11 +10,12 @@ messages are left out. `Message` values and dicts in another provider's shape ar
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from germane.dialects.envelope import mapping
+from germane.dialects.plain import sent_as_they_are
 from germane.dialects.registry import dialect, dialect_of
 from germane.dialects.turn import Turn
 from germane.inject.placement import place
@@ -57,6 +58,10 @@ def untouched(request: Request) -> Injected:
 
 def _convert(request: Request, stable: str, late: str, placement: Placement, provider: str) -> Wire:
     target = dialect(provider)
+    if (placement == "first" or not late) and sent_as_they_are(request.raw, provider):
+        own = target.compose(place([], stable, late, placement)[1])
+        out: list[Any] = [*own.messages, *request.raw]
+        return replace(own, messages=out)
     turns = [_turn(message, raw, provider) for message, raw in zip(request.messages, request.raw, strict=True)]
     return target.compose(place(turns, stable, late, placement)[1], request.tools)
 
