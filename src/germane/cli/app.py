@@ -25,6 +25,7 @@ from germane.cli import (
     fitting,
     forget,
     importing,
+    keys,
     labelling,
     record,
     remember,
@@ -50,7 +51,7 @@ def hoist(arguments: Sequence[str]) -> list[str]:
         name, equals, _ = argument.partition("=")
         if argument == "--":
             rest += [argument, *waiting]
-        elif name in _SHARED and not evaluating.own(rest, name):
+        elif name in _SHARED and not (evaluating.own(rest, name) or keys.own(rest, name)):
             front.append(argument)
             front += [value for value in [next(waiting, None)] if value is not None] if name in _VALUED and not equals else []
         else:
@@ -133,6 +134,7 @@ app.add_typer(evaluating.app, name="eval", short_help="Measure how good and how 
 app.command("export", short_help="Write everything of an agent as JSON Lines.")(exporting.export)
 app.command("backup", short_help="Copy the store while it is in use.")(backup.backup)
 app.command("doctor", short_help="Check that the store is well.")(doctor.doctor)
+app.add_typer(keys.app, name="keys", short_help="Make, list and revoke the API keys of a served store.")
 app.command("reembed", short_help="Make vectors anew after a change of embedder.")(doctor.reembed)
 
 
