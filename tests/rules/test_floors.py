@@ -19,7 +19,7 @@ FLOORS = {
     "front": """germane agent edge recollections sync loop rehearsal settings serving given address strategies retrievals
         wiring keyring verification uses __init__""",
     "evaluation": "evaluate",
-    "surfaces": "cli grpc serve",
+    "surfaces": "cli grpc http observe serve",
 }
 """From the ground up: a floor imports from itself and those before it."""
 

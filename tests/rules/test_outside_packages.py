@@ -16,15 +16,33 @@ KNOWN_BY = {
     "apsw": "stores",
     "numkong": "search",
     "onnxruntime": "embedders",
+    "opentelemetry": "observe",
+    "orjson": "observe",
+    "prometheus_client": "observe",
     "pytest": "testing",
     "quicktok": "tokenizers",
     "rich": "cli",
+    "starlette": "http",
+    "structlog": "observe",
     "tokenizers": "embedders",
     "toktok": "tokenizers",
     "typer": "cli",
+    "uvicorn": "http",
 }
 
-OPTIONAL = {"aiohttp", "onnxruntime", "pytest", "rich", "typer"}
+OPTIONAL = {
+    "aiohttp",
+    "onnxruntime",
+    "opentelemetry",
+    "orjson",
+    "prometheus_client",
+    "pytest",
+    "rich",
+    "starlette",
+    "structlog",
+    "typer",
+    "uvicorn",
+}
 
 
 def test_every_package_from_elsewhere_is_known_by_one_room() -> None:

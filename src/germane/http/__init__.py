@@ -1,0 +1,1 @@
+"""Http: whether the service lives, whether it is ready, and its metrics."""

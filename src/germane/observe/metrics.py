@@ -1,0 +1,149 @@
+"""Metrics: numbers for Prometheus, made from what each answer says of itself. No label is an org, an agent or a text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, Protocol
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, values
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from germane.context import Metadata
+from germane.observe.labels import Labels
+from germane.observe.weight import open_files, resident_bytes
+
+__all__ = ["CONTENT_TYPE", "Breaker", "Metrics", "State"]
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+_ANSWERS = (0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.045, 0.048, 0.05, 0.075, 0.1, 0.25, 1.0)
+_PARTS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.1)
+_LAGS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 5.0)
+_TOKENS = (0, 50, 100, 250, 500, 1000, 2000, 4000, 8000, 16000, 32000)
+"""Where the buckets end: seconds, closest about the 48 ms that an answer has; tokens."""
+
+_OfSeveral = Literal["livemin", "livemax", "livesum"]
+_CONDITIONS = {"closed": 0, "half-open": 1, "open": 2}
+
+
+class Breaker(Protocol):
+    """One source's breaker: `closed`, `half-open` or `open`."""
+
+    @property
+    def source(self) -> str: ...
+    @property
+    def condition(self) -> str: ...
+
+
+class State(Protocol):
+    """What germane says of itself. The hits and misses of the result cache are counted from its opening."""
+
+    @property
+    def breakers(self) -> Sequence[Breaker]: ...
+    @property
+    def abandoned(self) -> int: ...
+    @property
+    def cache_hits(self) -> int: ...
+    @property
+    def cache_misses(self) -> int: ...
+
+
+class Metrics:
+    """Of one process. With `shared`, the folder that this process has joined (`shared.py`), `text` is of all that did."""
+
+    def __init__(self, *, version: str = "", shared: Path | None = None) -> None:
+        if (shared is not None) != bool(getattr(values.ValueClass, "_multiprocess", False)):
+            raise RuntimeError(
+                "metrics are shared by processes that join a folder before prometheus_client is imported, and only so"
+            )
+        self._registry, self._shared = CollectorRegistry(), shared
+        self._cache = (0, 0)
+        times, counts, now = self._times, self._counts, self._now
+        self._requests = times("request_seconds", "Answering, by method and level of degradation.", _ANSWERS, "method", "level")
+        self._ended = counts("requests", "Calls, by method and gRPC code.", "method", "code")
+        self._stages = times("stage_seconds", "Stages of an assembly.", _PARTS, "stage")
+        self._sources = times("source_seconds", "Sources that answered or failed in time.", _PARTS, "source", "status")
+        self._reports = counts("source_reports", "What came of asking each source.", "source", "status")
+        self._levels = counts("answers", "Assemblies, by level of degradation: 0 full to 3 the request alone.", "level")
+        self._fallbacks = counts("fallbacks", "Assemblies that fell back, by reason.", "reason")
+        self._shed = counts("shed", "Assemblies refused because too many came before.").of
+        self._tokens = times("injected_tokens", "Tokens added to a request.", _TOKENS).of
+        self._cached = counts("result_cache", "Assemblies looked up in the cache of results.", "outcome")
+        self._breakers = now(
+            "breaker_state", "Breakers: 0 closed, 1 half-open, 2 open; of several processes the worst.", "livemax", "source"
+        )
+        self._abandoned = now("abandoned", "Tasks nobody waits for any more.", "livesum").of
+        self._running = now("in_flight", "Calls being answered.", "livesum").of
+        self._lag = times("loop_lag_seconds", "How late the event loop was, ten times a second.", _LAGS).of
+        self._lag_p99 = now(
+            "loop_lag_p99_seconds", "Its 99th percentile of the last minute; of several processes the worst.", "livemax"
+        ).of
+        self._ready = now("ready", "1 when ready; of several processes the worst.", "livemin").of
+        self._resident = now("resident_bytes", "Memory; of several processes the sum.", "livesum").of
+        self._files = now("open_files", "Open files and sockets; of several processes the sum.", "livesum").of
+        now("info", "The version that runs.", "livemax", "version").of(version).set(1)
+
+    def begin(self) -> None:
+        self._running().inc()
+
+    def end(self, method: str, code: str, seconds: float, metadata: Metadata | None = None) -> None:
+        """A call is over. `method` is one of the surface's own; `metadata` an assembly's."""
+        self._running().dec()
+        self._ended.of(method, code).inc()
+        level = "none" if metadata is None else str(metadata.degradation_level)
+        self._requests.of(method, level).observe(seconds)
+        if metadata is not None:
+            self.observe(metadata)
+
+    def observe(self, metadata: Metadata) -> None:
+        """What an assembly says of itself."""
+        self._levels.of(str(metadata.degradation_level)).inc()
+        self._tokens().observe(metadata.total_tokens_injected)
+        for stage, took in metadata.timings:
+            self._stages.of(stage).observe(took)
+        for report in metadata.sources:
+            self._reports.of(report.name, report.status).inc()
+            if report.status in ("ok", "error"):
+                self._sources.of(report.name, report.status).observe(report.latency)
+        if metadata.fallback_reason:
+            self._fallbacks.of(metadata.fallback_reason.partition(":")[0]).inc()
+            if metadata.fallback_reason == "shed":
+                self._shed().inc()
+
+    def lagged(self, seconds: float) -> None:
+        """One look at the event loop."""
+        self._lag().observe(seconds)
+
+    def refresh(self, *, state: State | None, lag_p99: float, ready: bool) -> None:
+        """What isn't told by answers, once a second or so."""
+        self._lag_p99().set(lag_p99)
+        self._ready().set(ready)
+        self._resident().set(resident_bytes())
+        self._files().set(open_files())
+        if state is None:
+            return
+        for breaker in state.breakers:
+            self._breakers.of(breaker.source).set(_CONDITIONS.get(breaker.condition, 2))
+        self._abandoned().set(state.abandoned)
+        hits, misses = self._cache
+        self._cached.of("hit").inc(max(0, state.cache_hits - hits))
+        self._cached.of("miss").inc(max(0, state.cache_misses - misses))
+        self._cache = state.cache_hits, state.cache_misses
+
+    def text(self) -> bytes:
+        """As Prometheus reads it. Takes some milliseconds: not for the event loop."""
+        registry = self._registry
+        if self._shared is not None:
+            registry = CollectorRegistry()
+            MultiProcessCollector(registry, path=str(self._shared))  # type: ignore[no-untyped-call]
+        return generate_latest(registry)
+
+    def _times(self, name: str, says: str, buckets: Sequence[float], *labels: str) -> Labels[Histogram]:
+        return Labels(Histogram(f"germane_{name}", says, labels, registry=self._registry, buckets=buckets))
+
+    def _counts(self, name: str, says: str, *labels: str) -> Labels[Counter]:
+        return Labels(Counter(f"germane_{name}", says, labels, registry=self._registry))
+
+    def _now(self, name: str, says: str, of_several: _OfSeveral, *labels: str) -> Labels[Gauge]:
+        return Labels(Gauge(f"germane_{name}", says, labels, registry=self._registry, multiprocess_mode=of_several))

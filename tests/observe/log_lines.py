@@ -1,0 +1,29 @@
+"""Logs into memory, for tests: what was written, line by line."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+from germane.observe.logs import Logs
+
+__all__ = ["Kept", "kept"]
+
+
+class Kept:
+    def __init__(self, **given: Any) -> None:
+        self.stream = io.BytesIO()
+        self.logs = Logs(self.stream, **given)
+
+    def text(self) -> str:
+        """Everything, once all is written. Closes the log."""
+        self.logs.close()
+        return self.stream.getvalue().decode()
+
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.text().splitlines()]
+
+
+def kept(**given: Any) -> Kept:
+    return Kept(**given)
