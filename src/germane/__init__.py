@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from germane.query import Filters
     from germane.scope import Scope
     from germane.settings import Settings
+    from germane.state import State
     from germane.strategies import Strategies, derive
     from germane.strategy import Cap, Shares, SourcePlan, Strategy, Weights
     from germane.trace import Trace
@@ -65,6 +66,7 @@ __all__ = [
     "Settings",
     "Shares",
     "SourcePlan",
+    "State",
     "StoreCorrupt",
     "StoreError",
     "StoreTooNew",
@@ -92,6 +94,7 @@ _HOMES = {
     "query": ("Filters",),
     "scope": ("Scope",),
     "settings": ("Settings",),
+    "state": ("State",),
     "strategies": ("Strategies", "derive"),
     "strategy": ("Cap", "Shares", "SourcePlan", "Strategy", "Weights"),
     "trace": ("Trace",),

@@ -21,6 +21,7 @@ from typing import Literal
 __all__ = ["BreakerOpen", "BreakerState", "Breakers", "Condition", "Try"]
 
 Condition = Literal["closed", "half-open", "open"]
+_WORSE: tuple[Condition, ...] = ("closed", "half-open", "open")
 
 
 class BreakerOpen(Exception):
@@ -29,7 +30,7 @@ class BreakerOpen(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BreakerState:
-    """`condition` is everybody's; `scopes` counts those for which alone the source isn't asked."""
+    """`condition` is the worst of everybody's circuit and the scopes' own; `scopes` counts those whose own isn't closed."""
 
     source: str
     condition: Condition = "closed"
@@ -100,12 +101,13 @@ class Breakers:
     def states(self, now: float) -> tuple[BreakerState, ...]:
         """Of every source that was asked so far, by name."""
         with self._lock:
-            shut: dict[str, int] = {}
+            found = {name: [one.condition(now, self._cool_down)] for name, one in sorted(self._common.items())}
             for (name, _), one in self._own.items():
-                shut[name] = shut.get(name, 0) + (one.opened is not None)
+                if one.opened is not None:
+                    found[name].append(one.condition(now, self._cool_down))
             return tuple(
-                BreakerState(source=name, condition=one.condition(now, self._cool_down), scopes=shut.get(name, 0))
-                for name, one in sorted(self._common.items())
+                BreakerState(source=name, condition=max(seen, key=_WORSE.index), scopes=len(seen) - 1)
+                for name, seen in found.items()
             )
 
     def _admits(self, circuit: _Circuit, now: float) -> bool:

@@ -20,6 +20,7 @@ from germane.scope import Scope
 from germane.search.relevance import Relevance
 from germane.settings import Settings
 from germane.shelf import Checkup
+from germane.state import State
 from germane.strategies import Strategies
 from germane.wiring import Parts, wire
 
@@ -125,6 +126,11 @@ class Germane:
     def keys(self) -> Keyring:
         """The API keys of every org in the store (RPC-5)."""
         return Keyring(self._open.store.keys, self._open.verification, self._clock)
+
+    @property
+    def state(self) -> State:
+        """How this process is doing: breakers, queue, cache, what was abandoned. Cheap; to be read within the event loop."""
+        return self._open.engine.state(read_only=self._open.store.read_only)
 
     @property
     def strategies(self) -> Strategies:

@@ -43,6 +43,7 @@ from germane.scope import Scope
 from germane.search.relevance import Relevance
 from germane.settings import Settings
 from germane.shelf import Checkup
+from germane.state import State
 from germane.strategies import Strategies
 from germane.strategy import Strategy
 
@@ -101,6 +102,10 @@ class Germane:
         return Keyring(self._awaited.keys, self._running())
 
     @property
+    def state(self) -> State:
+        return self._running().call(self._state)
+
+    @property
     def strategies(self) -> Strategies:
         self._running()
         return self._awaited.strategies
@@ -117,6 +122,9 @@ class Germane:
 
     def reembed(self, progress: Callable[[int, int], None] | None = None) -> int:
         return self._running().call(self._awaited.reembed, progress)
+
+    async def _state(self) -> State:
+        return self._awaited.state
 
     def _running(self) -> Loop:
         if self._loop is None:

@@ -9,8 +9,8 @@ import germane.sync
 
 FACE = """
     Agent Candidate Cap Chosen Clock Conflict Context EmbedderError Filters Germane GermaneError InvalidInput Memory Message
-    Metadata MissingExtra NotFound Provenance Scope Scored Settings Shares SourcePlan StoreCorrupt StoreError StoreTooNew
-    StoreUnavailable Strategies Strategy Trace UnknownName Weights derive
+    Metadata MissingExtra NotFound Provenance Scope Scored Settings Shares SourcePlan State StoreCorrupt StoreError
+    StoreTooNew StoreUnavailable Strategies Strategy Trace UnknownName Weights derive
 """
 
 FOR_TESTS = """
