@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from queue import Empty, Full, Queue
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import BinaryIO
 
 __all__ = ["Lines"]
 
 _END = b""
+_GATHERS = 0.02
+"""Seconds that lines are gathered before they are written: a thread that wakes for each would get in the way of answers."""
+_TOGETHER = 1000
 
 
 class Lines:
@@ -20,7 +23,7 @@ class Lines:
         self._stream, self.told = stream, told
         self._queue: Queue[bytes] = Queue(most)
         self._lost = 0
-        self._lock = Lock()
+        self._lock, self._closing = Lock(), Event()
         self._thread = Thread(target=self._run, name="germane-log", daemon=True)
         self._thread.start()
 
@@ -33,6 +36,7 @@ class Lines:
 
     def close(self, patience: float = 2.0) -> None:
         """Writes what waits, for so many seconds at most. What is logged after that is lost."""
+        self._closing.set()
         try:
             self._queue.put(_END, timeout=patience)
         except Full:
@@ -42,8 +46,9 @@ class Lines:
     def _run(self) -> None:
         while True:
             lines = [self._queue.get()]
+            self._closing.wait(_GATHERS)
             try:
-                while len(lines) < 256:
+                while len(lines) < _TOGETHER:
                     lines.append(self._queue.get_nowait())
             except Empty:
                 pass
