@@ -1,0 +1,114 @@
+"""Channel: how a client reaches the server: options, credentials, and nothing that waits.
+
+One connection, kept and found again by gRPC itself: after at most a second it tries anew. No retries: a second try would come
+too late, and the first may have been heard.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from germane.errors import InvalidInput, MissingExtra
+
+try:
+    import grpc
+except ImportError as error:
+    raise MissingExtra("client", "grpcio") from error
+
+__all__ = ["Address", "grpc"]
+
+_OPTIONS: tuple[tuple[str, Any], ...] = (
+    ("grpc.enable_retries", 0),
+    ("grpc.enable_http_proxy", 0),  # the environment has no say in where conversations go
+    ("grpc.max_send_message_length", 16 * 1024 * 1024),
+    ("grpc.max_receive_message_length", 16 * 1024 * 1024),
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 1000),
+    ("grpc.min_reconnect_backoff_ms", 1000),  # which is how long one attempt to connect may take
+    ("grpc.keepalive_time_ms", 30_000),
+    ("grpc.keepalive_timeout_ms", 2_000),  # also how long sent bytes may stay unacknowledged: a host that vanished is noticed
+    ("grpc.use_local_subchannel_pool", 1),  # clients in one process don't share each other's back-off
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Address:
+    """Where the server is and how to prove who one is. `key` goes as `authorization: Bearer …` with each call."""
+
+    target: str
+    key: str | None = None
+    secure: bool = False
+    roots: bytes | None = None
+    certificate: bytes | None = None
+    certificate_key: bytes | None = None
+    server_name: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        target: str,
+        *,
+        key: str | None,
+        tls: bool,
+        roots: bytes | str | Path | None,
+        certificate: bytes | str | Path | None,
+        certificate_key: bytes | str | Path | None,
+        server_name: str | None,
+    ) -> Address:
+        """Raises `InvalidInput` for what can't be used; certificates are PEM, as bytes or as the path of a file."""
+        if not isinstance(target, str) or not target.strip():
+            raise InvalidInput(f"target must be an address such as '127.0.0.1:7411', not {target!r}")
+        if key is not None and not (isinstance(key, str) and key.isascii() and key.isprintable() and key.strip()):
+            raise InvalidInput("key must be the API key as `germane keys create` shows it")
+        if (certificate is None) != (certificate_key is None):
+            raise InvalidInput("certificate and certificate_key go together: give both, or neither")
+        return cls(
+            target=target,
+            key=key,
+            secure=tls or roots is not None or certificate is not None or server_name is not None,
+            roots=_pem("roots", roots),
+            certificate=_pem("certificate", certificate),
+            certificate_key=_pem("certificate_key", certificate_key),
+            server_name=server_name,
+        )
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Of every call. One that finds no connection and can't make one ends at once."""
+        metadata = () if self.key is None else (("authorization", f"Bearer {self.key}"),)
+        return {"metadata": metadata, "wait_for_ready": False}
+
+    def dial(self) -> grpc.Channel:
+        """A channel for callers that block. Not connected yet."""
+        if not self.secure:
+            return grpc.insecure_channel(self.target, self._options)
+        return grpc.secure_channel(self.target, self._credentials, self._options)
+
+    def dial_awaited(self) -> grpc.aio.Channel:
+        """A channel for the running event loop. Not connected yet."""
+        if not self.secure:
+            return grpc.aio.insecure_channel(self.target, self._options)
+        return grpc.aio.secure_channel(self.target, self._credentials, self._options)
+
+    @property
+    def _options(self) -> tuple[tuple[str, Any], ...]:
+        named = (("grpc.ssl_target_name_override", self.server_name),) if self.server_name else ()
+        return _OPTIONS + named
+
+    @property
+    def _credentials(self) -> grpc.ChannelCredentials:
+        return grpc.ssl_channel_credentials(self.roots, self.certificate_key, self.certificate)
+
+    def __repr__(self) -> str:
+        return f"<Address {self.target}{' TLS' if self.secure else ''}{' key' if self.key else ''}>"
+
+
+def _pem(name: str, given: bytes | str | Path | None) -> bytes | None:
+    if given is None or isinstance(given, bytes):
+        return given
+    try:
+        return Path(given).read_bytes()
+    except (OSError, TypeError, ValueError) as error:
+        raise InvalidInput(f"{name} can't be read: {error}") from None

@@ -1,0 +1,137 @@
+"""Reunite: the messages of an answer with the objects the caller gave, and the proof that none of them was lost or altered.
+
+A message that came back as it was sent becomes the caller's own object again. One that didn't is taken apart: what the caller
+said in it, each text, each part, each further key, has to be there, under the same role and in the same order, whatever was
+put between. So an addition inside a turn passes, two turns of one role written as one pass, a changed word doesn't. Left out
+may be what providers refuse: germane's own keys (`id`, `created_at`, `name`) and blank texts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from germane.grpc.calling.outbound import Sent, fields_of
+from germane.grpc.stubs import context_pb2
+
+__all__ = ["Altered", "reunite"]
+
+_ENVELOPE = frozenset({"role", "content", "parts", "id", "created_at", "name"})
+_ADDED = ("system", "user")
+"""Germane speaks as the system; as the user only where a provider wants the conversation begun by one."""
+_SAME = {"model": "assistant", "developer": "system"}
+
+
+class Altered(Exception):
+    """Not all of the caller's messages are in the answer, in order and unaltered."""
+
+
+def reunite(sent: Sequence[Sent], answer: context_pb2.AssembleContextResponse) -> tuple[list[Any], Any]:
+    """The messages to send, and the system prompt where the provider keeps it apart, else None. Raises `Altered`, and
+    `ValueError` for what isn't JSON."""
+    system = json.loads(answer.system_json) if answer.system_json else None
+    if not (system is None or isinstance(system, str | list)):
+        raise Altered
+    out: list[Any] = []
+    at = 0
+    for wire in answer.messages:
+        at = _past_moved(sent, at, system)
+        if at < len(sent) and wire == sent[at].wire:
+            if sent[at].stands_in:  # what had to stand before an assistant's turn needn't stand before the caller's own
+                out = [one for one in out if not isinstance(one, dict) or one.get("role") != "user"]
+            out += sent[at].originals
+            at += 1
+            continue
+        fields = fields_of(wire)
+        after = _consumed(sent, at, fields, system)
+        taken = [one for one in sent[at:after] if _atoms(fields_of(one.wire))]
+        if any(one.stands_in for one in taken) or (not taken and _role(fields) not in _ADDED):
+            raise Altered
+        same = len(taken) == 1 and fields == fields_of(taken[0].wire)
+        out.append(taken[0].originals[0] if same else fields)
+        at = after
+    if any(_atoms(fields_of(one.wire)) for one in sent[at:] if not _moved(one, system)):
+        raise Altered
+    _prove_system([one for one in sent if _moved(one, system)], system)
+    return out, system
+
+
+def _consumed(sent: Sequence[Sent], at: int, fields: dict[str, Any], system: Any) -> int:
+    """How far into `sent` one message of the answer reaches."""
+    have, found = _atoms(fields), 0
+    while at < len(sent):
+        own = fields_of(sent[at].wire)
+        want = _atoms(own)
+        if want and not _moved(sent[at], system):
+            if _role(own) != _role(fields) or (reach := _within(want, have, found)) is None:
+                break
+            found = reach
+        at += 1
+    return at
+
+
+def _within(want: Sequence[Any], have: Sequence[Any], start: int) -> int | None:
+    """Where `want` ends in `have`, in order from `start` on, with anything between; None where it isn't there."""
+    for atom in want:
+        try:
+            start = have.index(atom, start) + 1
+        except ValueError:
+            return None
+    return start
+
+
+def _past_moved(sent: Sequence[Sent], at: int, system: Any) -> int:
+    while at < len(sent) and _moved(sent[at], system):
+        at += 1
+    return at
+
+
+def _moved(one: Sent, system: Any) -> bool:
+    """Whether it belongs into the system prompt, which this provider keeps apart."""
+    return system is not None and _SAME.get(one.wire.role, one.wire.role) == "system"
+
+
+def _prove_system(moved: Iterable[Sent], system: Any) -> None:
+    """Each text, or part, of the caller's system messages is in the system prompt, in order."""
+    joined = system if isinstance(system, str) else "\n\n".join(text for part in system or () if (text := _text(part)))
+    start = 0
+    for one in moved:
+        for key, value in _atoms(fields_of(one.wire)):
+            if key == "text":
+                found = joined.find(value, start)
+                if found < 0:
+                    raise Altered
+                start = found + len(value)
+            elif key == "part" and (not isinstance(system, list) or value not in system):
+                raise Altered
+
+
+def _atoms(fields: dict[str, Any]) -> list[tuple[str, Any]]:
+    """What is said in a message, piece by piece."""
+    content = fields.get("content", fields.get("parts"))
+    parts = content if isinstance(content, list) else [content]
+    atoms = []
+    for part in parts:
+        text = _text(part)
+        if text is None:
+            atoms += [("part", part)] if part else []
+        elif text.strip():
+            atoms.append(("text", text))
+    return atoms + [(key, fields[key]) for key in sorted(fields) if key not in _ENVELOPE and fields[key] is not None]
+
+
+def _text(part: Any) -> str | None:
+    """The text of a part that is nothing but that."""
+    if isinstance(part, str):
+        return part
+    if isinstance(part, dict) and isinstance(text := part.get("text"), str):
+        rest = {key: value for key, value in part.items() if key != "text"}
+        if not rest or rest == {"type": "text"}:
+            return text
+    return None
+
+
+def _role(fields: dict[str, Any]) -> str:
+    role = str(fields.get("role", ""))
+    return _SAME.get(role, role)
