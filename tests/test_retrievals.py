@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -14,6 +15,7 @@ from germane.memories.ledger import CountRetrievals
 from germane.retrievals import Retrievals
 from germane.scope import Scope
 from germane.shelf import Store
+from germane.testing.faults import Hang, faulty
 from germane.testing.time_warp import warped
 
 ANN, BO = Scope(user="ann"), Scope(user="bo")
@@ -99,6 +101,24 @@ async def test_closing_writes_what_was_noted(after: float) -> None:
         await asyncio.sleep(after)
     await retrievals.close()
     assert store.counts == {ANN: Counter(a=1)}
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+@pytest.mark.requirement("MEM-5", "ENGINE-4")
+@warped
+async def test_a_store_that_never_writes_holds_one_task_and_does_not_stop_the_closing() -> None:
+    """However long it hangs; what waits is bounded."""
+    store = Counting()
+    hanging = faulty(store.within(ANN).journal, Hang(), "commit")
+    store.within = lambda _: SimpleNamespace(journal=hanging)  # type: ignore[method-assign, assignment]
+    retrievals = noting(store)
+    for _ in range(60):
+        retrievals.note(ANN, ["a"] * 1000)
+        await asyncio.sleep(1)
+    assert len(asyncio.all_tasks()) == 2
+    assert sum(map(len, retrievals._waiting.values())) == 10_000
+    await retrievals.close()
+    await asyncio.sleep(0)
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 

@@ -14,32 +14,38 @@ __all__ = ["Retrievals"]
 
 _PAUSE = 1.0
 """Seconds over which counts are collected."""
+_MOST = 10_000
+"""Counts that wait at most; what comes while a store doesn't write isn't counted."""
+_CLOSING = 5.0
+"""Seconds that closing waits for a store that doesn't write."""
 
 
 class Retrievals:
-    """A lost batch costs some counts, nothing else: a store that fails is passed over."""
+    """A lost batch costs some counts, nothing else: a store that fails is passed over, one that hangs holds one task."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._waiting: dict[Scope, list[str]] = defaultdict(list)
-        self._flushing: asyncio.Task[None] | None = None
-        self._writing: set[asyncio.Task[None]] = set()
+        self._held = 0
+        self._writing: asyncio.Task[None] | None = None
+        self._pausing = False
 
     def note(self, scope: Scope, ids: Sequence[str]) -> None:
+        """Raises nothing: there is an answer to be given."""
         try:
-            if not ids or self._store.read_only:
+            if not ids or self._held + len(ids) > _MOST or self._store.read_only:
                 return
-        except Exception:  # a store that can't even tell: there is an answer to be given
+        except Exception:
             return
         self._waiting[scope].extend(ids)
-        if self._flushing is None:
-            self._flushing = task = asyncio.create_task(self._later())
-            self._writing.add(task)
-            task.add_done_callback(self._writing.discard)
+        self._held += len(ids)
+        if self._writing is None:
+            self._pausing = True
+            self._writing = asyncio.create_task(self._later())
 
     async def flush(self) -> None:
         """Write what has been noted, now. Raises nothing of the store's."""
-        waiting, self._waiting = self._waiting, defaultdict(list)
+        waiting, self._waiting, self._held = self._waiting, defaultdict(list), 0
         for scope, ids in waiting.items():
             try:
                 await self._store.within(scope).journal.commit(count_retrievals(ids))
@@ -47,14 +53,24 @@ class Retrievals:
                 continue
 
     async def close(self) -> None:
-        if self._flushing is not None:
-            self._flushing.cancel()
-        await asyncio.gather(*self._writing, return_exceptions=True)
-        await self.flush()
+        """What waits is written, unless the store hangs."""
+        writing = self._writing
+        if writing is not None:
+            if self._pausing:
+                writing.cancel()
+            await asyncio.wait([writing], timeout=_CLOSING)
+        last = asyncio.ensure_future(self.flush()) if writing is None or writing.done() else writing
+        await asyncio.wait([last], timeout=_CLOSING)
+        last.cancel()
 
     async def _later(self) -> None:
         try:
-            await asyncio.sleep(_PAUSE)
+            while self._waiting:
+                self._pausing = True
+                try:
+                    await asyncio.sleep(_PAUSE)
+                finally:
+                    self._pausing = False
+                await self.flush()
         finally:
-            self._flushing = None
-        await self.flush()
+            self._writing = None

@@ -1,0 +1,170 @@
+"""What has failed again and again isn't asked for a while: whose trouble it is, for how long, and who may try again."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from germane.breaker import Breakers, BreakerState
+
+ANN, BO, CY, DI = "ann", "bo", "cy", "di"
+
+
+def tried(breakers: Breakers, place: str, fine: bool | None, now: float, name: str = "memories") -> bool:
+    """Whether it was asked."""
+    trial = breakers.ask(name, place, now)
+    if trial is not None:
+        trial.tell(fine, now)
+    return trial is not None
+
+
+def failing(breakers: Breakers, *places: str, now: float = 0.0) -> list[bool]:
+    return [tried(breakers, place, False, now) for place in places]
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_five_failures_in_a_row_and_it_is_not_asked_for_a_second() -> None:
+    """Then one tries: its success closes the circuit."""
+    breakers = Breakers()
+    assert failing(breakers, *[ANN] * 6) == [True] * 5 + [False]
+    assert not tried(breakers, ANN, True, 0.999)
+    assert tried(breakers, ANN, True, 1.0)
+    assert failing(breakers, *[ANN] * 5, now=1.0) == [True] * 5
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_a_success_in_between_starts_the_count_anew() -> None:
+    breakers = Breakers()
+    for _ in range(5):
+        assert failing(breakers, *[ANN] * 4) == [True] * 4
+        assert tried(breakers, ANN, True, 0.0)
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_while_one_tries_the_others_wait_and_its_failure_costs_another_second() -> None:
+    breakers = Breakers()
+    failing(breakers, *[ANN] * 5)
+    probe = breakers.ask("memories", ANN, 1.0)
+    assert probe is not None
+    assert breakers.ask("memories", ANN, 1.04) is None
+    probe.tell(False, 1.04)
+    assert not tried(breakers, ANN, True, 2.03)
+    assert tried(breakers, ANN, True, 2.04)
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_a_try_that_says_nothing_lets_the_next_one_try() -> None:
+    """Nothing to search for, or a caller that went away: neither a success nor a failure."""
+    breakers = Breakers()
+    failing(breakers, *[ANN] * 5)
+    assert tried(breakers, ANN, None, 1.0)
+    assert tried(breakers, ANN, True, 1.0)
+    breakers = Breakers()
+    assert [tried(breakers, ANN, None, 0.0) for _ in range(9)] == [True] * 9
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_a_try_that_is_never_told_of_holds_its_place_for_a_second_only() -> None:
+    breakers = Breakers()
+    failing(breakers, *[ANN] * 5)
+    assert breakers.ask("memories", ANN, 1.0) is not None
+    assert not tried(breakers, ANN, True, 1.9)
+    assert tried(breakers, ANN, True, 2.0)
+
+
+@pytest.mark.requirement("ENGINE-4", "SCOPE-2")
+def test_a_damaged_partition_costs_its_own_scope_the_source_and_no_other() -> None:
+    """However often it is asked, and also where two of them are."""
+    breakers = Breakers()
+    failing(breakers, *[ANN, BO] * 50)
+    assert [tried(breakers, place, True, 0.0) for place in (ANN, BO, CY, DI)] == [False, False, True, True]
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_a_store_that_fails_for_all_is_found_out_by_the_first_five() -> None:
+    """Whoever comes next, from a place never heard of, waits for nothing."""
+    breakers = Breakers()
+    assert failing(breakers, ANN, BO, ANN, CY, BO, DI, "ed") == [True] * 5 + [False] * 2
+    assert [tried(breakers, place, True, 1.0) for place in (ANN, BO, CY, DI)] == [True] * 4
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_whoever_tried_in_vain_for_all_lets_another_try_first() -> None:
+    """Or a damaged partition that asks most often would keep a healthy store from all."""
+    breakers = Breakers()
+    failing(breakers, ANN, BO, CY, DI, ANN)
+    assert tried(breakers, ANN, False, 1.0)
+    assert not tried(breakers, ANN, False, 2.0)
+    assert tried(breakers, BO, True, 2.0)
+    assert tried(breakers, CY, True, 2.0)
+    assert not tried(breakers, ANN, False, 2.1)
+    assert tried(breakers, ANN, True, 2.5)
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_sources_know_nothing_of_one_another() -> None:
+    breakers = Breakers()
+    failing(breakers, *[ANN] * 5)
+    assert tried(breakers, ANN, True, 0.0, name="messages")
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_what_began_before_it_opened_neither_closes_nor_prolongs_it() -> None:
+    breakers = Breakers()
+    before = [breakers.ask("memories", ANN, 0.0) for _ in range(2)]
+    failing(breakers, *[ANN] * 5)
+    for trial, fine in zip(before, (True, False), strict=True):
+        assert trial is not None
+        trial.tell(fine, 0.9)
+    assert not tried(breakers, ANN, True, 0.95)
+    assert tried(breakers, ANN, True, 1.0)
+
+
+def test_who_insists_is_always_let_and_only_the_first_telling_counts() -> None:
+    breakers = Breakers()
+    failing(breakers, *[ANN] * 5)
+    trial = breakers.ask("memories", ANN, 0.0, insisting=True)
+    assert trial is not None
+    trial.tell(True, 0.0)
+    assert not tried(breakers, ANN, True, 0.0)
+    once = breakers.ask("memories", BO, 0.0)
+    assert once is not None
+    for _ in range(9):
+        once.tell(False, 0.0)
+    assert tried(breakers, BO, True, 0.0)
+
+
+@pytest.mark.requirement("OPS-1")
+def test_its_state_can_be_read() -> None:
+    """The worst of everybody's and the scopes' own, and of how many scopes."""
+    breakers = Breakers()
+    tried(breakers, ANN, True, 0.0, name="gate")
+    failing(breakers, *[ANN] * 5)
+    fine = BreakerState(source="gate")
+    assert breakers.states(0.5) == (fine, BreakerState(source="memories", condition="open", scopes=1))
+    assert breakers.states(1.0) == (fine, BreakerState(source="memories", condition="half-open", scopes=1))
+    tried(breakers, ANN, True, 1.0)
+    assert breakers.states(1.0) == (fine, BreakerState(source="memories"))
+    failing(breakers, BO, CY, DI, BO, CY, now=1.0)
+    assert breakers.states(1.0) == (fine, BreakerState(source="memories", condition="open"))
+
+
+def test_it_is_bounded_however_many_are_in_trouble() -> None:
+    breakers = Breakers(most=3, places=10**9)
+    for number in range(50):
+        failing(breakers, f"p{number}")
+    assert len(breakers._own) == 3
+
+
+@given(st.lists(st.tuples(st.sampled_from([ANN, BO, CY, DI]), st.booleans(), st.floats(0, 0.5)), max_size=60))
+def test_two_seconds_after_the_last_fault_everybody_is_let_again(story: list[tuple[str, bool, float]]) -> None:
+    """Whatever happened before, for whoever asks each tenth of a second."""
+    breakers, now = Breakers(), 0.0
+    for place, fine, later in story:
+        now += later
+        tried(breakers, place, fine, now)
+    for tenth in range(20):
+        for place in (ANN, BO, CY, DI):
+            tried(breakers, place, True, now + tenth / 10)
+    assert all(tried(breakers, place, True, now + 2) for place in (ANN, BO, CY, DI))
