@@ -14,6 +14,10 @@ KNOWN_BY = {
     "Stemmer": "text",
     "aiohttp": "embedders",
     "apsw": "stores",
+    "google": "grpc",
+    "grpc": "grpc",
+    "grpc_health": "grpc",
+    "grpc_reflection": "grpc",
     "numkong": "search",
     "onnxruntime": "embedders",
     "opentelemetry": "observe",
@@ -32,6 +36,8 @@ KNOWN_BY = {
 
 OPTIONAL = {
     "aiohttp",
+    "google",
+    "grpc",
     "onnxruntime",
     "opentelemetry",
     "orjson",

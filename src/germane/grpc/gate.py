@@ -1,0 +1,151 @@
+"""Gate: the outermost interceptor. Every call passes it once: its key is checked, its errors become statuses without content,
+and what came of it is told to the observer. What gRPC would do by itself with an exception is to send its text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import AbstractContextManager, aclosing, nullcontext
+from typing import Any, TypeAlias
+
+import grpc
+import grpc.aio
+from google.protobuf.message import DecodeError, Message
+
+from germane.clock import Clock
+from germane.grpc.authentication import Keys, authenticated
+from germane.grpc.call import Call, Observer, Seen, Unseen
+from germane.grpc.methods import Method
+from germane.grpc.refusals import Status, invalid, refusal
+
+__all__ = ["Gate"]
+
+Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
+Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
+Sent = Iterable[tuple[str, str | bytes]] | None
+
+_OPEN = "/grpc.health.v1.Health/"
+"""Whoever can reach the port may ask whether it serves: load balancers have no key."""
+_TRACING = ("traceparent", "tracestate")
+
+
+class Gate(grpc.aio.ServerInterceptor):
+    """`keys` None lets everybody in; `observer` may be set later."""
+
+    def __init__(self, *, keys: Keys | None, clock: Clock, observer: Observer | None = None) -> None:
+        self.observer = observer
+        self._keys, self._clock = keys, clock
+        self._running = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    async def idle(self) -> None:
+        """Returns when no call is running, health's and reflection's aside: those end when their callers like."""
+        await self._idle.wait()
+
+    async def intercept_service(
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Handler | None]],
+        handler_call_details: grpc.HandlerCallDetails,
+    ) -> Handler | None:
+        arrived = self._clock.steady()
+        handler = await continuation(handler_call_details)
+        sent: Sent = handler_call_details.invocation_metadata
+        if isinstance(handler, Method):
+            return self._through(handler, sent, arrived)
+        if handler is None or self._keys is None or handler_call_details.method.startswith(_OPEN):
+            return handler
+        return _locked(handler, self._keys, sent)
+
+    def _through(self, method: Method, sent: Sent, arrived: float) -> Handler:
+        async def answer(data: bytes, context: Context) -> bytes | None:
+            return await self._answer(method, sent, arrived, data, context)
+
+        if method.stream is not None:
+            return grpc.unary_stream_rpc_method_handler(answer)
+        return grpc.unary_unary_rpc_method_handler(answer)
+
+    async def _answer(self, method: Method, sent: Sent, arrived: float, data: bytes, context: Context) -> bytes | None:
+        left = context.time_remaining()
+        ends = None if left is None else self._clock.steady() + left
+        request: Message | None = None
+        self._running += 1
+        self._idle.clear()
+        try:
+            with self._seen(method, sent) as seen:
+                try:
+                    call = Call(method.right, seen, arrived=arrived, ends=ends)
+                    if self._keys is not None:
+                        call.grant = await authenticated(self._keys, sent, method.right)
+                    request = _read(method.request, data)
+                    return await _run(method, request, call, context)
+                except asyncio.CancelledError as error:
+                    if _gone():
+                        raise
+                    status = _told(seen, error, request)  # something within gave itself up; the caller still waits
+                except Exception as error:
+                    status = _told(seen, error, request)
+            await _refuse(context, status)
+            return None
+        finally:
+            self._running -= 1
+            if not self._running:
+                self._idle.set()
+
+    def _seen(self, method: Method, sent: Sent) -> AbstractContextManager[Seen]:
+        if self.observer is None:
+            return nullcontext(Unseen())
+        headers = {name: value for name, value in sent or () if name in _TRACING and isinstance(value, str)}
+        return self.observer.call(method.name.rpartition("/")[2], headers)
+
+
+async def _run(method: Method, request: Message, call: Call, context: Context) -> bytes | None:
+    """Encoded here and nowhere else, so that a fault in that is a fault like any other."""
+    if method.unary is not None:
+        return (await method.unary(request, call)).SerializeToString()
+    assert method.stream is not None
+    async with aclosing(method.stream(request, call)) as answers:
+        async for one in answers:
+            await context.write(one.SerializeToString())
+    return None
+
+
+def _read(kind: type[Message], data: bytes) -> Message:
+    try:
+        return kind.FromString(data)
+    except DecodeError:
+        raise invalid(f"the request isn't a {kind.DESCRIPTOR.full_name} message") from None
+
+
+def _told(seen: Seen, error: BaseException, request: Message | None) -> Status:
+    status = refusal(error, request)
+    seen.code, seen.error = status[0].name, error
+    return status
+
+
+async def _refuse(context: Context, status: Status) -> None:
+    await context.abort(*status)
+
+
+def _gone() -> bool:
+    """Whether this task itself was cancelled: its caller went away, or the server stops."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _locked(handler: Handler, keys: Keys, sent: Sent) -> Handler:
+    """Reflection: what it tells is the contract, but only to who may call."""
+    inner = handler.stream_stream
+
+    async def answers(requests: AsyncIterator[Any], context: Context) -> AsyncIterator[Any]:
+        try:
+            await authenticated(keys, sent, "read")
+        except Exception as error:
+            await _refuse(context, refusal(error))
+        async for answer in inner(requests, context):  # type: ignore[arg-type,misc,union-attr]
+            yield answer
+
+    return grpc.stream_stream_rpc_method_handler(
+        answers, request_deserializer=handler.request_deserializer, response_serializer=handler.response_serializer
+    )

@@ -1,0 +1,66 @@
+"""Port: how a server is reached, and how much of it: TLS, the sizes of messages, how many calls at once, keep-alive."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import grpc
+import grpc.aio
+
+from germane.address import Address
+from germane.errors import InvalidInput
+from germane.serving import Serving
+
+__all__ = ["bound", "options"]
+
+_ADDED = 1024**2
+"""Bytes that an answer may be larger than a request: what comes back whole comes back with something added."""
+_PING = 5000
+"""Milliseconds: who asks more often whether we live is told to go away."""
+
+
+def options(serving: Serving, *, shared: bool) -> list[tuple[str, int]]:
+    """gRPC's channel arguments; with `shared`, several processes may listen on the port."""
+    return [
+        ("grpc.max_receive_message_length", serving.max_message_bytes),
+        ("grpc.max_send_message_length", serving.max_message_bytes + _ADDED),
+        ("grpc.max_concurrent_streams", serving.max_concurrent_streams),
+        ("grpc.keepalive_time_ms", int(serving.keepalive_seconds * 1000)),
+        ("grpc.keepalive_timeout_ms", int(serving.keepalive_timeout_seconds * 1000)),
+        ("grpc.keepalive_permit_without_calls", 1),
+        ("grpc.http2.min_ping_interval_without_data_ms", _PING),
+        ("grpc.so_reuseport", int(shared)),
+    ]
+
+
+def bound(server: grpc.aio.Server, serving: Serving) -> Address:
+    """Where it listens then, with the port the system chose where none was asked for. Raises `InvalidInput` for an address or
+    a certificate that can't be used; nothing of the key is in any message."""
+    where, credentials = serving.grpc, _credentials(serving)
+    try:
+        if credentials is None:
+            port = server.add_insecure_port(str(where))
+        else:
+            port = server.add_secure_port(str(where), credentials)
+    except RuntimeError:
+        why = "it is in use, or isn't this machine's" + (", or tls_cert and tls_key don't fit" if credentials else "")
+        raise InvalidInput(f"grpc: {where} can't be listened on: {why}") from None
+    return Address(host=where.host, port=port)
+
+
+def _credentials(serving: Serving) -> grpc.ServerCredentials | None:
+    if serving.tls_cert is None or serving.tls_key is None:
+        return None
+    authority = serving.tls_client_ca
+    return grpc.ssl_server_credentials(
+        [(_read("tls_key", serving.tls_key), _read("tls_cert", serving.tls_cert))],
+        root_certificates=None if authority is None else _read("tls_client_ca", authority),
+        require_client_auth=authority is not None,
+    )
+
+
+def _read(name: str, path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"{name}: {path} can't be read: {error.strerror}") from None

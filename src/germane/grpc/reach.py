@@ -1,0 +1,32 @@
+"""Reach: from what a request names to the agent's handle, if the caller's key opens it. The one way from here to the front."""
+
+from __future__ import annotations
+
+from germane.agent import Agent
+from germane.germane import Germane
+from germane.grpc.authentication import denied
+from germane.grpc.call import Call
+from germane.grpc.refusals import invalid
+from germane.grpc.stubs import memory_pb2
+
+__all__ = ["Reach"]
+
+
+class Reach:
+    def __init__(self, germane: Germane) -> None:
+        self._germane = germane
+
+    def scoped(self, scope: memory_pb2.Scope, call: Call) -> Agent:
+        return self.agent(call, org=scope.org_id, agent=scope.agent_id, user=scope.user_id, zone=scope.zone, where="scope.")
+
+    def agent(self, call: Call, *, org: str, agent: str, user: str = "", zone: str = "", where: str = "") -> Agent:
+        """`where` stands before the names of fields. Raises `Refused` for what is missing or not the key's, `InvalidInput`."""
+        org = org or ("" if call.grant is None else call.grant.org)
+        if not org:
+            raise invalid(f"{where}org_id is missing: say whose things these are")
+        if not agent:
+            raise invalid(f"{where}agent_id is missing: say which agent it is")
+        if call.grant is not None and not call.grant.allows(call.right, org=org, agent=agent):
+            raise denied()
+        call.seen.org, call.seen.agent = org, agent
+        return self._germane.agent(agent, org=org, user=user or None, zone=zone or "UTC")
