@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from subprocess import PIPE
 
@@ -19,6 +18,7 @@ from germane.context import Metadata
 from germane.observe.metrics import Metrics
 from germane.observe.observer import Observer
 from germane.observe.shared import bury, folder, join
+from germane.state import State
 from germane.trace import SourceReport
 
 pytestmark = pytest.mark.requirement("OPS-1")
@@ -32,16 +32,6 @@ FULL = Metadata(
         SourceReport(name="crm", status="skipped", reason="breaker"),
     ),
 )
-
-
-@dataclass
-class Said:
-    """What germane says of itself."""
-
-    breakers: tuple[BreakerState, ...] = ()
-    abandoned: int = 0
-    cache_hits: int = 0
-    cache_misses: int = 0
 
 
 def samples(text: bytes | str) -> dict[tuple[str, ...], float]:
@@ -88,11 +78,20 @@ def test_what_germane_says_of_itself_is_taken_over() -> None:
     """Counts go on from where they were; a breaker is a number."""
     metrics = Metrics()
     open_one = BreakerState(source="messages", condition="open")
-    metrics.refresh(state=Said(breakers=(open_one,), abandoned=3, cache_hits=5, cache_misses=7), lag_p99=0.002, ready=True)
-    metrics.refresh(state=Said(breakers=(open_one,), abandoned=1, cache_hits=6, cache_misses=7), lag_p99=0.003, ready=False)
+    metrics.refresh(
+        state=State(breakers=(open_one,), abandoned=3, abandoned_total=9, cache_hits=5, cache_misses=7, waiting=4),
+        lag_p99=0.002,
+        ready=True,
+    )
+    metrics.refresh(
+        state=State(breakers=(open_one,), abandoned=1, abandoned_total=9, cache_hits=6, cache_misses=7, waiting=2),
+        lag_p99=0.003,
+        ready=False,
+    )
     found = samples(metrics.text())
     assert found["breaker_state", "messages"] == 2
-    assert found["abandoned",] == 1
+    assert (found["abandoned",], found["abandoned_tasks_total",]) == (1, 9)
+    assert found["assemblies", "waiting"] == 2
     assert (found["result_cache_total", "hit"], found["result_cache_total", "miss"]) == (6, 7)
     assert (found["loop_lag_p99_seconds",], found["ready",]) == (0.003, 0)
     assert found["resident_bytes",] >= 0

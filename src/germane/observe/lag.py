@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable
 
@@ -43,12 +44,15 @@ class Lag:
 
 
 class Pulse:
-    """Ten ticks a second on the running loop, each told how late it was. `beat` is when the latest was, by the loop's clock."""
+    """Ten ticks a second on the running loop, each told how late it was. `beat` is when the latest was, by `now`: a clock that
+    threads may read and that is finer than the loop's own may be (uvloop's counts milliseconds)."""
 
-    def __init__(self, tell: Callable[[float], None], *, every: float = _TICK) -> None:
-        self._tell, self._every = tell, every
+    def __init__(
+        self, tell: Callable[[float], None], *, every: float = _TICK, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._tell, self._every, self._now = tell, every, now
         self._loop = asyncio.get_running_loop()
-        self._due = self.beat = self._loop.time()
+        self._due = self.beat = now()
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
@@ -60,11 +64,11 @@ class Pulse:
             self._timer = None
 
     def _next(self) -> None:
-        self._due = self._loop.time() + self._every
-        self._timer = self._loop.call_at(self._due, self._ticked)
+        self._due = self._now() + self._every
+        self._timer = self._loop.call_later(self._every, self._ticked)
 
     def _ticked(self) -> None:
-        self.beat = self._loop.time()
+        self.beat = self._now()
         late = max(0.0, self.beat - self._due)
         self._next()
         self._tell(late)

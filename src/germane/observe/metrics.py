@@ -37,12 +37,20 @@ class Breaker(Protocol):
 
 
 class State(Protocol):
-    """What germane says of itself. The hits and misses of the result cache are counted from its opening."""
+    """What germane says of itself (`germane.state`); hits, misses and the total of the abandoned since its opening."""
 
     @property
     def breakers(self) -> Sequence[Breaker]: ...
     @property
     def abandoned(self) -> int: ...
+    @property
+    def abandoned_total(self) -> int: ...
+    @property
+    def working(self) -> int: ...
+    @property
+    def waiting(self) -> int: ...
+    @property
+    def read_only(self) -> bool: ...
     @property
     def cache_hits(self) -> int: ...
     @property
@@ -58,7 +66,7 @@ class Metrics:
                 "metrics are shared by processes that join a folder before prometheus_client is imported, and only so"
             )
         self._registry, self._shared = CollectorRegistry(), shared
-        self._cache = (0, 0)
+        self._known: dict[str, int] = {}
         times, counts, now = self._times, self._counts, self._now
         self._requests = times("request_seconds", "Answering, by method and level of degradation.", _ANSWERS, "method", "level")
         self._ended = counts("requests", "Calls, by method and gRPC code.", "method", "code")
@@ -73,7 +81,10 @@ class Metrics:
         self._breakers = now(
             "breaker_state", "Breakers: 0 closed, 1 half-open, 2 open; of several processes the worst.", "livemax", "source"
         )
-        self._abandoned = now("abandoned", "Tasks nobody waits for any more.", "livesum").of
+        self._abandoned = now("abandoned", "Tasks that still run though nobody waits for them.", "livesum").of
+        self._given_up = counts("abandoned_tasks", "Tasks that were abandoned because they were late.").of
+        self._queue = now("assemblies", "Assemblies at work, and waiting for their turn.", "livesum", "doing")
+        self._read_only = now("read_only", "1 when the file can't be written; of several processes the worst.", "livemax").of
         self._running = now("in_flight", "Calls being answered.", "livesum").of
         self._lag = times("loop_lag_seconds", "How late the event loop was, ten times a second.", _LAGS).of
         self._lag_p99 = now(
@@ -126,10 +137,17 @@ class Metrics:
         for breaker in state.breakers:
             self._breakers.of(breaker.source).set(_CONDITIONS.get(breaker.condition, 2))
         self._abandoned().set(state.abandoned)
-        hits, misses = self._cache
-        self._cached.of("hit").inc(max(0, state.cache_hits - hits))
-        self._cached.of("miss").inc(max(0, state.cache_misses - misses))
-        self._cache = state.cache_hits, state.cache_misses
+        self._queue.of("working").set(state.working)
+        self._queue.of("waiting").set(state.waiting)
+        self._read_only().set(state.read_only)
+        self._given_up().inc(self._more("abandoned", state.abandoned_total))
+        self._cached.of("hit").inc(self._more("hit", state.cache_hits))
+        self._cached.of("miss").inc(self._more("miss", state.cache_misses))
+
+    def _more(self, name: str, count: int) -> int:
+        """How much a count that germane keeps has grown since the last look."""
+        before, self._known[name] = self._known.get(name, 0), count
+        return max(0, count - before)
 
     def text(self) -> bytes:
         """As Prometheus reads it. Takes some milliseconds: not for the event loop."""
