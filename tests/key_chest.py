@@ -1,0 +1,78 @@
+"""A vault of keys in memory, to be verified against, and one that fails after a while."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from germane.access.key import Issued, Key, Sealed
+from germane.access.ledger import AddKey, ChangeKey, KeyById
+from germane.change import Plan, replay
+from germane.testing.faults import Fault, faulty
+from germane.testing.key_contract import issuing
+
+T = TypeVar("T")
+
+
+class Chest:
+    """`looks` are the ids that were asked for. What another process does is done with `put` and `change`."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, Sealed] = {}
+        self.looks: list[str] = []
+        self.commits = 0
+
+    async def find(self, id: str) -> Sealed | None:
+        self.looks.append(id)
+        return self.rows.get(id)
+
+    async def list(self, org: str | None = None) -> tuple[Key, ...]:
+        return tuple(sealed.key for sealed in self.rows.values() if org in (None, sealed.key.org))
+
+    async def commit(self, plan: Plan[T]) -> T:
+        self.commits += 1
+        try:
+            question = next(plan)
+            while True:
+                assert isinstance(question, KeyById)
+                sealed = self.rows.get(question.id)
+                question = plan.send(sealed.key if sealed else None)
+        except StopIteration as stop:
+            for change in stop.value.changes:
+                if isinstance(change, ChangeKey):
+                    self.change(change.key.id, key=change.key)
+                elif isinstance(change, AddKey):
+                    self.rows[change.sealed.key.id] = change.sealed
+            outcome: T = stop.value.outcome
+            return outcome
+
+    def put(self, number: int = 1, **fields: Any) -> Issued:
+        """Another key for each number, made at noon, with these `fields`."""
+        decision = replay(issuing(number), {})
+        (added,) = decision.changes
+        assert isinstance(added, AddKey)
+        key = replace(added.sealed.key, **fields)
+        self.rows[key.id] = replace(added.sealed, key=key)
+        return Issued(key=key, token=decision.outcome.token)
+
+    def change(self, id: str, key: Key | None = None, **fields: Any) -> None:
+        self.rows[id] = replace(self.rows[id], key=replace(key or self.rows[id].key, **fields))
+
+
+class Failing:
+    """The chest, whose looks meet `fault` but for the first ones; until `well` is set."""
+
+    def __init__(self, chest: Chest, fault: Fault, *, after: int = 1) -> None:
+        self._chest, self._faulty, self._left = chest, faulty(chest, fault, "find"), after
+        self.list: Callable[[str | None], Awaitable[tuple[Key, ...]]] = chest.list
+        self.well = False
+        self.looks = 0
+
+    async def find(self, id: str) -> Sealed | None:
+        self.looks += 1
+        self._left -= 1
+        return await (self._chest if self.well or self._left >= 0 else self._faulty).find(id)
+
+    async def commit(self, plan: Plan[T]) -> T:
+        return await self._chest.commit(plan)
