@@ -221,6 +221,7 @@ def test_of_what_is_too_unlikely_only_the_best_few_are_brought() -> None:
     every = search([partition], asked)
     likely = 1 / (1 + np.exp(-shipped().log_odds(matrix([hit.evidence for hit in every]))))
     assert len({round(float(p), 9) for p in likely[likely > 0.0005]}) > 1
-    assert search([partition], replace(asked, least=0.9)) == every[:8]
-    for least in likely[likely > 0.0005]:
-        assert search([partition], replace(asked, least=float(least) - 1e-9)) == every[: max(8, sum(likely >= least))]
+    best = [(hit.key, hit.evidence) for hit in every]
+    for least, many in [(0.9, 8), *((float(p) - 1e-9, max(8, sum(likely >= p))) for p in likely[likely > 0.0005])]:
+        found = search([partition], replace(asked, least=least))
+        assert [(hit.key, hit.evidence) for hit in found] == best[:many]

@@ -21,6 +21,8 @@ __all__ = ["Excerpt", "Excerpts"]
 Cost = Callable[[str], int]
 Span = tuple[int, int]
 Step = Callable[[int, int], list[Span]]
+Match = tuple[int, int, str]
+"""From where to where a term stands, and its first letters: what begins alike counts as one."""
 
 _MARK = "…"
 _WORTH = 8
@@ -67,7 +69,7 @@ class Excerpts:
                 return Excerpt(text, 1.0)
             each = len(text) / max(1, whole - empty)
         first, last = self._region(text, 16 * room)
-        span = self._best(text, first, last, limit, cost, each)
+        span = self._best(text, first, last, limit, cost, each * room)
         if span is None:
             return None
         start, end = span
@@ -76,33 +78,36 @@ class Excerpts:
             return None
         return Excerpt(shown, (end - start) / len(text))
 
-    def _best(self, text: str, first: int, last: int, limit: int, cost: Cost, each: float) -> Span | None:
-        """Sentences around the best one; where even that is too big, the same within it with clauses, then words."""
-        smallest = _runs(text)
+    def _best(self, text: str, first: int, last: int, limit: int, cost: Cost, likely: float) -> Span | None:
+        """Sentences around the best one; where even that is too big, the same within it with clauses, then words. About
+        `likely` characters fit: a span of fewer isn't asked about by itself, only with its neighbours."""
+        smallest, matches = _runs(text), self._matches(text, first, last)
         for step in (*_spans(text), smallest):
             spans = step(first, last)
             if not spans:
                 return None
             if len(spans) == 1 and step is not smallest:
                 continue
-            weights = self._weights(text, spans)
+            weights = _weights(spans, matches)
             best = weights.index(max(weights))
-            if cost(_marked(text, *spans[best])) <= limit:
-                return _grown(text, spans, weights, best, limit, cost, each)
             first, last = spans[best]
+            if last - first > likely and cost(_marked(text, first, last)) > limit:
+                continue
+            if (grown := _grown(text, spans, weights, best, limit, cost, likely)) is not None:
+                return grown
         return None
 
-    def _weights(self, text: str, spans: Sequence[Span]) -> list[int]:
-        """How many different terms each span holds: by the beginnings of words, without analysing a thousand of them."""
-        found: list[set[str]] = [set() for _ in spans]
-        begins, last, low = [start for start, _ in spans], spans[-1][1], _low(text)
+    def _matches(self, text: str, first: int, last: int) -> list[Match]:
+        """Where the terms stand: by the beginnings of words, without analysing a thousand of them."""
+        found, low = list[Match](), _low(text)
         for term in self._beginnings:
-            at = low.find(term, begins[0], last)
+            head, size, inside = term[:_HEAD], len(term), not term.isascii()
+            at = low.find(term, first, last)
             while at >= 0:
-                if not (term.isascii() and at and low[at - 1].isalnum()):
-                    found[bisect_right(begins, at) - 1].add(term[:_HEAD])
+                if inside or not (at and low[at - 1].isalnum()):
+                    found.append((at, at + size, head))
                 at = low.find(term, at + 1, last)
-        return list(map(len, found))
+        return found
 
     def _region(self, text: str, reach: int) -> Span:
         """Where to look closely in a text too long to read word by word: the block with most of the terms."""
@@ -131,6 +136,16 @@ def _low(text: str) -> str:
     return "".join(folded if len(folded := char.casefold()) == 1 else char for char in text)
 
 
+def _weights(spans: Sequence[Span], matches: Sequence[Match]) -> list[int]:
+    """How many different terms each of these neighbouring spans holds."""
+    begins, last = [start for start, _ in spans], spans[-1][1]
+    held = {(bisect_right(begins, at) - 1, head) for at, end, head in matches if begins[0] <= at and end <= last}
+    weights = [0] * len(spans)
+    for place, _ in held:
+        weights[place] += 1
+    return weights
+
+
 def _marked(text: str, start: int, end: int) -> str:
     """The part with marks at its cuts, without the space around it."""
     part = text[start:end]
@@ -139,13 +154,13 @@ def _marked(text: str, start: int, end: int) -> str:
     return f"{before}{part.strip()}{after}"
 
 
-def _grown(text: str, spans: list[Span], weights: list[int], best: int, limit: int, cost: Cost, each: float) -> Span:
-    """The widest run of spans around the best that fits. The neighbour that matches more comes first, else the next one. How
-    wide that is is guessed, at `each` characters a token to begin with, then from what the guess before cost: asking is what
-    takes the time."""
+def _grown(text: str, spans: list[Span], weights: list[int], best: int, limit: int, cost: Cost, likely: float) -> Span | None:
+    """The widest run of spans around the best that fits; None where not even the best does. The neighbour that matches more
+    comes first, else the next one. How wide that is is guessed, at `likely` characters to begin with, then from what the
+    guess before cost: asking is what takes the time."""
     empty = cost("")
     runs = _Runs(spans, weights, best)
-    fitting, tried, likely = 0, 0, each * (limit - empty)
+    fitting = tried = 0
     while True:
         more = runs.reach(likely)
         end = tried or len(runs.sizes) + more
@@ -162,6 +177,8 @@ def _grown(text: str, spans: list[Span], weights: list[int], best: int, limit: i
             tried = middle
         likely = runs.sizes[middle] * (limit - empty) / max(1, tokens)
     start, end = runs.span(fitting)
+    if not fitting and cost(_marked(text, start, end)) > limit:
+        return None
     part = text[start:end]
     return start + len(part) - len(part.lstrip()), end - len(part) + len(part.rstrip())
 

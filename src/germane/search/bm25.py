@@ -10,7 +10,7 @@ doesn't count towards the mean length of blocks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import log
 
 import numpy as np
@@ -30,6 +30,7 @@ _LARGE = 16_384
 """Rows from which what the commonest terms contribute is kept."""
 
 Floats = NDArray[np.float32]
+Found = tuple[tuple[NDArray[np.int32], Floats], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +41,7 @@ class Weighed:
     word: str
     hashes: tuple[int, ...]
     share: float
-    found: tuple[tuple[NDArray[np.int32], Floats], ...]
+    found: Found
 
 
 Terms = Sequence[Weighed]
@@ -60,18 +61,21 @@ def weigh(partitions: Sequence[Partition], query: Query) -> Terms:
     finds nothing, but what was asked is answered the less for it. Of those that occur only the ten rarest count: more add
     time and no recall."""
     total = max(1, sum(map(len, partitions)))
-    weighed: list[tuple[float, int, Weighed]] = []
+    weighed: list[tuple[float, int, str, tuple[int, ...], Found]] = []
     for term in query.terms:
         hashes = tuple(dict.fromkeys(map(term_hash, term.stems)))
-        rows = tuple(_rows(partition, hashes, partition.columns.rows) for partition in partitions)
-        holding = sum(len(where) for where, _ in rows)
+        found = tuple(_rows(partition, hashes, partition.columns.rows) for partition in partitions)
+        holding = sum(len(where) for where, _ in found)
         idf = log(1 + (total - min(holding, total) + 0.5) / (holding + 0.5))
-        weighed.append((idf, holding, Weighed(word=term.word, hashes=hashes, share=idf, found=rows)))
-    whole = sum(idf for idf, _, _ in weighed) or 1.0
-    rarest = sorted((place for place, (_, holding, _) in enumerate(weighed) if holding), key=lambda place: -weighed[place][0])
+        weighed.append((idf, holding, term.word, hashes, found))
+    whole = sum(idf for idf, *_ in weighed) or 1.0
+    rarest = sorted((place for place, (_, holding, *_) in enumerate(weighed) if holding), key=lambda place: -weighed[place][0])
     common = set(rarest[_MOST_TERMS:])
-    kept = (term for place, (_, _, term) in enumerate(weighed) if place not in common)
-    return tuple(replace(term, share=term.share / whole) for term in kept)
+    return tuple(
+        Weighed(word=word, hashes=hashes, share=idf / whole, found=found)
+        for place, (idf, _, word, hashes, found) in enumerate(weighed)
+        if place not in common
+    )
 
 
 def lexical(terms: Terms, seen: Snapshot, partition: int = 0) -> Lexical:

@@ -40,7 +40,12 @@ class Found(NamedTuple):
     partition: int
     """Index into the partitions searched."""
     key: int
-    evidence: Evidence
+    row: list[float]
+    """What speaks for it, as `Evidence.of` takes it."""
+
+    @property
+    def evidence(self) -> Evidence:
+        return Evidence.of(self.row)
 
 
 class Finding(NamedTuple):
@@ -66,10 +71,11 @@ def find(
     `speakers` names the hashes of the partitions' speaker column, `at` is the time asked about in seconds since the epoch,
     `allowed` narrows to these keys, and `stop` is asked between steps whether anybody still waits. A vector of another
     dimension than a partition's says nothing of it."""
-    if limit <= 0:
+    units = sum(map(len, partitions))
+    if limit <= 0 or not units:
         return Finding([], ())
     terms = weigh(partitions, query) if keywords else ()
-    named, units = _named(query, speakers), sum(map(len, partitions))
+    named = _named(query, speakers)
     vector = query.vector if vectors else None
     relevance = relevance or shipped()
     found: list[tuple[float, int, int, NDArray[np.float64]]] = []
@@ -82,7 +88,9 @@ def find(
         near = cosines(partition, vector, seen, stop) if vector is not None and fits else None
         view = View(partition, seen, query, terms, lexical(terms, seen, index), near, named, units)
         rough = view.rough()
-        rough[~allowed_rows(partition, rows, query, at, allowed)] = -np.inf
+        may = allowed_rows(partition, rows, query, at, allowed)
+        if not may.all():
+            rough[~may] = -np.inf
         best = _top(rough, partition.columns["key"][:rows], _CLOSELY * limit)
         if not stop():
             table = view.table(best)
@@ -91,7 +99,7 @@ def find(
     found.sort(key=itemgetter(0, 1, 2))
     least = log(1 / min(max(_FAINT, query.least), 0.99) - 1)
     worth = max(_NEARLY if query.least > _FAINT else _ANYWAY, sum(1 for row in found[:limit] if row[0] <= least))
-    chosen = [Found(index, key, Evidence.of(row.tolist())) for _, index, key, row in found[: min(limit, worth)]]
+    chosen = [Found(index, key, row.tolist()) for _, index, key, row in found[: min(limit, worth)]]
     return Finding(chosen, terms)
 
 

@@ -23,6 +23,8 @@ __all__ = ["View"]
 
 Floats = NDArray[np.float32]
 _FEW, _USUAL = 30, 500
+_PLACES = {name: place for place, name in enumerate(FEATURES)}
+_UNKNOWN = [_PLACES[name] for name in ("cos_own", "cos_window", "soft")]
 
 
 class View(NamedTuple):
@@ -63,9 +65,10 @@ class View(NamedTuple):
         for what only the text can tell."""
         columns, query = self.partition.columns, self.query
         table = np.zeros((len(best), len(FEATURES)))
-        table[:, [FEATURES.index(name) for name in ("cos_own", "cos_window", "soft")]] = np.nan
+        table[:, _UNKNOWN] = np.nan
         flags = columns["flags"][best]
         before, after = self.seen.before[best], self.seen.after[best]
+        earlier, later = self._at(self.seen.before, before, self.seen.rows), self._at(self.seen.after, after, self.seen.rows)
         sessions, assisted = columns["session"][best].tolist(), self.partition.assisted
         assistant = np.fromiter((session in assisted for session in sessions), np.bool_, len(sessions))
         month, day = self._dated(columns["created_at"][best])
@@ -75,7 +78,7 @@ class View(NamedTuple):
             "own": self.lexical.own[best],
             "window": self.lexical.window[best],
             "session": self.lexical.block[best],
-            "before": self._at(self.lexical.own, self._at(self.seen.before, before, self.seen.rows)),
+            "before": self._at(self.lexical.own, earlier),
             "after": self._at(self.lexical.own, after),
             "phrase": phrase(self.partition, self.terms, best),
             "speaker": named,
@@ -83,7 +86,7 @@ class View(NamedTuple):
             "day": day,
             "temporal": ((flags & TEMPORAL) > 0) * query.asks_when,
             "capitals": (flags >> CAPITALS & 3) / 3 * query.asks_name,
-            "opening": (self._at(self.seen.before, before, self.seen.rows) >= self.seen.rows) & (columns["kind"][best] == 0),
+            "opening": (earlier >= self.seen.rows) & (columns["kind"][best] == 0),
             "answers": (self._at(columns["flags"], before) & QUESTION) > 0,
             "question": (flags & QUESTION) > 0,
             "user": assistant & ((flags & USER) > 0),
@@ -94,26 +97,26 @@ class View(NamedTuple):
         if self.near is not None:
             unseen = columns["scale"][best] == 0
             features["cos_own"] = np.where(unseen, np.nan, self.near.own[best])
-            features["around"] = self._around(before, after)
+            features["around"] = self._around(self.near.sums, earlier, later)
             features["cos_window"] = np.where(unseen, np.nan, windows(self.partition, self.near, self.seen, best))
         for name, values in features.items():
-            table[:, FEATURES.index(name)] = values
+            table[:, _PLACES[name]] = values
         return table
 
-    def _around(self, before: NDArray[np.int32], after: NDArray[np.int32]) -> Floats:
+    def _around(self, sums: Floats, earlier: NDArray[np.int32], later: NDArray[np.int32]) -> Floats:
         """The mean over the units two to five steps before and after."""
-        total = np.zeros(len(before), np.float32)
-        if self.near is not None:
-            for rows, links in ((before, self.seen.before), (after, self.seen.after)):
-                for _ in range(4):
-                    rows = self._at(links, rows, self.seen.rows)
-                    total += self._at(self.near.sums, rows)
-        return total / np.float32(8)
+        steps = []
+        for rows, links in ((earlier, self.seen.before), (later, self.seen.after)):
+            steps.append(rows)
+            for _ in range(3):
+                rows = self._at(links, rows, self.seen.rows)
+                steps.append(rows)
+        total: Floats = self._at(sums, np.array(steps)).sum(axis=0)
+        return total / np.float32(len(steps))
 
     def _dated(self, created: NDArray[np.float64]) -> tuple[Floats, Floats]:
         return dated(self.query.days, created, zone(self.query.zone))
 
     def _at(self, values: NDArray[np.generic], rows: NDArray[np.int32], default: int = 0) -> NDArray[np.int32]:
         """`values` of these rows; `default` where there is no such row."""
-        there = rows < self.seen.rows
-        return np.where(there, values[np.where(there, rows, 0)], default)
+        return np.where(rows < self.seen.rows, values.take(rows, mode="clip"), default)

@@ -28,11 +28,12 @@ def phrase(partition: Partition, terms: Terms, rows: NDArray[np.intp]) -> NDArra
     ends = np.cumsum(lengths)
     flat = np.arange(len(owner)) - np.repeat(ends - lengths, lengths) + np.repeat(begins, lengths)
     words = partition.terms["term"][flat]
-    for one, two in pairwise(terms):
-        at = np.flatnonzero(_among(words, one.hashes))
-        if not len(at):
+    places = [np.flatnonzero(_among(words, term.hashes)) for term in terms]
+    for (one, at), (two, then) in pairwise(zip(terms, places, strict=True)):
+        if not (len(at) and len(then)):
             continue
-        second = np.append(_among(words, two.hashes), np.zeros(_NEAR, np.bool_))
+        second = np.zeros(len(words) + _NEAR, np.bool_)
+        second[then] = True
         best = np.zeros(len(rows), np.float32)
         for distance in range(1, _NEAR + 1):
             here = at[second[at + distance]]

@@ -27,7 +27,10 @@ _COLUMNS = ("people", "people_lexical", "assistant", "assistant_lexical")
 _KINDS = len(_COLUMNS) // 2
 _REASONS = ("structured", "history", "recent")
 _features = attrgetter(*FEATURES)
-_OWN, _COS_OWN, _SOFT, _LENGTH = (FEATURES.index(name) for name in ("own", "cos_own", "soft", "length"))
+_OWN, _COS_OWN, _COS_WINDOW, _SOFT, _LENGTH, _ASSISTANT = (
+    FEATURES.index(name) for name in ("own", "cos_own", "cos_window", "soft", "length", "assistant")
+)
+_BESIDES = [FEATURES.index(name) for name in _REASONS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,25 +64,28 @@ class Relevance:
 
     def log_odds(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
         """Shape (len(table),), P is σ of it; `table` as `matrix` makes it, one row an item."""
-        dense = ~np.isnan(table[:, FEATURES.index("cos_window")])
-        row = np.where(table[:, FEATURES.index("assistant")] > 0, _KINDS, 0) + np.where(dense, 0, 1)
-        likeness = (_complete(table) * self.weights[row]).sum(axis=1) + self.intercepts[row]
-        others = table[:, [FEATURES.index(name) for name in _REASONS]] ** 2 * self.reasons
-        besides = 1 - np.prod(1 - others, axis=1)
+        missing = np.isnan(table)
+        row = np.where(table[:, _ASSISTANT] > 0, _KINDS, 0) + missing[:, _COS_WINDOW]
+        likeness: NDArray[np.float64] = (_complete(table, missing) * self.weights[row]).sum(axis=1) + self.intercepts[row]
+        reasons = table[:, _BESIDES]
+        if not reasons.any():
+            return likeness
+        besides = 1 - np.prod(1 - reasons**2 * self.reasons, axis=1)
         alike = 1 / (1 + np.exp(-np.clip(likeness, -60, 60)))
         unlikely = np.maximum((1 - alike) * (1 - besides), 1e-12)
         odds: NDArray[np.float64] = np.where(besides > 0, np.log(alike + (1 - alike) * besides) - np.log(unlikely), likeness)
         return odds
 
 
-def _complete(table: NDArray[np.float64]) -> NDArray[np.float64]:
+def _complete(table: NDArray[np.float64], missing: NDArray[np.bool_]) -> NDArray[np.float64]:
     """What is missing at what it says nothing by: a cosine at 0, kindred words at what a regression on BM25, length and cosine
     expects of them (83 % of their variance)."""
-    whole = np.nan_to_num(table)
-    unread = np.isnan(table[:, _SOFT])
-    cosine = np.where(np.isnan(table[:, _COS_OWN]), 0.2, table[:, _COS_OWN])
-    guess = 0.09 + 0.65 * whole[:, _OWN] + 0.057 * whole[:, _LENGTH] + 0.15 * cosine
-    whole[:, _SOFT] = np.where(unread, np.clip(guess, 0.0, 1.0), whole[:, _SOFT])
+    whole = np.where(missing, 0.0, table)
+    unread = np.flatnonzero(missing[:, _SOFT])
+    if len(unread):
+        cosine = np.where(missing[unread, _COS_OWN], 0.2, table[unread, _COS_OWN])
+        guess = 0.09 + 0.65 * whole[unread, _OWN] + 0.057 * whole[unread, _LENGTH] + 0.15 * cosine
+        whole[unread, _SOFT] = np.clip(guess, 0.0, 1.0)
     return whole
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from germane.events.event import Event
+from germane.evidence import FEATURES, Evidence
 from germane.memories.memory import Memory
 from germane.ports.words import WordVectors
 from germane.query import Query
@@ -25,6 +26,7 @@ __all__ = ["hits"]
 
 T = TypeVar("T", Memory, Event)
 Fetch = Callable[[Reading, tuple[Place, ...], Sequence[int]], dict[int, T]]
+_SOFT = FEATURES.index("soft")
 
 
 def hits(
@@ -66,18 +68,17 @@ def hits(
         )
         things = fetch(reading, places, [one.key for one in found])
         kept = [
-            Hit(thing=things[one.key], evidence=one.evidence)
-            for one in found
-            if one.key in things and not excluded(things[one.key], query.filters)
+            (things[one.key], one.row) for one in found if one.key in things and not excluded(things[one.key], query.filters)
         ]
         if len(kept) >= limit or len(found) < asked or reading.stop():
-            return _read(tuple(kept[:limit]), terms, words)
+            return _read(kept[:limit], terms, words)
         asked = max(asked * 4, limit + len(query.filters.exclude))
 
 
-def _read(kept: tuple[Hit[T], ...], terms: Terms, words: WordVectors | None) -> tuple[Hit[T], ...]:
+def _read(kept: Sequence[tuple[T, list[float]]], terms: Terms, words: WordVectors | None) -> tuple[Hit[T], ...]:
     """With the evidence that only the text gives."""
-    if words is None or not terms:
-        return kept
-    answered = soft(terms, [hit.thing.text for hit in kept], words).tolist()
-    return tuple(replace(hit, evidence=replace(hit.evidence, soft=value)) for hit, value in zip(kept, answered, strict=True))
+    if words is not None and terms:
+        answered = soft(terms, [thing.text for thing, _ in kept], words).tolist()
+        for (_, row), value in zip(kept, answered, strict=True):
+            row[_SOFT] = value
+    return tuple(Hit(thing=thing, evidence=Evidence.of(row)) for thing, row in kept)
