@@ -22,7 +22,7 @@ _MOST = 1 << 31
 
 async def everything(shelf: Shelf, now: datetime) -> AsyncIterator[Exported]:
     """`{"type": "directive" | "memory" | "message", …}`, memories oldest last, messages by session in their order. Times are
-    ISO 8601. Never the nonce's key, never vectors: those are derived."""
+    ISO 8601. Never the nonce's key, never API keys or their hashes, never vectors: those are derived."""
     if directive := await shelf.directive():
         yield {"type": "directive", "text": directive}
     cursor = None

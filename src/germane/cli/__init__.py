@@ -1,7 +1,7 @@
 """The command: germane in a terminal. It translates arguments in and answers out, and decides nothing of its own.
 
     germane demo | remember | record | search | assemble | explain | feedback | forget
-            import | export | backup | doctor | reembed | directive | eval
+            import | export | backup | doctor | reembed | directive | eval | keys
 
 Exit codes:  0 done · 1 failed, or not found, or declined · 2 usage or input that can't be used · 3 the store can't be used
              (missing, damaged, read-only, full, newer) · 130 interrupted · 141 the reader of the output went away
