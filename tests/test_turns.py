@@ -92,6 +92,17 @@ async def test_a_turn_counts_for_a_while_only() -> None:
 
 @pytest.mark.requirement("ENGINE-4")
 @warped
+async def test_turns_that_wait_for_a_network_refuse_nobody_a_place_that_will_be_free() -> None:
+    """They take 30 ms each, but hold their place for 12: of five at once only those are refused that can't begin in time."""
+    turns, ends = Turns(1), list[float]()
+    await working(turns, 0.030, ends)
+    answers = await asyncio.gather(*(working(turns, 0.030, ends) for _ in range(5)), return_exceptions=True)
+    assert [isinstance(answer, Shed) for answer in answers] == [False] * 4 + [True]
+    assert (turns.working, turns.shed) == (0, 1)
+
+
+@pytest.mark.requirement("ENGINE-4")
+@warped
 async def test_whose_turn_comes_late_is_hurried() -> None:
     """Begun at 35 ms of 40, where 10 ms are usual; what was hurried says nothing of what is usual."""
     turns, ends = Turns(1), list[float]()
