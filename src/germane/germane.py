@@ -146,6 +146,10 @@ class Germane:
         """A consistent copy of the store in the file `target`, while in use; `progress(done, total)` in pages."""
         await self._open.store.backup(Path(target), progress)
 
+    async def ping(self) -> None:
+        """Returns when the store has answered: for whoever wants to know whether it does."""
+        await self._open.store.nonce_key()
+
     async def check(self) -> Checkup:
         """Whether the file is sound, with what it is used, and how many keys there are."""
         found = await self._open.store.check()

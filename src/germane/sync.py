@@ -117,6 +117,9 @@ class Germane:
     def backup(self, target: str | Path, progress: Callable[[int, int], None] | None = None) -> None:
         self._running().call(self._awaited.backup, target, progress)
 
+    def ping(self) -> None:
+        self._running().call(self._awaited.ping)
+
     def check(self) -> Checkup:
         return self._running().call(self._awaited.check)
 

@@ -53,26 +53,30 @@ def refused(index: int, told: Any, folder: Path) -> None:
     os._exit(3)
 
 
+def unexpected(*told: Any) -> None:
+    pytest.fail(f"a worker ended by itself: {told}")
+
+
 def test_all_begin_and_a_signal_to_the_parent_ends_them(tmp_path: Path) -> None:
     """Every one gets to end in order."""
     words: list[Any] = []
-    Workers(until_told, (tmp_path,), 3, 30.0, words.append).run(words.append)
+    Workers(until_told, (tmp_path,), 3, 30.0, unexpected).run(words.append)
     assert words == [0]
     assert sorted(path.name for path in tmp_path.glob("ended-*")) == ["ended-0", "ended-1", "ended-2"]
 
 
 def test_one_that_dies_is_begun_anew(tmp_path: Path) -> None:
     """And somebody is told."""
-    told: list[str] = []
-    Workers(once_killed, (tmp_path,), 1, 30.0, told.append).run(lambda word: None)
-    assert told
-    assert told[0] == "worker 0 ended with -9; begun anew in 0.1 s"
+    told: list[tuple[int, int, float]] = []
+    ended = lambda index, process, code, pause: told.append((index, code, pause))  # noqa: E731
+    Workers(once_killed, (tmp_path,), 1, 30.0, ended).run(lambda word: None)
+    assert told[:1] == [(0, -9, 0.1)]
 
 
 def test_a_first_one_that_is_refused_ends_it_all(tmp_path: Path) -> None:
     """The others aren't begun: they would only say the same."""
     with pytest.raises(Failed) as failed:
-        Workers(refused, (tmp_path,), 3, 30.0, print).run(lambda word: None)
+        Workers(refused, (tmp_path,), 3, 30.0, unexpected).run(lambda word: None)
     assert failed.value.code == 3
     assert [path.name for path in tmp_path.iterdir()] == ["tried-0"]
 
@@ -80,12 +84,12 @@ def test_a_first_one_that_is_refused_ends_it_all(tmp_path: Path) -> None:
 def test_one_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for it for ever."""
     monkeypatch.setattr("germane.serve.workers._LATE", 0.2)
-    Workers(stubborn, (tmp_path,), 1, 0.0, print).run(lambda word: None)
+    Workers(stubborn, (tmp_path,), 1, 0.0, unexpected).run(lambda word: None)
 
 
 def test_signals_are_as_they_were_afterwards(tmp_path: Path) -> None:
     """Whoever calls it keeps its own handlers."""
     before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
     with pytest.raises(Failed):
-        Workers(refused, (tmp_path,), 1, 1.0, print).run(lambda word: None)
+        Workers(refused, (tmp_path,), 1, 1.0, unexpected).run(lambda word: None)
     assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)] == before

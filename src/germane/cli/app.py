@@ -30,6 +30,7 @@ from germane.cli import (
     record,
     remember,
     search,
+    serving,
 )
 from germane.cli.exits import Exit, told
 from germane.cli.setting import Setting
@@ -131,6 +132,7 @@ app.command("import", short_help="Bring in conversations from files.")(importing
 evaluating.app.command("fit", short_help="Fit the relevance model to labelled conversations.")(fitting.fit)
 evaluating.app.command("label", short_help="Mark what of an assembly helped, for eval fit --feedback.")(labelling.label)
 app.add_typer(evaluating.app, name="eval", short_help="Measure how good and how fast it is on labelled conversations.")
+app.command("serve", short_help="Serve it over gRPC, with health and metrics.")(serving.serve)
 app.command("export", short_help="Write everything of an agent as JSON Lines.")(exporting.export)
 app.command("backup", short_help="Copy the store while it is in use.")(backup.backup)
 app.command("doctor", short_help="Check that the store is well.")(doctor.doctor)

@@ -45,13 +45,18 @@ class _Worker:
 
 
 class Workers:
-    """`target(index, told, *arguments)` in `count` processes; it sends something by `told` when it is ready. `tell` is told of
-    one that ended by itself."""
+    """`target(index, told, *arguments)` in `count` processes; it sends something by `told` when it is ready. `ended` is told of
+    one that ended by itself: its index, process id and exit code, and the seconds until it is begun anew."""
 
     def __init__(
-        self, target: Target, arguments: tuple[Any, ...], count: int, grace: float, tell: Callable[[str], None]
+        self,
+        target: Target,
+        arguments: tuple[Any, ...],
+        count: int,
+        grace: float,
+        ended: Callable[[int, int, int, float], None],
     ) -> None:
-        self._target, self._arguments, self._count, self._grace, self._tell = target, arguments, count, grace, tell
+        self._target, self._arguments, self._count, self._grace, self._told = target, arguments, count, grace, ended
         self._spawn = multiprocessing.get_context("spawn")
         self._workers: dict[int, _Worker] = {}
         self._due: dict[int, tuple[float, float]] = {}
@@ -118,7 +123,7 @@ class Workers:
             lived = time.monotonic() - worker.began
             pause = _PAUSE if lived > _SETTLED else worker.pause
             self._due[index] = (time.monotonic() + pause, min(2 * pause, _LONGEST))
-            self._tell(f"worker {index} ended with {worker.process.exitcode}; begun anew in {pause:.1f} s")
+            self._told(index, worker.process.pid, worker.process.exitcode, pause)
 
     def _patience(self) -> float | None:
         if self._stopping is not None:

@@ -1,0 +1,94 @@
+"""Watching: what looks after one process of the service: its log, its numbers, its loop, whether calls should come to it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from germane.observe.blocked import Blocked
+from germane.observe.foreign import routed, watch
+from germane.observe.lag import Lag, Pulse
+from germane.observe.logs import Logs
+from germane.observe.metrics import Metrics, State
+from germane.observe.observer import Observer
+from germane.observe.readiness import Readiness
+from germane.observe.traces import open_traces
+from germane.serving import Serving
+
+__all__ = ["Watching", "watching"]
+
+_EVERY = 1.0
+"""Seconds between two looks at what no answer tells."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watching:
+    observer: Observer
+    readiness: Readiness
+    metrics: Metrics | None
+
+    @property
+    def logs(self) -> Logs:
+        return self.observer.logs
+
+
+@asynccontextmanager
+async def watching(
+    serving: Serving,
+    *,
+    probe: Callable[[], Awaitable[object]],
+    state: Callable[[], State],
+    version: str,
+    shared: Path | None,
+    turned: Callable[[bool], Awaitable[object]],
+) -> AsyncIterator[Watching]:
+    """While it lasts; `turned` is told whenever readiness changes, and `state` asked once a second."""
+    loop = asyncio.get_running_loop()
+    logs = Logs(sys.stderr.buffer, level=serving.log_level, format=serving.log_format, fixed={"process": os.getpid()})
+    metrics = Metrics(version=version, shared=shared) if serving.metrics else None
+    traces = open_traces(serving.otel, endpoint=serving.otel_endpoint, sample=serving.otel_sample, version=version)
+    lag = Lag(serving.max_lag_ms / 1000)
+    readiness = Readiness(probe, fine=lambda: lag.fine)
+    observer = Observer(logs, metrics=metrics, traces=traces)
+
+    def late(seconds: float) -> None:
+        lag.note(seconds)
+        if metrics is not None:
+            metrics.lagged(seconds)
+
+    async def look() -> None:
+        before = False
+        while True:
+            ready = readiness.ready
+            if ready != before:
+                before = ready
+                if ready:
+                    logs.info("ready")
+                else:
+                    logs.warning("not_ready", not_ready=list(readiness.reasons))
+                await turned(ready)
+            if metrics is not None:
+                metrics.refresh(state=state(), lag_p99=lag.p99, ready=ready)
+            await asyncio.sleep(_EVERY if ready else _EVERY / 10)
+
+    pulse = Pulse(late)
+    blocked = Blocked(logs, beat=lambda: pulse.beat, now=loop.time)
+    with routed(logs):
+        watch(loop, logs)
+        pulse.start()
+        blocked.start()
+        tasks = [asyncio.create_task(readiness.run()), asyncio.create_task(look())]
+        try:
+            yield Watching(observer=observer, readiness=readiness, metrics=metrics)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+            pulse.stop()
+            await asyncio.to_thread(blocked.stop)
+            await asyncio.to_thread(observer.close)
