@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.clock import Clock
-from germane.dialects.plain import plain, sent_as_they_are
+from germane.dialects.plain import plain, sent
 from germane.dialects.registry import parse, parse_all
 from germane.inject.inject import inject
 from germane.request import Request
@@ -20,6 +20,8 @@ plain_dicts = st.fixed_dictionaries({"role": st.sampled_from(["system", "user", 
 other = st.sampled_from(
     [
         {"role": "user", "content": "x", "id": "1"},
+        {"id": "2", "role": "assistant", "content": "", "created_at": 5},
+        {"role": "user", "content": "x", "name": "Ann Lee"},
         {"role": "developer", "content": "x"},
         {"role": "user", "content": [{"type": "text", "text": "x"}]},
         {"role": "tool", "tool_call_id": "c", "content": "x"},
@@ -51,7 +53,7 @@ def test_the_short_way_writes_what_the_long_one_does(
     request = asked(raws)
     quick = inject(request, stable, late, placement=placement)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("germane.inject.inject.sent_as_they_are", lambda *_: False)
+        patch.setattr("germane.inject.inject.sent", lambda *_: None)
         slow = inject(request, stable, late, placement=placement)
     assert (quick.messages, quick.system, quick.added) == (slow.messages, slow.system, slow.added)
     for one, two in zip(quick.messages, slow.messages, strict=True):
@@ -66,5 +68,5 @@ def test_the_short_way_writes_what_the_long_one_does(
 def test_what_is_not_plain_is_looked_at(raw: Any) -> None:
     """Whatever it is, nothing is raised here."""
     assert not plain(raw)
-    assert not sent_as_they_are([{"role": "user", "content": "x"}, raw], "openai")
-    assert not sent_as_they_are([{"role": "user", "content": "x"}], "anthropic")
+    assert sent([{"role": "user", "content": "x"}, raw], "openai") is None
+    assert sent([{"role": "user", "content": "x"}], "anthropic") is None

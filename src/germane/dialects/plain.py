@@ -9,8 +9,9 @@ from typing import Any
 from germane.dialects.openai_chat import OpenAIChat
 from germane.message import Message, Text
 
-__all__ = ["plain", "plain_message", "sent_as_they_are"]
+__all__ = ["plain", "plain_message", "sent"]
 
+_OWN = ("id", "created_at")
 _ROLES = ("system", "user", "assistant")
 
 
@@ -25,6 +26,18 @@ def plain_message(raw: dict[str, Any]) -> Message:
     return Message(role=raw["role"], parts=(Text(text),) if text else ())
 
 
-def sent_as_they_are(raws: Iterable[object], provider: str) -> bool:
-    """Whether the provider takes these dicts as they stand, in this order, with nothing to be done to any."""
-    return provider == OpenAIChat.name and all(map(plain, raws))
+def sent(raws: Iterable[object], provider: str) -> list[dict[str, Any]] | None:
+    """What goes out of these dicts, in this order, where the provider takes each as it stands, germane's own keys aside: the
+    same objects, and copies where there was such a key. None where they have to be looked at."""
+    if provider != OpenAIChat.name:
+        return None
+    out: list[dict[str, Any]] = []
+    for raw in raws:
+        if type(raw) is not dict:
+            return None
+        if not plain(raw):
+            raw = {key: value for key, value in raw.items() if key not in _OWN}
+            if not plain(raw):
+                return None
+        out.append(raw)
+    return out

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from germane.dialects.envelope import mapping
-from germane.dialects.plain import sent_as_they_are
+from germane.dialects.plain import sent
 from germane.dialects.registry import dialect, dialect_of
 from germane.dialects.turn import Turn
 from germane.inject.placement import place
@@ -58,10 +58,9 @@ def untouched(request: Request) -> Injected:
 
 def _convert(request: Request, stable: str, late: str, placement: Placement, provider: str) -> Wire:
     target = dialect(provider)
-    if (placement == "first" or not late) and sent_as_they_are(request.raw, provider):
+    if (placement == "first" or not late) and (theirs := sent(request.raw, provider)) is not None:
         own = target.compose(place([], stable, late, placement)[1])
-        out: list[Any] = [*own.messages, *request.raw]
-        return replace(own, messages=out)
+        return replace(own, messages=own.messages + theirs)
     turns = [_turn(message, raw, provider) for message, raw in zip(request.messages, request.raw, strict=True)]
     return target.compose(place(turns, stable, late, placement)[1], request.tools)
 
