@@ -19,7 +19,6 @@ from collections.abc import AsyncIterable, Awaitable, Callable, Coroutine, Mappi
 from contextlib import suppress
 from datetime import datetime
 from functools import update_wrapper
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
@@ -27,7 +26,7 @@ from germane.errors import StoreUnavailable
 from germane.grpc.calling import verbs
 from germane.grpc.calling.answer import Answer
 from germane.grpc.calling.care import Care, Fallback, originals
-from germane.grpc.calling.channel import Address, grpc
+from germane.grpc.calling.channel import Address, Pem, grpc
 from germane.grpc.calling.line import Line
 from germane.grpc.calling.question import Asker, ask
 from germane.grpc.calling.verbs import Verb, raised
@@ -36,7 +35,6 @@ __all__ = ["Client"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Pem = bytes | str | Path
 
 
 def _awaited(verb: Callable[Concatenate[Asker, P], Verb[T]]) -> Callable[Concatenate[Client, P], Coroutine[Any, Any, T]]:

@@ -17,7 +17,10 @@ try:
 except ImportError as error:
     raise MissingExtra("client", "grpcio") from error
 
-__all__ = ["Address", "grpc"]
+__all__ = ["Address", "Pem", "grpc"]
+
+Pem = bytes | str | Path
+"""A certificate or key as it is, or the file it is in."""
 
 _OPTIONS: tuple[tuple[str, Any], ...] = (
     ("grpc.enable_retries", 0),
@@ -52,9 +55,9 @@ class Address:
         *,
         key: str | None,
         tls: bool,
-        roots: bytes | str | Path | None,
-        certificate: bytes | str | Path | None,
-        certificate_key: bytes | str | Path | None,
+        roots: Pem | None,
+        certificate: Pem | None,
+        certificate_key: Pem | None,
         server_name: str | None,
     ) -> Address:
         """Raises `InvalidInput` for what can't be used; certificates are PEM, as bytes or as the path of a file."""
@@ -105,7 +108,7 @@ class Address:
         return f"<Address {self.target}{' TLS' if self.secure else ''}{' key' if self.key else ''}>"
 
 
-def _pem(name: str, given: bytes | str | Path | None) -> bytes | None:
+def _pem(name: str, given: Pem | None) -> bytes | None:
     if given is None or isinstance(given, bytes):
         return given
     try:

@@ -18,12 +18,14 @@ from germane.grpc.stubs import context_pb2
 
 __all__ = ["MOST_BYTES", "MOST_MESSAGES", "Oversized", "Sent", "fields_of", "send"]
 
-MOST_MESSAGES = 512
-"""How many of the latest messages go one by one. The server's work grows with each; a thousand take half of its time."""
+MOST_MESSAGES = 380
+"""How many of the latest messages go one by one. The server's work grows with each, and of more than 400 it reads fewer."""
 MOST_BYTES = 8 * 1024 * 1024
 """How much text goes at all: what is above takes longer to write and carry than there is."""
 _LEADING = 16
 """How many system messages at the very beginning go one by one, however long the conversation."""
+_BETWEEN = "\n\n- user:\n"
+"""Costs about what a message costs besides its text."""
 _NODE = 32
 """What a value inside a message is taken to weigh beside its text, in bytes."""
 
@@ -112,8 +114,13 @@ def _standing_in(run: Sequence[Any], request: context_pb2.AssembleContextRequest
     """The assistant's, since a human's turn comes next: so no provider's shape melts the two together."""
     texts: list[str] = []
     for message in run:
-        _take(_weight(message, left[0], texts), left)
-    said = "\n".join(texts).encode("utf-8", "replace").decode()
+        text = message.get("content") if isinstance(message, dict) else None
+        if isinstance(text, str) and len(message) < 4:
+            texts.append(text)
+            _take(len(text) + _NODE, left)
+        else:
+            _take(_weight(message, left[0], texts), left)
+    said = _BETWEEN.join(texts).encode("utf-8", "replace").decode()
     return Sent(request.messages.add(role="assistant", content=said), run)
 
 

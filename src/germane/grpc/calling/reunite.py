@@ -33,10 +33,12 @@ def reunite(sent: Sequence[Sent], answer: context_pb2.AssembleContextResponse) -
     system = json.loads(answer.system_json) if answer.system_json else None
     if not (system is None or isinstance(system, str | list)):
         raise Altered
+    said = _Said(sent, apart=system is not None)
     out: list[Any] = []
     at = 0
     for wire in answer.messages:
-        at = _past_moved(sent, at, system)
+        while at < len(sent) and said.moved(at):
+            at += 1
         if at < len(sent) and wire == sent[at].wire:
             if sent[at].stands_in:  # what had to stand before an assistant's turn needn't stand before the caller's own
                 out = [one for one in out if not isinstance(one, dict) or one.get("role") != "user"]
@@ -44,31 +46,50 @@ def reunite(sent: Sequence[Sent], answer: context_pb2.AssembleContextResponse) -
             at += 1
             continue
         fields = fields_of(wire)
-        after = _consumed(sent, at, fields, system)
-        taken = [one for one in sent[at:after] if _atoms(fields_of(one.wire))]
-        if any(one.stands_in for one in taken) or (not taken and _role(fields) not in _ADDED):
+        begin, at = at, said.reached(at, fields)
+        taken = [one for one in range(begin, at) if said.atoms(one) and not said.moved(one)]
+        if any(sent[one].stands_in for one in taken) or (not taken and _role(fields) not in _ADDED):
             raise Altered
-        same = len(taken) == 1 and fields == fields_of(taken[0].wire)
-        out.append(taken[0].originals[0] if same else fields)
-        at = after
-    if any(_atoms(fields_of(one.wire)) for one in sent[at:] if not _moved(one, system)):
+        same = len(taken) == 1 and fields == said.fields(taken[0])
+        out.append(sent[taken[0]].originals[0] if same else fields)
+    if any(said.atoms(one) and not said.moved(one) for one in range(at, len(sent))):
         raise Altered
-    _prove_system([one for one in sent if _moved(one, system)], system)
+    _prove_system([said.atoms(one) for one in range(len(sent)) if said.moved(one)], system)
     return out, system
 
 
-def _consumed(sent: Sequence[Sent], at: int, fields: dict[str, Any], system: Any) -> int:
-    """How far into `sent` one message of the answer reaches."""
-    have, found = _atoms(fields), 0
-    while at < len(sent):
-        own = fields_of(sent[at].wire)
-        want = _atoms(own)
-        if want and not _moved(sent[at], system):
-            if _role(own) != _role(fields) or (reach := _within(want, have, found)) is None:
-                break
-            found = reach
-        at += 1
-    return at
+class _Said:
+    """What the caller said, taken apart when it is first needed: mostly that is never."""
+
+    def __init__(self, sent: Sequence[Sent], *, apart: bool) -> None:
+        self._sent, self._apart = sent, apart
+        self._fields: dict[int, dict[str, Any]] = {}
+        self._atoms: dict[int, list[tuple[str, Any]]] = {}
+
+    def fields(self, at: int) -> dict[str, Any]:
+        if at not in self._fields:
+            self._fields[at] = fields_of(self._sent[at].wire)
+        return self._fields[at]
+
+    def atoms(self, at: int) -> list[tuple[str, Any]]:
+        if at not in self._atoms:
+            self._atoms[at] = _atoms(self.fields(at))
+        return self._atoms[at]
+
+    def moved(self, at: int) -> bool:
+        """Whether it belongs into the system prompt, which this provider keeps apart."""
+        return self._apart and _SAME.get(role := self._sent[at].wire.role, role) == "system"
+
+    def reached(self, at: int, fields: dict[str, Any]) -> int:
+        """How far from `at` on one message of the answer, `fields`, holds what was said."""
+        have, role, found = _atoms(fields), _role(fields), 0
+        while at < len(self._sent):
+            if (want := self.atoms(at)) and not self.moved(at):
+                if _role(self.fields(at)) != role or (end := _within(want, have, found)) is None:
+                    break
+                found = end
+            at += 1
+        return at
 
 
 def _within(want: Sequence[Any], have: Sequence[Any], start: int) -> int | None:
@@ -81,23 +102,12 @@ def _within(want: Sequence[Any], have: Sequence[Any], start: int) -> int | None:
     return start
 
 
-def _past_moved(sent: Sequence[Sent], at: int, system: Any) -> int:
-    while at < len(sent) and _moved(sent[at], system):
-        at += 1
-    return at
-
-
-def _moved(one: Sent, system: Any) -> bool:
-    """Whether it belongs into the system prompt, which this provider keeps apart."""
-    return system is not None and _SAME.get(one.wire.role, one.wire.role) == "system"
-
-
-def _prove_system(moved: Iterable[Sent], system: Any) -> None:
+def _prove_system(moved: Iterable[Sequence[tuple[str, Any]]], system: Any) -> None:
     """Each text, or part, of the caller's system messages is in the system prompt, in order."""
     joined = system if isinstance(system, str) else "\n\n".join(text for part in system or () if (text := _text(part)))
     start = 0
-    for one in moved:
-        for key, value in _atoms(fields_of(one.wire)):
+    for atoms in moved:
+        for key, value in atoms:
             if key == "text":
                 found = joined.find(value, start)
                 if found < 0:

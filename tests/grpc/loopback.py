@@ -1,0 +1,84 @@
+"""Loopback: a small server of the contract behind a real port, that answers as a test says. In threads, so that callers of
+every colour can be under test, and a call that hangs holds nothing else up."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import grpc
+
+from germane.grpc.stubs import context_pb2
+from germane.grpc.stubs.context_pb2_grpc import ContextAssemblyServiceServicer, add_ContextAssemblyServiceServicer_to_server
+
+__all__ = ["ADDED", "Answering", "enriched", "hanging", "refusing", "serving", "unused_port"]
+
+Request = context_pb2.AssembleContextRequest
+Response = context_pb2.AssembleContextResponse
+Answering = Callable[[Request, Any], Response]
+
+ADDED = {"role": "system", "content": "what the model needs to know"}
+
+
+class _Servicer(ContextAssemblyServiceServicer):
+    def __init__(self, answer: Answering) -> None:
+        self._answer = answer
+
+    def AssembleContext(self, request: Request, context: Any) -> Response:  # noqa: N802
+        return self._answer(request, context)
+
+
+@contextmanager
+def serving(answer: Answering, port: int = 0) -> Iterator[str]:
+    """The address, while it serves."""
+    pool = ThreadPoolExecutor(max_workers=32)
+    server = grpc.server(pool, options=[("grpc.so_reuseport", 0), ("grpc.max_receive_message_length", 16 * 1024 * 1024)])
+    add_ContextAssemblyServiceServicer_to_server(_Servicer(answer), server)
+    address = f"127.0.0.1:{server.add_insecure_port(f'127.0.0.1:{port}')}"
+    server.start()
+    try:
+        yield address
+    finally:
+        server.stop(None).wait()
+        pool.shutdown()
+
+
+def enriched(request: Request, context: Any = None) -> Response:
+    """A system message, and then the caller's as they came."""
+    told = context_pb2.InjectionMetadata(memories_injected=1, memory_ids=["a"], request_id=request.request_id)
+    return Response(messages=[context_pb2.Message(**ADDED), *request.messages], metadata=told)
+
+
+def refusing(code: grpc.StatusCode) -> Answering:
+    def answer(request: Request, context: Any) -> Response:
+        context.abort(code, "why")
+        raise AssertionError
+
+    return answer
+
+
+@contextmanager
+def hanging() -> Iterator[tuple[str, threading.Event]]:
+    """The address of a server that never answers, and what tells that it was asked."""
+    asked, ended = threading.Event(), threading.Event()
+
+    def answer(request: Request, context: Any) -> Response:
+        asked.set()
+        ended.wait()
+        return enriched(request)
+
+    with serving(answer) as address:
+        try:
+            yield address, asked
+        finally:
+            ended.set()
+
+
+def unused_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
