@@ -85,7 +85,7 @@ def test_no_log_call_lets_content_or_a_key_through(level: str, format: str) -> N
     for secret in (CANARY, KEY):
         say(secret)
         say(f"request {secret}")
-        say("request", text=secret, messages=[{"content": secret}], key=secret, code=secret, address=secret, reasons=[secret])
+        say("request", text=secret, messages=[{"content": secret}], key=secret, code=secret, address=secret, not_ready=[secret])
         say(
             "request",
             error=ValueError(secret),
@@ -177,7 +177,7 @@ def test_below_its_level_nothing_is_written() -> None:
     """The least is set."""
     log = kept(level="warning")
     log.logs.info("started")
-    log.logs.warning("not_ready", reasons=["loop_lag"])
+    log.logs.warning("not_ready", not_ready=["loop_lag"])
     assert [line["event"] for line in log.lines()] == ["not_ready"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -13,7 +14,7 @@ from germane.context import Metadata
 from germane.observe.labels import Labels
 from germane.observe.weight import open_files, resident_bytes
 
-__all__ = ["CONTENT_TYPE", "Breaker", "Metrics", "State"]
+__all__ = ["CONTENT_TYPE", "Breaker", "Family", "Metrics", "State"]
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -57,6 +58,16 @@ class State(Protocol):
     def cache_misses(self) -> int: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """One metric, and what it says."""
+
+    name: str
+    kind: str
+    labels: tuple[str, ...]
+    says: str
+
+
 class Metrics:
     """Of one process. With `shared`, the folder that this process has joined (`shared.py`), `text` is of all that did."""
 
@@ -67,6 +78,7 @@ class Metrics:
             )
         self._registry, self._shared = CollectorRegistry(), shared
         self._known: dict[str, int] = {}
+        self.families: list[Family] = []
         times, counts, now = self._times, self._counts, self._now
         self._requests = times("request_seconds", "Answering, by method and level of degradation.", _ANSWERS, "method", "level")
         self._ended = counts("requests", "Calls, by method and gRPC code.", "method", "code")
@@ -158,10 +170,16 @@ class Metrics:
         return generate_latest(registry)
 
     def _times(self, name: str, says: str, buckets: Sequence[float], *labels: str) -> Labels[Histogram]:
-        return Labels(Histogram(f"germane_{name}", says, labels, registry=self._registry, buckets=buckets))
+        given = self._family(name, "histogram", says, labels)
+        return Labels(Histogram(given, says, labels, registry=self._registry, buckets=buckets))
 
     def _counts(self, name: str, says: str, *labels: str) -> Labels[Counter]:
-        return Labels(Counter(f"germane_{name}", says, labels, registry=self._registry))
+        return Labels(Counter(self._family(f"{name}_total", "counter", says, labels), says, labels, registry=self._registry))
 
     def _now(self, name: str, says: str, of_several: _OfSeveral, *labels: str) -> Labels[Gauge]:
-        return Labels(Gauge(f"germane_{name}", says, labels, registry=self._registry, multiprocess_mode=of_several))
+        given = self._family(name, "gauge", says, labels)
+        return Labels(Gauge(given, says, labels, registry=self._registry, multiprocess_mode=of_several))
+
+    def _family(self, name: str, kind: str, says: str, labels: tuple[str, ...]) -> str:
+        self.families.append(Family(name=f"germane_{name}", kind=kind, labels=labels, says=says))
+        return self.families[-1].name

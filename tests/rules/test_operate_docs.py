@@ -1,0 +1,113 @@
+"""The guide for operators and `.env.example`: every setting and every metric stands in them, as it is."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+from source_tree import ROOT
+
+from germane.observe.metrics import Metrics
+from germane.observe.redaction import EVENTS, FIELDS, digest
+from germane.serving import Serving
+from germane.settings import Settings, read_serving
+
+pytestmark = pytest.mark.requirement("OPS-1")
+
+GUIDE = (ROOT / "docs" / "operate.md").read_text("utf-8")
+EXAMPLE = (ROOT / ".env.example").read_text("utf-8")
+OTHERS = ["GERMANE_DB", "GERMANE_EMBEDDER", "GERMANE_NONCE_KEY", "GERMANE_RELEVANCE", "GERMANE_SETTINGS"]
+
+
+def default(field: dataclasses.Field[object]) -> str:
+    """As it would be written in the environment."""
+    if field.default is None:
+        return "auto" if field.name == "require_keys" else "off"
+    if isinstance(field.default, bool):
+        return str(field.default).lower()
+    return f"{field.default:g}" if isinstance(field.default, float) else str(field.default)
+
+
+def settings_table() -> str:
+    rows = ["| in `[serve]` | variable | default | |", "|---|---|---|---|"]
+    for field in dataclasses.fields(Serving):
+        shown = f"`{default(field)}`" if default(field) else "none"
+        rows.append(f"| `{field.name}` | `GERMANE_SERVE_{field.name.upper()}` | {shown} | {field.metadata['says']} |")
+    return "\n".join(rows)
+
+
+def variables() -> str:
+    lines = []
+    for field in dataclasses.fields(Serving):
+        says = field.metadata["says"].replace("`", "")
+        lines += [f"\n# {says[0].upper()}{says[1:]}.", f"# GERMANE_SERVE_{field.name.upper()}={default(field)}"]
+    return "\n".join(lines)
+
+
+def metrics_table() -> str:
+    """From what is served: name, kind, labels, meaning."""
+    metrics = Metrics(version="0.1.0")
+    rows = ["| metric | kind | labels | |", "|---|---|---|---|"]
+    for family in sorted(metrics.families, key=lambda one: one.name):
+        labels = ", ".join(f"`{label}`" for label in family.labels)
+        rows.append(f"| `{family.name}` | {family.kind} | {labels} | {family.says} |")
+    return "\n".join(rows)
+
+
+def test_the_guide_has_every_setting_as_it_is() -> None:
+    """Name, variable, default, meaning."""
+    assert settings_table() in GUIDE, f"put this into docs/operate.md:\n{settings_table()}"
+
+
+def test_the_guide_has_every_metric_as_it_is() -> None:
+    """Name, kind, labels, meaning."""
+    assert metrics_table() in GUIDE, f"put this into docs/operate.md:\n{metrics_table()}"
+
+
+def test_the_guide_has_every_field_and_event_of_a_log() -> None:
+    """What nobody allowed isn't written, and what is written is told."""
+    part = GUIDE.partition("## Logs")[2].partition("\n## ")[0]
+    named = set(re.findall(r"`([a-z_]+)`", part))
+    assert FIELDS.keys() <= named
+    assert named >= EVENTS
+
+
+def test_the_guides_way_to_an_orgs_hash_is_the_one() -> None:
+    """Somebody will look for a line."""
+    assert f"(b'acme', digest_size=6).hexdigest())\"\n{digest('acme')}\n" in GUIDE
+
+
+def test_the_example_has_every_variable_and_its_default() -> None:
+    """All of them commented: copied as it is, it changes nothing."""
+    assert variables() in EXAMPLE, f"put this into .env.example:\n{variables()}"
+    named = re.findall(r"^# (GERMANE_[A-Z_]+)=", EXAMPLE, re.MULTILINE)
+    assert sorted(named) == sorted([*OTHERS, *(f"GERMANE_SERVE_{name.upper()}" for name in Serving.names())])
+    assert [line for line in EXAMPLE.splitlines() if line and not line.startswith("#")] == []
+
+
+def test_no_variable_is_read_that_the_example_does_not_name() -> None:
+    """From the code's own words."""
+    read = {
+        name
+        for path in (ROOT / "src").rglob("*.py")
+        for name in re.findall(r"\bGERMANE_[A-Z_]*[A-Z]\b", path.read_text("utf-8"))
+    }
+    assert read <= {*OTHERS, *(f"GERMANE_SERVE_{name.upper()}" for name in Serving.names()), "GERMANE_SERVE"}
+
+
+def test_with_every_line_of_the_example_taken_up_nothing_changes(tmp_path: Path) -> None:
+    """Its defaults are the defaults."""
+    environ = dict(line[2:].split("=", 1) for line in EXAMPLE.splitlines() if re.match(r"# GERMANE_\w+=", line))
+    assert read_serving(None, environ) == Serving()
+    assert Settings.load(None, environ) == Settings()
+
+
+def test_the_guides_settings_file_is_read(tmp_path: Path) -> None:
+    """As it is shown."""
+    (shown,) = re.findall(r"^```toml\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+    for name in re.findall(r'"([\w-]+\.pem)"', shown):
+        (tmp_path / name).write_text("-----BEGIN CERTIFICATE-----\n")
+    (tmp_path / "germane.toml").write_text(shown)
+    assert read_serving(tmp_path / "germane.toml").keys_required
