@@ -9,7 +9,8 @@ crowd DATA     probabilities in stores of many sizes
 tuning DATA    the floor and the weight of recency
 pack           packing and formatting by themselves
 packers DATA   items chosen together against one by one
-soak           budget and forgery over 100,000 cases each
+leftover       tasks, threads, files and memory after 10,000 time-outs
+soak           budget and forgery over 100,000 cases each, and leftover
 evaluated …    what `germane eval DATA --json FILE` saved, as the tables of the docs
 """
 
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import sys
 
-from bench import budget, crowd, evaluated, forgery, ingest, keyword, latency, load, pack, packers, tuning
+from bench import budget, crowd, evaluated, forgery, ingest, keyword, latency, leftover, load, pack, packers, tuning
 
 
 def main() -> int:
@@ -25,6 +26,8 @@ def main() -> int:
     match name:
         case "latency":
             latency.main(rest)
+        case "leftover":
+            return leftover.main(rest)
         case "load":
             load.main(rest)
         case "ingest":
@@ -46,7 +49,7 @@ def main() -> int:
         case "tuning":
             tuning.main(rest)
         case "soak":
-            return budget.main(["--count", "100000", *rest]) or forgery.main(["--count", "100000", *rest])
+            return budget.main(["--count", "100000", *rest]) or forgery.main(["--count", "100000", *rest]) or leftover.main([])
         case "all":
             ingest.main(rest)
             latency.main(["--sizes", "1000", "10000", *rest])

@@ -213,11 +213,15 @@ class Agent:
         if text is not None:
             await shelf.journal.commit(set_directive(text))
             self._parts.engine.standing.forget(self.scope)
-        return await shelf.directive()
+        found = await shelf.directive()
+        self._parts.engine.standing.learn(self.scope, found)
+        return found
 
     async def warm(self) -> None:
-        """Load what this scope searches into memory, so that the first answer has every source."""
+        """Load what this scope searches into memory, so that the first answer has every source, and its directive, so that
+        every answer has that."""
         await self._parts.store.warm(self.scope)
+        await self.directive()
 
     def export(self) -> AsyncIterator[Exported]:
         """Everything this scope can see, one dict at a time: the directive, memories, messages by session. No keys."""

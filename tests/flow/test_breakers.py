@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from flow.conftest import Opening
 from flow.shelves import DIRECTIVE, MEMORY, MESSAGE, Kept, engine, request, shelf
 from germane.breaker import Breakers
 from germane.context import Context
@@ -252,6 +253,31 @@ async def test_a_directive_that_another_process_changed_is_used_from_the_next_re
         context, _ = await asked(germane, stored)
         assert "Answer in two words." in context.added
         assert DIRECTIVE not in context.added
+
+
+@pytest.mark.requirement("ENGINE-4", "OPS-2")
+async def test_of_two_on_one_file_each_has_the_others_directive_in_its_next_answer(opening: Opening) -> None:
+    """Also where the same question is in its cache."""
+    async with opening() as one, opening() as two:
+        for text in ("Answer in one sentence.", "Answer in two words.", ""):
+            await one.agent().directive(text)
+            for _ in range(2):
+                context = await two.agent().assemble([{"role": "user", "content": "What?"}], model="gpt-4o")
+                assert context.metadata.directive_injected == bool(text)
+                assert text in context.added
+
+
+@pytest.mark.requirement("ENGINE-4")
+@pytest.mark.parametrize("way", ["set", "read", "warmed"])
+async def test_a_directive_is_known_once_it_was_set_read_or_warmed(opening: Opening, way: str) -> None:
+    """Before the first question, then, should the store hang from now on; in another process too."""
+    async with opening() as before:
+        await before.agent().directive(DIRECTIVE)
+    async with opening() as germane:
+        agent = germane.agent()
+        await {"set": lambda: agent.directive(DIRECTIVE), "read": agent.directive, "warmed": agent.warm}[way]()
+        context, _ = await asked(germane._open.engine, failing(Hang(), of=agent._shelf(agent.scope)))
+        assert DIRECTIVE in context.added
 
 
 @pytest.mark.requirement("ENGINE-4")

@@ -142,6 +142,20 @@ def test_gathering_ends_eight_milliseconds_before_the_answer_is_due(deadline: fl
 
 
 @pytest.mark.requirement("ENGINE-2")
+@pytest.mark.parametrize(("spent", "left"), [(0.010, 0.030), (0.030, 0.010), (0.045, 0.0), (0.5, 0.0)])
+@warped
+async def test_the_time_counts_from_when_the_call_came(spent: float, left: float) -> None:
+    """Reading ten thousand messages takes some of it."""
+    await asyncio.sleep(1)
+    loop = asyncio.get_running_loop()
+    began, germane = loop.time(), engine()
+    germane.standing.learn(shelf().scope, DIRECTIVE)
+    context = await germane.assemble(request(), faulty(shelf(), Hang(), "memories.search"), DEFAULT, began - spent)
+    assert loop.time() - began == pytest.approx(left)
+    assert DIRECTIVE in context.added
+
+
+@pytest.mark.requirement("ENGINE-2")
 @warped
 async def test_without_a_deadline_everything_is_waited_for() -> None:
     """An hour, if that is what it takes."""
