@@ -10,12 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from germane.errors import InvalidInput, MissingExtra
+import grpc
+import grpc.aio
 
-try:
-    import grpc
-except ImportError as error:
-    raise MissingExtra("client", "grpcio") from error
+from germane.errors import InvalidInput
 
 __all__ = ["Address", "Pem", "grpc"]
 

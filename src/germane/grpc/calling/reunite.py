@@ -46,9 +46,13 @@ def reunite(sent: Sequence[Sent], answer: context_pb2.AssembleContextResponse) -
             at += 1
             continue
         fields = fields_of(wire)
+        if at < len(sent) and fields == said.fields(at) and not sent[at].stands_in:
+            out += sent[at].originals
+            at += 1
+            continue
         begin, at = at, said.reached(at, fields)
         taken = [one for one in range(begin, at) if said.atoms(one) and not said.moved(one)]
-        if any(sent[one].stands_in for one in taken) or (not taken and _role(fields) not in _ADDED):
+        if any(sent[one].stands_in for one in taken) or not (taken or _role(fields) in _ADDED or not _atoms(fields)):
             raise Altered
         same = len(taken) == 1 and fields == said.fields(taken[0])
         out.append(sent[taken[0]].originals[0] if same else fields)
@@ -81,15 +85,14 @@ class _Said:
         return self._apart and _SAME.get(role := self._sent[at].wire.role, role) == "system"
 
     def reached(self, at: int, fields: dict[str, Any]) -> int:
-        """How far from `at` on one message of the answer, `fields`, holds what was said."""
-        have, role, found = _atoms(fields), _role(fields), 0
-        while at < len(self._sent):
-            if (want := self.atoms(at)) and not self.moved(at):
-                if _role(self.fields(at)) != role or (end := _within(want, have, found)) is None:
+        """How far from `at` on one message of the answer, `fields`, holds what was said: past the last that is in it."""
+        have, role, found, reached = _atoms(fields), _role(fields), 0, at
+        for one in range(at, len(self._sent)):
+            if (want := self.atoms(one)) and not self.moved(one):
+                if _role(self.fields(one)) != role or (end := _within(want, have, found)) is None:
                     break
-                found = end
-            at += 1
-        return at
+                found, reached = end, one + 1
+        return reached
 
 
 def _within(want: Sequence[Any], have: Sequence[Any], start: int) -> int | None:
