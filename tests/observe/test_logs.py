@@ -116,7 +116,7 @@ def raised() -> BaseException:
 
 def test_what_other_packages_log_comes_without_what_they_filled_in() -> None:
     """Nor texts that were put together before: only what stands in their code."""
-    log = kept()
+    log = kept(level="debug")
     other = logging.getLogger("grpc.aio")
     with routed(log.logs):
         other.error("Unexpected %s in a handler", CANARY)
@@ -156,6 +156,15 @@ def test_what_nobody_caught_is_told_by_type_and_place(capfd: pytest.CaptureFixtu
     assert [(line["event"], line["error"]) for line in lines] == [("uncaught", "RuntimeError")] * 4
     assert "sesame" not in json.dumps(lines)
     assert "sesame" not in "".join(capfd.readouterr())
+
+
+def test_what_others_say_in_passing_is_for_debugging() -> None:
+    """A server's word at each start and end isn't worth a line."""
+    log = kept()
+    with routed(log.logs):
+        logging.getLogger("uvicorn.error").info("Shutting down")
+        logging.getLogger("uvicorn.error").warning("Too late")
+    assert [line["text"] for line in log.lines()] == ["Too late"]
 
 
 def test_afterwards_all_logging_is_as_before() -> None:

@@ -45,11 +45,12 @@ class Foreign(logging.Handler):
 @contextmanager
 def routed(logs: Logs) -> Iterator[None]:
     """Every logger's records, warnings, and whatever ends a thread or the process go to `logs`; afterwards all is as before.
-    For a process that is germane's own."""
+    What others say in passing is for those who look for a fault: below a warning it is told at the level `debug` alone. For a
+    process that is germane's own."""
     root, mine = logging.getLogger(), Foreign(logs)
     before = root.handlers[:], root.level, sys.excepthook, threading.excepthook, sys.unraisablehook
     root.handlers[:] = [mine]
-    root.setLevel(max(logs.least, logging.INFO))
+    root.setLevel(logging.INFO if logs.least == logging.DEBUG else max(logs.least, logging.WARNING))
     logging.captureWarnings(True)
 
     def ended(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
