@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gc
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from germane import Germane, InvalidInput
+from germane.embedders.static import Static
 from germane.rehearsal import freeze
 
 
@@ -34,3 +37,27 @@ async def test_freezing_can_be_turned_off(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_wrong_argument_to_open_is_named(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput, match=next(iter(wrong))):
         Germane.open(**{"path": ":memory:", **wrong})
+
+
+async def test_the_first_search_loads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is loaded at its first use is there when the file is open: the first answer would be late for it."""
+    path = tmp_path / "germane.db"
+    async with Germane.open(path) as germane:
+        await germane.agent().remember("Ana lives in Lisbon")
+    vocabulary: list[Static] = []
+    typical = Static.typical
+
+    def counted(static: Static) -> Any:
+        vocabulary.append(static)
+        return typical(static)
+
+    monkeypatch.setattr(Static, "typical", counted)
+    async with Germane.open(path) as germane:
+        assert len(vocabulary) == 1
+        before = set(sys.modules)
+        context = await germane.agent().assemble(
+            [{"role": "user", "content": "Where does Ana live?"}], model="gpt-4o", deadline=None
+        )
+        assert context.metadata.memories_injected == 1
+        assert len(vocabulary) == 1
+        assert set(sys.modules) == before

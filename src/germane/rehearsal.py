@@ -9,8 +9,10 @@ from dataclasses import replace
 
 from germane.cache import ResultCache
 from germane.engine import Engine
+from germane.events.record import record
 from germane.evidence import Evidence
 from germane.item import Candidate
+from germane.memories.remember import new_memory, remember
 from germane.message import Message
 from germane.query import Query
 from germane.request import Request
@@ -22,7 +24,7 @@ from germane.strategy import SourcePlan
 __all__ = ["freeze", "rehearse"]
 
 _SCOPE = Scope(org="germane", agent="rehearsal")
-"""Never written to: nothing is there to be found."""
+"""Never written to, but in what is thrown away: nothing is there to be found."""
 _TEXT = "What did Ana say last Tuesday about <the> café in Lisbon?"
 
 
@@ -36,8 +38,18 @@ class _Prompt:
         return [made]
 
 
-async def rehearse(engine: Engine, store: Store) -> None:
-    """Takes some tens of milliseconds and leaves nothing behind."""
+async def rehearse(engine: Engine, store: Store, *, aside: Store | None = None) -> None:
+    """Takes some tens of milliseconds and leaves nothing behind in `store`. In `aside`, which is thrown away afterwards,
+    something is kept and found again: an empty scope can't show how that goes."""
+    if aside is not None:
+        now, journal = engine.clock.now(), aside.within(_SCOPE).journal
+        await journal.commit(record([Message.of("user", _TEXT)], session="s", scope=_SCOPE, now=now))
+        await journal.commit(remember(new_memory(_TEXT, scope=_SCOPE, now=now)))
+        await _assemble(engine, aside)
+    await _assemble(engine, store)
+
+
+async def _assemble(engine: Engine, store: Store) -> None:
     rehearsing = replace(engine, sources={"recent": lambda _: _Prompt()}, cache=ResultCache(0))
     message = Message.of("user", _TEXT)
     request = Request(

@@ -68,8 +68,9 @@ async def wire(
     vectors = open_embedder(chosen) if isinstance(chosen, str) else chosen
     judge = _relevance(settings.relevance if relevance is None else relevance, vectors)
     counter = cache(open_tokenizer)
-    await asyncio.gather(_ready(vectors), asyncio.to_thread(counter(_COMMONEST).count, " "))
     words = Words(vectors if isinstance(vectors, Static) else Static())
+    kindred = asyncio.to_thread(words.kindred, ["anything"], ["something"])
+    await asyncio.gather(_ready(vectors), asyncio.to_thread(counter(_COMMONEST).count, " "), kindred)
     store = await asyncio.to_thread(SqliteStore.open, path, embedder=vectors, clock=clock, relevance=judge, words=words)
     try:
         key = settings.nonce_key or await store.nonce_key()
@@ -85,7 +86,7 @@ async def wire(
         nonce_key=key,
         sources=dict(sources),
     )
-    await rehearse(engine, store)
+    await _rehearsed(engine, store, words)
     return Parts(
         store=store,
         engine=engine,
@@ -111,6 +112,17 @@ def _relevance(chosen: Relevance | str | Path | None, embedder: Embedder) -> Rel
         raise InvalidInput(text if str(chosen) in text else f"{chosen}: {text}") from error
     except (TypeError, ValueError, AttributeError) as error:
         raise InvalidInput(f"relevance model {chosen}: a column is a table of numbers ({error})") from error
+
+
+async def _rehearsed(engine: Engine, store: Store, words: Words) -> None:
+    """With something to be found where embedding it costs nothing."""
+    if not isinstance(engine.embedder, Static):
+        return await rehearse(engine, store)
+    aside = await asyncio.to_thread(SqliteStore.open, ":memory:", embedder=engine.embedder, clock=engine.clock, words=words)
+    try:
+        await rehearse(engine, store, aside=aside)
+    finally:
+        await aside.close()
 
 
 async def _ready(embedder: Embedder) -> None:

@@ -7,7 +7,6 @@ time to end, and only then the file is closed.
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -38,9 +37,9 @@ class Listening:
 
 
 def serve(serving: Serving, settings: Settings, ready: Callable[[Listening], object], shared: Path | None = None) -> None:
-    """Work until told to stop, on a loop of its own. Raises what opening the file and the ports raises."""
-    with asyncio.Runner(loop_factory=_loop()) as runner:
-        runner.run(work(serving, settings, ready, shared=shared))
+    """Work until told to stop, on a loop of asyncio's own: its clock tells microseconds. uvloop's tells milliseconds, and stands
+    still while a callback runs: no clock for a deadline. Raises what opening the file and the ports raises."""
+    asyncio.run(work(serving, settings, ready, shared=shared))
 
 
 async def work(
@@ -123,12 +122,3 @@ async def _guarded(serving: Serving, germane: Germane) -> None:
             f"{serving.grpc} can be reached from elsewhere, and there is no API key yet: make one with"
             f"  germane --db {serving.db} keys create --org ORG   or serve 127.0.0.1"
         )
-
-
-def _loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """uvloop's where there is one."""
-    if sys.platform == "win32":
-        return None
-    import uvloop
-
-    return uvloop.new_event_loop
