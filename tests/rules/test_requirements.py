@@ -21,7 +21,7 @@ NUMBERS = {
     "ENGINE": "1 2 3 5 6 8",
     "MEM": "1 2 3 5",
     "SEARCH": "1 2 3",
-    "OPS": "2",
+    "OPS": "1 2",
 }
 
 IDS = [f"{area}-{number}" for area, numbers in NUMBERS.items() for number in numbers.split()]
