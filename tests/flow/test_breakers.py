@@ -148,6 +148,20 @@ async def test_a_revision_that_cannot_be_read_costs_the_cache_and_soon_no_time()
     assert (context.metadata.cached, rung(context)) == (False, (0, ""))
 
 
+@pytest.mark.requirement("ENGINE-4", "ENGINE-6", "PACK-8")
+@pytest.mark.parametrize(("method", "name"), [("journal.revision", "revision"), ("allowed", "gate")])
+@pytest.mark.parametrize("rubbish", ["7", None, [1]], ids=repr)
+@warped
+async def test_rubbish_is_no_answer_to_a_small_question_either(method: str, name: str, rubbish: object) -> None:
+    """Nothing is remembered by it, nothing allowed, and the breaker is told."""
+    germane, broken = engine(), failing(Garbage(rubbish), method)
+    for _ in range(5):
+        context = await germane.assemble(request(), broken, DEFAULT)
+        assert not context.metadata.cached
+        assert rung(context) == ((0, "") if name == "revision" else (2, "assembly_error:TypeError"))
+    assert {one.source: one.condition for one in germane.state().breakers}[name] == "open"
+
+
 @pytest.mark.requirement("ENGINE-4")
 @pytest.mark.parametrize("deadline", [0.008, 0.015])
 @warped
