@@ -21,6 +21,8 @@ class Asking:
     """`arguments` are those of `Agent.assemble` beside messages and deadline. `deadline` is in seconds; 0 leaves it to the
     server."""
 
+    org: str
+    agent: str
     conversation: Conversation
     arguments: Mapping[str, Any]
     provider: str = "openai"
@@ -39,13 +41,20 @@ class Asking:
             raise invalid("messages is missing: give at least one, or options.query")
         arguments: dict[str, Any] = {"model": request.model, "session": request.session_id or None}
         if isinstance(request, ibex_pb2.AssembleContextRequest):
-            return cls(conversation=Conversation(request.messages, "openai"), arguments=arguments | {"provider": "openai"})
+            return cls(
+                org=request.org_id,
+                agent=request.agent_id,
+                conversation=Conversation(request.messages, "openai"),
+                arguments=arguments | {"provider": "openai"},
+            )
         for name in ("available_tokens", "deadline_ms"):
             if getattr(request, name) < 0:
                 raise invalid(f"{name} must be 0 or more")
         options = request.options
         provider = options.provider or "openai"
         return cls(
+            org=request.org_id,
+            agent=request.agent_id,
             conversation=Conversation(request.messages, provider),
             arguments=arguments
             | {

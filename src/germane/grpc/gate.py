@@ -13,7 +13,10 @@ import grpc
 import grpc.aio
 from google.protobuf.message import DecodeError, Message
 
+from germane.access.grant import Grant
+from germane.access.key import Right
 from germane.clock import Clock
+from germane.grpc.apart import Apart
 from germane.grpc.authentication import Keys, authenticated
 from germane.grpc.call import Call, Observer, Seen, Unseen
 from germane.grpc.methods import Method
@@ -31,11 +34,10 @@ _TRACING = ("traceparent", "tracestate")
 
 
 class Gate(grpc.aio.ServerInterceptor):
-    """`keys` None lets everybody in; `observer` may be set later."""
+    """`keys` None lets everybody in; they are asked at home."""
 
-    def __init__(self, *, keys: Keys | None, clock: Clock, observer: Observer | None = None) -> None:
-        self.observer = observer
-        self._keys, self._clock = keys, clock
+    def __init__(self, *, keys: Keys | None, apart: Apart, clock: Clock, observer: Observer | None = None) -> None:
+        self._keys, self._apart, self._clock, self._observer = keys, apart, clock, observer
         self._running = 0
         self._idle = asyncio.Event()
         self._idle.set()
@@ -56,7 +58,7 @@ class Gate(grpc.aio.ServerInterceptor):
             return self._through(handler, sent, arrived)
         if handler is None or self._keys is None or handler_call_details.method.startswith(_OPEN):
             return handler
-        return _locked(handler, self._keys, sent)
+        return self._locked(handler, sent)
 
     def _through(self, method: Method, sent: Sent, arrived: float) -> Handler:
         async def answer(data: bytes, context: Context) -> bytes | None:
@@ -76,8 +78,7 @@ class Gate(grpc.aio.ServerInterceptor):
             with self._seen(method, sent) as seen:
                 try:
                     call = Call(method.right, seen, arrived=arrived, ends=ends)
-                    if self._keys is not None:
-                        call.grant = await authenticated(self._keys, sent, method.right)
+                    call.grant = await self._grant(sent, method.right)
                     request = _read(method.request, data)
                     return await _run(method, request, call, context)
                 except asyncio.CancelledError as error:
@@ -94,10 +95,31 @@ class Gate(grpc.aio.ServerInterceptor):
                 self._idle.set()
 
     def _seen(self, method: Method, sent: Sent) -> AbstractContextManager[Seen]:
-        if self.observer is None:
+        if self._observer is None:
             return nullcontext(Unseen())
         headers = {name: value for name, value in sent or () if name in _TRACING and isinstance(value, str)}
-        return self.observer.call(method.name.rpartition("/")[2], headers)
+        return self._observer.call(method.name.rpartition("/")[2], headers)
+
+    def _locked(self, handler: Handler, sent: Sent) -> Handler:
+        """Reflection: what it tells is the contract, but only to who may call."""
+        inner = handler.stream_stream
+
+        async def answers(requests: AsyncIterator[Any], context: Context) -> AsyncIterator[Any]:
+            try:
+                await self._grant(sent, "read")
+            except Exception as error:
+                await _refuse(context, refusal(error))
+            async for answer in inner(requests, context):  # type: ignore[arg-type,misc,union-attr]
+                yield answer
+
+        return grpc.stream_stream_rpc_method_handler(
+            answers, request_deserializer=handler.request_deserializer, response_serializer=handler.response_serializer
+        )
+
+    async def _grant(self, sent: Sent, right: Right) -> Grant | None:
+        if (keys := self._keys) is None:
+            return None
+        return await self._apart.home(lambda: authenticated(keys, sent, right))
 
 
 async def _run(method: Method, request: Message, call: Call, context: Context) -> bytes | None:
@@ -132,20 +154,3 @@ def _gone() -> bool:
     """Whether this task itself was cancelled: its caller went away, or the server stops."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
-
-
-def _locked(handler: Handler, keys: Keys, sent: Sent) -> Handler:
-    """Reflection: what it tells is the contract, but only to who may call."""
-    inner = handler.stream_stream
-
-    async def answers(requests: AsyncIterator[Any], context: Context) -> AsyncIterator[Any]:
-        try:
-            await authenticated(keys, sent, "read")
-        except Exception as error:
-            await _refuse(context, refusal(error))
-        async for answer in inner(requests, context):  # type: ignore[arg-type,misc,union-attr]
-            yield answer
-
-    return grpc.stream_stream_rpc_method_handler(
-        answers, request_deserializer=handler.request_deserializer, response_serializer=handler.response_serializer
-    )

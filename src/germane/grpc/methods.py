@@ -3,7 +3,7 @@ services whose messages agree."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -13,11 +13,12 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from germane.access.key import Right
+from germane.grpc.apart import Apart
 from germane.grpc.call import Call
 
 __all__ = ["Method", "Registry", "Servicer"]
 
-Unary = Callable[[Any, Call], Awaitable[Message]]
+Unary = Callable[[Any, Call], Coroutine[Any, Any, Message]]
 Streaming = Callable[[Any, Call], AsyncGenerator[Message, None]]
 
 
@@ -49,9 +50,9 @@ class Registry(grpc.GenericRpcHandler):
         self._methods: dict[str, Method] = {}
         self._services: list[str] = []
 
-    def add(self, service: ServiceDescriptor, servicer: Servicer) -> None:
-        """Every RPC of `service`, from now on answered by `servicer`. Raises `LookupError` for one it has no right or no
-        answer for."""
+    def add(self, service: ServiceDescriptor, servicer: Servicer, home: Apart | None = None) -> None:
+        """Every RPC of `service`, from now on answered by `servicer`: over at `home`, unless it crosses by itself. Raises
+        `LookupError` for one it has no right or no answer for."""
         for rpc in service.methods:
             answer = getattr(servicer, _spelt(rpc.name), None)
             if answer is None or rpc.client_streaming:
@@ -61,8 +62,8 @@ class Registry(grpc.GenericRpcHandler):
                 name=name,
                 request=GetMessageClass(rpc.input_type),
                 right=servicer.rights[rpc.name],
-                unary=None if rpc.server_streaming else answer,
-                stream=answer if rpc.server_streaming else None,
+                unary=None if rpc.server_streaming else _crossing(answer, home),
+                stream=_streaming(answer, home) if rpc.server_streaming else None,
             )
         self._services.append(service.full_name)
 
@@ -76,6 +77,14 @@ class Registry(grpc.GenericRpcHandler):
 
     def service(self, handler_call_details: grpc.HandlerCallDetails) -> Method | None:
         return self._methods.get(handler_call_details.method)
+
+
+def _crossing(answer: Unary, home: Apart | None) -> Unary:
+    return answer if home is None else lambda request, call: home.home(lambda: answer(request, call))
+
+
+def _streaming(answer: Streaming, home: Apart | None) -> Streaming:
+    return answer if home is None else lambda request, call: home.stream(lambda: answer(request, call))
 
 
 def _spelt(name: str) -> str:

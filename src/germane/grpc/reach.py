@@ -21,6 +21,11 @@ class Reach:
 
     def agent(self, call: Call, *, org: str, agent: str, user: str = "", zone: str = "", where: str = "") -> Agent:
         """`where` stands before the names of fields. Raises `Refused` for what is missing or not the key's, `InvalidInput`."""
+        org = self.admit(call, org=org, agent=agent, where=where)
+        return self._germane.agent(agent, org=org, user=user or None, zone=zone or "UTC")
+
+    def admit(self, call: Call, *, org: str, agent: str, where: str = "") -> str:
+        """The org, which is the key's where none is named. Raises `Refused`."""
         org = org or ("" if call.grant is None else call.grant.org)
         if not org:
             raise invalid(f"{where}org_id is missing: say whose things these are")
@@ -29,4 +34,4 @@ class Reach:
         if call.grant is not None and not call.grant.allows(call.right, org=org, agent=agent):
             raise denied()
         call.seen.org, call.seen.agent = org, agent
-        return self._germane.agent(agent, org=org, user=user or None, zone=zone or "UTC")
+        return org

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from time import monotonic
 
 import grpc.aio
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
@@ -12,6 +13,7 @@ from germane.clock import Clock
 from germane.errors import InvalidInput
 from germane.germane import Germane
 from germane.grpc.answers import GermaneAnswers, IbexAnswers
+from germane.grpc.apart import Apart
 from germane.grpc.assembling import Assembling
 from germane.grpc.authentication import Keys
 from germane.grpc.call import Observer
@@ -35,23 +37,23 @@ _DONE = 0.5
 """Seconds for what nobody waits for once every call has ended: watchers of health, idle reflection."""
 
 
-def registry(germane: Germane, clock: Clock) -> Registry:
+def registry(germane: Germane, apart: Apart, clock: Clock) -> Registry:
     """Every RPC of germane's own, and what answers it."""
     reach, found = Reach(germane), Registry()
-    found.add(context_pb2.DESCRIPTOR.services_by_name[_ASSEMBLY], Assembling(reach, GermaneAnswers(), clock))
-    found.add(ibex_pb2.DESCRIPTOR.services_by_name[_ASSEMBLY], Assembling(reach, IbexAnswers(), clock))
-    found.add(memory_pb2.DESCRIPTOR.services_by_name["MemoryService"], Memories(reach))
-    found.add(memory_pb2.DESCRIPTOR.services_by_name["EventService"], Events(reach))
-    found.add(memory_pb2.DESCRIPTOR.services_by_name["DirectiveService"], Directives(reach))
+    found.add(context_pb2.DESCRIPTOR.services_by_name[_ASSEMBLY], Assembling(reach, GermaneAnswers(), apart, clock))
+    found.add(ibex_pb2.DESCRIPTOR.services_by_name[_ASSEMBLY], Assembling(reach, IbexAnswers(), apart, clock))
+    found.add(memory_pb2.DESCRIPTOR.services_by_name["MemoryService"], Memories(reach), apart)
+    found.add(memory_pb2.DESCRIPTOR.services_by_name["EventService"], Events(reach), apart)
+    found.add(memory_pb2.DESCRIPTOR.services_by_name["DirectiveService"], Directives(reach), apart)
     return found
 
 
 class GrpcServer:
-    """`start` listens, `stop` ends; in between it serves `germane`, which stays its opener's to close. Of `serving` it reads
-    what is about gRPC.
+    """`start` listens, `stop` ends; in between it serves `germane`, which is open on the running loop and stays its opener's to
+    close. Of `serving` it reads what is about gRPC.
 
     Without `keys` (`germane.keys`) everybody is let in: refused for an address that isn't loopback. With `shared`, several
-    processes can listen on one port.
+    processes can listen on one port. `clock.steady` is read in two threads.
     """
 
     def __init__(
@@ -66,54 +68,76 @@ class GrpcServer:
     ) -> None:
         if keys is None and not serving.grpc.loopback:
             raise InvalidInput(f"grpc: {serving.grpc} is reached from elsewhere: serve 127.0.0.1, or ask for keys")
-        clock = clock or Clock()
         self.address = serving.grpc
-        self._serving, self._shared, self._most = serving, shared, most
-        self._gate = Gate(keys=keys, clock=clock)
-        self._registry = registry(germane, clock)
-        self._checks = health.aio.HealthServicer()
-        self._server: grpc.aio.Server | None = None
+        self._germane, self._serving, self._keys = germane, serving, keys
+        self._shared, self._most, self._clock = shared, most, clock or Clock(steady=monotonic)
+        self._listening: _Listening | None = None
+        self._apart: Apart | None = None
         self._ready = True
 
-    @property
-    def services(self) -> tuple[str, ...]:
-        """By full name, health and reflection included."""
-        return (*self._registry.services, health.SERVICE_NAME, reflection.SERVICE_NAME)
-
     async def start(self, observer: Observer | None = None) -> None:
-        """From now on it answers; `address` has the real port. Raises `InvalidInput` for an address or a certificate that can't
-        be used."""
-        self._gate.observer = observer
-        server = grpc.aio.server(
-            interceptors=(self._gate,),
-            options=options(self._serving, shared=self._shared),
-            maximum_concurrent_rpcs=self._most,
-        )
-        server.add_generic_rpc_handlers((self._registry,))
-        health_pb2_grpc.add_HealthServicer_to_server(self._checks, server)
-        reflection.enable_server_reflection(self.services, server)
-        self.address = bound(server, self._serving)
-        await self.ready(self._ready)
-        await server.start()
-        self._server = server
+        """From now on it answers; `address` has the real port. The observer is told in the port's thread. Raises `InvalidInput`
+        for an address or a certificate that can't be used."""
+        apart = self._apart = Apart()
+        await apart.open()
+        own = registry(self._germane, apart, self._clock)
+        gate = Gate(keys=self._keys, apart=apart, clock=self._clock, observer=observer)
+
+        async def listen() -> _Listening:
+            server = grpc.aio.server(
+                interceptors=(gate,),
+                options=options(self._serving, shared=self._shared),
+                maximum_concurrent_rpcs=self._most,
+            )
+            server.add_generic_rpc_handlers((own,))
+            listening = _Listening(server, gate, own.services)
+            self.address = bound(server, self._serving)
+            await listening.ready(self._ready)
+            await server.start()
+            return listening
+
+        try:
+            self._listening = await apart.there(listen)
+        except BaseException:
+            await apart.close()
+            raise
 
     async def ready(self, ready: bool) -> None:
         """What health answers: for the server as a whole and for each service. SERVING unless said otherwise. Calls are
         answered all the same."""
         self._ready = ready
-        status = health_pb2.HealthCheckResponse.SERVING if ready else health_pb2.HealthCheckResponse.NOT_SERVING
-        for service in (health.OVERALL_HEALTH, *self.services):
-            await self._checks.set(service, status)
+        if (listening := self._listening) is not None and self._apart is not None:
+            await self._apart.there(lambda: listening.ready(ready))
 
     async def stop(self, grace: float) -> None:
         """No new calls; those that run have `grace` seconds to end, and are cancelled then. Health says NOT_SERVING first.
         Again is fine, with less grace too."""
+        if (listening := self._listening) is not None and self._apart is not None:
+            await self._apart.there(lambda: listening.stop(grace))
+            self._listening = None
+            await self._apart.close()
+
+
+class _Listening:
+    """What lives on the port's loop."""
+
+    def __init__(self, server: grpc.aio.Server, gate: Gate, services: tuple[str, ...]) -> None:
+        self._server, self._gate = server, gate
+        self._services = (*services, health.SERVICE_NAME, reflection.SERVICE_NAME)
+        self._checks = health.aio.HealthServicer()
+        health_pb2_grpc.add_HealthServicer_to_server(self._checks, server)
+        reflection.enable_server_reflection(self._services, server)
+
+    async def ready(self, ready: bool) -> None:
+        status = health_pb2.HealthCheckResponse.SERVING if ready else health_pb2.HealthCheckResponse.NOT_SERVING
+        for service in (health.OVERALL_HEALTH, *self._services):
+            await self._checks.set(service, status)
+
+    async def stop(self, grace: float) -> None:
         await self._checks.enter_graceful_shutdown()
-        if (server := self._server) is None:
-            return
-        ending = asyncio.ensure_future(server.stop(grace))
+        ending = asyncio.ensure_future(self._server.stop(grace))
         idle = asyncio.ensure_future(self._gate.idle())
         await asyncio.wait([ending, idle], timeout=grace, return_when=asyncio.FIRST_COMPLETED)
         idle.cancel()
-        await server.stop(min(grace, _DONE))
+        await self._server.stop(min(grace, _DONE))
         await ending
