@@ -1,0 +1,162 @@
+"""The client against the service itself: the same context as in process, and its other verbs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import grpc
+import pytest
+from loopback import refusing, serving, unused_port
+
+import germane.errors
+from germane import Filters, Germane
+from germane.address import Address
+from germane.grpc.blocking import Client as Blocking
+from germane.grpc.calling.answer import Answer
+from germane.grpc.calling.verbs import Verb
+from germane.grpc.client import Client
+from germane.grpc.server import GrpcServer
+from germane.grpc.stubs.context_pb2 import AssembleContextRequest
+from germane.grpc.stubs.context_pb2_grpc import ContextAssemblyServiceStub
+from germane.serving import Serving
+
+LONG = 30.0
+TALK: list[Any] = [
+    {"role": "user", "content": "The blue vase came broken.", "id": "m1"},
+    {"role": "assistant", "content": "A new vase leaves on Monday.", "id": "m2"},
+]
+ASSEMBLY = Verb(ContextAssemblyServiceStub, "AssembleContext", AssembleContextRequest(), str)
+ASKED: list[Any] = [{"role": "user", "content": "What about the blue vase?"}]
+
+
+@asynccontextmanager
+async def service(**given: Any) -> AsyncIterator[Client]:
+    """A client of a service over an empty store."""
+    async with Germane.open(":memory:", freeze=False) as germane:
+        server = GrpcServer(germane, Serving(grpc=Address(host="127.0.0.1", port=0)))
+        await server.start()
+        try:
+            async with Client(str(server.address), **{"limit": LONG, **given}) as client:
+                yield client
+        finally:
+            await server.stop(0)
+
+
+async def in_time(client: Client, messages: list[Any] = ASKED, **asked: Any) -> Answer:
+    """An answer of a service that wasn't held up: this machine may have others to serve."""
+    for _ in range(20):
+        answer = await client.assemble(messages, **{"model": "gpt-4o", **asked})
+        assert not answer.metadata.fallback_reason.startswith(("client", "grpc"))
+        if not answer.metadata.degradation_level:
+            break
+    return answer
+
+
+@pytest.mark.requirement("RPC-2", "RPC-3")
+async def test_what_was_recorded_and_remembered_is_in_the_next_answer() -> None:
+    """Every verb, once round."""
+    async with service(org="acme", agent="support", user="caroline") as client:
+        assert len((await client.record(TALK, session="s1")).added) == 2
+        kept = await client.remember("Prefers e-mail to phone calls", kind="preference", pinned=True, tags=["contact"])
+        assert kept.tags == ["contact"]
+        assert await client.directive("Be kind.") == await client.directive() == "Be kind."
+        found = await client.search("vase", 5)
+        assert "s1" in {one.session_id for one in found}
+        answer = await in_time(client, session="s2")
+        text = answer.messages[0]["content"]
+        assert answer.messages[-1] is ASKED[0]
+        assert all(said in text for said in ("Be kind.", "Prefers e-mail", "blue vase came broken"))
+        assert kept.id in answer.metadata.memory_ids
+        assert await client.feedback([kept.id, "no-such-id"]) == 1
+        assert list((await client.forget([kept.id])).memory_ids) == [kept.id]
+        again = await in_time(client, session="s2")
+        assert "Prefers e-mail" not in str(again.messages)
+
+
+@pytest.mark.requirement("RPC-3")
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
+async def test_each_providers_messages_come_back_in_its_own_shape(provider: str) -> None:
+    """The client takes what each dialect writes for the caller's own, the system prompt apart too."""
+    own: Any = ASKED[0]
+    if provider == "anthropic":
+        own = {"role": "user", "content": [{"type": "text", "text": "What about the blue vase?"}]}
+    if provider == "gemini":
+        own = {"role": "user", "parts": [{"text": "What about the blue vase?"}]}
+    talk = [{"role": "system", "content": "Be brief."}, own]
+    async with service() as client:
+        await client.remember("The vase is blue.", pinned=True)
+        answer = await in_time(client, talk, provider=provider)
+    assert answer.messages[-1] is own
+    assert "The vase is blue." in str(answer.system if answer.system is not None else answer.messages[0])
+    assert "Be brief." in str(answer.system if answer.system is not None else answer.messages[1])
+
+
+@pytest.mark.requirement("RPC-4")
+async def test_ten_thousand_messages_come_back_whole() -> None:
+    """The service reads them in part."""
+    talk = [{"role": ("user", "assistant")[number % 2], "content": f"m {number}"} for number in range(10_000)] + ASKED
+    async with service() as client:
+        await client.remember("The vase is blue.", pinned=True)
+        answer = await in_time(client, talk, model="gemini-2.5-pro")
+    assert "The vase is blue." in answer.messages[0]["content"]
+    assert [*map(id, answer.messages[1:])] == [*map(id, talk)]
+
+
+async def test_what_narrows_goes_over_the_wire() -> None:
+    """`germane.Filters`, or a mapping with its names; times in the caller's zone."""
+    async with service(zone="Europe/Berlin") as client:
+        kept = await client.remember("The vase is blue.", tags=["vase"], valid_from=datetime(2026, 1, 1))
+        assert kept.valid_from.ToDatetime() == datetime(2025, 12, 31, 23)
+        await client.remember("The vase is red.", tags=["other"])
+        for filters in (Filters(tags=("vase",)), {"tags": ["vase"], "until": datetime(2100, 1, 1, tzinfo=UTC)}):
+            found = await client.search("vase", filters=filters)
+            assert [one.text for one in found] == ["The vase is blue."]
+            answer = await in_time(client, filters=filters)
+            assert "is blue" in str(answer.messages)
+            assert "is red" not in str(answer.messages)
+
+
+async def test_the_blocking_client_has_the_same_verbs() -> None:
+    """Against the same service."""
+    async with service() as client:
+
+        def work() -> tuple[Any, ...]:
+            with Blocking(client._line.address.target, limit=LONG) as blocking:
+                kept = blocking.remember("The vase is blue.", pinned=True)
+                found = [one.text for one in blocking.search("vase")]
+                answer = blocking.within(user="somebody").assemble(ASKED, model="gpt-4o")
+                return found, blocking.feedback([kept.id]), blocking.directive(), answer.messages[-1] is ASKED[0]
+
+        assert await asyncio.to_thread(work) == (["The vase is blue."], 1, "", True)
+
+
+async def test_verbs_raise_germanes_errors() -> None:
+    """They aren't on the way to a model."""
+    async with service() as client:
+        with pytest.raises(germane.errors.InvalidInput):
+            await client.remember("x", kind="nonsense")
+        with pytest.raises(germane.errors.InvalidInput):
+            await client.record(TALK, session="")
+        await client.record(TALK, session="s1")
+        with pytest.raises(germane.errors.Conflict):
+            await client.record([{"role": "user", "content": "other", "id": "m1"}], session="s1")
+    with pytest.raises(germane.errors.StoreUnavailable, match="closed"):
+        await client.directive()
+    with (
+        Blocking(f"127.0.0.1:{unused_port()}") as blocking,
+        pytest.raises(germane.errors.StoreUnavailable, match="UNAVAILABLE"),
+    ):
+        blocking.search("x")
+
+
+@pytest.mark.parametrize("code", [code for code in grpc.StatusCode if code is not grpc.StatusCode.OK])
+async def test_every_status_is_an_error_of_germanes(code: grpc.StatusCode) -> None:
+    """None goes through as gRPC's own."""
+    with serving(refusing(code)) as address:
+        async with Client(address) as client:
+            with pytest.raises(germane.errors.GermaneError):
+                await client._do(ASSEMBLY)
