@@ -118,8 +118,9 @@ class Verification:
         return self._asks[shown.digest]
 
     def _abandon(self, before: float) -> None:
-        for digest in [digest for digest, ask in self._asks.items() if ask.started <= before]:
-            self._asks.pop(digest).task.cancel()
+        """They stand in the order in which they were begun."""
+        while self._asks and (oldest := next(iter(self._asks.items())))[1].started <= before:
+            self._asks.pop(oldest[0]).task.cancel()
 
     async def _find(self, shown: Presented, started: float) -> Key | Exception | None:
         """The store's answer, learnt unless something has happened meanwhile; an exception where it couldn't be asked."""
