@@ -53,7 +53,7 @@ class Words:
     def kindred(self, texts: Sequence[str], words: Sequence[str]) -> Kindred:
         kept, keys = self._kept, list(map(hash, texts))
         if not kept.texts.keys() >= set(keys):
-            kept = self._read(dict(zip(keys, texts, strict=True)))
+            kept = self._read(dict(zip(keys, texts, strict=True)), words)
         found = [kept.texts[key] for key in keys]
         places, stems = np.concatenate(found, axis=1)
         sizes = np.fromiter((one.shape[1] for one in found), np.intp, len(found))
@@ -68,8 +68,8 @@ class Words:
         rows = np.array([kept.places[key] for key in keys], np.intp)
         return kept.values[rows], kept.scales[rows]
 
-    def _read(self, texts: Mapping[int, str]) -> _Kept:
-        """What is kept, these among it."""
+    def _read(self, texts: Mapping[int, str], words: Sequence[str]) -> _Kept:
+        """What is kept, these texts among it; `words` are learnt beside theirs, as they are wanted next."""
         with self._lock:
             while True:
                 kept = self._kept
@@ -77,7 +77,8 @@ class Words:
                 if len(kept.texts) + len(new) > max(_TEXTS, len(texts)):
                     self._kept = kept._replace(texts={})
                     continue
-                learnt = self._learn({hash(word): word for pairs in new.values() for word, _ in pairs})
+                said = {hash(word): word for pairs in new.values() for word, _ in pairs}
+                learnt = self._learn(said | {hash(word): word for word in words})
                 if learnt.texts is kept.texts:
                     break  # else the words have begun anew, and the texts with them
             for key, pairs in new.items():

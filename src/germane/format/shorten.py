@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import accumulate, pairwise
 
 from germane.format.graphemes import floor
@@ -20,7 +19,6 @@ __all__ = ["Excerpt", "Excerpts"]
 
 Cost = Callable[[str], int]
 Span = tuple[int, int]
-Step = Callable[[int, int], list[Span]]
 Match = tuple[int, int, str]
 """From where to where a term stands, and its first letters: what begins alike counts as one."""
 
@@ -33,9 +31,9 @@ _HEAD = 4
 _USUAL = 4
 """Characters a token, to begin the search where it likely ends."""
 _STEPS = (
-    re.compile(r"[^.!?。！？।؟\n]*[.!?。！？।؟\n]+[\"'”’»)\]]*\s*|[^.!?。！？।؟\n]+"),
-    re.compile(r"[^,;:、，；：،—]*[,;:、，；：،—]+\s*|[^,;:、，；：،—]+"),
-    re.compile(r"\S+\s*|\s+"),
+    re.compile(r"[^.!?。！？।؟\n]++(?:[.!?。！？।؟\n]++[\"'”’»)\]]*\s*)?|[.!?。！？।؟\n]++[\"'”’»)\]]*\s*"),
+    re.compile(r"[^,;:、，；：،—]++(?:[,;:、，；：،—]++\s*)?|[,;:、，；：،—]++\s*"),
+    re.compile(r"\S++\s*|\s+"),
 )
 """What is kept whole, from the largest to the smallest: sentences, clauses, words."""
 
@@ -81,12 +79,12 @@ class Excerpts:
     def _best(self, text: str, first: int, last: int, limit: int, cost: Cost, likely: float) -> Span | None:
         """Sentences around the best one; where even that is too big, the same within it with clauses, then words. About
         `likely` characters fit: a span of fewer isn't asked about by itself, only with its neighbours."""
-        smallest, matches = _runs(text), self._matches(text, first, last)
-        for step in (*_spans(text), smallest):
-            spans = step(first, last)
+        matches = self._matches(text, first, last)
+        for pattern in (*_STEPS, None):
+            spans = _runs(text, first, last) if pattern is None else _found(pattern, text, first, last)
             if not spans:
                 return None
-            if len(spans) == 1 and step is not smallest:
+            if len(spans) == 1 and pattern is not None:
                 continue
             weights = _weights(spans, matches)
             best = weights.index(max(weights))
@@ -216,26 +214,17 @@ class _Runs:
         return low > 0 or high < last
 
 
-def _spans(text: str) -> Iterator[Step]:
-    for pattern in _STEPS:
-        yield partial(_found, pattern, text)
-
-
 def _found(pattern: re.Pattern[str], text: str, first: int, last: int) -> list[Span]:
     """Each pattern matches every character, so the ends of the matches are where the next ones begin."""
     return list(pairwise(accumulate(map(len, pattern.findall(text, first, last)), initial=first)))
 
 
-def _runs(text: str) -> Step:
+def _runs(text: str, first: int, last: int) -> list[Span]:
     """Runs of a few characters, for what has neither spaces nor marks; never torn inside a grapheme."""
-
-    def runs(first: int, last: int) -> list[Span]:
-        start, found = first, list[Span]()
-        while start < last:
-            end = floor(text, min(start + _RUN, last))
-            end = end if end > start else min(start + _RUN, last)
-            found.append((start, end))
-            start = end
-        return found
-
-    return runs
+    start, found = first, list[Span]()
+    while start < last:
+        end = floor(text, min(start + _RUN, last))
+        end = end if end > start else min(start + _RUN, last)
+        found.append((start, end))
+        start = end
+    return found

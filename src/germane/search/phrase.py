@@ -32,13 +32,12 @@ def phrase(partition: Partition, terms: Terms, rows: NDArray[np.intp]) -> NDArra
     for (one, at), (two, then) in pairwise(zip(terms, places, strict=True)):
         if not (len(at) and len(then)):
             continue
-        second = np.zeros(len(words) + _NEAR, np.bool_)
-        second[then] = True
+        gap = np.append(then, len(words) + _NEAR)[np.searchsorted(then, at, "right")] - at
+        at, gap = at[gap <= _NEAR], gap[gap <= _NEAR]
+        at, gap = at[together := owner[at] == owner[at + gap]], gap[together]
         best = np.zeros(len(rows), np.float32)
-        for distance in range(1, _NEAR + 1):
-            here = at[second[at + distance]]
-            where = owner[here[owner[here] == owner[here + distance]]]
-            best[where] = np.maximum(best[where], 0.5 if distance == 1 else 0.25)
+        best[owner[at]] = 0.25
+        best[owner[at[gap == 1]]] = 0.5
         found += best * np.float32(one.share + two.share)
     return np.minimum(found, 1.0)
 
