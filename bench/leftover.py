@@ -35,6 +35,8 @@ __all__ = ["Leftover", "left_over", "main"]
 _STORE = ("memories.search", "memories.pinned", "events.search", "events.recent", "events.speakers", "directive", "allowed")
 _WARM = 500
 """Answers after which the memory is taken as a process's usual."""
+_QUESTIONS = 500
+"""The same again and again, so that what is remembered of texts doesn't grow."""
 _HURRIED = 0.010
 """Seconds for an answer: two of them for gathering."""
 
@@ -97,7 +99,7 @@ async def _asked(engine: Engine, shelf: Shelf, number: int) -> None:
         scope=shelf.scope,
         catalog=engine.catalog,
         clock=engine.clock,
-        messages=[{"role": "user", "content": f"What did we say of the {number}th plan for Lisbon?"}],
+        messages=[{"role": "user", "content": f"What did we say of plan {number % _QUESTIONS} for Lisbon?"}],
         model="gpt-4o",
         deadline=_HURRIED,
     )

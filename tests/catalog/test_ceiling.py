@@ -52,6 +52,19 @@ def test_the_ceiling_is_never_less_than_the_count_nor_its_room_more(
         assert at_most(said, given, profile, Ceiling(), 8000).available <= counted.available
 
 
+@pytest.mark.requirement("BUD-2", "ENGINE-4")
+@pytest.mark.parametrize("text", ["𓀀𓁐𓂀" * 50, "ﷺ๎󠁁" * 50, "1234567890" * 50, "\x00\x01" * 50], ids=ascii)
+def test_not_even_the_rarest_characters_cost_more_than_their_bytes(text: str) -> None:
+    """Up to four tokens each."""
+    for model in ("gpt-4o", "claude-sonnet-4-5", "nobody-knows-it"):
+        profile = CATALOG.find(model)
+        tokenizer = open_tokenizer(profile.tokenizer)
+        said = [Message.of("user", text)]
+        least = measure(said, (), profile, tokenizer, 8000).messages
+        assert at_most(said, (), profile, tokenizer, 8000).messages >= least
+        assert Ceiling().count(text) >= open_tokenizer("o200k").count(text)
+
+
 def test_what_is_light_is_counted_and_the_rest_is_not() -> None:
     """Few, short, and nothing but text."""
     few = [Message.of("user", "x" * 100)] * 200
