@@ -197,6 +197,23 @@ def test_for_people_a_line_is_text() -> None:
     assert log.text() == "2026-11-22T06:00:00.000+00:00 [info     ] listening                      address=127.0.0.1:7411\n"
 
 
+class Broken:
+    """Anything that one asks of it fails."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise OSError(name)
+
+
+def test_observing_never_fails_what_is_observed() -> None:
+    """With logs, metrics and traces all broken a call is answered, and its own exception is the one that goes on."""
+    broken: Any = Broken()
+    observer = Observer(broken, metrics=broken, traces=broken)
+    with observer.call("AssembleContext") as call:
+        call.metadata = Metadata()
+    with pytest.raises(ValueError, match="its own"), observer.call("Remember"):
+        raise ValueError("its own")
+
+
 class Stuck(io.BytesIO):
     """A reader that doesn't read, until it is let go."""
 
@@ -216,9 +233,13 @@ def test_a_reader_that_does_not_read_costs_lines_and_no_time() -> None:
     lines = Lines(stream, most=2, told=lambda count: b"lost %d" % count)
     lines.write(b"first")
     assert stream.begun.wait(30)
-    for text in (b"second", b"third", b"fourth", b"fifth"):
-        lines.write(text)
+    caller = threading.Thread(target=lambda: [lines.write(text) for text in (b"second", b"third", b"fourth", b"fifth")])
+    caller.start()
+    caller.join(10)
+    waits = caller.is_alive()
     stream.go.set()
+    caller.join()
+    assert not waits
     lines.close(30)
     assert stream.getvalue() == b"first\nlost 2\nsecond\nthird\n"
 
