@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from germane.cli.screen import answer, console
+from germane.cli.screen import console
 from germane.cli.setting import Setting, setting
 from germane.errors import MissingExtra
 
@@ -95,7 +96,8 @@ def _several(serving: Serving, settings: Settings, *, json: bool) -> None:
 def _tell(serving: Serving, where: Listening, *, json: bool) -> None:
     http = None if where.http is None else str(where.http)
     if json:
-        answer({"grpc": str(where.grpc), "http": http, "workers": serving.workers, "keys": serving.keys_required})
+        found = {"grpc": str(where.grpc), "http": http, "workers": serving.workers, "keys": serving.keys_required}
+        print(dumps(found), flush=True)  # a line: who waits for it reads no further
         return
     also = "" if http is None else f", health and metrics on http://{http}"
     who = "callers need an API key" if serving.keys_required else "anybody on this machine may call"
