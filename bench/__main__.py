@@ -9,6 +9,7 @@ crowd DATA     probabilities in stores of many sizes
 tuning DATA    the floor and the weight of recency
 pack           packing and formatting by themselves
 packers DATA   items chosen together against one by one
+observing      what logs, metrics and spans cost a call
 leftover       tasks, threads, files and memory after 10,000 time-outs
 soak           budget and forgery over 100,000 cases each, and leftover
 evaluated …    what `germane eval DATA --json FILE` saved, as the tables of the docs
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 import sys
 
-from bench import budget, crowd, evaluated, forgery, ingest, keyword, latency, leftover, load, pack, packers, tuning
+from bench import budget, crowd, evaluated, forgery, ingest, keyword, latency, leftover, load, observing, pack, packers, tuning
 
 
 def main() -> int:
@@ -30,6 +31,8 @@ def main() -> int:
             return leftover.main(rest)
         case "load":
             load.main(rest)
+        case "observing":
+            observing.main(rest)
         case "ingest":
             ingest.main(rest)
         case "budget":

@@ -233,7 +233,12 @@ def test_a_reader_that_does_not_read_costs_lines_and_no_time() -> None:
     lines = Lines(stream, most=2, told=lambda count: b"lost %d" % count)
     lines.write(b"first")
     assert stream.begun.wait(30)
-    caller = threading.Thread(target=lambda: [lines.write(text) for text in (b"second", b"third", b"fourth", b"fifth")])
+
+    def call() -> None:
+        for text in (b"second", b"third", b"fourth", b"fifth"):
+            lines.write(text)
+
+    caller = threading.Thread(target=call)
     caller.start()
     caller.join(10)
     waits = caller.is_alive()
