@@ -1,15 +1,18 @@
 """Load: requests that come when they come, whether the ones before are answered or not.
 
-    python -m bench load [--size 100000] [--rate 40] [--seconds 60] [--folder PATH] [--only open saturation burst live]
+    python -m bench load [--size 100000] [--rate 20] [--seconds 60] [--processes 1 2] [--folder PATH]
+                         [--only open saturation burst live]
 
 open        arrivals on a schedule (Poisson's, from a seed), each latency counted from the moment it was due, so that a late
-            start counts as waiting; how late the driver itself was is told beside it
+            start counts as waiting (the deadline counts from then too); how late the driver itself was is told beside it
 saturation  the highest rate at which 99 % are answered in full and the 99th percentile keeps within 48 ms
 burst       20 requests at the same moment, again and again
-live        an agent at work, one thing after another: two turns recorded, then the next question asked
+live        an agent at work, one thing after another: two turns recorded, then the next question asked (in one process)
 
 One agent of `--size` messages, default embedder, queries of `corpus.QUERY_MIX`, every one asked once, so that no result is
-from the cache. Driver and germane share a process, as an application and germane do. Requirements: ENGINE-2.
+from the cache. The driver is a process of its own and asks so many servers over one file, with each number of `--processes`
+in turn; an interpreter keeps one processor busy, and on as many processors as there are servers the driver takes its share of
+one. Requirements: ENGINE-2, ENGINE-4.
 """
 
 from __future__ import annotations
@@ -17,49 +20,65 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import shutil
-import subprocess
-import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from random import Random
-from types import MappingProxyType
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from bench.corpus import conversations, queries
 from bench.filled import AGENT, folder, store
 from bench.machine import describe
 from bench.quantiles import quantile
-from germane import Agent, Germane, Message
+from bench.serving import Answer, Servers
+from germane import Germane, Message
 
-__all__ = ["main"]
+__all__ = ["Seen", "climb", "main"]
 
 _DUE = 48.0
 _FULL = 99.0
 _ABREAST, _ROUNDS = 20, 50
-_STEP_SECONDS = 15.0
+_BEGIN, _FACTOR, _FAILURES = 5.0, 1.3, 2
+"""Saturation: requests a second to begin with, by how much each step is steeper, and how many failing in a row end it."""
+_STEP_SECONDS, _STEP_REQUESTS = 10.0, 200
+"""The least of either a step takes: of fewer requests the 99th percentile is the longest one."""
+SERVED = ("open", "saturation", "burst")
+CASES = (*SERVED, "live")
 
 
 @dataclass(slots=True)
 class Seen:
-    """What a caller saw, in milliseconds."""
+    """What a caller saw: milliseconds, from when each request was due; how late it was sent; `good` were answered in full and
+    in time."""
 
     took: list[float] = field(default_factory=list)
     lags: list[float] = field(default_factory=list)
     levels: Counter[int] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
+    good: int = 0
+    seconds: float = 0.0
+
+    def add(self, took: float, lag: float, level: int, reasons: Sequence[str] = ()) -> None:
+        self.took.append(took)
+        self.lags.append(lag)
+        self.levels[level] += 1
+        self.reasons.update(reasons)
+        self.good += level == 0 and took <= _DUE
 
     def figures(self) -> dict[str, Any]:
         total = len(self.took)
         figures: dict[str, Any] = {"requests": total, **{f"p{p}": quantile(self.took, p) for p in (50, 95, 99)}}
         figures["longest"] = max(self.took)
-        if self.lags:
+        if any(self.lags):
             figures["driver_late_p99"] = quantile(self.lags, 99)
+        if self.seconds:
+            figures["goodput_per_s"] = self.good / self.seconds
         figures["levels_percent"] = {f"L{level}": 100 * seen / total for level, seen in sorted(self.levels.items())}
         figures["reasons"] = dict(self.reasons.most_common(6))
         return figures
@@ -70,30 +89,19 @@ class Seen:
 
 
 class Driver:
-    """Asks one agent questions that nobody asked before."""
+    """Asks questions that nobody asked before."""
 
-    def __init__(self, agent: Agent, strategy: str) -> None:
-        self.agent, self._strategy = agent, strategy
-        self._questions = _questions()
+    def __init__(self, ask: Callable[[str, float], Awaitable[Answer]]) -> None:
+        self._ask, self._questions = ask, _questions()
 
-    async def ask(self, seen: Seen, due: float | None = None) -> None:
-        """One question; what it took counts from `due`, else from now."""
+    async def ask(self, seen: Seen, due: float) -> None:
         began = time.perf_counter()
-        due = began if due is None else due
-        messages = [{"role": "user", "content": next(self._questions)}]
-        context = await self.agent.assemble(messages, model="gpt-4o", strategy=self._strategy)
-        seen.took.append(1000 * (time.perf_counter() - due))
-        seen.lags.append(1000 * (began - due))
-        metadata = context.metadata
-        seen.levels[metadata.degradation_level] += 1
-        seen.reasons.update({metadata.fallback_reason} - {""})
-        for report in metadata.sources:
-            if report.status != "ok" and report.reason not in ("no_session", "no_query"):
-                seen.reasons[f"{report.name} {report.status} {report.reason}".strip()] += 1
+        answer = await self._ask(next(self._questions), due)
+        seen.add(1000 * (time.perf_counter() - due), 1000 * (began - due), answer.level, answer.reasons)
 
     async def offered(self, rate: float, seconds: float, seed: int = 3) -> Seen:
         """An open loop: `rate` requests a second, come what may."""
-        random, seen, under_way = Random(seed), Seen(), set[asyncio.Task[None]]()
+        random, seen, under_way = Random(seed), Seen(seconds=seconds), set[asyncio.Task[None]]()
         began = due = time.perf_counter() + 0.1
         while (due := due + random.expovariate(rate)) < began + seconds:
             await asyncio.sleep(max(0.0, due - time.perf_counter()))
@@ -103,23 +111,10 @@ class Driver:
         await asyncio.gather(*under_way)
         return seen
 
-    async def saturation(self, begin: float = 20.0) -> dict[str, Any]:
-        """Doubled until it fails, then halved in until it is known within 5 %."""
-        steps: list[tuple[float, Seen]] = []
-        good, bad, rate = 0.0, 0.0, begin
-        while not bad or bad - good > 0.05 * bad:
-            seen = await self.offered(rate, _STEP_SECONDS, seed=len(steps))
-            steps.append((rate, seen))
-            if seen.keeps_up:
-                good = rate
-            else:
-                bad = rate
-            rate = (good + bad) / 2 if bad else 2 * rate
-            if bad and not good and rate < 1:
-                break
-            await asyncio.sleep(0.5)
-        told = [{"rate": rate, "p99": seen.figures()["p99"], "L0": seen.figures()["levels_percent"]} for rate, seen in steps]
-        return {"keeps_up_to_per_s": good, "not_at_per_s": bad, "steps": told}
+    async def step(self, rate: float) -> Seen:
+        """One step of the search for saturation."""
+        await asyncio.sleep(0.5)
+        return await self.offered(rate, max(_STEP_SECONDS, _STEP_REQUESTS / rate), seed=int(rate))
 
     async def burst(self, abreast: int, rounds: int) -> Seen:
         seen = Seen()
@@ -129,19 +124,20 @@ class Driver:
             await asyncio.sleep(0.2)
         return seen
 
-    async def live(self, turns: int) -> dict[str, Any]:
-        """Two turns recorded and the next question asked, each timed by itself."""
-        recorded, asked = Seen(), Seen()
-        said = [message for _, messages in conversations(2 * turns, seed=11) for message in messages]
-        for turn in range(turns):
-            asked_for, answer = said[2 * turn : 2 * turn + 2]
-            two = [Message.of("user", asked_for.text), Message.of("assistant", answer.text)]
-            began = time.perf_counter()
-            await self.agent.record(two, session=f"live-{turn // 20}")
-            recorded.took.append(1000 * (time.perf_counter() - began))
-            await self.ask(asked)
-        asked.lags.clear()
-        return {"record": {f"p{p}": quantile(recorded.took, p) for p in (50, 95, 99)}, "assemble": asked.figures()}
+
+async def climb(step: Callable[[float], Awaitable[Seen]]) -> dict[str, Any]:
+    """Steeper by 1.3 until two steps in a row fail: one alone may be another process's doing. Answers the last rate that kept
+    up, 0 where none did, and every step."""
+    rate, kept, failures, steps = _BEGIN, 0.0, 0, list[dict[str, Any]]()
+    while failures < _FAILURES:
+        seen = await step(rate)
+        failures = 0 if seen.keeps_up else failures + 1
+        kept = rate if seen.keeps_up else kept
+        told = seen.figures()
+        names = ("p50", "p99", "driver_late_p99", "goodput_per_s", "levels_percent")
+        steps.append({"rate": rate, "kept": seen.keeps_up, **{name: told[name] for name in names if name in told}})
+        rate *= _FACTOR
+    return {"keeps_up_to_per_s": kept, "steps": steps}
 
 
 def _questions() -> Iterator[str]:
@@ -150,79 +146,78 @@ def _questions() -> Iterator[str]:
     return (f"{text} And {number}?" if number else text for number in count() for text in made)
 
 
-@asynccontextmanager
-async def serving(path: Path, strategy: str) -> AsyncIterator[Driver]:
+async def _served(name: str, path: Path, processes: int, options: argparse.Namespace) -> dict[str, Any]:
+    async with Servers.open(path, processes, options.strategy) as servers:
+        driver = Driver(servers.ask)
+        match name:
+            case "open":
+                return (await driver.offered(options.rate, options.seconds)).figures()
+            case "saturation":
+                return await climb(driver.step)
+            case _:
+                return (await driver.burst(options.abreast, _ROUNDS)).figures()
+
+
+async def _live(path: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """Two turns recorded and the next question asked, each timed by itself."""
+    recorded, asked = list[float](), Seen()
+    said = [message for _, messages in conversations(2 * options.turns, seed=11) for message in messages]
+    questions = _questions()
     async with Germane.open(path) as germane:
         agent = germane.agent(AGENT)
         await agent.warm()
-        driver = Driver(agent, strategy)
-        for _ in range(50):
-            await driver.ask(Seen())
-        yield driver
 
+        async def ask() -> int:
+            context = await agent.assemble(
+                [{"role": "user", "content": next(questions)}], model="gpt-4o", strategy=options.strategy
+            )
+            return context.metadata.degradation_level
 
-async def _open(driver: Driver, options: argparse.Namespace) -> dict[str, Any]:
-    return (await driver.offered(options.rate, options.seconds)).figures()
-
-
-async def _saturation(driver: Driver, options: argparse.Namespace) -> dict[str, Any]:
-    return await driver.saturation()
-
-
-async def _burst(driver: Driver, options: argparse.Namespace) -> dict[str, Any]:
-    return (await driver.burst(options.abreast, _ROUNDS)).figures()
-
-
-async def _live(driver: Driver, options: argparse.Namespace) -> dict[str, Any]:
-    return await driver.live(options.turns)
-
-
-Case = Callable[[Driver, argparse.Namespace], Coroutine[Any, Any, dict[str, Any]]]
-CASES: Mapping[str, Case] = MappingProxyType({"open": _open, "saturation": _saturation, "burst": _burst, "live": _live})
-
-
-async def measured(path: Path, options: argparse.Namespace) -> dict[str, Any]:
-    async with serving(path, options.strategy) as driver:
-        return await CASES[options.case](driver, options)
+        for _ in range(300):
+            await ask()
+        for turn in range(options.turns):
+            asked_for, answer = said[2 * turn : 2 * turn + 2]
+            two = [Message.of("user", asked_for.text), Message.of("assistant", answer.text)]
+            began = time.perf_counter()
+            await agent.record(two, session=f"live-{turn // 20}")
+            between = time.perf_counter()
+            recorded.append(1000 * (between - began))
+            level = await ask()
+            asked.add(1000 * (time.perf_counter() - between), 0.0, level)
+    return {"record": {f"p{p}": quantile(recorded, p) for p in (50, 95, 99)}, "assemble": asked.figures()}
 
 
 def run(options: argparse.Namespace) -> None:
-    """Each case in a process of its own; the one that writes gets a copy."""
     print(describe())
     with folder(options.folder) as place:
-        filled = store(place, options.size)
+        path = store(place, options.size)
         for name in options.only:
-            path = filled
-            if name == "live":
-                path = filled.with_name("live.db")
-                shutil.copy(filled, path)
-            command = [sys.executable, "-m", "bench.load", "--case", name, "--path", str(path), "--strategy", options.strategy]
-            for setting in ("rate", "seconds", "abreast", "turns"):
-                command += [f"--{setting}", str(getattr(options, setting))]
-            answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
-            print(name, json.dumps(json.loads(answer, parse_float=lambda value: round(float(value), 2))), flush=True)
-            if name == "live":
-                for copy in place.glob("live.db*"):
-                    copy.unlink()
+            if name in SERVED:
+                for processes in options.processes:
+                    _tell(f"{name} processes={processes}", asyncio.run(_served(name, path, processes, options)))
+            else:
+                with TemporaryDirectory(dir=place) as aside:  # it writes: into a copy
+                    _tell(name, asyncio.run(_live(Path(shutil.copy(path, aside)), options)))
+
+
+def _tell(name: str, figures: dict[str, Any]) -> None:
+    rounded = json.loads(json.dumps(figures), parse_float=lambda value: round(float(value), 2))
+    print(name, json.dumps(rounded), flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench load", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--size", type=int, default=100_000, help="messages in the agent")
-    parser.add_argument("--rate", type=float, default=40.0, help="requests a second (open)")
+    parser.add_argument("--rate", type=float, default=20.0, help="requests a second (open)")
     parser.add_argument("--seconds", type=float, default=60.0, help="how long (open)")
+    several = sorted({1, os.cpu_count() or 1})
+    parser.add_argument("--processes", type=int, nargs="+", default=several, help="that serve (open, saturation, burst)")
     parser.add_argument("--abreast", type=int, default=_ABREAST, help="requests at once (burst)")
     parser.add_argument("--turns", type=int, default=300, help="questions (live)")
     parser.add_argument("--strategy", default="default")
-    parser.add_argument("--only", nargs="+", choices=list(CASES), default=list(CASES))
+    parser.add_argument("--only", nargs="+", choices=CASES, default=CASES)
     parser.add_argument("--folder", type=Path, help="where filled stores are kept for the next time; default: nowhere")
-    parser.add_argument("--case", choices=list(CASES), help=argparse.SUPPRESS)
-    parser.add_argument("--path", type=Path, help=argparse.SUPPRESS)
-    options = parser.parse_args(arguments)
-    if options.case:
-        print(json.dumps(asyncio.run(measured(options.path, options))))
-    else:
-        run(options)
+    run(parser.parse_args(arguments))
 
 
 if __name__ == "__main__":
