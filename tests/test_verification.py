@@ -199,6 +199,45 @@ async def test_while_the_store_hangs_memory_answers_at_once() -> None:
 
 @pytest.mark.requirement("RPC-5")
 @warped
+async def test_without_any_time_memory_answers_and_the_store_is_asked_behind_it() -> None:
+    """Nobody waits, and what the store says counts for the next one."""
+    chest = Chest()
+    issued, keys = chest.put(), keyring(faulty(chest, Slow(0.01), "find"))
+    with pytest.raises(StoreUnavailable):
+        await keys.verify(issued.token, patience=0)
+    await asyncio.sleep(0.02)
+    assert await keys.verify(issued.token, patience=0)
+    chest.change(issued.key.id, revoked_at=NOON)
+    await asyncio.sleep(FRESH)
+    before = time()
+    assert await keys.verify(issued.token, patience=0)
+    assert time() == before
+    await asyncio.sleep(0.02)
+    with pytest.raises(StoreUnavailable):
+        await keys.verify(issued.token, patience=0)
+    await asyncio.sleep(0.02)
+    assert await keys.verify(issued.token) is None
+
+
+@pytest.mark.requirement("RPC-5")
+@warped
+async def test_a_revocation_that_nobody_waited_for_may_have_been_done() -> None:
+    """What was known of the key is forgotten all the same, so that no outage brings it back."""
+    chest = Chest()
+    issued, vault = chest.put(), Failing(chest, Hang())
+    keys = keyring(faulty(vault, Hang(), "commit"))
+    assert await keys.verify(issued.token)
+    leaving = asyncio.create_task(keys.revoke(issued.key.id))
+    await asyncio.sleep(0)
+    leaving.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await leaving
+    with pytest.raises(StoreUnavailable):
+        await keys.verify(issued.token)
+
+
+@pytest.mark.requirement("RPC-5")
+@warped
 async def test_what_the_store_says_after_an_outage_counts() -> None:
     """A key that was revoked meanwhile ends with the outage, not with the grace."""
     chest = Chest()

@@ -47,10 +47,10 @@ class Keyring:
         """
         wanted = Wanted(org=org, agents=agents, rights=rights, lifetime=lifetime, note=note)
         plan = issue(wanted, replaces=replaces, overlap=overlap, at=self._clock.now(), randomness=secrets.token_bytes)
-        issued = await self._vault.commit(plan)
-        if replaces is not None:
+        try:
+            return await self._vault.commit(plan)
+        finally:  # also when nobody waits for it any more: it may have been done
             self._verification.forget(key_id(replaces) or "")
-        return issued
 
     async def list(self, org: str | None = None) -> tuple[Key, ...]:
         """All keys, or those of one org, oldest first, ended ones included. Never their secrets."""
@@ -59,9 +59,10 @@ class Keyring:
     async def revoke(self, id: str) -> Key:
         """The key with this id (or this token) opens nothing any more: here at once, in other processes within a second. Again
         is fine. Raises `NotFound` or `StoreUnavailable`."""
-        revoked = await self._vault.commit(revoke(id, at=self._clock.now()))
-        self._verification.forget(revoked.id)
-        return revoked
+        try:
+            return await self._vault.commit(revoke(id, at=self._clock.now()))
+        finally:
+            self._verification.forget(key_id(id) or "")
 
     async def verify(self, token: str, *, patience: float | None = 0.02) -> Grant | None:
         """What the key opens; None for one that is unknown, malformed, expired or revoked, which take the same way and look the
@@ -69,7 +70,8 @@ class Keyring:
 
         The store is given `patience` seconds (0.02). When it doesn't answer in time, or fails, a key it vouched for within the
         last two minutes goes on, from memory and at once as long as the store hangs; any other raises `StoreUnavailable`.
-        With `patience=None` only the store's word counts, however long it takes: for what is about to write.
+        With 0 memory answers at once, and the store is asked behind it. With `patience=None` only the store's word counts,
+        however long it takes: for what is about to write.
         """
         if patience is not None and (isinstance(patience, bool) or not isinstance(patience, int | float) or not patience >= 0):
             raise InvalidInput(f"patience must be seconds, 0 or more, or None, not {patience!r}")
