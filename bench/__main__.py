@@ -2,6 +2,7 @@
 
 latency        one assembly, warm and cold, by store size
 load           requests at a rate, many at once, between recordings
+service        over the wire: at work, overloaded, and while its store fails
 ingest         messages a second
 budget         the budget invariant over generated cases
 forgery        forged delimiters over hostile contents
@@ -19,7 +20,22 @@ from __future__ import annotations
 
 import sys
 
-from bench import budget, crowd, evaluated, forgery, ingest, keyword, latency, leftover, load, observing, pack, packers, tuning
+from bench import (
+    budget,
+    crowd,
+    evaluated,
+    forgery,
+    ingest,
+    keyword,
+    latency,
+    leftover,
+    load,
+    observing,
+    pack,
+    packers,
+    service,
+    tuning,
+)
 
 
 def main() -> int:
@@ -33,6 +49,8 @@ def main() -> int:
             load.main(rest)
         case "observing":
             observing.main(rest)
+        case "service":
+            service.main(rest)
         case "ingest":
             ingest.main(rest)
         case "budget":

@@ -1,0 +1,88 @@
+"""Arrivals: an open loop. Requests are sent when they are due, answered or not; what each took counts from when it was due."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from bench.quantiles import quantile
+
+__all__ = ["Answered", "Seen", "offered"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What an answer said of itself."""
+
+    level: int
+    reason: str = ""
+    directive: bool = False
+
+
+@dataclass(slots=True)
+class Seen:
+    """Milliseconds and, for each answer, when it was due, counted in seconds from the beginning."""
+
+    took: list[float] = field(default_factory=list)
+    late: list[float] = field(default_factory=list)
+    due: list[float] = field(default_factory=list)
+    answers: list[Answered] = field(default_factory=list)
+    failed: Counter[str] = field(default_factory=Counter)
+
+    def figures(self, since: float = 0.0, until: float = float("inf")) -> dict[str, Any]:
+        """Of what was due between these."""
+        chosen = [place for place, due in enumerate(self.due) if since <= due < until]
+        if not chosen:
+            return {"requests": 0}
+        took = [self.took[place] for place in chosen]
+        answers = [self.answers[place] for place in chosen]
+        levels, seconds = Counter(one.level for one in answers), max(self.due[place] for place in chosen) - since
+        return {
+            "requests": len(chosen),
+            **{f"p{p}": quantile(took, p) for p in (50, 95, 99, 99.9)},
+            "longest": max(took),
+            "over_100_ms": sum(one > 100 for one in took),
+            "driver_late_p99": quantile([self.late[place] for place in chosen], 99),
+            "levels_percent": {f"L{level}": 100 * count / len(chosen) for level, count in sorted(levels.items())},
+            "full_per_s": levels[0] / max(seconds, 1e-9),
+            "directive_percent": 100 * sum(one.directive for one in answers) / len(chosen),
+            "reasons": dict(Counter(one.reason for one in answers if one.reason).most_common(6)),
+            "failed": dict(self.failed),
+        }
+
+
+async def offered(
+    ask: Callable[[int], Awaitable[Answered]], rate: float, seconds: float, *, seed: int = 3, seen: Seen | None = None
+) -> Seen:
+    """`rate` requests a second (Poisson's arrivals, from a seed) for so many seconds. What raises is counted as failed."""
+    seen, random = seen or Seen(), Random(seed)
+    under_way = set[asyncio.Task[None]]()
+    began = time.perf_counter()
+
+    async def one(number: int, due: float) -> None:
+        started = time.perf_counter()
+        try:
+            answered = await ask(number)
+        except Exception as error:
+            seen.failed[type(error).__name__] += 1
+            return
+        seen.took.append(1000 * (time.perf_counter() - due))
+        seen.late.append(1000 * (started - due))
+        seen.due.append(due - began)
+        seen.answers.append(answered)
+
+    due, number = began, 0
+    while (due := due + random.expovariate(rate)) < began + seconds:
+        if (wait := due - time.perf_counter()) > 0:
+            await asyncio.sleep(wait)
+        task = asyncio.create_task(one(number, due))
+        under_way.add(task)
+        task.add_done_callback(under_way.discard)
+        number += 1
+    await asyncio.gather(*under_way)
+    return seen

@@ -1,0 +1,166 @@
+"""Faulty: the service over a store and an embedder that can be made to fail, told so on standard input, a line each:
+
+    ok                       as it should be
+    hang                     every method of the store never answers
+    stuck                    every thread that reads stands still, whoever waits
+    slow SECONDS             every answer of the store is late
+    raise CLASS              every method of the store raises it
+    garbage                  every method of the store answers something else
+    embedder hang|raise CLASS|garbage
+    stats                    answers a line of JSON: tasks, threads, file descriptors, memory, the loop's lag
+
+Every line is answered by one. Nothing but the bench uses it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import json
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import psutil
+
+import germane.errors
+from germane import Germane
+from germane.address import Address
+from germane.grpc.server import GrpcServer
+from germane.ports.embedder import Embedder
+from germane.serving import Serving
+from germane.shelf import Store
+from germane.stores.sqlite.readers import Readers
+from germane.testing.faults import Fault, Garbage, Hang, Raise, Slow, faulty
+from germane.wiring import Parts
+
+__all__ = ["Switch"]
+
+
+class Switch:
+    """Stands between the engine and its store and embedder, and does as it is told."""
+
+    def __init__(self) -> None:
+        self.store: Fault | None = None
+        self.embedder: Fault | None = None
+        self._flowing = threading.Event()
+        self._flowing.set()
+        self._lags: list[float] = []
+
+    def into(self, parts: Parts) -> Parts:
+        """The same parts with the switch in them."""
+        store = cast("Store", _Switched(parts.store, lambda: self.store, within=True))
+        embedder = cast("Embedder", _Switched(parts.embedder, lambda: self.embedder))
+        return replace(parts, store=store, engine=replace(parts.engine, embedder=embedder))
+
+    def hold_threads(self) -> None:
+        """From now on every reading thread asks whether it may go on."""
+        work, flowing = Readers._work, self._flowing
+
+        def held(readers: Readers, *arguments: Any) -> None:
+            flowing.wait()
+            work(readers, *arguments)
+
+        Readers._work = held  # type: ignore[assignment,method-assign]
+
+    def told(self, line: str) -> str:
+        """Does it, and answers."""
+        match line.split():
+            case ["stats"]:
+                return json.dumps(self._stats())
+            case ["ok"]:
+                self.store = self.embedder = None
+                self._flowing.set()
+            case ["stuck"]:
+                self._flowing.clear()
+            case ["embedder", *fault]:
+                self.embedder = _fault(fault)
+            case fault:
+                self.store = _fault(fault)
+        return "done"
+
+    async def watch(self) -> None:
+        """How late the loop is, looked at every 5 ms."""
+        while True:
+            began = time.perf_counter()
+            await asyncio.sleep(0.005)
+            self._lags.append(time.perf_counter() - began - 0.005)
+
+    def _stats(self) -> dict[str, float]:
+        process, lags = psutil.Process(), sorted(self._lags) or [0.0]
+        self._lags = []
+        return {
+            "tasks": len(asyncio.all_tasks()),
+            "threads": threading.active_count(),
+            "descriptors": process.num_fds(),
+            "rss_mb": process.memory_info().rss / 2**20,
+            "lag_p999_ms": 1000 * lags[int(0.999 * (len(lags) - 1))],
+            "lag_longest_ms": 1000 * lags[-1],
+        }
+
+
+class _Switched:
+    """Everything passes through, but for what the fault of the moment does to it."""
+
+    def __init__(self, target: object, fault: Any, *, within: bool = False) -> None:
+        self._target, self._fault, self._within = target, fault, within
+
+    def __getattr__(self, name: str) -> Any:
+        fault = self._fault()
+        if not self._within:
+            return getattr(self._target if fault is None else faulty(self._target, fault), name)
+        value = getattr(self._target, name)
+        if name != "within" or fault is None:
+            return value
+        return lambda scope: _shelf(value(scope), fault)
+
+
+def _shelf(shelf: Any, fault: Fault) -> Any:
+    reads = ("directive", "allowed", "journal.revision")
+    found = ("memories.search", "memories.pinned", "events.search", "events.recent", "events.speakers", "events.sessions")
+    return faulty(shelf, fault, *reads, *found)
+
+
+def _fault(words: list[str]) -> Fault:
+    match words:
+        case ["hang"]:
+            return Hang()
+        case ["slow", seconds]:
+            return Slow(float(seconds))
+        case ["raise", name]:
+            error = getattr(builtins, name, None) or getattr(germane.errors, name)
+            return Raise(error("canary of a text that nobody may see"))
+        case ["garbage"]:
+            return Garbage()
+    raise ValueError(f"no such fault: {' '.join(words)}")
+
+
+async def listen(switch: Switch) -> None:
+    """Lines of standard input until it ends."""
+    loop = asyncio.get_running_loop()
+    lines = asyncio.StreamReader()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
+    while line := await lines.readline():
+        print(switch.told(line.decode().strip()), flush=True)
+
+
+async def _serve(path: Path) -> None:
+    switch = Switch()
+    switch.hold_threads()
+    async with Germane.open(path) as germane:
+        germane._parts = switch.into(germane._open)
+        server = GrpcServer(germane, Serving(db=path, grpc=Address(host="127.0.0.1", port=0), http=None))
+        await server.start()
+        watching = asyncio.create_task(switch.watch())
+        print(server.address, flush=True)
+        await listen(switch)
+        watching.cancel()
+        switch.told("ok")
+        await server.stop(1)
+
+
+if __name__ == "__main__":
+    asyncio.run(_serve(Path(sys.argv[1])))
