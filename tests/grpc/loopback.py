@@ -62,11 +62,13 @@ def refusing(code: grpc.StatusCode) -> Answering:
 
 
 @contextmanager
-def hanging() -> Iterator[tuple[str, threading.Event]]:
-    """The address of a server that never answers, and what tells that it was asked."""
+def hanging(gone: threading.Event | None = None) -> Iterator[tuple[str, threading.Event]]:
+    """The address of a server that never answers, and what tells that it was asked; `gone` tells that the caller went away."""
     asked, ended = threading.Event(), threading.Event()
 
     def answer(request: Request, context: Any) -> Response:
+        if gone is not None:
+            context.add_callback(gone.set)
         asked.set()
         ended.wait()
         return enriched(request)

@@ -264,14 +264,16 @@ async def test_what_json_cant_hold_gives_the_messages_back() -> None:
 
 
 async def test_cancelling_the_caller_cancels_the_call() -> None:
-    """The one exception that goes through; nothing stays behind."""
-    with hanging() as (address, asked):
+    """The one exception that goes through; nothing stays behind, and the server hears of it."""
+    gone = threading.Event()
+    with hanging(gone) as (address, asked):
         async with Client(address, limit=LONG) as client:
             task = asyncio.create_task(client.assemble(ASKED, model="gpt-4o"))
             await asyncio.to_thread(asked.wait)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
+            assert await asyncio.to_thread(gone.wait, LONG / 3)
             await asyncio.gather(*client._abandoned, return_exceptions=True)
             assert not client._abandoned
 

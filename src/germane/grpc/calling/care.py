@@ -21,6 +21,7 @@ __all__ = ["Care", "Fallback", "originals"]
 
 _LOG = logging.getLogger("germane.client")
 _MOST_SAID = 64
+_THE_CALLERS = ("INVALID_ARGUMENT", "UNAUTHENTICATED", "PERMISSION_DENIED")
 
 
 class Fallback(Exception):
@@ -43,7 +44,7 @@ class Care:
         than told a timer goes off; of a short limit it takes a tenth at most."""
         left = self.limit - min(late, self.limit / 10) - (now - began)
         if left <= 0:
-            raise Fallback("client_error:oversized")
+            raise Fallback("client_error:out_of_time")
         return left
 
     @contextmanager
@@ -69,13 +70,12 @@ class Care:
         cooldown.answered()
 
     def fallback(self, messages: Any, error: Exception, request_id: object) -> Answer:
-        """The caller's messages and the reason. Logs a reason when it is first met, by its name alone."""
+        """The caller's messages and the reason. Logs a reason when it is first met."""
         reason = _reason(error)
         if reason not in self._said and len(self._said) < _MOST_SAID:
             self._said.add(reason)
-            why = f": {error}" if isinstance(error, InvalidInput) else ""
             with suppress(Exception):  # not even what somebody hung into the log
-                _LOG.warning("germane gives messages back as they came: %s%s (said once)", reason, why)
+                _LOG.warning("germane gives messages back as they came: %s%s (said once)", reason, _why(error))
         id = request_id if isinstance(request_id, str) else ""
         return Answer(messages=messages, metadata=Metadata(fallback_reason=reason, degradation_level=3, request_id=id))
 
@@ -98,6 +98,15 @@ def _reason(error: BaseException) -> str:
         case Oversized():
             return "client_error:oversized"
     return f"client_error:{type(error).__name__}"
+
+
+def _why(error: Exception) -> str:
+    """What helps to put it right, where that is the caller's to do. No content: neither side puts any into such a text."""
+    if isinstance(error, InvalidInput):
+        return f": {error}"
+    if isinstance(error, grpc.RpcError) and _reason(error).endswith(_THE_CALLERS):
+        return f": {str(error.details())[:200]!r}"
+    return ""
 
 
 def _number(name: str, value: object, *, above: float = -1.0) -> float:

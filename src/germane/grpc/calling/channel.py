@@ -1,7 +1,7 @@
 """Channel: how a client reaches the server: options, credentials, and nothing that waits.
 
-One connection, kept and found again by gRPC itself: after at most a second it tries anew. No retries: a second try would come
-too late, and the first may have been heard.
+One connection, kept and found again by gRPC itself: after half a second at most it tries anew. No retries: a second try would
+come too late, and the first may have been heard.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _OPTIONS: tuple[tuple[str, Any], ...] = (
     ("grpc.max_send_message_length", 16 * 1024 * 1024),
     ("grpc.max_receive_message_length", 16 * 1024 * 1024),
     ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.max_reconnect_backoff_ms", 1000),
+    ("grpc.max_reconnect_backoff_ms", 500),
     ("grpc.min_reconnect_backoff_ms", 1000),  # which is how long one attempt to connect may take
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.keepalive_timeout_ms", 2_000),  # also how long sent bytes may stay unacknowledged: a host that vanished is noticed
