@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from stand_ins import Answers, Late, Stubborn, Talk, asking, gathered, report, shelf
+from stand_ins import Answers, Late, Stubborn, Talk, Told, asking, gathered, report, shelf
 
 from germane.gather.abandoned import Abandoned
-from germane.gather.source import Skipped
+from germane.gather.source import Busy, Skipped
 from germane.shelf import Warming
 from germane.strategy import SourcePlan
 from germane.testing.builders import candidate
@@ -242,6 +242,41 @@ async def test_searching_sources_get_the_vector_and_the_others_do_not_wait_for_i
     assert late.asked[0].vector is not None
     assert late.asked[0].model == found.query.model == Late(0).identity
     assert now() == pytest.approx(0.010)
+
+
+@pytest.mark.requirement("ENGINE-4", "SIG-0")
+@warped
+async def test_nothing_is_embedded_for_sources_that_do_not_look_at_it() -> None:
+    """Early ones, such as aren't asked, and such as there isn't the time for."""
+    embedder = Late(9.0)
+    found = await gathered({"history": Answers(TEA), "messages": Busy()}, embedder=embedder)
+    assert (now(), ids(found)) == (0, {"tea"})
+    assert [(one.name, one.reason) for one in found.reports] == [("history", ""), ("messages", "busy")]
+    found = await gathered({"messages": Answers(TEA)}, embedder=embedder, leave=lambda _: None)
+    assert [(one.name, one.status, one.reason) for one in found.reports] == [("messages", "skipped", "breaker")]
+
+
+@pytest.mark.requirement("ENGINE-4")
+@pytest.mark.parametrize(
+    ("source", "plan", "within", "verdict"),
+    [
+        (Answers(TEA), {}, 0.040, True),
+        (Answers(error=OSError()), {}, 0.001, False),
+        (Answers(raw="rubbish"), {}, 0.040, False),
+        (Answers(after=9.0), {}, 0.040, False),
+        (Answers(after=9.0), {}, 0.009, None),
+        (Answers(after=9.0), {"timeout": 0.005}, 0.040, False),
+        (Answers(error=Warming()), {}, 0.040, None),
+        (Answers(error=Skipped("no_query")), {}, 0.040, None),
+    ],
+    ids=["answered", "failed", "rubbish", "late", "no time", "its own limit", "warming", "nothing to do"],
+)
+@warped
+async def test_whoever_gave_leave_is_told_how_it_went(source: Any, plan: Any, within: float, verdict: bool | None) -> None:
+    """A source that hadn't the time, or had nothing to do, has neither done its work nor failed."""
+    told = {"history": Told()}
+    await gathered({"history": source}, SourcePlan(name="history", **plan), within=within, leave=told.get)
+    assert told["history"].told == [verdict]
 
 
 @warped

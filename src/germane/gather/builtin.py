@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from germane.gather.history import History
 from germane.gather.memories import Memories, Structured
 from germane.gather.messages import Messages, Recent
-from germane.gather.source import Skipped, Source, SourceFactory
+from germane.gather.source import Busy, Source, SourceFactory
 from germane.item import Candidate
 from germane.query import Query
 from germane.shelf import Shelf
@@ -26,11 +26,6 @@ class _Registered:
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         return await self._factory(self._shelf).gather(query, plan)
-
-
-class _Busy:
-    async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
-        raise Skipped("busy")
 
 
 def sources(
@@ -52,7 +47,7 @@ def sources(
             continue
         match plan.name:
             case "memories" | "messages" if not searching:
-                made[plan.name] = _Busy()
+                made[plan.name] = Busy()
             case "memories":
                 made[plan.name] = Memories(shelf, wait=wait)
             case "structured":

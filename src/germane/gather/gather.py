@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from germane.clock import Clock
 from germane.gather.abandoned import Abandoned
 from germane.gather.outcome import answer, candidates, reported, verdict
-from germane.gather.source import Source
+from germane.gather.source import Busy, Source
 from germane.gather.vector import with_vector
 from germane.item import Candidate
 from germane.ports.embedder import Embedder
@@ -94,7 +94,8 @@ async def gather(
     known = [name for name in plans if name == "directive" or name in sources]
     skipped += [SourceReport(name=name, status="skipped", reason="unknown") for name in plans if name not in known]
     admitted = [name for name in known if admits(name)]
-    if not EARLY.issuperset(admitted) and admits("embedding"):
+    searching = [name for name in admitted if name not in EARLY and not isinstance(sources[name], Busy)]
+    if searching and admits("embedding"):
         vector = with_vector(query, shelf, embedder, wait=ends is None, patience=patience)
         tasks["embedding"] = asyncio.create_task(vector)
     tasks |= {name: asyncio.create_task(ask(name, plans[name])) for name in admitted}

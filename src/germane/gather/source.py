@@ -10,7 +10,7 @@ from germane.query import Query
 from germane.shelf import Shelf
 from germane.strategy import SourcePlan
 
-__all__ = ["Skipped", "Source", "SourceFactory"]
+__all__ = ["Busy", "Skipped", "Source", "SourceFactory"]
 
 
 class Skipped(Exception):
@@ -22,6 +22,13 @@ class Source(Protocol):
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         """At most `plan.limit` candidates."""
+
+
+class Busy:
+    """In a source's place when there isn't the time to search."""
+
+    async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
+        raise Skipped("busy")
 
 
 SourceFactory = Callable[[Shelf], Source]
