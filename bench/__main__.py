@@ -2,6 +2,7 @@
 
 latency        one assembly, warm and cold, by store size
 load           requests at a rate, many at once, between recordings
+client         how long its callers wait while the service hangs, is killed, comes back
 service        over the wire: at work, overloaded, and while its store fails
 ingest         messages a second
 budget         the budget invariant over generated cases
@@ -22,6 +23,7 @@ import sys
 
 from bench import (
     budget,
+    client,
     crowd,
     evaluated,
     forgery,
@@ -51,6 +53,8 @@ def main() -> int:
             observing.main(rest)
         case "service":
             service.main(rest)
+        case "client":
+            client.main(rest)
         case "ingest":
             ingest.main(rest)
         case "budget":

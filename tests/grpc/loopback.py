@@ -15,7 +15,7 @@ import grpc
 from germane.grpc.stubs import context_pb2
 from germane.grpc.stubs.context_pb2_grpc import ContextAssemblyServiceServicer, add_ContextAssemblyServiceServicer_to_server
 
-__all__ = ["ADDED", "Answering", "enriched", "hanging", "refusing", "serving", "unused_port"]
+__all__ = ["ADDED", "Answering", "answering_bytes", "enriched", "hanging", "refusing", "serving", "unused_port"]
 
 Request = context_pb2.AssembleContextRequest
 Response = context_pb2.AssembleContextResponse
@@ -39,6 +39,25 @@ def serving(answer: Answering, port: int = 0) -> Iterator[str]:
     server = grpc.server(pool, options=[("grpc.so_reuseport", 0), ("grpc.max_receive_message_length", 16 * 1024 * 1024)])
     add_ContextAssemblyServiceServicer_to_server(_Servicer(answer), server)
     address = f"127.0.0.1:{server.add_insecure_port(f'127.0.0.1:{port}')}"
+    server.start()
+    try:
+        yield address
+    finally:
+        server.stop(None).wait()
+        pool.shutdown()
+
+
+@contextmanager
+def answering_bytes(said: bytes) -> Iterator[str]:
+    """The address of a gRPC server that answers every call with the same bytes, whatever they are."""
+
+    class Handler(grpc.GenericRpcHandler):
+        def service(self, details: Any) -> Any:
+            return grpc.unary_unary_rpc_method_handler(lambda request, context: said)
+
+    pool = ThreadPoolExecutor(max_workers=4)
+    server = grpc.server(pool, handlers=[Handler()])
+    address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
     server.start()
     try:
         yield address

@@ -16,9 +16,10 @@ from typing import Any
 
 import grpc
 import pytest
-from loopback import ADDED, Response, enriched, hanging, refusing, serving, unused_port
+from loopback import ADDED, Response, answering_bytes, enriched, hanging, refusing, serving, unused_port
 
 from germane.errors import InvalidInput
+from germane.grpc.blocking import Client as Blocking
 from germane.grpc.calling.answer import Answer
 from germane.grpc.client import Client
 from germane.grpc.stubs import context_pb2
@@ -129,6 +130,34 @@ async def test_garbage_from_what_is_no_grpc_server_hurts_nobody(said: bytes) -> 
             answer = await client.assemble(ASKED, model="gpt-4o")
     assert same(answer)
     assert reason(answer) in ("grpc_error:UNAVAILABLE", "grpc_error:DEADLINE_EXCEEDED", "grpc_error:INTERNAL")
+
+
+Message = context_pb2.Message
+GARBAGE: dict[str, bytes] = {
+    "nothing": b"",
+    "no proto": b"\xff" * 64,
+    "half a proto": Response(messages=[Message(role="user", content="x" * 99)]).SerializeToString()[:50],
+    "a message that is no JSON": Response(messages=[Message(json="{")]).SerializeToString(),
+    "one that is a number": Response(messages=[Message(json="5")]).SerializeToString(),
+    "one too deep to read": Response(messages=[Message(json="[" * 100_000)]).SerializeToString(),
+    "a system prompt that is a number": Response(system_json="5").SerializeToString(),
+    "parts that are no parts": Response(messages=[Message(json='{"role": 5, "content": [5, null, {}]}')]).SerializeToString(),
+}
+
+
+@pytest.mark.requirement("RPC-3")
+@pytest.mark.parametrize("garbage", GARBAGE)
+async def test_garbage_in_an_answer_hurts_nobody(garbage: str) -> None:
+    """A server of something else, or one that is broken."""
+    with answering_bytes(GARBAGE[garbage]) as address:
+        async with Client(address, limit=LONG) as client:
+            answer = await client.assemble(ASKED, model="gpt-4o")
+        with Blocking(address, limit=LONG) as blocking:
+            again = await asyncio.to_thread(blocking.assemble, ASKED, model="gpt-4o")
+    assert same(answer)
+    assert same(again)
+    assert reason(answer).startswith(("grpc_error:", "client_error:"))
+    assert reason(again) == reason(answer)
 
 
 @pytest.mark.requirement("RPC-3")

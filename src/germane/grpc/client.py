@@ -110,10 +110,9 @@ class Client:
     async def warm(self, patience: float = 1.0) -> bool:
         """Connect, for at most `patience` seconds, so that the first call needn't. Says whether that was done; never raises."""
         try:
-            await self._within(self._line.channel(asyncio.get_running_loop()).channel_ready(), patience)
+            return bool(await self._within(_ready(self._line.channel(asyncio.get_running_loop())), patience))
         except Exception:
             return False
-        return True
 
     def within(
         self, *, org: str | None = None, agent: str | None = None, user: str | None = None, zone: str | None = None
@@ -215,7 +214,14 @@ class Client:
 
 
 async def _outcome(call: Awaitable[T]) -> T:
-    return await call
+    if (answer := await call) is None:  # gRPC's way of saying that it couldn't read it
+        raise Fallback("grpc_error:INTERNAL")
+    return answer
+
+
+async def _ready(channel: grpc.aio.Channel) -> bool:
+    await channel.channel_ready()
+    return True
 
 
 async def _all(call: AsyncIterable[T]) -> list[T]:
