@@ -20,7 +20,7 @@ from germane.grpc.apart import Apart
 from germane.grpc.authentication import Keys, authenticated
 from germane.grpc.call import Call, Observer, Seen, Unseen
 from germane.grpc.methods import Method
-from germane.grpc.refusals import Status, invalid, refusal
+from germane.grpc.refusals import Refused, Status, invalid, refusal
 
 __all__ = ["Gate"]
 
@@ -28,8 +28,6 @@ Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 Sent = Iterable[tuple[str, str | bytes]] | None
 
-_OPEN = "/grpc.health.v1.Health/"
-"""Whoever can reach the port may ask whether it serves: load balancers have no key."""
 _TRACING = ("traceparent", "tracestate")
 
 
@@ -38,13 +36,21 @@ class Gate(grpc.aio.ServerInterceptor):
 
     def __init__(self, *, keys: Keys | None, apart: Apart, clock: Clock, observer: Observer | None = None) -> None:
         self._keys, self._apart, self._clock, self._observer = keys, apart, clock, observer
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._running = 0
         self._idle = asyncio.Event()
         self._idle.set()
+        self._over = False
 
     async def idle(self) -> None:
         """Returns when no call is running, health's and reflection's aside: those end when their callers like."""
         await self._idle.wait()
+
+    def end(self) -> None:
+        """What still runs ends with UNAVAILABLE, watchers of health too."""
+        self._over = True
+        for task in self._tasks:
+            task.cancel()
 
     async def intercept_service(
         self,
@@ -52,13 +58,16 @@ class Gate(grpc.aio.ServerInterceptor):
         handler_call_details: grpc.HandlerCallDetails,
     ) -> Handler | None:
         arrived = self._clock.steady()
+        if (task := asyncio.current_task()) is not None:
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
         handler = await continuation(handler_call_details)
         sent: Sent = handler_call_details.invocation_metadata
         if isinstance(handler, Method):
             return self._through(handler, sent, arrived)
-        if handler is None or self._keys is None or handler_call_details.method.startswith(_OPEN):
+        if handler is None or handler.unary_unary is not None:
             return handler
-        return self._locked(handler, sent)
+        return self._watching(handler) if handler.unary_stream is not None else self._reflecting(handler, sent)
 
     def _through(self, method: Method, sent: Sent, arrived: float) -> Handler:
         async def answer(data: bytes, context: Context) -> bytes | None:
@@ -82,9 +91,9 @@ class Gate(grpc.aio.ServerInterceptor):
                     request = _read(method.request, data)
                     return await _run(method, request, call, context)
                 except asyncio.CancelledError as error:
-                    if _gone():
-                        raise
-                    status = _told(seen, error, request)  # something within gave itself up; the caller still waits
+                    if _cancelled() and not self._over:
+                        raise  # the caller went away; else something within gave itself up, and the caller still waits
+                    status = _told(seen, _stopping() if self._over else error, request)
                 except Exception as error:
                     status = _told(seen, error, request)
             await _refuse(context, status)
@@ -100,21 +109,39 @@ class Gate(grpc.aio.ServerInterceptor):
         headers = {name: value for name, value in sent or () if name in _TRACING and isinstance(value, str)}
         return self._observer.call(method.name.rpartition("/")[2], headers)
 
-    def _locked(self, handler: Handler, sent: Sent) -> Handler:
-        """Reflection: what it tells is the contract, but only to who may call."""
+    def _watching(self, handler: Handler) -> Handler:
+        """Health's, which would go on for ever. It asks for no key: load balancers have none."""
+        inner = handler.unary_stream
+
+        async def answers(request: Any, context: Context) -> None:
+            try:
+                await inner(request, context)  # type: ignore[arg-type,misc]
+            except asyncio.CancelledError:
+                if not self._over:
+                    raise
+            await _refuse(context, refusal(_stopping()))
+
+        return grpc.unary_stream_rpc_method_handler(answers, handler.request_deserializer, handler.response_serializer)
+
+    def _reflecting(self, handler: Handler, sent: Sent) -> Handler:
+        """What reflection tells is the contract, but only to who may call."""
         inner = handler.stream_stream
 
         async def answers(requests: AsyncIterator[Any], context: Context) -> AsyncIterator[Any]:
             try:
                 await self._grant(sent, "read")
+                async for answer in inner(requests, context):  # type: ignore[arg-type,misc,union-attr]
+                    yield answer
+                return
+            except asyncio.CancelledError:
+                if not self._over:
+                    raise
+                status = refusal(_stopping())
             except Exception as error:
-                await _refuse(context, refusal(error))
-            async for answer in inner(requests, context):  # type: ignore[arg-type,misc,union-attr]
-                yield answer
+                status = refusal(error)
+            await _refuse(context, status)
 
-        return grpc.stream_stream_rpc_method_handler(
-            answers, request_deserializer=handler.request_deserializer, response_serializer=handler.response_serializer
-        )
+        return grpc.stream_stream_rpc_method_handler(answers, handler.request_deserializer, handler.response_serializer)
 
     async def _grant(self, sent: Sent, right: Right) -> Grant | None:
         if (keys := self._keys) is None:
@@ -150,7 +177,11 @@ async def _refuse(context: Context, status: Status) -> None:
     await context.abort(*status)
 
 
-def _gone() -> bool:
-    """Whether this task itself was cancelled: its caller went away, or the server stops."""
+def _cancelled() -> bool:
+    """Whether this task itself was."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
+
+
+def _stopping() -> Refused:
+    return Refused(grpc.StatusCode.UNAVAILABLE, "the server stops: try again, another may have taken its place")

@@ -33,8 +33,8 @@ _ASSEMBLY = "ContextAssemblyService"
 _MOST = 2000
 """Calls at once, of all kinds: beyond that they end with RESOURCE_EXHAUSTED, before anything of them is read. Too many
 assemblies are refused long before, by the engine, with an answer."""
-_DONE = 0.5
-"""Seconds for what nobody waits for once every call has ended: watchers of health, idle reflection."""
+_MORE = 1.0
+"""Seconds for calls that were told to end: after them gRPC cancels what is left."""
 
 
 def registry(germane: Germane, apart: Apart, clock: Clock) -> Registry:
@@ -81,9 +81,9 @@ class GrpcServer:
         apart = self._apart = Apart()
         await apart.open()
         own = registry(self._germane, apart, self._clock)
-        gate = Gate(keys=self._keys, apart=apart, clock=self._clock, observer=observer)
 
         async def listen() -> _Listening:
+            gate = Gate(keys=self._keys, apart=apart, clock=self._clock, observer=observer)
             server = grpc.aio.server(
                 interceptors=(gate,),
                 options=options(self._serving, shared=self._shared),
@@ -125,6 +125,7 @@ class _Listening:
         self._server, self._gate = server, gate
         self._services = (*services, health.SERVICE_NAME, reflection.SERVICE_NAME)
         self._checks = health.aio.HealthServicer()
+        self._ending: asyncio.Task[None] | None = None
         health_pb2_grpc.add_HealthServicer_to_server(self._checks, server)
         reflection.enable_server_reflection(self._services, server)
 
@@ -134,10 +135,12 @@ class _Listening:
             await self._checks.set(service, status)
 
     async def stop(self, grace: float) -> None:
-        await self._checks.enter_graceful_shutdown()
-        ending = asyncio.ensure_future(self._server.stop(grace))
-        idle = asyncio.ensure_future(self._gate.idle())
-        await asyncio.wait([ending, idle], timeout=grace, return_when=asyncio.FIRST_COMPLETED)
+        """gRPC is told once, with time to spare: told again while the first is under way, it may fall over its own end."""
+        if self._ending is None:
+            await self._checks.enter_graceful_shutdown()
+            self._ending = asyncio.create_task(self._server.stop(grace + _MORE))
+        idle = asyncio.create_task(self._gate.idle())
+        await asyncio.wait([self._ending, idle], timeout=grace, return_when=asyncio.FIRST_COMPLETED)
         idle.cancel()
-        await self._server.stop(min(grace, _DONE))
-        await ending
+        self._gate.end()
+        await asyncio.wait([self._ending])

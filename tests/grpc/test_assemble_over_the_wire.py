@@ -1,0 +1,162 @@
+"""AssembleContext over a channel: messages there and back, both contracts, options, what is too long."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.protobuf.timestamp_pb2 import Timestamp
+from listening import SCOPE, Wire, asked, ibex_asked, listening, opened, said
+
+from germane import Germane
+from germane.grpc.stubs import context_pb2, filters_pb2, ibex_pb2
+from germane.grpc.stubs import memory_pb2 as pb
+
+CALL = {"role": "assistant", "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}
+RESULT = {"role": "tool", "tool_call_id": "c1", "content": "42"}
+
+
+@pytest.fixture
+async def wire(tmp_path: Path) -> AsyncIterator[Wire]:
+    async with opened(tmp_path) as germane, listening(germane) as wire:
+        yield wire
+
+
+def as_json(value: dict[str, Any]) -> context_pb2.Message:
+    return context_pb2.Message(json=json.dumps(value))
+
+
+def options(**fields: Any) -> context_pb2.AssembleOptions:
+    return context_pb2.AssembleOptions(**fields)
+
+
+@pytest.mark.requirement("RPC-1")
+async def test_an_empty_store_gives_a_valid_answer(tmp_path: Path) -> None:
+    """The messages as they came, and no reason for anything."""
+    async with Germane.open(tmp_path / "empty.db", freeze=False) as germane, listening(germane) as wire:
+        answer = await wire.assembled(asked())
+        assert list(answer.messages) == [said("When does the warehouse open?")]
+        assert (answer.metadata.fallback_reason, answer.metadata.degradation_level) == ("", 0)
+
+
+async def test_text_alone_comes_back_as_text_alone(wire: Wire) -> None:
+    """Without JSON asked, none is answered: whatever the model is called."""
+    for model in ("gpt-4o", "claude-sonnet-4-5", "gemini-2.5-pro", "nobody-knows-it"):
+        answer = await wire.assembled(asked(model=model))
+        assert [(one.role, one.json) for one in answer.messages] == [("system", ""), ("user", "")]
+        assert not answer.system_json
+
+
+async def test_json_comes_back_as_it_came(wire: Wire) -> None:
+    """To the byte: spaces, order, numbers. What is added is JSON too."""
+    odd = '{ "content": [{"type": "text", "text": "When does the warehouse open?"}],  "x": 1.50, "role":"user"}'
+    sent = [as_json(CALL), as_json(RESULT), context_pb2.Message(json=odd)]
+    answer = await wire.assembled(asked(*sent))
+    assert list(answer.messages[1:]) == sent
+    assert json.loads(answer.messages[0].json) == {"role": "system", "content": answer.messages[0].content}
+
+
+async def test_a_message_that_had_to_change_is_written_anew(wire: Wire) -> None:
+    """Germane's own keys aren't the provider's: they are left out."""
+    answer = await wire.assembled(asked(as_json({"role": "user", "content": "When?", "id": "m1"})))
+    assert json.loads(answer.messages[-1].json) == {"role": "user", "content": "When?"}
+
+
+async def test_a_provider_that_keeps_the_system_prompt_apart_gets_it_apart(wire: Wire) -> None:
+    """In `system_json`; the messages are in its shape."""
+    answer = await wire.assembled(asked(said("When does the warehouse open?"), options=options(provider="anthropic")))
+    assert "Answer kindly." in json.dumps(json.loads(answer.system_json))
+    assert [one.role for one in answer.messages] == ["user"]
+
+
+@pytest.mark.requirement("RPC-1")
+async def test_the_other_contract_gets_what_it_knows_and_no_more(wire: Wire) -> None:
+    """No field of its answer is unknown to it."""
+    for _ in range(20):
+        raw = (await wire.ibex.AssembleContext(ibex_asked())).SerializeToString()
+        if context_pb2.AssembleContextResponse.FromString(raw).metadata.memories_injected:
+            break
+    answer = ibex_pb2.AssembleContextResponse.FromString(raw)
+    again = ibex_pb2.AssembleContextResponse.FromString(raw)
+    again.DiscardUnknownFields()
+    assert again.SerializeToString() == raw
+    assert "seven" in answer.messages[0].content
+    assert len(answer.metadata.memory_ids) == answer.metadata.memories_injected == 1
+
+
+async def test_options_reach_the_engine(wire: Wire) -> None:
+    """Query, filters, time, tools, a cap, and the reasons."""
+    nothing = filters_pb2.Filters(kinds=["procedure"])
+    answer = await wire.assembled(asked(said("Hm"), options=options(query="warehouse", filters=nothing, explain=True)))
+    assert answer.metadata.memories_injected == 0
+    assert "strategy default" in answer.explanation
+    answer = await wire.assembled(asked(said("Hm"), options=options(query="warehouse", at=Timestamp(seconds=2_000_000_000))))
+    assert answer.metadata.memories_injected == 1
+    tools = json.dumps([{"type": "function", "function": {"name": "f", "parameters": {}, "description": "word " * 9000}}])
+    costly = await wire.assembled(asked(options=options(tools_json=tools)))
+    assert costly.metadata.context_window_used > answer.metadata.context_window_used
+    assert not (await wire.assembled(asked(available_tokens=1))).metadata.memories_injected
+
+
+async def test_one_users_memories_are_for_that_user(wire: Wire) -> None:
+    """`user_id` of the request."""
+    ann = pb.Scope(org_id="acme", agent_id="support", user_id="ann")
+    await wire.memories.Remember(pb.RememberRequest(scope=ann, text="Ann drives to the warehouse by bike"))
+    assert "bike" in (await wire.assembled(asked(user_id="ann"))).messages[0].content
+    assert "bike" not in (await wire.assembled(asked(user_id="bob"))).messages[0].content
+
+
+async def test_memory_ids_stand_in_the_order_of_the_text(wire: Wire) -> None:
+    """And are those of the store."""
+    texts = {}
+    for name in ("Ann", "Bob", "Cleo"):
+        request = pb.RememberRequest(scope=SCOPE, text=f"{name} has a key of the warehouse")
+        texts[(await wire.memories.Remember(request)).memory.id] = name
+    answer = await wire.assembled(asked(said("Who has a key of the warehouse?")))
+    names = [texts[id] for id in answer.metadata.memory_ids if id in texts]
+    text = answer.messages[0].content
+    assert len(names) == 3
+    assert names == sorted(names, key=text.index)
+
+
+@pytest.mark.requirement("RPC-4")
+async def test_ten_thousand_messages_come_back_whole(wire: Wire) -> None:
+    """Read in part, counted as a whole, returned as they came, with the tools' messages among them."""
+    talk = [said(f"Box {at} is on shelf {at % 7}", "user" if at % 2 else "assistant") for at in range(9_990)]
+    sent = [said("Be brief.", "system"), *talk, as_json(CALL), as_json(RESULT), said("When does the warehouse open?")]
+    answer = await wire.assembly.AssembleContext(asked(*sent, model="gpt-4.1"))
+    assert list(answer.messages[-len(sent) :]) == sent
+    assert len(answer.messages) - len(sent) in (0, 1)
+    few = await wire.assembled(asked(*sent[:500], model="gpt-4.1"))
+    assert list(few.messages[1:]) == sent[:500]
+    assert few.metadata.memories_injected == 0 or "seven" in few.messages[0].content
+
+
+async def test_a_conversation_cut_between_call_and_result_isnt(wire: Wire) -> None:
+    """The result stays beside its call, so it goes back as it came."""
+    sent = [said(f"Box {at}") for at in range(400)] + [as_json(CALL)] + [as_json(RESULT)] + [said("So?")] * 99
+    answer = await wire.assembled(asked(*sent))
+    assert list(answer.messages[1:]) == sent
+
+
+async def test_an_unknown_model_is_no_obstacle(wire: Wire) -> None:
+    """A small window is assumed, and said in the explanation."""
+    answer = await wire.assembled(asked(model="nobody-knows-it", options=options(explain=True)))
+    assert answer.metadata.memories_injected == 1
+    assert "the catalog has no model" in answer.explanation
+
+
+async def test_odd_characters_pass(wire: Wire) -> None:
+    """NUL, lone surrogates in JSON, right-to-left marks: what a string holds comes back."""
+    sent = [said("a\0b \u202e c"), context_pb2.Message(json=r'{"role": "user", "content": "\ud800 warehouse?"}')]
+    answer = await wire.assembled(asked(*sent))
+    assert list(answer.messages[-2:]) == sent
+
+
+async def test_an_id_is_made_where_none_came(wire: Wire) -> None:
+    """So that logs of both sides can be joined."""
+    first, second = [await wire.assembly.AssembleContext(asked()) for _ in range(2)]
+    assert len({first.metadata.request_id, second.metadata.request_id, ""}) == 3

@@ -1,0 +1,161 @@
+"""Every RPC once, over a real channel, against a real file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from google.protobuf.struct_pb2 import Struct
+from google.protobuf.timestamp_pb2 import Timestamp
+from listening import SCOPE, Wire, asked, listening, opened, refused, said
+
+from germane.grpc.stubs import filters_pb2
+from germane.grpc.stubs import memory_pb2 as pb
+from germane.grpc.stubs.context_pb2 import Message
+
+pytestmark = pytest.mark.requirement("RPC-2")
+
+
+@pytest.fixture
+async def wire(tmp_path: Path) -> AsyncIterator[Wire]:
+    async with opened(tmp_path) as germane, listening(germane) as wire:
+        yield wire
+
+
+def struct(**values: object) -> Struct:
+    found = Struct()
+    found.update(values)
+    return found
+
+
+def with_id(text: str) -> Message:
+    return Message(json=json.dumps({"role": "user", "content": text, "id": "m1"}))
+
+
+async def kept(wire: Wire, text: str = "Likes tea", kind: str = "preference", **fields: object) -> pb.Memory:
+    request = pb.RememberRequest(scope=SCOPE, text=text, kind=kind, fields=struct(**fields))
+    return (await wire.memories.Remember(request)).memory
+
+
+async def test_what_is_remembered_is_answered_by_its_id(wire: Wire) -> None:
+    """Remember and GetMemory."""
+    memory = await kept(wire, "Berlin", "fact", key="city", tags=["home"], confidence=0.5, pinned=True)
+    assert (memory.kind, memory.text, memory.fields["key"], list(memory.tags)) == ("fact", "city: Berlin", "city", ["home"])
+    assert (memory.confidence, memory.pinned, memory.sensitivity) == (0.5, True, "private")
+    assert (await wire.memories.GetMemory(pb.GetMemoryRequest(scope=SCOPE, id=memory.id))).memory == memory
+
+
+async def test_a_whole_number_stays_one(wire: Wire) -> None:
+    """A `Struct` knows doubles alone; nobody said 42.0."""
+    request = pb.RememberRequest(scope=SCOPE, kind="fact", fields=struct(key="age", value=42))
+    assert (await wire.memories.Remember(request)).memory.text == "age: 42"
+
+
+async def test_a_listing_goes_page_by_page(wire: Wire) -> None:
+    """ListMemories: newest first, each once, all sensitivities."""
+    await kept(wire, sensitivity="sensitive")
+    first = await wire.memories.ListMemories(pb.ListMemoriesRequest(scope=SCOPE, page_size=1))
+    token = first.next_page_token
+    second = await wire.memories.ListMemories(pb.ListMemoriesRequest(scope=SCOPE, page_size=1, page_token=token))
+    assert [one.text for one in (*first.memories, *second.memories)] == ["Likes tea", "The warehouse opens at seven"]
+    private = pb.ListMemoriesRequest(scope=SCOPE, filters=filters_pb2.Filters(sensitivities=["private"]))
+    assert len((await wire.memories.ListMemories(private)).memories) == 1
+
+
+async def test_what_is_updated_is_what_it_is_from_then_on(wire: Wire) -> None:
+    """UpdateMemory: null takes away."""
+    memory = await kept(wire, expires_at="2999-01-01")
+    request = pb.UpdateMemoryRequest(scope=SCOPE, id=memory.id, text="Likes coffee", fields=struct(expires_at=None))
+    changed = (await wire.memories.UpdateMemory(request)).memory
+    assert memory.HasField("expires_at")
+    assert (changed.text, changed.HasField("expires_at")) == ("Likes coffee", False)
+
+
+async def test_a_facts_history_is_told_oldest_first(wire: Wire) -> None:
+    """GetMemoryHistory."""
+    await kept(wire, "Berlin", "fact", key="city", valid_from="2020-01-01")
+    newer = await kept(wire, "Paris", "fact", key="city", valid_from="2021-01-01")
+    history = await wire.memories.GetMemoryHistory(pb.GetMemoryHistoryRequest(scope=SCOPE, id=newer.id))
+    assert [one.text for one in history.memories] == ["city: Berlin", "city: Paris"]
+    assert history.memories[0].superseded_by == newer.id
+
+
+async def test_a_search_streams_what_it_found_best_first(wire: Wire) -> None:
+    """Search: memories and messages alike."""
+    await wire.events.Record(pb.RecordRequest(scope=SCOPE, session_id="s", messages=[said("Is the warehouse far?")]))
+    found = [one async for one in wire.memories.Search(pb.SearchRequest(scope=SCOPE, query="warehouse"))]
+    assert {one.source for one in found} == {"memories", "messages"}
+    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
+    best = [one async for one in wire.memories.Search(pb.SearchRequest(scope=SCOPE, query="warehouse", limit=1))]
+    assert [one.id for one in best] == [found[0].id]
+
+
+async def test_what_is_forgotten_is_gone_and_told_before(wire: Wire) -> None:
+    """Forget, and its dry run."""
+    memory = await kept(wire)
+    dry = await wire.memories.Forget(pb.ForgetRequest(scope=SCOPE, ids=[memory.id], dry_run=True))
+    done = await wire.memories.Forget(pb.ForgetRequest(scope=SCOPE, ids=[memory.id]))
+    assert list(dry.memory_ids) == list(done.memory_ids) == [memory.id]
+    code, text = await refused(wire.memories.GetMemory(pb.GetMemoryRequest(scope=SCOPE, id=memory.id)))
+    assert (code, text) == ("NOT_FOUND", f"no memory '{memory.id}' here")
+
+
+async def test_feedback_is_counted(wire: Wire) -> None:
+    """GiveFeedback: known ids alone count."""
+    memory = await kept(wire)
+    request = pb.GiveFeedbackRequest(scope=SCOPE, ids=[memory.id, "nothing"], verdict=pb.VERDICT_HARMFUL)
+    assert (await wire.memories.GiveFeedback(request)).known == 1
+    assert (await wire.memories.GetMemory(pb.GetMemoryRequest(scope=SCOPE, id=memory.id))).memory.harmful == 1
+
+
+async def test_an_export_streams_everything(wire: Wire) -> None:
+    """Export: more than crosses at once, as JSON objects with a type."""
+    talk = [said(f"Box {at} is here") for at in range(150)]
+    await wire.events.Record(pb.RecordRequest(scope=SCOPE, session_id="s", messages=talk))
+    lines = [json.loads(one.json) async for one in wire.memories.Export(pb.ExportRequest(scope=SCOPE))]
+    assert [line["type"] for line in lines] == ["directive", "memory"] + ["message"] * 150
+    assert [line["content"] for line in lines[2:]] == [one.content for one in talk]
+
+
+async def test_a_conversation_is_kept_once(wire: Wire) -> None:
+    """Record: sent again it is skipped; JSON carries ids."""
+    talk = [said("Hello"), with_id("I am Ann")]
+    request = pb.RecordRequest(scope=SCOPE, session_id="s", messages=talk)
+    assert len((await wire.events.Record(request)).added) == 2
+    again = await wire.events.Record(request)
+    assert (list(again.added), again.skipped) == ([], 2)
+    other = pb.RecordRequest(scope=SCOPE, session_id="s", messages=[with_id("No")])
+    assert (await refused(wire.events.Record(other)))[0] == "ALREADY_EXISTS"
+
+
+async def test_a_directive_is_set_read_and_removed(wire: Wire) -> None:
+    """GetDirective and SetDirective: a user's own goes before the agent's."""
+    user = pb.Scope(org_id="acme", agent_id="support", user_id="ann")
+    await wire.directives.SetDirective(pb.SetDirectiveRequest(scope=user, text="Call her Ann."))
+    assert (await wire.directives.GetDirective(pb.GetDirectiveRequest(scope=user))).text == "Call her Ann."
+    assert (await wire.directives.SetDirective(pb.SetDirectiveRequest(scope=user))).text == "Answer kindly."
+
+
+async def test_times_are_read_and_narrow(wire: Wire) -> None:
+    """`at` and filters of a search."""
+    past = Timestamp(seconds=1_000_000_000)
+    nothing = pb.SearchRequest(scope=SCOPE, query="warehouse", filters=filters_pb2.Filters(until=past))
+    assert [one async for one in wire.memories.Search(nothing)] == []
+    request = pb.SearchRequest(scope=SCOPE, query="warehouse", at=Timestamp(seconds=2_000_000_000))
+    assert len([one async for one in wire.memories.Search(request)]) == 1
+
+
+@pytest.mark.requirement("RPC-1")
+async def test_what_was_kept_is_in_the_next_answer(wire: Wire) -> None:
+    """AssembleContext after Remember, with what a caller is told of it."""
+    memory = await kept(wire, "The warehouse gate code is kept by Ann")
+    answer = await wire.assembled(asked(request_id="r1"))
+    assert "gate code" in answer.messages[0].content
+    assert memory.id in answer.metadata.memory_ids
+    assert answer.metadata.memories_injected == len(answer.metadata.memory_ids)
+    assert (answer.metadata.directive_injected, answer.metadata.fallback_reason) == (True, "")
+    assert answer.metadata.request_id == "r1"
+    assert {one.name for one in answer.metadata.sources} >= {"directive", "memories", "messages"}
+    assert {one.stage for one in answer.metadata.timings} >= {"gather", "pack"}

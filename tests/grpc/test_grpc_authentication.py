@@ -1,0 +1,166 @@
+"""Keys over the wire: without one nothing is told, with one no more than it opens."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from listening import SCOPE, Wire, asked, ibex_asked, listening, opened, refused
+
+from germane import Germane
+from germane.access.grant import Grant
+from germane.address import Address
+from germane.clock import Clock
+from germane.errors import InvalidInput, StoreUnavailable
+from germane.grpc.apart import Apart
+from germane.grpc.authentication import presented
+from germane.grpc.server import GrpcServer, registry
+from germane.grpc.stubs import memory_pb2 as pb
+from germane.serving import Serving
+
+pytestmark = pytest.mark.requirement("RPC-5")
+
+DENIED = ("PERMISSION_DENIED", "the API key doesn't open this")
+
+
+@pytest.fixture
+async def germane(tmp_path: Path) -> AsyncIterator[Germane]:
+    async with opened(tmp_path) as germane:
+        yield germane
+
+
+@pytest.fixture
+async def wire(germane: Germane) -> AsyncIterator[Wire]:
+    async with listening(germane, keys=germane.keys) as wire:
+        yield wire
+
+
+async def shown(germane: Germane, **wanted: Any) -> list[tuple[str, str]]:
+    issued = await germane.keys.create(**{"org": "acme", **wanted})
+    return [("authorization", f"Bearer {issued.token}")]
+
+
+async def test_every_rpc_there_is_asks_for_a_key(germane: Germane, wire: Wire) -> None:
+    """Read from the live registry: none is forgotten, and none says more than the others."""
+    methods = registry(germane, Apart(), Clock()).methods
+    told = set()
+    for method in methods:
+        call = wire.channel.unary_unary if method.unary else wire.channel.unary_stream
+        told.add(await refused(call(method.name)(b"")))
+    assert len(methods) == 14
+    assert {code for code, _ in told} == {"UNAUTHENTICATED"}
+    assert len(told) == 1
+
+
+async def test_no_wrong_key_is_told_from_another(germane: Germane, wire: Wire) -> None:
+    """Missing, malformed, unknown, revoked, expired: one text."""
+    revoked = await germane.keys.create(org="acme")
+    await germane.keys.revoke(revoked.key.id)
+    other = f"gk_{'a' * 16}_{'b' * 52}"
+    headers = [
+        None,
+        [("authorization", "Bearer ")],
+        [("authorization", "Basic abc")],
+        [("authorization", "Bearer not a key")],
+        [("authorization", f"Bearer {other}")],
+        [("x-api-key", revoked.token)],
+    ]
+    told = {await refused(wire.assembly.AssembleContext(asked(), metadata=one)) for one in headers}
+    assert {code for code, _ in told} == {"UNAUTHENTICATED"}
+    assert len(told) == 1
+
+
+async def test_a_key_opens_its_org(germane: Germane, wire: Wire) -> None:
+    """In either header, under either name of the service; without an org it is the key's."""
+    key = await shown(germane)
+    token = key[0][1].removeprefix("Bearer ")
+    assert (await refused(wire.assembly.AssembleContext(asked(), metadata=key)))[0] == "OK"
+    assert (await refused(wire.ibex.AssembleContext(ibex_asked(), metadata=[("x-api-key", token)])))[0] == "OK"
+    for _ in range(20):
+        answer = await wire.assembly.AssembleContext(asked(org_id=""), metadata=key)
+        if not answer.metadata.degradation_level:
+            break
+    assert answer.metadata.memories_injected == 1
+
+
+async def test_what_isnt_the_keys_is_denied_whether_it_exists_or_not(germane: Germane, wire: Wire) -> None:
+    """No oracle: another org, another agent, a right it lacks."""
+    await germane.agent("support", org="other").remember("Another's")
+    key = await shown(germane, agents=["support"], rights=["read"])
+    for org in ("other", "nobody"):
+        assert await refused(wire.assembly.AssembleContext(asked(org_id=org), metadata=key)) == DENIED
+        listing = pb.ListMemoriesRequest(scope=pb.Scope(org_id=org, agent_id="support"))
+        assert await refused(wire.memories.ListMemories(listing, metadata=key)) == DENIED
+        export = pb.ExportRequest(scope=pb.Scope(org_id=org, agent_id="support"))
+        assert await refused(wire.memories.Export(export, metadata=key)) == DENIED
+    assert await refused(wire.assembly.AssembleContext(asked(agent_id="sales"), metadata=key)) == DENIED
+    assert await refused(wire.memories.Remember(pb.RememberRequest(scope=SCOPE, text="x"), metadata=key)) == DENIED
+    assert await refused(wire.directives.SetDirective(pb.SetDirectiveRequest(scope=SCOPE), metadata=key)) == DENIED
+    assert (await refused(wire.memories.ListMemories(pb.ListMemoriesRequest(scope=SCOPE), metadata=key)))[0] == "OK"
+
+
+async def test_a_key_that_may_only_write_reads_nothing(germane: Germane, wire: Wire) -> None:
+    """Rights are apart from one another."""
+    key = await shown(germane, rights=["write"])
+    assert await refused(wire.assembly.AssembleContext(asked(), metadata=key)) == DENIED
+    assert (await refused(wire.memories.Remember(pb.RememberRequest(scope=SCOPE, text="x"), metadata=key)))[0] == "OK"
+
+
+async def test_a_key_is_looked_at_before_the_request(wire: Wire) -> None:
+    """Who has none learns nothing of what would be wrong with the rest."""
+    assert (await refused(wire.assembly.AssembleContext(asked(model=""))))[0] == "UNAUTHENTICATED"
+    raw = wire.channel.unary_unary("/germane.context.v1.ContextAssemblyService/AssembleContext")
+    assert (await refused(raw(b"\xff")))[0] == "UNAUTHENTICATED"
+
+
+async def test_health_is_open_and_reflection_isnt(germane: Germane, wire: Wire) -> None:
+    """Load balancers have no key."""
+    checked = await health_pb2_grpc.HealthStub(wire.channel).Check(health_pb2.HealthCheckRequest())
+    assert checked.status == health_pb2.HealthCheckResponse.SERVING
+    asking = [reflection_pb2.ServerReflectionRequest(list_services="")]
+    reflection = reflection_pb2_grpc.ServerReflectionStub(wire.channel)
+    assert (await refused(reflection.ServerReflectionInfo(iter(asking))))[0] == "UNAUTHENTICATED"
+    found = [one async for one in reflection.ServerReflectionInfo(iter(asking), metadata=await shown(germane))]
+    assert len(found[0].list_services_response.service) == 7
+
+
+async def test_keys_that_cant_be_checked_let_nobody_in(germane: Germane) -> None:
+    """Neither good nor bad: UNAVAILABLE, so that callers try again."""
+
+    class Unreachable:
+        async def verify(self, token: str, *, patience: float | None = None) -> Grant | None:
+            raise StoreUnavailable("secret path")
+
+    async with listening(germane, keys=Unreachable()) as wire:
+        code, text = await refused(wire.assembly.AssembleContext(asked(), metadata=[("x-api-key", "k")]))
+    assert code == "UNAVAILABLE"
+    assert "secret" not in text
+
+
+async def test_an_address_others_reach_isnt_served_without_keys(germane: Germane) -> None:
+    """Refused at the start, whoever starts it."""
+    everywhere = Serving(grpc=Address(host="0.0.0.0", port=0), http=None)
+    with pytest.raises(InvalidInput, match="keys"):
+        GrpcServer(germane, everywhere)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "token"),
+    [
+        ([("authorization", "Bearer k")], "k"),
+        ([("authorization", "bearer   k ")], "k"),
+        ([("x-api-key", "k")], "k"),
+        ([("authorization", "Basic x"), ("x-api-key", "k")], "k"),
+        ([("authorization", "Bearer a"), ("authorization", "Bearer b")], "a"),
+        ([("authorization", "Bearer"), ("other", "k")], None),
+        ([], None),
+        (None, None),
+    ],
+)
+def test_a_key_is_found_in_either_header(metadata: Any, token: str | None) -> None:
+    """The first of a kind counts."""
+    assert presented(metadata) == token

@@ -1,0 +1,230 @@
+"""What can't be answered is refused in words that hold no content."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc.aio
+import pytest
+from google.protobuf.message import Message
+from google.protobuf.timestamp_pb2 import Timestamp
+from listening import SCOPE, Wire, asked, listening, opened, refused, said
+
+from germane.errors import EmbedderError, InvalidInput, MissingExtra, StoreCorrupt, StoreTooNew, StoreUnavailable
+from germane.grpc.refusals import refusal
+from germane.grpc.stubs import context_pb2, filters_pb2
+from germane.grpc.stubs import memory_pb2 as pb
+
+CANARY = "hunter2 said the canary"
+ASSEMBLE = "/germane.context.v1.ContextAssemblyService/AssembleContext"
+OPTIONS = context_pb2.AssembleOptions
+
+
+@pytest.fixture
+async def wire(tmp_path: Path) -> AsyncIterator[Wire]:
+    async with opened(tmp_path) as germane, listening(germane, max_message_bytes=256 * 1024) as wire:
+        yield wire
+
+
+@pytest.mark.requirement("RPC-4")
+@pytest.mark.parametrize(
+    ("request_", "text"),
+    [
+        (context_pb2.AssembleContextRequest(), "org_id is missing"),
+        (context_pb2.AssembleContextRequest(org_id="o"), "agent_id is missing"),
+        (context_pb2.AssembleContextRequest(org_id="o", agent_id="a"), "model is missing"),
+        (context_pb2.AssembleContextRequest(org_id="o", agent_id="a", model="m"), "messages is missing"),
+        (asked(said("x", role="")), "messages[0].role is missing"),
+        (asked(said("x"), context_pb2.Message(json="{")), "messages[1].json isn't JSON"),
+        (asked(context_pb2.Message(json="[1]")), "messages[0].json must be a JSON object"),
+        (asked(context_pb2.Message(json="[" * 100_000)), "messages[0].json isn't JSON"),
+        (asked(said("x"), said("x", role=CANARY)), "messages[1]: unknown role '…': give one of system"),
+        (asked(available_tokens=-1), "available_tokens must be 0 or more"),
+        (asked(deadline_ms=-1), "deadline_ms must be 0 or more"),
+        (asked(org_id="o" * 300), "org_id must have 1 to 256 characters"),
+        (asked(user_id="\n"), "user_id must not hold control characters"),
+        (asked(session_id="\n"), "session_id must not hold control characters"),
+        (asked(options=OPTIONS(provider="acme")), "options.provider: unknown provider 'acme': give one of openai"),
+        (asked(options=OPTIONS(strategy="best")), "options.strategy: unknown strategy 'best': use one of"),
+        (asked(options=OPTIONS(zone="Europe/Nowhere")), "options.zone: unknown time zone 'Europe/Nowhere'"),
+        (asked(options=OPTIONS(tools_json="{}")), "options.tools_json must be a JSON list"),
+        (asked(options=OPTIONS(tools_json="[1]")), "options.tools_json[0] must be"),
+        (asked(options=OPTIONS(at=Timestamp(seconds=10**15))), "options.at is no time between the years 1 and 9999"),
+        (
+            asked(options=OPTIONS(filters=filters_pb2.Filters(sensitivities=["secret"]))),
+            "options.filters: unknown sensitivities ['secret']: they are public, private, sensitive",
+        ),
+    ],
+    ids=lambda value: value.split(":")[0] if isinstance(value, str) else "",
+)
+async def test_what_an_assembly_lacks_is_named_as_the_proto_names_it(wire: Wire, request_: Message, text: str) -> None:
+    """INVALID_ARGUMENT, and the field."""
+    code, told = await refused(wire.assembly.AssembleContext(request_))
+    assert code == "INVALID_ARGUMENT"
+    assert told.startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("rpc", "request_", "text"),
+    [
+        ("Remember", pb.RememberRequest(text="x"), "scope.org_id is missing"),
+        ("Remember", pb.RememberRequest(scope=pb.Scope(org_id="o"), text="x"), "scope.agent_id is missing"),
+        ("Remember", pb.RememberRequest(scope=pb.Scope(org_id="o", agent_id="a", zone="x"), text="x"), "scope.zone: unknown"),
+        ("Remember", pb.RememberRequest(scope=SCOPE), "a note needs body"),
+        ("Remember", pb.RememberRequest(scope=SCOPE, text="x", kind="y"), "kind: unknown kind 'y'"),
+        ("Remember", pb.RememberRequest(scope=SCOPE, text="x", fields={"kind": "fact"}), "fields: kind has a field of its own"),
+        ("Remember", pb.RememberRequest(scope=SCOPE, text="x", fields={CANARY: 1}), "fields: a name must be small letters"),
+        ("Remember", pb.RememberRequest(scope=SCOPE, text="x", fields={"colour": CANARY}), "a note has no colour"),
+        ("GetMemory", pb.GetMemoryRequest(scope=SCOPE), "id is missing"),
+        ("UpdateMemory", pb.UpdateMemoryRequest(scope=SCOPE, id="x"), "nothing to update"),
+        ("ListMemories", pb.ListMemoriesRequest(scope=SCOPE, page_size=1001), "page_size must be 1 to 1,000"),
+        ("ListMemories", pb.ListMemoriesRequest(scope=SCOPE, page_token="x"), "page_token 'x' isn't one that a listing gave"),
+        ("Search", pb.SearchRequest(scope=SCOPE), "query is missing"),
+        ("Search", pb.SearchRequest(scope=SCOPE, query="x", limit=-1), "limit must be 1 to 1,000"),
+        ("Search", pb.SearchRequest(scope=SCOPE, query="x", strategy="y"), "strategy: unknown strategy 'y'"),
+        ("Forget", pb.ForgetRequest(scope=SCOPE), "what to forget?"),
+        ("GiveFeedback", pb.GiveFeedbackRequest(scope=SCOPE, ids=["x"]), "verdict is missing"),
+    ],
+)
+async def test_what_another_request_lacks_is_named_too(wire: Wire, rpc: str, request_: Message, text: str) -> None:
+    """The same of memories."""
+    code, told = await refused(getattr(wire.memories, rpc)(request_))
+    assert (code, told[: len(text)]) == ("INVALID_ARGUMENT", text)
+
+
+@pytest.mark.parametrize("data", [b"\xff", b"\x0a\xff\xff\xff\xff\x0f", b"\x0a\x01\xff", CANARY.encode(), b"\x32\x02\x0a\x05"])
+async def test_what_is_no_message_at_all_is_refused(wire: Wire, data: bytes) -> None:
+    """Bytes that don't decode."""
+    code, told = await refused(wire.channel.unary_unary(ASSEMBLE)(data))
+    assert (code, told) == ("INVALID_ARGUMENT", "the request isn't a germane.context.v1.AssembleContextRequest message")
+
+
+async def test_a_message_that_is_too_large_isnt_read(wire: Wire) -> None:
+    """RESOURCE_EXHAUSTED, by size alone; the connection stays."""
+    code, told = await refused(wire.assembly.AssembleContext(asked(said(CANARY * 20_000))))
+    assert code == "RESOURCE_EXHAUSTED"
+    assert CANARY not in told
+    assert (await refused(wire.assembly.AssembleContext(asked())))[0] == "OK"
+
+
+async def test_an_rpc_there_isnt_is_unimplemented(wire: Wire) -> None:
+    """Whatever it is called."""
+    assert (await refused(wire.channel.unary_unary("/germane.context.v1.MemoryService/Guess")(b"")))[0] == "UNIMPLEMENTED"
+
+
+NAMES = {"org_id", "agent_id", "user_id", "session_id", "model", "zone", "strategy", "provider", "source_kind"} | {
+    "kind",
+    "kinds",
+    "sensitivities",
+    "id",
+    "ids",
+    "page_token",
+}
+"""Fields whose values may be said again."""
+
+
+def planted(kind: type[Message], valid: Message) -> Iterator[tuple[str, Message]]:
+    """The valid request with the canary in one text after the other, those that are names left out."""
+    for field in kind.DESCRIPTOR.fields:
+        if field.name in NAMES or field.cpp_type != field.CPPTYPE_STRING:
+            continue
+        request = kind.FromString(valid.SerializeToString())
+        if field.is_repeated:
+            getattr(request, field.name).append(CANARY)
+        else:
+            setattr(request, field.name, CANARY)
+        yield field.name, request
+
+
+def wrong_messages() -> Iterator[dict[str, Any]]:
+    """Of any shape that a dialect refuses or nearly does."""
+    values: list[Any] = [CANARY, [CANARY], {CANARY: CANARY}, [{"type": CANARY}], [{"type": "text", "text": {CANARY: 1}}], 7]
+    for value in values:
+        for key in ("role", "content", "tool_calls", "name", "id", "created_at", "parts", "tool_call_id", "function_call"):
+            yield {"role": "user", "content": "x"} | {key: value}
+            yield {"role": "assistant", key: value}
+    yield {"role": "user", "content": [{"type": "image_url", "image_url": {CANARY: CANARY}}]}
+    yield {"role": "user", "content": [{"type": "tool_result", "content": {CANARY: CANARY}}]}
+    yield {"role": "tool", "content": {CANARY: [CANARY]}, "tool_call_id": {CANARY: CANARY}}
+
+
+@pytest.mark.requirement("RPC-4")
+async def test_no_message_however_wrong_is_quoted(wire: Wire) -> None:
+    """Roles, names, times, parts: in all three shapes."""
+    codes = set()
+    for provider in ("openai", "anthropic", "gemini"):
+        for one in wrong_messages():
+            sent = context_pb2.Message(json=json.dumps(one))
+            code, told = await refused(wire.assembly.AssembleContext(asked(sent, options=OPTIONS(provider=provider))))
+            codes.add(code)
+            assert "canary" not in told, one
+            record = pb.RecordRequest(scope=SCOPE, session_id="s", messages=[sent])
+            assert "canary" not in (await refused(wire.events.Record(record)))[1], one
+    assert codes == {"OK", "INVALID_ARGUMENT"}
+
+
+@pytest.mark.requirement("RPC-4")
+async def test_no_text_of_any_request_is_quoted(wire: Wire) -> None:
+    """Every text field of every request, one by one, that isn't a name by the contract."""
+    scope = {"scope": SCOPE}
+    requests: list[tuple[Callable[[Any], Any], Message]] = [
+        (wire.assembly.AssembleContext, asked()),
+        (wire.memories.Remember, pb.RememberRequest(**scope, kind="fact", fields={"key": "k"})),
+        (wire.memories.UpdateMemory, pb.UpdateMemoryRequest(**scope, id="nothing")),
+        (wire.memories.Search, pb.SearchRequest(**scope, query="x")),
+        (wire.memories.Forget, pb.ForgetRequest(**scope, everything=True)),
+        (wire.events.Record, pb.RecordRequest(**scope, session_id="s", source_kind="nobody")),
+        (wire.directives.SetDirective, pb.SetDirectiveRequest(**scope)),
+    ]
+    for rpc, valid in requests:
+        for name, request in planted(type(valid), valid):
+            assert "canary" not in (await refused(rpc(request)))[1], name
+    for name, options in planted(OPTIONS, OPTIONS()):
+        assert "canary" not in (await refused(wire.assembly.AssembleContext(asked(options=options))))[1], name
+    for name in ("key", "value", "title", "tags", "sensitivity", "confidence", "pinned", "expires_at", "valid_from"):
+        for value in (CANARY, [CANARY], {"x": CANARY}):
+            request = pb.RememberRequest(**scope, kind="fact", text="x", fields={"key": "k"} | {name: value})
+            assert "canary" not in (await refused(wire.memories.Remember(request)))[1], name
+
+
+@pytest.mark.requirement("RPC-4")
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (StoreUnavailable(CANARY), "UNAVAILABLE"),
+        (StoreCorrupt(CANARY), "DATA_LOSS"),
+        (StoreTooNew(CANARY), "FAILED_PRECONDITION"),
+        (EmbedderError(CANARY), "UNAVAILABLE"),
+        (MissingExtra(CANARY, CANARY), "FAILED_PRECONDITION"),
+        (ValueError(CANARY), "INTERNAL"),
+        (KeyError(CANARY), "INTERNAL"),
+    ],
+)
+def test_what_isnt_the_callers_fault_is_named_by_its_type_alone(error: Exception, code: str) -> None:
+    """A path, a statement or a text may stand in the message of any of them."""
+    status, told = refusal(error)
+    assert status.name == code
+    assert type(error).__name__ in told
+    assert "canary" not in told
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("x must be 'gpt-4o', not 'my words'", "x must be 'gpt-4o', not '…'"),
+        ("""unknown role "it's mine": a user's can't""", "unknown role '…': a user's can't"),
+        (r"not 'it\'s \\', 'nor this'", "not '…', '…'"),
+        ("unknown ['one', 'two']", "unknown ['…', '…']"),
+    ],
+)
+def test_what_stands_in_quotes_goes_unless_it_is_an_example(text: str, told: str) -> None:
+    """Apostrophes are no quotes."""
+    assert refusal(InvalidInput(text)) == (grpc.StatusCode.INVALID_ARGUMENT, told)
+
+
+def test_a_long_text_is_cut() -> None:
+    """Metadata of a call have a limit, beyond which a status is lost."""
+    assert len(refusal(InvalidInput("x" * 10_000))[1]) < 500
