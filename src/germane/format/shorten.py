@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate
 
 from germane.format.graphemes import floor
 from germane.text.analyse import analyse
@@ -81,17 +81,17 @@ class Excerpts:
         `likely` characters fit: a span of fewer isn't asked about by itself, only with its neighbours."""
         matches = self._matches(text, first, last)
         for pattern in (*_STEPS, None):
-            spans = _runs(text, first, last) if pattern is None else _found(pattern, text, first, last)
-            if not spans:
+            cuts = _runs(text, first, last) if pattern is None else _cut(pattern, text, first, last)
+            if len(cuts) < 2:
                 return None
-            if len(spans) == 1 and pattern is not None:
+            if len(cuts) == 2 and pattern is not None:
                 continue
-            weights = _weights(spans, matches)
+            weights = _weights(cuts, matches)
             best = weights.index(max(weights))
-            first, last = spans[best]
+            first, last = cuts[best : best + 2]
             if last - first > likely and cost(_marked(text, first, last)) > limit:
                 continue
-            if (grown := _grown(text, spans, weights, best, limit, cost, likely)) is not None:
+            if (grown := _grown(text, cuts, weights, best, limit, cost, likely)) is not None:
                 return grown
         return None
 
@@ -99,11 +99,10 @@ class Excerpts:
         """Where the terms stand: by the beginnings of words, without analysing a thousand of them."""
         found, low = list[Match](), _low(text)
         for term in self._beginnings:
-            head, size, inside = term[:_HEAD], len(term), not term.isascii()
             at = low.find(term, first, last)
             while at >= 0:
-                if inside or not (at and low[at - 1].isalnum()):
-                    found.append((at, at + size, head))
+                if not (term.isascii() and at and low[at - 1].isalnum()):
+                    found.append((at, at + len(term), term[:_HEAD]))
                 at = low.find(term, at + 1, last)
         return found
 
@@ -134,12 +133,11 @@ def _low(text: str) -> str:
     return "".join(folded if len(folded := char.casefold()) == 1 else char for char in text)
 
 
-def _weights(spans: Sequence[Span], matches: Sequence[Match]) -> list[int]:
-    """How many different terms each of these neighbouring spans holds."""
-    begins, last = [start for start, _ in spans], spans[-1][1]
-    held = {(bisect_right(begins, at) - 1, head) for at, end, head in matches if begins[0] <= at and end <= last}
-    weights = [0] * len(spans)
-    for place, _ in held:
+def _weights(cuts: Sequence[int], matches: Sequence[Match]) -> list[int]:
+    """How many different terms stand between each cut and the next."""
+    first, last = cuts[0], cuts[-1]
+    weights = [0] * (len(cuts) - 1)
+    for place, _ in {(bisect_right(cuts, at) - 1, head) for at, end, head in matches if first <= at and end <= last}:
         weights[place] += 1
     return weights
 
@@ -152,12 +150,12 @@ def _marked(text: str, start: int, end: int) -> str:
     return f"{before}{part.strip()}{after}"
 
 
-def _grown(text: str, spans: list[Span], weights: list[int], best: int, limit: int, cost: Cost, likely: float) -> Span | None:
+def _grown(text: str, cuts: list[int], weights: list[int], best: int, limit: int, cost: Cost, likely: float) -> Span | None:
     """The widest run of spans around the best that fits; None where not even the best does. The neighbour that matches more
     comes first, else the next one. How wide that is is guessed, at `likely` characters to begin with, then from what the
     guess before cost: asking is what takes the time."""
     empty = cost("")
-    runs = _Runs(spans, weights, best)
+    runs = _Runs(cuts, weights, best)
     fitting = tried = 0
     while True:
         more = runs.reach(likely)
@@ -185,11 +183,11 @@ class _Runs:
     """Spans around one of them, each run a neighbour wider than the one before; made as far as they are asked for. `sizes` are
     their characters."""
 
-    __slots__ = ("_bounds", "_high", "_low", "_spans", "_weights", "sizes")
+    __slots__ = ("_bounds", "_cuts", "_high", "_low", "_weights", "sizes")
 
-    def __init__(self, spans: list[Span], weights: list[int], best: int) -> None:
-        self._spans, self._weights, self._low, self._high = spans, weights, best, best
-        start, end = spans[best]
+    def __init__(self, cuts: list[int], weights: list[int], best: int) -> None:
+        self._cuts, self._weights, self._low, self._high = cuts, weights, best, best
+        start, end = cuts[best : best + 2]
         self._bounds = [(start, end)]
         self.sizes = [end - start]
 
@@ -198,33 +196,31 @@ class _Runs:
 
     def reach(self, size: float) -> bool:
         """Make runs until one is larger than `size`; whether there are more still."""
-        spans, weights, low, high = self._spans, self._weights, self._low, self._high
+        cuts, weights, low, high = self._cuts, self._weights, self._low, self._high
         start, end = self._bounds[-1]
-        last = len(spans) - 1
+        last = len(weights) - 1
         while end - start <= size and (low > 0 or high < last):
             if low > 0 and (high == last or weights[low - 1] > weights[high + 1]):
                 low -= 1
-                start = spans[low][0]
+                start = cuts[low]
             else:
                 high += 1
-                end = spans[high][1]
+                end = cuts[high + 1]
             self._bounds.append((start, end))
             self.sizes.append(end - start)
         self._low, self._high = low, high
         return low > 0 or high < last
 
 
-def _found(pattern: re.Pattern[str], text: str, first: int, last: int) -> list[Span]:
-    """Each pattern matches every character, so the ends of the matches are where the next ones begin."""
-    return list(pairwise(accumulate(map(len, pattern.findall(text, first, last)), initial=first)))
+def _cut(pattern: re.Pattern[str], text: str, first: int, last: int) -> list[int]:
+    """Where spans begin, and where the last ends. Each pattern matches every character, so where one ends the next begins."""
+    return list(accumulate(map(len, pattern.findall(text, first, last)), initial=first))
 
 
-def _runs(text: str, first: int, last: int) -> list[Span]:
+def _runs(text: str, first: int, last: int) -> list[int]:
     """Runs of a few characters, for what has neither spaces nor marks; never torn inside a grapheme."""
-    start, found = first, list[Span]()
-    while start < last:
+    cuts = [first]
+    while (start := cuts[-1]) < last:
         end = floor(text, min(start + _RUN, last))
-        end = end if end > start else min(start + _RUN, last)
-        found.append((start, end))
-        start = end
-    return found
+        cuts.append(end if end > start else min(start + _RUN, last))
+    return cuts
