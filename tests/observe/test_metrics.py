@@ -56,7 +56,7 @@ def test_an_answer_is_counted_by_level_stage_and_source() -> None:
     assert found["stage_seconds_sum", "gather"] == pytest.approx(0.012)
     assert found["source_seconds_count", "messages", "ok"] == 1
     assert ("source_seconds_count", "memories", "timeout") not in found
-    assert found["source_reports_total", "memories", "timeout"] == 1
+    assert found["source_missing_total", "memories", "timeout"] == 1
     assert found["answers_total", "0"] == 1
     assert found["injected_tokens_sum",] == 800
     assert found["in_flight",] == 0

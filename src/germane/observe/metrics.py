@@ -84,7 +84,7 @@ class Metrics:
         self._ended = counts("requests", "Calls, by method and gRPC code.", "method", "code")
         self._stages = times("stage_seconds", "Stages of an assembly.", _PARTS, "stage")
         self._sources = times("source_seconds", "Sources that answered or failed in time.", _PARTS, "source", "status")
-        self._reports = counts("source_reports", "What came of asking each source.", "source", "status")
+        self._missing = counts("source_missing", "Sources that gave nothing, by why: timeout or skipped.", "source", "status")
         self._levels = counts("answers", "Assemblies, by level of degradation: 0 full to 3 the request alone.", "level")
         self._fallbacks = counts("fallbacks", "Assemblies that fell back, by reason.", "reason")
         self._shed = counts("shed", "Assemblies refused because too many came before.").of
@@ -126,9 +126,10 @@ class Metrics:
         for stage, took in metadata.timings:
             self._stages.of(stage).observe(took)
         for report in metadata.sources:
-            self._reports.of(report.name, report.status).inc()
             if report.status in ("ok", "error"):
                 self._sources.of(report.name, report.status).observe(report.latency)
+            else:
+                self._missing.of(report.name, report.status).inc()
         if metadata.fallback_reason:
             self._fallbacks.of(metadata.fallback_reason.partition(":")[0]).inc()
             if metadata.fallback_reason == "shed":
