@@ -186,6 +186,8 @@ def test_a_long_conversation_is_never_parted_between_a_call_and_its_result() -> 
     talk: list[Any] = []
     for number in range(400):
         talk += [{"role": "user", "content": f"{number}"}, TALK[2], TALK[3], {"role": "assistant", "content": "done"}]
+    talk.append({"role": "user", "content": "thanks"})
+    assert talk[-outbound.MOST_MESSAGES]["role"] == "assistant"
     _, *latest = sent(talk)
     assert latest[0].wire.role == "user"
     with pytest.raises(Altered):  # what stands for others can't be sent on

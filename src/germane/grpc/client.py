@@ -93,7 +93,7 @@ class Client:
 
     async def __aenter__(self) -> Self:
         """Begins to connect, and doesn't wait for it."""
-        with suppress(Fallback):
+        with suppress(Exception):
             self._line.channel(asyncio.get_running_loop()).get_state(try_to_connect=True)
         return self
 
