@@ -81,7 +81,7 @@ class Turns:
             if self._free:
                 self._free -= 1
                 return Turn(self, now, hurried=False)
-            if now + min(self._usual, _COUNTS) * (len(self._waiting) + 1) / self._most > deadline.gathered:
+            if now + self._usual * (len(self._waiting) + 1) / self._most > deadline.gathered:
                 self.shed += 1
                 raise Shed
             mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
