@@ -146,6 +146,10 @@ def test_its_state_can_be_read() -> None:
     assert breakers.states(1.0) == (fine, BreakerState(source="memories", condition="half-open", scopes=1))
     tried(breakers, ANN, True, 1.0)
     assert breakers.states(1.0) == (fine, BreakerState(source="memories"))
+    failing(breakers, *[ANN] * 5, now=1.0)
+    assert breakers.states(60.9)[1].scopes == 1
+    assert breakers.states(61.0) == (fine, BreakerState(source="memories"))
+    assert tried(breakers, ANN, True, 61.0)
     failing(breakers, BO, CY, DI, BO, CY, now=1.0)
     assert breakers.states(1.0) == (fine, BreakerState(source="memories", condition="open"))
 

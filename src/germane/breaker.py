@@ -22,6 +22,8 @@ __all__ = ["BreakerOpen", "BreakerState", "Breakers", "Condition", "Try"]
 
 Condition = Literal["closed", "half-open", "open"]
 _WORSE: tuple[Condition, ...] = ("closed", "half-open", "open")
+_HEARD_OF = 60.0
+"""Seconds after which a scope's own circuit, that nobody has tried since, is no news any more."""
 
 
 class BreakerOpen(Exception):
@@ -99,11 +101,11 @@ class Breakers:
             return Try(self, name, place, probes)
 
     def states(self, now: float) -> tuple[BreakerState, ...]:
-        """Of every source that was asked so far, by name."""
+        """Of every source that was asked so far, by name; of scopes those in trouble within the last minute."""
         with self._lock:
             found = {name: [one.condition(now, self._cool_down)] for name, one in sorted(self._common.items())}
             for (name, _), one in self._own.items():
-                if one.opened is not None:
+                if one.opened is not None and now - one.opened < _HEARD_OF:
                     found[name].append(one.condition(now, self._cool_down))
             return tuple(
                 BreakerState(source=name, condition=max(seen, key=_WORSE.index), scopes=len(seen) - 1)
