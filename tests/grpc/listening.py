@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import grpc
 import grpc.aio
+from google.protobuf.struct_pb2 import Struct
 
 from germane import Germane
 from germane.address import Address
@@ -18,7 +19,7 @@ from germane.grpc.server import GrpcServer
 from germane.grpc.stubs import context_pb2, context_pb2_grpc, ibex_pb2, ibex_pb2_grpc, memory_pb2, memory_pb2_grpc
 from germane.serving import Serving
 
-__all__ = ["SCOPE", "Wire", "asked", "ibex_asked", "listening", "opened", "refused", "said"]
+__all__ = ["SCOPE", "Wire", "asked", "ibex_asked", "listening", "opened", "raw", "refused", "said", "struct"]
 
 SCOPE = memory_pb2.Scope(org_id="acme", agent_id="support")
 
@@ -95,7 +96,18 @@ def ibex_asked(text: str = "When does the warehouse open?") -> ibex_pb2.Assemble
     return ibex_pb2.AssembleContextRequest(org_id="acme", agent_id="support", model="gpt-4o", messages=messages)
 
 
-async def refused(call: Awaitable[Any]) -> tuple[str, str]:
+def struct(**values: Any) -> Struct:
+    found = Struct()
+    found.update(values)
+    return found
+
+
+def raw(wire: Wire, rpc: str, *, stream: bool = False) -> Any:
+    """An RPC by its full name that takes and gives bytes."""
+    return (wire.channel.unary_stream if stream else wire.channel.unary_unary)(rpc)
+
+
+async def refused(call: Any) -> tuple[str, str]:
     """The status by name, and its text."""
     try:
         if hasattr(call, "__aiter__"):

@@ -7,9 +7,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from google.protobuf.struct_pb2 import Struct
 from google.protobuf.timestamp_pb2 import Timestamp
-from listening import SCOPE, Wire, asked, listening, opened, refused, said
+from listening import SCOPE, Wire, asked, listening, opened, refused, said, struct
 
 from germane.grpc.stubs import filters_pb2
 from germane.grpc.stubs import memory_pb2 as pb
@@ -22,12 +21,6 @@ pytestmark = pytest.mark.requirement("RPC-2")
 async def wire(tmp_path: Path) -> AsyncIterator[Wire]:
     async with opened(tmp_path) as germane, listening(germane) as wire:
         yield wire
-
-
-def struct(**values: object) -> Struct:
-    found = Struct()
-    found.update(values)
-    return found
 
 
 def with_id(text: str) -> Message:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
-from listening import SCOPE, Wire, asked, ibex_asked, listening, opened, refused
+from listening import SCOPE, Wire, asked, ibex_asked, listening, opened, raw, refused
 
 from germane import Germane
 from germane.access.grant import Grant
@@ -49,8 +49,7 @@ async def test_every_rpc_there_is_asks_for_a_key(germane: Germane, wire: Wire) -
     methods = registry(germane, Apart(), Clock()).methods
     told = set()
     for method in methods:
-        call = wire.channel.unary_unary if method.unary else wire.channel.unary_stream
-        told.add(await refused(call(method.name)(b"")))
+        told.add(await refused(raw(wire, method.name, stream=method.stream is not None)(b"")))
     assert len(methods) == 14
     assert {code for code, _ in told} == {"UNAUTHENTICATED"}
     assert len(told) == 1
@@ -113,16 +112,18 @@ async def test_a_key_that_may_only_write_reads_nothing(germane: Germane, wire: W
 async def test_a_key_is_looked_at_before_the_request(wire: Wire) -> None:
     """Who has none learns nothing of what would be wrong with the rest."""
     assert (await refused(wire.assembly.AssembleContext(asked(model=""))))[0] == "UNAUTHENTICATED"
-    raw = wire.channel.unary_unary("/germane.context.v1.ContextAssemblyService/AssembleContext")
-    assert (await refused(raw(b"\xff")))[0] == "UNAUTHENTICATED"
+    malformed = raw(wire, "/germane.context.v1.ContextAssemblyService/AssembleContext")(b"\xff")
+    assert (await refused(malformed))[0] == "UNAUTHENTICATED"
 
 
 async def test_health_is_open_and_reflection_isnt(germane: Germane, wire: Wire) -> None:
     """Load balancers have no key."""
-    checked = await health_pb2_grpc.HealthStub(wire.channel).Check(health_pb2.HealthCheckRequest())
+    health: Any = health_pb2_grpc.HealthStub(wire.channel)
+    checked = await health.Check(health_pb2.HealthCheckRequest())
     assert checked.status == health_pb2.HealthCheckResponse.SERVING
     asking = [reflection_pb2.ServerReflectionRequest(list_services="")]
-    reflection = reflection_pb2_grpc.ServerReflectionStub(wire.channel)
+    channel: Any = wire.channel
+    reflection: Any = reflection_pb2_grpc.ServerReflectionStub(channel)
     assert (await refused(reflection.ServerReflectionInfo(iter(asking))))[0] == "UNAUTHENTICATED"
     found = [one async for one in reflection.ServerReflectionInfo(iter(asking), metadata=await shown(germane))]
     assert len(found[0].list_services_response.service) == 7

@@ -11,7 +11,7 @@ import grpc.aio
 import pytest
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
-from listening import SCOPE, Wire, asked, listening, opened, refused, said
+from listening import SCOPE, Wire, asked, listening, opened, raw, refused, said, struct
 
 from germane.errors import EmbedderError, InvalidInput, MissingExtra, StoreCorrupt, StoreTooNew, StoreUnavailable
 from germane.grpc.refusals import refusal
@@ -60,7 +60,7 @@ async def wire(tmp_path: Path) -> AsyncIterator[Wire]:
     ],
     ids=lambda value: value.split(":")[0] if isinstance(value, str) else "",
 )
-async def test_what_an_assembly_lacks_is_named_as_the_proto_names_it(wire: Wire, request_: Message, text: str) -> None:
+async def test_what_an_assembly_lacks_is_named_as_the_proto_names_it(wire: Wire, request_: Any, text: str) -> None:
     """INVALID_ARGUMENT, and the field."""
     code, told = await refused(wire.assembly.AssembleContext(request_))
     assert code == "INVALID_ARGUMENT"
@@ -75,9 +75,17 @@ async def test_what_an_assembly_lacks_is_named_as_the_proto_names_it(wire: Wire,
         ("Remember", pb.RememberRequest(scope=pb.Scope(org_id="o", agent_id="a", zone="x"), text="x"), "scope.zone: unknown"),
         ("Remember", pb.RememberRequest(scope=SCOPE), "a note needs body"),
         ("Remember", pb.RememberRequest(scope=SCOPE, text="x", kind="y"), "kind: unknown kind 'y'"),
-        ("Remember", pb.RememberRequest(scope=SCOPE, text="x", fields={"kind": "fact"}), "fields: kind has a field of its own"),
-        ("Remember", pb.RememberRequest(scope=SCOPE, text="x", fields={CANARY: 1}), "fields: a name must be small letters"),
-        ("Remember", pb.RememberRequest(scope=SCOPE, text="x", fields={"colour": CANARY}), "a note has no colour"),
+        (
+            "Remember",
+            pb.RememberRequest(scope=SCOPE, text="x", fields=struct(kind="fact")),
+            "fields: kind has a field",
+        ),
+        (
+            "Remember",
+            pb.RememberRequest(scope=SCOPE, text="x", fields=struct(**{CANARY: 1})),
+            "fields: a name must be",
+        ),
+        ("Remember", pb.RememberRequest(scope=SCOPE, text="x", fields=struct(colour=CANARY)), "a note has no colour"),
         ("GetMemory", pb.GetMemoryRequest(scope=SCOPE), "id is missing"),
         ("UpdateMemory", pb.UpdateMemoryRequest(scope=SCOPE, id="x"), "nothing to update"),
         ("ListMemories", pb.ListMemoriesRequest(scope=SCOPE, page_size=1001), "page_size must be 1 to 1,000"),
@@ -98,7 +106,7 @@ async def test_what_another_request_lacks_is_named_too(wire: Wire, rpc: str, req
 @pytest.mark.parametrize("data", [b"\xff", b"\x0a\xff\xff\xff\xff\x0f", b"\x0a\x01\xff", CANARY.encode(), b"\x32\x02\x0a\x05"])
 async def test_what_is_no_message_at_all_is_refused(wire: Wire, data: bytes) -> None:
     """Bytes that don't decode."""
-    code, told = await refused(wire.channel.unary_unary(ASSEMBLE)(data))
+    code, told = await refused(raw(wire, ASSEMBLE)(data))
     assert (code, told) == ("INVALID_ARGUMENT", "the request isn't a germane.context.v1.AssembleContextRequest message")
 
 
@@ -112,7 +120,7 @@ async def test_a_message_that_is_too_large_isnt_read(wire: Wire) -> None:
 
 async def test_an_rpc_there_isnt_is_unimplemented(wire: Wire) -> None:
     """Whatever it is called."""
-    assert (await refused(wire.channel.unary_unary("/germane.context.v1.MemoryService/Guess")(b"")))[0] == "UNIMPLEMENTED"
+    assert (await refused(raw(wire, "/germane.context.v1.MemoryService/Guess")(b"")))[0] == "UNIMPLEMENTED"
 
 
 NAMES = {"org_id", "agent_id", "user_id", "session_id", "model", "zone", "strategy", "provider", "source_kind"} | {
@@ -169,15 +177,14 @@ async def test_no_message_however_wrong_is_quoted(wire: Wire) -> None:
 @pytest.mark.requirement("RPC-4")
 async def test_no_text_of_any_request_is_quoted(wire: Wire) -> None:
     """Every text field of every request, one by one, that isn't a name by the contract."""
-    scope = {"scope": SCOPE}
     requests: list[tuple[Callable[[Any], Any], Message]] = [
         (wire.assembly.AssembleContext, asked()),
-        (wire.memories.Remember, pb.RememberRequest(**scope, kind="fact", fields={"key": "k"})),
-        (wire.memories.UpdateMemory, pb.UpdateMemoryRequest(**scope, id="nothing")),
-        (wire.memories.Search, pb.SearchRequest(**scope, query="x")),
-        (wire.memories.Forget, pb.ForgetRequest(**scope, everything=True)),
-        (wire.events.Record, pb.RecordRequest(**scope, session_id="s", source_kind="nobody")),
-        (wire.directives.SetDirective, pb.SetDirectiveRequest(**scope)),
+        (wire.memories.Remember, pb.RememberRequest(scope=SCOPE, kind="fact", fields=struct(key="k"))),
+        (wire.memories.UpdateMemory, pb.UpdateMemoryRequest(scope=SCOPE, id="nothing")),
+        (wire.memories.Search, pb.SearchRequest(scope=SCOPE, query="x")),
+        (wire.memories.Forget, pb.ForgetRequest(scope=SCOPE, everything=True)),
+        (wire.events.Record, pb.RecordRequest(scope=SCOPE, session_id="s", source_kind="nobody")),
+        (wire.directives.SetDirective, pb.SetDirectiveRequest(scope=SCOPE)),
     ]
     for rpc, valid in requests:
         for name, request in planted(type(valid), valid):
@@ -186,7 +193,7 @@ async def test_no_text_of_any_request_is_quoted(wire: Wire) -> None:
         assert "canary" not in (await refused(wire.assembly.AssembleContext(asked(options=options))))[1], name
     for name in ("key", "value", "title", "tags", "sensitivity", "confidence", "pinned", "expires_at", "valid_from"):
         for value in (CANARY, [CANARY], {"x": CANARY}):
-            request = pb.RememberRequest(**scope, kind="fact", text="x", fields={"key": "k"} | {name: value})
+            request = pb.RememberRequest(scope=SCOPE, kind="fact", text="x", fields=struct(**{"key": "k"} | {name: value}))
             assert "canary" not in (await refused(wire.memories.Remember(request)))[1], name
 
 

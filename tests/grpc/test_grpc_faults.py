@@ -1,0 +1,266 @@
+"""Faults behind the port: an answer with a reason, and nothing of what was being done in any text."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from listening import SCOPE, Wire, asked, ibex_asked, listening, opened, refused, said
+
+from germane import Germane, Scope
+from germane.agent import Agent
+from germane.context import Metadata
+from germane.errors import EmbedderError, StoreCorrupt, StoreUnavailable
+from germane.grpc import assembling
+from germane.grpc.call import Call, Unseen
+from germane.grpc.stubs import context_pb2
+from germane.grpc.stubs import memory_pb2 as pb
+from germane.testing.faults import Fault, Garbage, Hang, Raise, faulty
+
+CANARY = "hunter2 said the canary"
+ERRORS: list[type[BaseException]] = [
+    StoreUnavailable,
+    StoreCorrupt,
+    EmbedderError,
+    OSError,
+    ValueError,
+    KeyError,
+    RuntimeError,
+    MemoryError,
+    RecursionError,
+    TimeoutError,
+    asyncio.CancelledError,
+    StopAsyncIteration,
+]
+POINTS = ("directive", "allowed", "memories.search", "memories.pinned", "events.search")
+
+
+class Broken:
+    """A store whose shelves have the fault."""
+
+    def __init__(self, store: Any, fault: Fault, points: tuple[str, ...]) -> None:
+        self._store, self._fault, self._points = store, fault, points
+
+    def within(self, scope: Scope) -> Any:
+        return faulty(self._store.within(scope), self._fault, *self._points)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+
+@contextmanager
+def broken(germane: Germane, fault: Fault, *points: str) -> Iterator[None]:
+    parts = germane._parts
+    assert parts is not None
+    germane._parts = replace(parts, store=Broken(parts.store, fault, points))
+    try:
+        yield
+    finally:
+        germane._parts = parts
+
+
+@pytest.fixture
+async def germane(tmp_path: Path) -> AsyncIterator[Germane]:
+    async with opened(tmp_path) as germane:
+        yield germane
+
+
+@pytest.fixture
+async def wire(germane: Germane) -> AsyncIterator[Wire]:
+    async with listening(germane) as wire:
+        yield wire
+
+
+@pytest.mark.requirement("ENGINE-2", "RPC-4")
+@pytest.mark.parametrize("point", POINTS)
+async def test_every_exception_at_every_stage_is_an_answer(germane: Germane, wire: Wire, point: str) -> None:
+    """With the caller's messages, under both names; no text of it comes through."""
+    for error in ERRORS:
+        with broken(germane, Raise(error(CANARY)), point):
+            request = asked(said(f"When does the warehouse open, {error.__name__}?"))
+            answer = await wire.assembly.AssembleContext(request)
+            other = await wire.ibex.AssembleContext(ibex_asked(f"When, {error.__name__}?"))
+        assert answer.messages[-1] == request.messages[0]
+        assert answer.metadata.degradation_level or point == "allowed"
+        assert "canary" not in str(answer) + str(other)
+
+
+@pytest.mark.requirement("ENGINE-2")
+async def test_a_store_that_hangs_costs_its_memories_and_not_the_answer(germane: Germane, wire: Wire) -> None:
+    """And not the directive either, as it was last known."""
+    await wire.assembled(asked())
+    with broken(germane, Hang()):
+        answer = await wire.assembly.AssembleContext(asked(said("Is the warehouse far?")))
+    assert answer.messages[-1] == said("Is the warehouse far?")
+    assert answer.metadata.degradation_level in (1, 2)
+    assert "Answer kindly." in answer.messages[0].content
+
+
+@pytest.mark.requirement("ENGINE-2", "RPC-4")
+@pytest.mark.parametrize("error", ERRORS)
+async def test_an_engine_that_raises_is_answered_for(wire: Wire, monkeypatch: pytest.MonkeyPatch, error: type) -> None:
+    """It never does; were it to, the messages come back."""
+
+    async def assemble(*_: Any, **__: Any) -> None:
+        raise error(CANARY)
+
+    monkeypatch.setattr(Agent, "assemble", assemble)
+    answer = await wire.assembly.AssembleContext(asked())
+    name = "RuntimeError" if error is StopAsyncIteration else error.__name__
+    assert answer.metadata.fallback_reason in (f"assembly_error:{error.__name__}", f"assembly_error:{name}")
+    assert (list(answer.messages), answer.metadata.degradation_level) == ([said("When does the warehouse open?")], 3)
+    assert (await wire.ibex.AssembleContext(ibex_asked())).metadata.fallback_reason.startswith("assembly_error:")
+
+
+@pytest.mark.requirement("ENGINE-2")
+@pytest.mark.parametrize("blocking", [False, True])
+async def test_an_engine_that_hangs_is_left_behind(wire: Wire, monkeypatch: pytest.MonkeyPatch, blocking: bool) -> None:
+    """Whether it waits for ever or keeps its loop busy: the port has a loop of its own."""
+    release = asyncio.Event()
+
+    async def assemble(*_: Any, **__: Any) -> None:
+        while blocking and not stop:
+            time.sleep(0.001)  # noqa: ASYNC251
+        await release.wait()
+
+    stop: list[bool] = []
+    monkeypatch.setattr(Agent, "assemble", assemble)
+    if blocking:
+        answer = await asyncio.to_thread(blocked_call, wire.server.address.port, stop)
+    else:
+        answer = await wire.assembly.AssembleContext(asked())
+    assert answer.metadata.fallback_reason == "assembly_timeout"
+    assert list(answer.messages) == [said("When does the warehouse open?")]
+
+
+def blocked_call(port: int, stop: list[bool]) -> context_pb2.AssembleContextResponse:
+    """From a thread, as the loop here is what hangs."""
+    with grpc.insecure_channel(f"localhost:{port}") as channel:
+        call = channel.unary_unary(
+            "/germane.context.v1.ContextAssemblyService/AssembleContext",
+            request_serializer=context_pb2.AssembleContextRequest.SerializeToString,
+            response_deserializer=context_pb2.AssembleContextResponse.FromString,
+        )
+        try:
+            answer: context_pb2.AssembleContextResponse = call(asked(), timeout=30)
+        finally:
+            stop.append(True)
+    return answer
+
+
+@pytest.mark.requirement("RPC-3")
+async def test_less_time_than_the_reserve_is_answered_at_once(wire: Wire) -> None:
+    """With the directive or without; `deadline_ms` and the caller's own deadline alike."""
+    await wire.assembled(asked())
+    answer = await wire.assembly.AssembleContext(asked(said("So?"), deadline_ms=1))
+    assert answer.messages[-1] == said("So?")
+    assert answer.metadata.memories_injected == 0
+    assert answer.metadata.fallback_reason
+
+
+@pytest.mark.requirement("RPC-3")
+@pytest.mark.parametrize(
+    ("ends", "seconds", "due"), [(None, 0.048, 10.048), (10.045, 0.048, 10.037), (99.0, 0.048, 10.048), (10.045, 0.02, 10.02)]
+)
+def test_an_answer_is_due_in_time_to_travel(ends: float | None, seconds: float, due: float) -> None:
+    """The server's own limit, or 8 ms before the caller's."""
+    assert Call("read", Unseen(), arrived=10.0, ends=ends).due(seconds) == pytest.approx(due)
+
+
+@pytest.mark.requirement("RPC-4")
+async def test_a_client_that_goes_away_leaves_nothing(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was being done for it is cancelled, on both loops."""
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def assemble(*_: Any, **__: Any) -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(Agent, "assemble", assemble)
+    monkeypatch.setattr(assembling, "ANSWER", 3600.0)
+    call = wire.assembly.AssembleContext(asked())
+    await begun.wait()
+    call.cancel()
+    await ended.wait()
+    async with asyncio.timeout(30):
+        await wire.server.stop(3600)  # as soon as nothing runs any more
+
+
+@pytest.mark.requirement("RPC-4")
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        (Raise(StoreUnavailable(CANARY)), "UNAVAILABLE"),
+        (Raise(StoreCorrupt(CANARY)), "DATA_LOSS"),
+        (Raise(OSError(CANARY)), "INTERNAL"),
+        (Raise(asyncio.CancelledError(CANARY)), "INTERNAL"),
+        (Garbage(7), "INTERNAL"),
+    ],
+)
+async def test_other_rpcs_fail_by_type_alone(germane: Germane, wire: Wire, fault: Fault, code: str) -> None:
+    """Unary and streaming: no content, no path."""
+    calls = [
+        ("memories.get", wire.memories.GetMemory, pb.GetMemoryRequest(scope=SCOPE, id="x")),
+        ("memories.list", wire.memories.Export, pb.ExportRequest(scope=SCOPE)),
+        ("journal.commit", wire.memories.Remember, pb.RememberRequest(scope=SCOPE, text="x")),
+    ]
+    for point, rpc, request in calls:
+        with broken(germane, fault, point):
+            found, text = await refused(rpc(request))  # type: ignore[operator]
+        assert found == code, point
+        assert "canary" not in text
+
+
+async def test_too_many_calls_at_once_are_answered_without_the_engine(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond what could be in time, the messages go back at once."""
+    release = asyncio.Event()
+
+    async def assemble(*_: Any, **__: Any) -> None:
+        await release.wait()
+
+    monkeypatch.setattr(Agent, "assemble", assemble)
+    monkeypatch.setattr(assembling, "_MOST", 0)
+    answer = await wire.assembly.AssembleContext(asked())
+    assert (answer.metadata.fallback_reason, answer.metadata.degradation_level) == ("shed", 3)
+
+
+class Ledger:
+    """An observer that keeps what it is told, and breaks when it should."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str, str, str, str, Metadata | None]] = []
+
+    @contextmanager
+    def call(self, method: str, headers: Any = None) -> Iterator[Unseen]:
+        seen = Unseen()
+        try:
+            yield seen
+        finally:
+            self.told.append((method, seen.code, seen.org, seen.agent, seen.request_id, seen.metadata))
+            self.headers = headers
+
+
+async def test_the_observer_is_told_of_every_call_once(germane: Germane) -> None:
+    """What it was, what came of it, whose it was; of the headers those of tracing alone."""
+    ledger = Ledger()
+    async with listening(germane, observer=ledger) as wire:
+        headers = [("traceparent", "00-1-2-01"), ("authorization", "Bearer secret")]
+        await wire.assembly.AssembleContext(asked(request_id="r1"), metadata=headers)
+        await refused(wire.memories.GetMemory(pb.GetMemoryRequest(scope=SCOPE, id="x")))
+        assert ledger.told[0][:5] == ("AssembleContext", "OK", "acme", "support", "r1")
+        assert ledger.told[1][:4] == ("GetMemory", "NOT_FOUND", "acme", "support")
+        metadata = ledger.told[0][5]
+        assert metadata is not None
+        assert metadata.directive_injected
+        await refused(wire.assembly.AssembleContext(asked(), metadata=headers))
+        assert ledger.headers == {"traceparent": "00-1-2-01"}
