@@ -266,8 +266,8 @@ async def test_nothing_is_embedded_for_sources_that_do_not_look_at_it() -> None:
         (Answers(after=9.0), {}, 0.040, False),
         (Answers(after=9.0), {}, 0.009, None),
         (Answers(after=9.0), {"timeout": 0.005}, 0.040, False),
-        (Answers(error=Warming()), {}, 0.040, None),
-        (Answers(error=Skipped("no_query")), {}, 0.040, None),
+        (Answers(error=Warming(), after=0.020), {}, 0.040, None),
+        (Answers(error=Skipped("no_query"), after=0.020), {}, 0.040, None),
     ],
     ids=["answered", "failed", "rubbish", "late", "no time", "its own limit", "warming", "nothing to do"],
 )
