@@ -54,7 +54,9 @@ class AssembleContextRequest(_message.Message):
     """Milliseconds until the answer is due, counted from its arrival; 0 for the server's own 48. Never longer than that."""
     @_builtins.property
     def messages(self) -> _containers.RepeatedCompositeFieldContainer[Global___Message]:
-        """As they would be sent without germane. However many: what is too much is read in part, and comes back whole."""
+        """As they would be sent without germane. However many: of more than 400 the last 100 are read one by one and the rest is
+        only counted (provider openai); all come back.
+        """
 
     @_builtins.property
     def options(self) -> Global___AssembleOptions:
@@ -189,7 +191,7 @@ class Message(_message.Message):
     """Its text."""
     json: _builtins.str
     """The whole message as JSON in the provider's shape, for what role and content can't carry: images, tool calls, results.
-    Goes before them, and comes back as it came.
+    Goes before them, and comes back as it came; where one message of a request has it, what germane adds has it too.
     """
     def __init__(
         self,
