@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from germane.dialects.wording import sendable
 from germane.message import Image, Message, Opaque, Part, Text, ToolCall, ToolResult
 
-__all__ = ["PNG", "conversations", "dicts", "said", "strings"]
+__all__ = ["PNG", "call_ids", "conversations", "dicts", "said", "strings"]
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAMAAAACCAYAAACddGYaAAAAAElFTkSuQmCC"
 
@@ -113,3 +113,9 @@ def said(message: Message) -> list[str]:
     """What of a message must reach every provider: its texts and the results of its tools, as far as there is something."""
     texts = [part.text for part in message.parts if isinstance(part, Text | ToolResult)]
     return [sendable(text).strip() for text in texts if text.strip()]
+
+
+def call_ids(raw: dict[str, Any]) -> list[str]:
+    """The ids of the tool calls that an OpenAI message makes or answers."""
+    made = [call["id"] for call in raw.get("tool_calls") or []]
+    return [*made, *([raw["tool_call_id"]] if "tool_call_id" in raw else [])]
