@@ -57,6 +57,19 @@ def test_nothing_is_shown_where_only_a_few_words_would_fit() -> None:
     assert form.shorten(chosen("   ").scored.candidate, 100) is None
 
 
+def test_a_match_far_dearer_than_the_text_around_it_is_cut_itself() -> None:
+    """Its characters alone would have fitted at what the others cost."""
+
+    def cost(text: str) -> int:
+        return sum(1 if char.isascii() else 4 for char in text) // 4
+
+    cat = "cat" + "ᚠ" * 60
+    excerpt = Excerpts(["cat"]).of(f"{'so it went ' * 60}{cat}{' on and on' * 60}", 40, cost)
+    assert excerpt is not None
+    assert "cat" in excerpt.text
+    assert cost(excerpt.text) <= 40
+
+
 def test_what_fits_is_left_whole() -> None:
     """Nothing is cut without need."""
     excerpt = opened("compact").shorten(chosen("Whiskers was adopted in June.").scored.candidate, 100)

@@ -37,6 +37,13 @@ def test_one_word_is_no_phrase_and_no_rows_are_no_trouble() -> None:
     assert len(phrase(partition, weigh([partition], asking("ash", "elm")), np.empty(0, np.intp))) == 0
 
 
+def test_a_word_that_is_asked_twice_must_stand_there_twice() -> None:
+    """It is no neighbour of itself."""
+    units = ["ash", "ash ash", "ash elm ash"]
+    partition = held([[Text(key=key, session=key, words=tuple(words.split())) for key, words in enumerate(units)]])
+    assert phrases(partition, "ash", "ash") == pytest.approx([0, 0.5, 0.25])
+
+
 @given(texts())
 def test_a_phrase_is_worth_what_its_pairs_hold(corpus: list[Text]) -> None:
     """Σ over pairs of the query's neighbours: their idf share, halved when adjacent, quartered within four words."""
