@@ -1,6 +1,6 @@
 """Client: how long callers of the service wait while it hangs, is killed and comes back.
 
-    python -m bench client [--calls 2000] [--seconds 30] [--rate 100] [--only hung killed] [--json FILE]
+    [chrt --fifo 10] python -m bench client [--calls 2000] [--seconds 30] [--rate 100] [--only hung killed] [--json FILE]
 
 healthy   calls one after another, the first of them on a connection that isn't there yet
 hung      the server's process is stopped (SIGSTOP) and answers nothing; without the breaker, so that every call waits, four at
@@ -11,7 +11,8 @@ killed    the server is killed (SIGKILL) and started again at random moments, fr
 
 Each with the client for asyncio and the one for threads; server and callers are processes of their own, over loopback. A call
 that raises, or whose answer lacks one of the caller's messages, is counted as hurt. `bare` is the longest that a plain timer of
-45 ms took in the same process meanwhile: what the machine adds to any wait. Requirements: RPC-3.
+45 ms took in the same process meanwhile: what the machine adds to any wait. `chrt` gives the callers, who do next to nothing,
+the processor before others who work on the machine; the server has no such precedence. Requirements: RPC-3.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import argparse
 import asyncio
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -50,6 +52,8 @@ __all__ = ["main"]
 
 _ABREAST = 4
 _LIMIT = 0.045
+_PAUSE = 0.001
+"""Seconds between a caller's calls: one that never pauses keeps the others from their timers."""
 _ASKED = [
     {"role": "system", "content": "You are the support of a shop."},
     {"role": "user", "content": "Where is my blue vase?", "name": "caroline"},
@@ -127,7 +131,8 @@ class Served:
 
     def start(self) -> float:
         """When it said that it listens."""
-        command = [sys.executable, "-m", "bench.client", "--serve", str(self.port)]
+        ordinary = ["chrt", "--other", "0"] if shutil.which("chrt") else []
+        command = [*ordinary, sys.executable, "-m", "bench.client", "--serve", str(self.port)]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
         self._process.stdout.readline()
@@ -205,10 +210,11 @@ def _healthy(calls: int, threads: bool) -> dict[str, Any]:
 def _hung(calls: int, threads: bool, breaker: int) -> dict[str, Any]:
     seen = Seen()
 
-    async def work(caller: Caller) -> None:
+    async def awaiting(caller: Caller) -> None:
         async def some() -> None:
             for _ in range(calls // _ABREAST):
                 await caller.awaited()
+                await asyncio.sleep(_PAUSE)
 
         assert isinstance(caller.client, Client)
         await caller.client.warm()
@@ -221,10 +227,16 @@ def _hung(calls: int, threads: bool, breaker: int) -> dict[str, Any]:
                 assert isinstance(caller.client, Blocking)
                 caller.client.warm()
                 server.send(signal.SIGSTOP)
-                for done in [pool.submit(caller.blocking) for _ in range(calls)]:
+
+                def some() -> None:
+                    for _ in range(calls // _ABREAST):
+                        caller.blocking()
+                        time.sleep(_PAUSE)
+
+                for done in [pool.submit(some) for _ in range(_ABREAST)]:
                     done.result()
         else:
-            _awaited(server.target, seen, work, breaker=breaker)
+            _awaited(server.target, seen, awaiting, breaker=breaker)
     return seen.figures()
 
 
