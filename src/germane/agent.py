@@ -86,6 +86,29 @@ class Agent:
         self._parts.retrievals.note(self.scope, [item.id for item in context.items if item.category != "conversation"])
         return context
 
+    async def fallback(
+        self,
+        messages: Sequence[Raw],
+        *,
+        model: str,
+        provider: str | None = None,
+        session: str | None = None,
+        strategy: str | Strategy = "default",
+        reason: str = "assembly_timeout",
+    ) -> Context:
+        """What `assemble` answers when there is no time for anything: the messages with the directive as it was last known in
+        this process. Waits for nobody and asks no store, on any event loop. Raises `InvalidInput`."""
+        scope = self.scope.within(session)
+        request = requested(
+            scope=scope,
+            catalog=self._parts.catalog,
+            clock=self._parts.clock,
+            messages=messages,
+            model=model,
+            provider=provider,
+        )
+        return self._parts.engine.fall_back(request, scope, self._parts.strategies.find(strategy), reason)
+
     async def recall(
         self,
         query: str,

@@ -103,6 +103,12 @@ class Engine:
                 turn.end(self.clock.steady())
         return assembly.context()
 
+    def fall_back(self, request: Request, scope: Scope, strategy: Strategy, reason: str) -> Context:
+        """At once, and asking nobody: with the directive as it was last known."""
+        assembly = Assembly(request, strategy, self.clock)
+        self._fall_back(assembly, scope, reason)
+        return assembly.context()
+
     async def recall(self, request: Request, shelf: Shelf, strategy: Strategy) -> tuple[Scored, ...]:
         """Scored items in score order: signals, gathering and scoring; nothing packed, nothing counted."""
         plans = tuple(plan for plan in strategy.sources if plan.name not in _NOT_SEARCHING)

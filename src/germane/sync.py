@@ -173,6 +173,20 @@ class Agent:
             filters=filters,
         )
 
+    def fallback(
+        self,
+        messages: Sequence[Raw],
+        *,
+        model: str,
+        provider: str | None = None,
+        session: str | None = None,
+        strategy: str | Strategy = "default",
+        reason: str = "assembly_timeout",
+    ) -> Context:
+        return self._call(
+            self._awaited.fallback, messages, model=model, provider=provider, session=session, strategy=strategy, reason=reason
+        )
+
     def recall(
         self,
         query: str,
