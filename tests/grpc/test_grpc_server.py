@@ -93,11 +93,12 @@ async def test_a_stop_waits_for_what_runs_and_takes_nothing_new(germane: Germane
         assert (await watching.read()).status == SERVING
         running = wire.directives.GetDirective(pb.GetDirectiveRequest(scope=SCOPE))
         await begun.wait()
-        stopping = asyncio.create_task(wire.server.stop(60))
+        stopping = asyncio.create_task(wire.server.stop(3600))
         assert (await watching.read()).status == NOT_SERVING
         release.set()
         assert (await running).text == "done"
-        await stopping
+        async with asyncio.timeout(60):
+            await stopping
         assert (await refused(wire.assembly.AssembleContext(asked())))[0] == "UNAVAILABLE"
 
 

@@ -28,6 +28,8 @@ Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 Sent = Iterable[tuple[str, str | bytes]] | None
 
+_AT_ONCE = 64 * 1024
+"""Bytes of a request that come together with its headers. A larger one has arrived when all of it has."""
 _TRACING = ("traceparent", "tracestate")
 
 
@@ -78,8 +80,9 @@ class Gate(grpc.aio.ServerInterceptor):
         return grpc.unary_unary_rpc_method_handler(answer)
 
     async def _answer(self, method: Method, sent: Sent, arrived: float, data: bytes, context: Context) -> bytes | None:
-        left = context.time_remaining()
-        ends = None if left is None else self._clock.steady() + left
+        now, left = self._clock.steady(), context.time_remaining()
+        ends = None if left is None else now + left
+        arrived = arrived if len(data) <= _AT_ONCE else now
         request: Message | None = None
         self._running += 1
         self._idle.clear()
