@@ -106,7 +106,7 @@ async def test_a_store_that_hangs_costs_its_memories_and_not_the_answer(germane:
 @pytest.mark.requirement("ENGINE-2", "RPC-4")
 @pytest.mark.parametrize("error", ERRORS)
 async def test_an_engine_that_raises_is_answered_for(wire: Wire, monkeypatch: pytest.MonkeyPatch, error: type) -> None:
-    """It never does; were it to, the messages come back."""
+    """It never does; were it to, the messages come back, and the directive as it was last known."""
 
     async def assemble(*_: Any, **__: Any) -> None:
         raise error(CANARY)
@@ -115,14 +115,15 @@ async def test_an_engine_that_raises_is_answered_for(wire: Wire, monkeypatch: py
     answer = await wire.assembly.AssembleContext(asked())
     name = "RuntimeError" if error is StopAsyncIteration else error.__name__
     assert answer.metadata.fallback_reason in (f"assembly_error:{error.__name__}", f"assembly_error:{name}")
-    assert (list(answer.messages), answer.metadata.degradation_level) == ([said("When does the warehouse open?")], 3)
+    assert "Answer kindly." in answer.messages[0].content
+    assert (list(answer.messages[1:]), answer.metadata.degradation_level) == ([said("When does the warehouse open?")], 2)
     assert (await wire.ibex.AssembleContext(ibex_asked())).metadata.fallback_reason.startswith("assembly_error:")
 
 
 @pytest.mark.requirement("ENGINE-2")
 @pytest.mark.parametrize("blocking", [False, True])
 async def test_an_engine_that_hangs_is_left_behind(wire: Wire, monkeypatch: pytest.MonkeyPatch, blocking: bool) -> None:
-    """Whether it waits for ever or keeps its loop busy: the port has a loop of its own."""
+    """Whether it waits for ever or keeps its loop busy: the port has a loop of its own, and knows the directive."""
     release = asyncio.Event()
 
     async def assemble(*_: Any, **__: Any) -> None:
@@ -137,7 +138,24 @@ async def test_an_engine_that_hangs_is_left_behind(wire: Wire, monkeypatch: pyte
     else:
         answer = await wire.assembly.AssembleContext(asked(), timeout=60)
     assert answer.metadata.fallback_reason == "assembly_timeout"
+    assert "Answer kindly." in answer.messages[0].content
+    assert list(answer.messages[1:]) == [said("When does the warehouse open?")]
+
+
+@pytest.mark.requirement("ENGINE-2")
+async def test_where_even_the_directive_cannot_be_written_the_messages_come_back(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As they were, with the first reason."""
+
+    async def fails(*_: Any, **__: Any) -> None:
+        raise OSError(CANARY)
+
+    monkeypatch.setattr(Agent, "assemble", fails)
+    monkeypatch.setattr(Agent, "fallback", fails)
+    answer = await wire.assembly.AssembleContext(asked())
     assert list(answer.messages) == [said("When does the warehouse open?")]
+    assert (answer.metadata.degradation_level, answer.metadata.fallback_reason) == (3, "assembly_error:OSError")
 
 
 def blocked_call(port: int, stop: list[bool]) -> context_pb2.AssembleContextResponse:
@@ -222,7 +240,7 @@ async def test_other_rpcs_fail_by_type_alone(germane: Germane, wire: Wire, fault
 
 
 async def test_too_many_calls_at_once_are_answered_without_the_engine(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond what could be in time, the messages go back at once."""
+    """Beyond what could be in time, the messages go back at once, with the directive."""
     release = asyncio.Event()
 
     async def assemble(*_: Any, **__: Any) -> None:
@@ -231,7 +249,8 @@ async def test_too_many_calls_at_once_are_answered_without_the_engine(wire: Wire
     monkeypatch.setattr(Agent, "assemble", assemble)
     monkeypatch.setattr(assembling, "_MOST", 0)
     answer = await wire.assembly.AssembleContext(asked())
-    assert (answer.metadata.fallback_reason, answer.metadata.degradation_level) == ("shed", 3)
+    assert (answer.metadata.fallback_reason, answer.metadata.degradation_level) == ("shed", 2)
+    assert "Answer kindly." in answer.messages[0].content
 
 
 class Ledger:

@@ -30,9 +30,11 @@ _AT_ONCE = 0.001
 """The shortest time the engine is given: enough for the directive as it was last known."""
 _LONGEST = 128
 """Characters of a caller's request id that are logged."""
+_WITHOUT = ("model", "provider", "session", "strategy")
+"""What still matters when nothing is searched."""
 _MOST = 100
-"""Calls that wait for the engine. It refuses what would be late by itself, with the directive; beyond these even that would be
-late."""
+"""Calls that wait for the engine. It refuses what would be late by itself; beyond these even that would be late, and they are
+refused here."""
 
 
 class Assembling:
@@ -52,14 +54,17 @@ class Assembling:
         asked = Asking.of(request)
         try:
             found = await self._within(asked, call, call.due(min(ANSWER, asked.deadline or ANSWER)))
-            if isinstance(found, Context):
-                call.seen.metadata = found.metadata
-                return self._answers.full(found, asked, request_id)
         except (InvalidInput, Refused):
             raise
         except Exception as error:
             found = f"assembly_error:{type(error).__name__}"
-        call.seen.metadata = told = Metadata(fallback_reason=found, degradation_level=3)
+        try:
+            context = found if isinstance(found, Context) else await self._without(asked, call, found)
+            call.seen.metadata = context.metadata
+            return self._answers.full(context, asked, request_id)
+        except Exception as error:
+            reason = found if isinstance(found, str) else f"assembly_error:{type(error).__name__}"
+        call.seen.metadata = told = Metadata(fallback_reason=reason, degradation_level=3)
         return self._answers.untouched(request, told, request_id)
 
     async def _within(self, asked: Asking, call: Call, due: float) -> Context | str:
@@ -77,6 +82,12 @@ class Assembling:
         if not task.done():
             return "assembly_timeout"
         return "assembly_error:CancelledError" if task.cancelled() else task.result()
+
+    async def _without(self, asked: Asking, call: Call, reason: str) -> Context:
+        """With the directive alone, as it was last known. Here and now: the engine's loop isn't asked."""
+        agent = self._reach.agent(call, org=asked.org, agent=asked.agent, user=asked.user, zone=asked.zone)
+        chosen = {name: value for name, value in asked.arguments.items() if name in _WITHOUT}
+        return await agent.fallback(asked.conversation.raw, reason=reason, **chosen)
 
     async def _assembled(self, asked: Asking, call: Call, due: float) -> Context:
         """At home. What doesn't end though it was cancelled counts as begun until it does."""
