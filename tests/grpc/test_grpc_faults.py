@@ -16,10 +16,14 @@ from listening import SCOPE, Wire, asked, ibex_asked, listening, opened, refused
 
 from germane import Germane, Scope
 from germane.agent import Agent
+from germane.clock import Clock
 from germane.context import Metadata
 from germane.errors import EmbedderError, StoreCorrupt, StoreUnavailable
 from germane.grpc import assembling
+from germane.grpc.apart import Apart
 from germane.grpc.call import Call, Unseen
+from germane.grpc.gate import Gate
+from germane.grpc.methods import Method
 from germane.grpc.stubs import context_pb2
 from germane.grpc.stubs import memory_pb2 as pb
 from germane.testing.faults import Fault, Garbage, Hang, Raise, faulty
@@ -283,3 +287,27 @@ async def test_the_observer_is_told_of_every_call_once(germane: Germane) -> None
         assert metadata.directive_injected
         await refused(wire.assembly.AssembleContext(asked(), metadata=headers))
         assert ledger.headers == {"traceparent": "00-1-2-01"}
+
+
+class Late:
+    """A context of a call whose time is over."""
+
+    def time_remaining(self) -> float:
+        return 0.0
+
+    async def abort(self, code: grpc.StatusCode, details: str) -> None:
+        raise RuntimeError(code.name)
+
+
+async def test_a_call_whose_time_is_over_costs_nothing_more() -> None:
+    """Under load the oldest come first: their callers have gone."""
+
+    async def answer(*_: Any) -> Any:
+        raise AssertionError("nobody waits for this")
+
+    ledger = Ledger()
+    gate = Gate(keys=None, apart=Apart(), clock=Clock(), observer=ledger)
+    method = Method(name="/a.B/C", request=context_pb2.AssembleContextRequest, right="read", unary=answer)
+    with pytest.raises(RuntimeError, match="DEADLINE_EXCEEDED"):
+        await gate._answer(method, None, 0.0, b"", Late())  # type: ignore[arg-type]
+    assert ledger.told[0][:2] == ("C", "DEADLINE_EXCEEDED")

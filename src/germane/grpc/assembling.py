@@ -32,9 +32,9 @@ _LONGEST = 128
 """Characters of a caller's request id that are logged."""
 _WITHOUT = ("model", "provider", "session", "strategy")
 """What still matters when nothing is searched."""
-_MOST = 100
-"""Calls that wait for the engine. It refuses what would be late by itself; beyond these even that would be late, and they are
-refused here."""
+_MOST = 32
+"""Calls that wait for the engine. What would be late it refuses by itself, with the directive; beyond these that would be late
+as well."""
 
 
 class Assembling:
@@ -69,12 +69,13 @@ class Assembling:
 
     async def _within(self, asked: Asking, call: Call, due: float) -> Context | str:
         """The context, or why there is none. The engine keeps to its deadline by itself; that it does isn't relied upon."""
+        left = due - self._clock.steady()
         if max(self._waiting, self._begun) >= _MOST:
             return "shed"
         self._waiting += 1
         task = asyncio.create_task(self._apart.home(lambda: self._assembled(asked, call, due)))
         try:
-            await asyncio.wait([task], timeout=max(_AT_ONCE, due - self._clock.steady()) + _LAST)
+            await asyncio.wait([task], timeout=max(_AT_ONCE, left) + _LAST)
         finally:
             self._waiting -= 1
             if not task.done():

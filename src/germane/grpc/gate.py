@@ -89,6 +89,8 @@ class Gate(grpc.aio.ServerInterceptor):
         try:
             with self._seen(method, sent) as seen:
                 try:
+                    if left is not None and left <= 0:  # its caller has gone, and others wait who haven't
+                        raise Refused(grpc.StatusCode.DEADLINE_EXCEEDED, "the call waited until its time was over")
                     call = Call(method.right, seen, arrived=arrived, ends=ends)
                     call.grant = await self._grant(sent, method.right)
                     request = _read(method.request, data)
