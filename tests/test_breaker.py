@@ -172,3 +172,20 @@ def test_two_seconds_after_the_last_fault_everybody_is_let_again(story: list[tup
         for place in (ANN, BO, CY, DI):
             tried(breakers, place, True, now + tenth / 10)
     assert all(tried(breakers, place, True, now + 2) for place in (ANN, BO, CY, DI))
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_time_outs_count_where_nobody_has_an_answer_for_a_while() -> None:
+    """A machine with too much to do is late again and again, but not for all: then the source is none the worse."""
+
+    def late(breakers: Breakers, now: float) -> bool:
+        trial = breakers.ask("memories", ANN, now)
+        if trial is not None:
+            trial.tell(False, now, late=True)
+        return trial is not None
+
+    breakers = Breakers()
+    for burst in range(10):
+        assert [late(breakers, burst + number / 50) for number in range(12)] == [True] * 12
+        assert tried(breakers, ANN, True, burst + 0.24)
+    assert [late(breakers, 20 + number / 16) for number in range(6)] == [True] * 5 + [False]

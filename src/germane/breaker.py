@@ -40,10 +40,10 @@ class BreakerState:
 
 
 class _Circuit:
-    __slots__ = ("failures", "opened", "places", "probed")
+    __slots__ = ("failures", "opened", "places", "probed", "since")
 
     def __init__(self) -> None:
-        self.failures = 0
+        self.failures, self.since = 0, 0.0
         self.places: set[Hashable] = set()
         self.opened: float | None = None
         self.probed: float | None = None
@@ -71,20 +71,25 @@ class Try:
         self._breakers, self._name, self._place, self._probes = breakers, name, place, probes
         self._told = False
 
-    def tell(self, fine: bool | None, now: float) -> None:
-        """`fine`: it answered. None: that can't be said (it had nothing to do, or no time, or its caller went away). Only the
-        first telling counts."""
+    def tell(self, fine: bool | None, now: float, *, late: bool = False) -> None:
+        """`fine`: it answered. None: that can't be said (it had nothing to do, or no time, or its caller went away). `late`: it
+        failed by not answering in time. Only the first telling counts."""
         if not self._told:
             self._told = True
-            self._breakers._learn(self._name, self._place, self._probes, fine, now)
+            self._breakers._learn(self._name, self._place, self._probes, fine, now, late=late)
 
 
 class Breakers:
     """Callable from several event loops. Bounded: of the places in trouble the one heard of least lately is forgotten first."""
 
-    def __init__(self, *, failures: int = 5, places: int = 3, cool_down: float = 1.0, most: int = 1024) -> None:
-        """`failures` in a row open a circuit, everybody's when they are of `places` or more; seconds of `cool_down`."""
+    def __init__(
+        self, *, failures: int = 5, lasting: float = 0.25, places: int = 3, cool_down: float = 1.0, most: int = 1024
+    ) -> None:
+        """`failures` in a row open a circuit, everybody's when they are of `places` or more; time-outs only where nobody had an
+        answer for `lasting` seconds, since a machine with too much to do is late as well, but not for all. Seconds of
+        `cool_down`."""
         self._failures, self._places, self._cool_down, self._most = failures, places, cool_down, most
+        self._lasting = lasting
         self._common: dict[str, _Circuit] = {}
         self._own: OrderedDict[tuple[str, Hashable], _Circuit] = OrderedDict()
         self._lock = Lock()
@@ -118,7 +123,9 @@ class Breakers:
             return False
         return circuit.probed is None or now - circuit.probed >= self._cool_down
 
-    def _learn(self, name: str, place: Hashable, probes: tuple[_Circuit, ...], fine: bool | None, now: float) -> None:
+    def _learn(
+        self, name: str, place: Hashable, probes: tuple[_Circuit, ...], fine: bool | None, now: float, *, late: bool
+    ) -> None:
         with self._lock:
             if fine is None:
                 for probe in probes:
@@ -140,19 +147,21 @@ class Breakers:
                 common.open(now)
                 own.open(now + self._cool_down / 2)
             else:
-                self._count(own, 1, place, now, probing=own in probes)
-                self._count(common, self._places, place, now, probing=False)
+                self._count(own, 1, place, now, late=late, probing=own in probes)
+                self._count(common, self._places, place, now, late=late, probing=False)
                 if common.opened is not None:
                     for key in [key for key in self._own if key[0] == name]:
                         del self._own[key]
             while len(self._own) > self._most:
                 self._own.popitem(last=False)
 
-    def _count(self, circuit: _Circuit, least: int, place: Hashable, now: float, *, probing: bool) -> None:
+    def _count(self, circuit: _Circuit, least: int, place: Hashable, now: float, *, late: bool, probing: bool) -> None:
         if probing:
             circuit.open(now)
         elif circuit.opened is None:
+            circuit.since = circuit.since if circuit.failures else now
             circuit.failures += 1
             circuit.places.add(place)
-            if circuit.failures >= self._failures and len(circuit.places) >= least:
+            lasted = not late or now - circuit.since >= self._lasting
+            if circuit.failures >= self._failures and len(circuit.places) >= least and lasted:
                 circuit.open(now)

@@ -50,7 +50,7 @@ async def call(
     now = clock.steady()
     if not done:
         abandoned.take(task, name)
-        trial.tell(None if patience is not None and patience < _FAIR else False, now)
+        trial.tell(None if patience is not None and patience < _FAIR else False, now, late=True)
         raise Late
     failed = task.cancelled() or task.exception() is not None or not isinstance(task.result(), kind)
     trial.tell(not failed, now)

@@ -191,7 +191,7 @@ class Told:
         self.name = name
         self.told: list[bool | None] = []
 
-    def tell(self, fine: bool | None, now: float) -> None:
+    def tell(self, fine: bool | None, now: float, *, late: bool = False) -> None:
         self.told.append(fine)
 
 

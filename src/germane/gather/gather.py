@@ -36,8 +36,8 @@ _TICK = 1e-6
 
 
 class Trial(Protocol):
-    def tell(self, fine: bool | None, now: float) -> None:
-        """How it went (`outcome.verdict`)."""
+    def tell(self, fine: bool | None, now: float, *, late: bool = False) -> None:
+        """How it went (`outcome.verdict`); `late` where it failed by not answering in time."""
 
 
 Leave = Callable[[str], Trial | None]
@@ -109,7 +109,8 @@ async def gather(
     ended = clock.steady()
     for report in reports:
         own = plans[report.name].timeout if report.name in plans else None
-        trials[report.name].tell(verdict(report, report.latency or ended - began, own), ended)
+        fine = verdict(report, report.latency or ended - began, own)
+        trials[report.name].tell(fine, ended, late=report.status != "error")
     found = [one for name in admitted for one in candidates(name, tasks[name])[: plans[name].limit]]
     return Gathered(
         query=_asked(tasks, query),

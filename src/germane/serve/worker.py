@@ -37,8 +37,8 @@ class Listening:
 
 
 def serve(serving: Serving, settings: Settings, ready: Callable[[Listening], object], shared: Path | None = None) -> None:
-    """Work until told to stop, on a loop of asyncio's own: its clock tells microseconds. uvloop's tells milliseconds, and stands
-    still while a callback runs: no clock for a deadline. Raises what opening the file and the ports raises."""
+    """Work until told to stop, on a loop of asyncio's own, whose clock tells microseconds. uvloop's tells milliseconds, and
+    stands still while a callback runs: no clock for a deadline. Raises what opening the file and the ports raises."""
     asyncio.run(work(serving, settings, ready, shared=shared))
 
 
