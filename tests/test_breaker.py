@@ -186,6 +186,6 @@ def test_time_outs_count_where_nobody_has_an_answer_for_a_while() -> None:
 
     breakers = Breakers()
     for burst in range(10):
-        assert [late(breakers, burst + number / 50) for number in range(12)] == [True] * 12
-        assert tried(breakers, ANN, True, burst + 0.24)
-    assert [late(breakers, 20 + number / 16) for number in range(6)] == [True] * 5 + [False]
+        assert [late(breakers, burst + number / 50) for number in range(36)] == [True] * 36
+        assert tried(breakers, ANN, True, burst + 0.74)
+    assert [late(breakers, 20 + number / 16) for number in range(14)] == [True] * 13 + [False]

@@ -83,11 +83,11 @@ class Breakers:
     """Callable from several event loops. Bounded: of the places in trouble the one heard of least lately is forgotten first."""
 
     def __init__(
-        self, *, failures: int = 5, lasting: float = 0.25, places: int = 3, cool_down: float = 1.0, most: int = 1024
+        self, *, failures: int = 5, lasting: float = 0.75, places: int = 3, cool_down: float = 1.0, most: int = 1024
     ) -> None:
         """`failures` in a row open a circuit, everybody's when they are of `places` or more; time-outs only where nobody had an
-        answer for `lasting` seconds, since a machine with too much to do is late as well, but not for all. Seconds of
-        `cool_down`."""
+        answer for `lasting` seconds: a source at the edge of its time, or a machine with too much to do, is late again and
+        again, but not for all. Seconds of `cool_down`."""
         self._failures, self._places, self._cool_down, self._most = failures, places, cool_down, most
         self._lasting = lasting
         self._common: dict[str, _Circuit] = {}

@@ -45,7 +45,7 @@ async def asked(germane: Engine, stored: Shelf, **fields: Any) -> tuple[Context,
 
 
 async def until_open(germane: Engine, stored: Shelf) -> None:
-    for _ in range(16):
+    for _ in range(45):
         await asked(germane, stored)
 
 
@@ -63,10 +63,10 @@ async def test_a_store_that_hangs_costs_the_first_requests_their_time_and_the_ne
     """Each of them at most its deadline, once; all have the directive, with the reason."""
     germane, hung = engine(), failing(Hang())
     await asked(germane, shelf())
-    for number in range(12):
+    for number in range(24):
         context, seconds = await asked(germane, hung)
         assert DIRECTIVE in context.added
-        if number < 8:
+        if number < 20:
             assert rung(context) == (2, "assembly_timeout")
             assert seconds == pytest.approx(0.040)
         else:
@@ -127,10 +127,10 @@ async def test_an_embedder_that_hangs_is_waited_for_no_more() -> None:
 async def test_a_gate_that_hangs_is_not_waited_for_and_lets_nothing_through() -> None:
     """What can't be asked isn't allowed."""
     germane, hung = engine(), failing(Hang(), "allowed")
-    for number in range(9):
+    for number in range(20):
         context, seconds = await asked(germane, hung)
         assert (context.items, DIRECTIVE in context.added) == ((), True)
-        assert seconds == pytest.approx(0.046 if number < 7 else 0)
+        assert seconds == pytest.approx(0.046 if number < 18 else 0)
     assert rung(context) == (2, "assembly_error:BreakerOpen")
 
 
@@ -142,8 +142,9 @@ async def test_a_revision_that_cannot_be_read_costs_the_cache_and_soon_no_time()
     same = request()
     assert not (await germane.assemble(same, shelf(), DEFAULT)).metadata.cached
     assert (await germane.assemble(same, shelf(), DEFAULT)).metadata.cached
-    took = [(await asked(germane, hung))[1] for _ in range(28)]
-    assert took == [pytest.approx(0.010)] * 26 + [0] * 2
+    took = [(await asked(germane, hung))[1] for _ in range(80)]
+    assert sum(took) == pytest.approx(0.76, abs=0.011)
+    assert took[-3:] == [0] * 3
     context = await germane.assemble(same, hung, DEFAULT)
     assert (context.metadata.cached, rung(context)) == (False, (0, ""))
 
@@ -206,12 +207,12 @@ async def test_one_users_damaged_partition_takes_no_source_from_another() -> Non
 @pytest.mark.requirement("ENGINE-4")
 @warped
 async def test_of_a_store_that_hangs_for_all_the_first_few_tell_the_others() -> None:
-    """The ninth user waits for nothing, having never asked before."""
+    """The next user waits for nothing, having never asked before."""
     germane = engine()
-    for number in range(10):
+    for number in range(24):
         scope = Scope(user=f"user {number}")
         _, seconds = await asked(germane, failing(Hang(), of=Kept(scope=scope)))
-        assert (seconds > 0) == (number < 8)
+        assert (seconds > 0) == (number < 20)
 
 
 @pytest.mark.requirement("ENGINE-4")
@@ -231,7 +232,7 @@ async def test_every_answer_has_the_directive_read_last_whatever_hangs() -> None
     germane, hung = engine(turns=Turns(1)), failing(Hang())
     await asked(germane, shelf())
     answers = [context for context, _ in await asyncio.gather(*(asked(germane, hung) for _ in range(40)))]
-    answers += [(await asked(germane, hung))[0] for _ in range(12)]
+    answers += [(await asked(germane, hung))[0] for _ in range(30)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("germane.engine.read", lambda _: 1 / 0)
         answers.append((await asked(germane, hung))[0])
