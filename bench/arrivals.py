@@ -14,6 +14,9 @@ from bench.quantiles import quantile
 
 __all__ = ["Answered", "Seen", "offered"]
 
+_LATE = 48.0
+"""Milliseconds: an answer with every source counts as good until then."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answered:
@@ -41,6 +44,7 @@ class Seen:
             return {"requests": 0}
         took = [self.took[place] for place in chosen]
         answers = [self.answers[place] for place in chosen]
+        good = sum(one.level == 0 and each <= _LATE for one, each in zip(answers, took, strict=True))
         levels, seconds = Counter(one.level for one in answers), max(self.due[place] for place in chosen) - since
         return {
             "requests": len(chosen),
@@ -49,7 +53,8 @@ class Seen:
             "over_100_ms": sum(one > 100 for one in took),
             "driver_late_p99": quantile([self.late[place] for place in chosen], 99),
             "levels_percent": {f"L{level}": 100 * count / len(chosen) for level, count in sorted(levels.items())},
-            "full_per_s": levels[0] / max(seconds, 1e-9),
+            "goodput_per_s": good / max(seconds, 1e-9),
+            "goodput_percent": 100 * good / len(chosen),
             "directive_percent": 100 * sum(one.directive for one in answers) / len(chosen),
             "reasons": dict(Counter(one.reason for one in answers if one.reason).most_common(6)),
             "failed": dict(self.failed),
