@@ -14,6 +14,7 @@ packers DATA   items chosen together against one by one
 observing      what logs, metrics and spans cost a call
 leftover       tasks, threads, files and memory after 10,000 time-outs
 soak           budget and forgery over 100,000 cases each, and leftover
+peers …        side by side with what users would pick instead
 evaluated …    what `germane eval DATA --json FILE` saved, as the tables of the docs
 """
 
@@ -55,6 +56,10 @@ def main() -> int:
             service.main(rest)
         case "client":
             client.main(rest)
+        case "peers":
+            from bench.peers.__main__ import main as peers
+
+            peers(rest)
         case "ingest":
             ingest.main(rest)
         case "budget":

@@ -134,7 +134,7 @@ def _fault(words: list[str]) -> Fault:
             error = getattr(builtins, name, None) or getattr(germane.errors, name)
             return Raise(error("canary of a text that nobody may see"))
         case ["garbage"]:
-            return Garbage()
+            return Garbage(42)
     raise ValueError(f"no such fault: {' '.join(words)}")
 
 
