@@ -59,7 +59,7 @@ def main() -> int:
         case "peers":
             from bench.peers.__main__ import main as peers
 
-            peers(rest)
+            return peers(rest)
         case "ingest":
             ingest.main(rest)
         case "budget":
