@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -77,7 +78,7 @@ async def watching(
             await asyncio.sleep(_EVERY if ready else _EVERY / 10)
 
     pulse = Pulse(late)
-    blocked = Blocked(logs, beat=lambda: pulse.beat, now=loop.time)
+    blocked = Blocked(logs, beat=lambda: pulse.beat, now=time.monotonic)
     with routed(logs):
         watch(loop, logs)
         pulse.start()

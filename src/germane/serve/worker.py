@@ -119,6 +119,7 @@ async def _guarded(serving: Serving, germane: Germane) -> None:
     now = Clock().now()
     if not any(key.holds(now) for key in await germane.keys.list()):
         raise InvalidInput(
-            f"{serving.grpc} can be reached from elsewhere, and there is no API key yet: make one with"
-            f"  germane --db {serving.db} keys create --org ORG   or serve 127.0.0.1"
+            f"callers of {serving.grpc} need an API key, and there is none yet: make one with"
+            f" `germane --db {serving.db} keys create --org ORG`"
+            + ("" if serving.grpc.loopback else ", or serve 127.0.0.1, which only this machine reaches")
         )
