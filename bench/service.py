@@ -24,7 +24,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from itertools import count
+from itertools import count, cycle
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -49,11 +49,13 @@ _DIRECTIVE = "Answer in one sentence."
 
 
 class Wire:
-    """Asks one service questions that nobody asked before; what comes back is looked at as a caller would."""
+    """Asks one service questions that nobody asked before; what comes back is looked at as a caller would. One connection is
+    served by one worker: several take turns."""
 
-    def __init__(self, address: str, tell: Callable[[str], Awaitable[str]]) -> None:
-        self._channel = grpc.aio.insecure_channel(address)
-        self._stub = context_pb2_grpc.ContextAssemblyServiceStub(self._channel)
+    def __init__(self, address: str, tell: Callable[[str], Awaitable[str]], connections: int = 1) -> None:
+        own = (("grpc.use_local_subchannel_pool", 1),)
+        self._channels = [grpc.aio.insecure_channel(address, options=own) for _ in range(connections)]
+        self._stubs = cycle([context_pb2_grpc.ContextAssemblyServiceStub(channel) for channel in self._channels])
         self._questions = _questions()
         self.tell = tell
 
@@ -64,13 +66,13 @@ class Wire:
             model="gpt-4o",
             messages=[context_pb2.Message(role="user", content=next(self._questions))],
         )
-        answer = await self._stub.AssembleContext(request)
+        answer = await next(self._stubs).AssembleContext(request)
         told = answer.metadata
         there = any(_DIRECTIVE in message.content for message in answer.messages)
         return Answered(told.degradation_level, told.fallback_reason, there)
 
     async def close(self) -> None:
-        await self._channel.close()
+        await asyncio.gather(*(channel.close() for channel in self._channels))
 
 
 def _questions() -> Any:
@@ -95,7 +97,7 @@ async def served(path: Path, workers: int) -> AsyncIterator[Wire]:
         return (await stdout.readline()).decode().strip()
 
     said = (await stdout.readline()).decode().strip()
-    wire = Wire(said if workers == 1 else json.loads(said)["grpc"], tell)
+    wire = Wire(said if workers == 1 else json.loads(said)["grpc"], tell, 1 if workers == 1 else 8 * workers)
     try:
         await _warmed(wire)
         yield wire
