@@ -12,7 +12,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from service import Service, serving
+from running import Service, serving
 
 from germane import Germane
 from germane.grpc.calling.answer import Answer

@@ -13,7 +13,7 @@ import pytest
 from germane import Germane
 from germane.errors import GermaneError
 from germane.grpc.client import Client
-from service import serving
+from running import serving
 
 pytestmark = pytest.mark.requirement("OPS-1", "RPC-4")
 
