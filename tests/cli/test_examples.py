@@ -14,6 +14,7 @@ EXPECTED = {
     "own_strategy.py": "facts-first: 2 items",
     "own_source.py": "Blue vase, 24 euros",
     "chat_loop.py": "a model would answer",
+    "service_client.py": "<Answer 1 messages",
 }
 
 
