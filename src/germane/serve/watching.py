@@ -63,18 +63,22 @@ async def watching(
             metrics.lagged(seconds)
 
     async def look() -> None:
+        """Goes on whatever happens: who watches must not be the first to fall asleep."""
         before = False
         while True:
             ready = readiness.ready
-            if ready != before:
-                before = ready
-                if ready:
-                    logs.info("ready")
-                else:
-                    logs.warning("not_ready", not_ready=list(readiness.reasons))
-                await turned(ready)
-            if metrics is not None:
-                metrics.refresh(state=state(), lag_p99=lag.p99, ready=ready)
+            try:
+                if ready != before:
+                    before = ready
+                    if ready:
+                        logs.info("ready")
+                    else:
+                        logs.warning("not_ready", not_ready=list(readiness.reasons))
+                    await turned(ready)
+                if metrics is not None:
+                    metrics.refresh(state=state(), lag_p99=lag.p99, ready=ready)
+            except Exception as error:
+                logs.error("uncaught", error=error)
             await asyncio.sleep(_EVERY if ready else _EVERY / 10)
 
     pulse = Pulse(late)
