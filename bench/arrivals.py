@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
 from bench.quantiles import quantile
 
-__all__ = ["Answered", "Seen", "offered"]
+__all__ = ["Answered", "Seen", "arriving", "offered"]
 
 _LATE = 48.0
 """Milliseconds: an answer with every source counts as good until then."""
@@ -61,33 +61,38 @@ class Seen:
         }
 
 
-async def offered(
-    ask: Callable[[int], Awaitable[Answered]], rate: float, seconds: float, *, seed: int = 3, seen: Seen | None = None
-) -> Seen:
-    """`rate` requests a second (Poisson's arrivals, from a seed) for so many seconds. What raises is counted as failed."""
-    seen, random = seen or Seen(), Random(seed)
-    under_way = set[asyncio.Task[None]]()
-    began = time.perf_counter()
+async def arriving(one: Callable[[float], Coroutine[Any, Any, None]], rate: float, seconds: float, seed: int) -> None:
+    """`one` begun `rate` times a second (Poisson's arrivals, from a seed), given when it was due by
+    `time.perf_counter`; ends when all have."""
+    random, under_way = Random(seed), set[asyncio.Task[None]]()
+    began = due = time.perf_counter()
+    while (due := due + random.expovariate(rate)) < began + seconds:
+        if (wait := due - time.perf_counter()) > 0:
+            await asyncio.sleep(wait)
+        task = asyncio.create_task(one(due))
+        under_way.add(task)
+        task.add_done_callback(under_way.discard)
+    await asyncio.gather(*under_way)
 
-    async def one(number: int, due: float) -> None:
+
+async def offered(
+    ask: Callable[[], Awaitable[Answered]], rate: float, seconds: float, *, seed: int = 3, seen: Seen | None = None
+) -> Seen:
+    """An open loop of `ask`. What raises is counted as failed."""
+    seen = seen or Seen()
+    first = time.perf_counter()
+
+    async def one(due: float) -> None:
         started = time.perf_counter()
         try:
-            answered = await ask(number)
+            answered = await ask()
         except Exception as error:
             seen.failed[type(error).__name__] += 1
             return
         seen.took.append(1000 * (time.perf_counter() - due))
         seen.late.append(1000 * (started - due))
-        seen.due.append(due - began)
+        seen.due.append(due - first)
         seen.answers.append(answered)
 
-    due, number = began, 0
-    while (due := due + random.expovariate(rate)) < began + seconds:
-        if (wait := due - time.perf_counter()) > 0:
-            await asyncio.sleep(wait)
-        task = asyncio.create_task(one(number, due))
-        under_way.add(task)
-        task.add_done_callback(under_way.discard)
-        number += 1
-    await asyncio.gather(*under_way)
+    await arriving(one, rate, seconds, seed)
     return seen

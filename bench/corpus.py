@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from random import Random
 
 from germane import Message
 
-__all__ = ["QUERY_MIX", "conversations", "queries"]
+__all__ = ["QUERY_MIX", "conversations", "endless", "queries"]
 
 _BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 _ONSETS = tuple("b c d f g h j k l m n p r s t v w br cl dr fl gr pl st tr sh ch".split())  # noqa: SIM905
@@ -86,3 +87,9 @@ def queries(count: int, seed: int = 2) -> list[tuple[str, str]]:
                 chosen = random.choices(words, k=60)
         found.append((kind, f"What did you say about {' '.join(chosen)} in {number}?"))
     return found
+
+
+def endless(made: int, seed: int) -> Iterator[str]:
+    """Texts of queries, no two alike, without end; `made` of them beforehand: making one takes longer than answering it."""
+    texts = [text for _, text in queries(made, seed)]
+    return (f"{text} And {number}?" if number else text for number in count() for text in texts)

@@ -24,15 +24,14 @@ import os
 import shutil
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
-from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bench.corpus import conversations, queries
+from bench.arrivals import arriving
+from bench.corpus import conversations, endless
 from bench.filled import AGENT, folder, store
 from bench.machine import describe
 from bench.quantiles import quantile
@@ -92,7 +91,7 @@ class Driver:
     """Asks questions that nobody asked before."""
 
     def __init__(self, ask: Callable[[str, float], Awaitable[Answer]]) -> None:
-        self._ask, self._questions = ask, _questions()
+        self._ask, self._questions = ask, endless(5000, seed=100)
 
     async def ask(self, seen: Seen, due: float) -> None:
         began = time.perf_counter()
@@ -101,14 +100,8 @@ class Driver:
 
     async def offered(self, rate: float, seconds: float, seed: int = 3) -> Seen:
         """An open loop: `rate` requests a second, come what may."""
-        random, seen, under_way = Random(seed), Seen(seconds=seconds), set[asyncio.Task[None]]()
-        began = due = time.perf_counter() + 0.1
-        while (due := due + random.expovariate(rate)) < began + seconds:
-            await asyncio.sleep(max(0.0, due - time.perf_counter()))
-            task = asyncio.create_task(self.ask(seen, due))
-            under_way.add(task)
-            task.add_done_callback(under_way.discard)
-        await asyncio.gather(*under_way)
+        seen = Seen(seconds=seconds)
+        await arriving(lambda due: self.ask(seen, due), rate, seconds, seed)
         return seen
 
     async def step(self, rate: float) -> Seen:
@@ -140,12 +133,6 @@ async def climb(step: Callable[[float], Awaitable[Seen]]) -> dict[str, Any]:
     return {"keeps_up_to_per_s": kept, "steps": steps}
 
 
-def _questions() -> Iterator[str]:
-    """Without end; made beforehand, as making them takes longer than answering them."""
-    made = [text for _, text in queries(5000, seed=100)]
-    return (f"{text} And {number}?" if number else text for number in count() for text in made)
-
-
 async def _served(name: str, path: Path, processes: int, options: argparse.Namespace) -> dict[str, Any]:
     async with Servers.open(path, processes, options.strategy) as servers:
         driver = Driver(servers.ask)
@@ -162,7 +149,7 @@ async def _live(path: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Two turns recorded and the next question asked, each timed by itself."""
     recorded, asked = list[float](), Seen()
     said = [message for _, messages in conversations(2 * options.turns, seed=11) for message in messages]
-    questions = _questions()
+    questions = endless(5000, seed=100)
     async with Germane.open(path) as germane:
         agent = germane.agent(AGENT)
         await agent.warm()

@@ -24,7 +24,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
-from itertools import count, cycle
+from itertools import cycle
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -32,7 +32,7 @@ from typing import Any
 import grpc.aio
 
 from bench.arrivals import Answered, Seen, offered
-from bench.corpus import queries
+from bench.corpus import endless
 from bench.filled import AGENT, folder, store
 from bench.machine import describe
 from bench.quantiles import quantile
@@ -56,10 +56,10 @@ class Wire:
         own = (("grpc.use_local_subchannel_pool", 1),)
         self._channels = [grpc.aio.insecure_channel(address, options=own) for _ in range(connections)]
         self._stubs = cycle([context_pb2_grpc.ContextAssemblyServiceStub(channel) for channel in self._channels])
-        self._questions = _questions()
+        self._questions = endless(20_000, seed=9)
         self.tell = tell
 
-    async def ask(self, number: int = 0) -> Answered:
+    async def ask(self) -> Answered:
         request = context_pb2.AssembleContextRequest(
             org_id="default",
             agent_id=AGENT,
@@ -73,11 +73,6 @@ class Wire:
 
     async def close(self) -> None:
         await asyncio.gather(*(channel.close() for channel in self._channels))
-
-
-def _questions() -> Any:
-    made = [text for _, text in queries(20_000, seed=9)]
-    return (f"{text} And {number}?" if number else text for number in count() for text in made)
 
 
 @asynccontextmanager
@@ -118,7 +113,7 @@ async def _warmed(wire: Wire) -> None:
 async def _wire(path: Path, options: argparse.Namespace) -> dict[str, Any]:
     """The same number of questions each way, in turns of 20."""
     async with served(path, options.workers) as wire, Germane.open(path) as germane:
-        agent, questions = germane.agent(AGENT), _questions()
+        agent, questions = germane.agent(AGENT), endless(20_000, seed=9)
         await agent.warm()
 
         async def inside() -> None:
