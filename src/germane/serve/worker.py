@@ -65,7 +65,7 @@ async def work(
                 try:
                     await _listening(serving, server, watched, stopping, ready, shared=shared is not None)
                 finally:
-                    await _ended(server, watched, stopping, serving.shutdown_seconds)
+                    await server.stop(0)
 
 
 async def _listening(
@@ -89,6 +89,7 @@ async def _listening(
         await stopping.asked()
         watched.logs.info("stopping")
         watched.readiness.stop()
+        await _ended(server, watched, stopping, serving.shutdown_seconds)
     finally:
         if http is not None:
             await http.stop()
