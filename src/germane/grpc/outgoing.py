@@ -74,23 +74,15 @@ def metadata(told: Metadata, request_id: str) -> context_pb2.InjectionMetadata:
             for one in told.sources
         ],
         timings=[context_pb2.StageTiming(stage=stage, ms=seconds * 1000) for stage, seconds in told.timings],
-        cached=not told.fallback_reason and bool(told.timings) and all(stage != "gather" for stage, _ in told.timings),
+        cached=told.cached,
         request_id=request_id,
     )
 
 
 def ibex_metadata(told: Metadata) -> ibex_pb2.InjectionMetadata:
-    """Only what that contract knows."""
-    return ibex_pb2.InjectionMetadata(
-        directive_injected=told.directive_injected,
-        memories_injected=told.memories_injected,
-        memories_available=told.memories_available,
-        total_tokens_injected=told.total_tokens_injected,
-        context_window_used=told.context_window_used,
-        was_truncated=told.was_truncated,
-        fallback_reason=told.fallback_reason,
-        memory_ids=told.memory_ids,
-    )
+    """Only what that contract knows, by the same names."""
+    known = ibex_pb2.InjectionMetadata.DESCRIPTOR.fields_by_name
+    return ibex_pb2.InjectionMetadata(**{name: getattr(told, name) for name in known})
 
 
 def text(value: str) -> str:
