@@ -18,14 +18,14 @@ def now() -> float:
     return asyncio.get_running_loop().time()
 
 
-async def taken(turns: Turns, seconds: float | None = 0.048) -> Turn:
-    turn = await turns.take(Deadline.of(now(), seconds), CLOCK)
+async def taken(turns: Turns, seconds: float | None = 0.048, org: str = "acme") -> Turn:
+    turn = await turns.take(Deadline.of(now(), seconds), CLOCK, org)
     assert turn is not None
     return turn
 
 
-async def working(turns: Turns, took: float, ends: list[float]) -> None:
-    turn = await taken(turns)
+async def working(turns: Turns, took: float, ends: list[float], org: str = "acme") -> None:
+    turn = await taken(turns, org=org)
     await asyncio.sleep(took)
     turn.end(now())
     ends.append(round(now(), 4))
@@ -38,6 +38,32 @@ async def test_one_after_another_in_the_order_they_came() -> None:
     who = [asyncio.ensure_future(working(turns, took, ends)) for took in (0.008, 0.004, 0.002, 0.010)]
     await asyncio.wait(who)
     assert ends == [0.008, 0.012, 0.014, 0.024]
+
+
+@pytest.mark.requirement("ENGINE-4")
+@warped
+async def test_orgs_are_served_in_turn() -> None:
+    """A neighbour comes after eight of a crowd, and waits for two of them: the one being served and one more at most."""
+    turns, crowd, neighbour = Turns(1), list[float](), list[float]()
+    tasks = [asyncio.ensure_future(working(turns, 0.004, crowd)) for _ in range(8)]
+    await asyncio.sleep(0.001)
+    tasks.append(asyncio.ensure_future(working(turns, 0.004, neighbour, "other")))
+    await asyncio.wait(tasks)
+    assert neighbour == [0.012]
+    assert crowd[-1] == 0.036
+
+
+@pytest.mark.requirement("ENGINE-4")
+@warped
+async def test_a_crowd_of_one_org_sheds_only_its_own() -> None:
+    """Known from how long its turns take; the neighbour isn't refused for them."""
+    turns, ends = Turns(1), list[float]()
+    await working(turns, 0.009, ends)
+    crowd = asyncio.gather(*(working(turns, 0.009, ends) for _ in range(10)), return_exceptions=True)
+    await asyncio.sleep(0.001)
+    await working(turns, 0.009, neighbour := list[float](), "other")
+    assert len(neighbour) == 1
+    assert sum(isinstance(answer, Shed) for answer in await crowd) >= 5
 
 
 @pytest.mark.requirement("ENGINE-4")
@@ -117,7 +143,7 @@ async def test_whose_turn_comes_late_is_hurried() -> None:
     second = await waiting
     assert second.hurried
     second.end(now())
-    assert turns._usual == pytest.approx(0.015)
+    assert turns._usual["acme"] == pytest.approx(0.015)
 
 
 @warped
@@ -142,5 +168,5 @@ async def test_whoever_gives_up_leaves_no_gap() -> None:
 async def test_who_waits_for_everything_takes_no_turn() -> None:
     """It may take for ever."""
     turns = Turns(1)
-    assert await turns.take(Deadline.of(now(), None), CLOCK) is None
+    assert await turns.take(Deadline.of(now(), None), CLOCK, "acme") is None
     (await taken(turns)).end(now())

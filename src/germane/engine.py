@@ -88,7 +88,7 @@ class Engine:
         assembly = Assembly(request, strategy, self.clock)
         turn: Turn | None = None
         try:
-            turn = await self.turns.take(deadline, self.clock)
+            turn = await self.turns.take(deadline, self.clock, shelf.scope.org)
             await self._assemble(assembly, shelf, strategy, deadline, hurried=turn is not None and turn.hurried)
         except LEAVING:
             raise

@@ -4,7 +4,9 @@ messages, in time, and the reason beside them (ENGINE-2)."""
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -32,9 +34,9 @@ _LONGEST = 128
 """Characters of a caller's request id that are logged."""
 _WITHOUT = ("model", "provider", "session", "strategy")
 """What still matters when nothing is searched."""
-_MOST = 32
-"""Calls that wait for the engine. What would be late it refuses by itself, with the directive; beyond these that would be late
-as well."""
+_MOST, _MOST_OF_ONE = 96, 32
+"""Calls that wait for the engine, in all and of one org. What would be late the engine refuses by itself, with the directive;
+beyond these that would be late as well."""
 
 
 class Assembling:
@@ -44,14 +46,15 @@ class Assembling:
 
     def __init__(self, reach: Reach, answers: Answers, apart: Apart, clock: Clock) -> None:
         self._reach, self._answers, self._apart, self._clock = reach, answers, apart, clock
-        self._waiting = self._begun = 0
+        self._waiting: Counter[str] = Counter()
+        self._begun: Counter[str] = Counter()
 
     async def assemble_context(self, request: Request, call: Call) -> Response:
         """Raises `Refused` and `InvalidInput` for what the caller can put right."""
         request_id = request.request_id or uuid7(int(self._clock.now().timestamp() * 1000))
         call.seen.request_id = request_id[:_LONGEST]
-        self._reach.admit(call, org=request.org_id, agent=request.agent_id)
-        asked = Asking.of(request)
+        org = self._reach.admit(call, org=request.org_id, agent=request.agent_id)
+        asked = replace(Asking.of(request), org=org)
         try:
             found = await self._within(asked, call, call.due(min(ANSWER, asked.deadline or ANSWER)))
         except (InvalidInput, Refused):
@@ -70,14 +73,14 @@ class Assembling:
     async def _within(self, asked: Asking, call: Call, due: float) -> Context | str:
         """The context, or why there is none. The engine keeps to its deadline by itself; that it does isn't relied upon."""
         left = due - self._clock.steady()
-        if max(self._waiting, self._begun) >= _MOST:
+        if any(counts[asked.org] >= _MOST_OF_ONE or counts.total() >= _MOST for counts in (self._waiting, self._begun)):
             return "shed"
-        self._waiting += 1
+        self._waiting[asked.org] += 1
         task = asyncio.create_task(self._apart.home(lambda: self._assembled(asked, call, due)))
         try:
             await asyncio.wait([task], timeout=max(_AT_ONCE, left) + _LAST)
         finally:
-            self._waiting -= 1
+            _less(self._waiting, asked.org)
             if not task.done():
                 task.cancel()
         if not task.done():
@@ -92,10 +95,17 @@ class Assembling:
 
     async def _assembled(self, asked: Asking, call: Call, due: float) -> Context:
         """At home. What doesn't end though it was cancelled counts as begun until it does."""
-        self._begun += 1
+        self._begun[asked.org] += 1
         try:
             agent = self._reach.agent(call, org=asked.org, agent=asked.agent, user=asked.user, zone=asked.zone)
             seconds = max(_AT_ONCE, due - self._clock.steady())
             return await agent.assemble(asked.conversation.raw, deadline=seconds, **asked.arguments)
         finally:
-            self._begun -= 1
+            _less(self._begun, asked.org)
+
+
+def _less(counts: Counter[str], org: str) -> None:
+    """One fewer of `org`; an org without any isn't kept."""
+    counts[org] -= 1
+    if not counts[org]:
+        del counts[org]

@@ -1,0 +1,57 @@
+"""FairQueue: first in, first out for each key, and the keys in turn (round robin), so that nobody's crowd keeps others waiting."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict, deque
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+__all__ = ["FairQueue"]
+
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
+
+
+class FairQueue(Generic[K, T]):
+    """Each operation takes time in the number of keys at most, never in the number of items, but for `remove`. Not thread-safe."""
+
+    def __init__(self) -> None:
+        self._lines: OrderedDict[K, deque[T]] = OrderedDict()
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    def put(self, key: K, item: T) -> None:
+        self._lines.setdefault(key, deque()).append(item)
+        self._length += 1
+
+    def pop(self) -> tuple[K, T]:
+        """The next item with its key, whose other items wait until every other key has had one. Raises `KeyError` when empty."""
+        key, line = self._lines.popitem(last=False)
+        item = line.popleft()
+        self._length -= 1
+        if line:
+            self._lines[key] = line
+        return key, item
+
+    def remove(self, key: K, item: T) -> bool:
+        """Whether the item was still waiting; it waits no more."""
+        line = self._lines.get(key)
+        if line is None or item not in line:
+            return False
+        line.remove(item)
+        self._length -= 1
+        if not line:
+            del self._lines[key]
+        return True
+
+    def ahead(self, key: K) -> Counter[K]:
+        """How many items of each key would be popped before a new one of `key`."""
+        own = len(self._lines.get(key, ()))
+        found: Counter[K] = Counter()
+        seen = False
+        for other, line in self._lines.items():
+            seen = seen or other == key
+            found[other] = own if other == key else min(len(line), own if seen and own else own + 1)
+        return found
