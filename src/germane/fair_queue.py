@@ -1,4 +1,4 @@
-"""FairQueue: first in, first out for each key, and the keys in turn (round robin), so that nobody's crowd keeps others waiting."""
+"""FairQueue: first in, first out for each key, and the keys in turn (round robin): the crowd of one key doesn't hold up others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class FairQueue(Generic[K, T]):
-    """Each operation takes time in the number of keys at most, never in the number of items, but for `remove`. Not thread-safe."""
+    """`put` and `pop` take constant time, `ahead` time in the number of keys, `remove` in the key's items. Not thread-safe."""
 
     def __init__(self) -> None:
         self._lines: OrderedDict[K, deque[T]] = OrderedDict()
@@ -27,7 +27,7 @@ class FairQueue(Generic[K, T]):
         self._length += 1
 
     def pop(self) -> tuple[K, T]:
-        """The next item with its key, whose other items wait until every other key has had one. Raises `KeyError` when empty."""
+        """The next item and its key; the key's other items wait until every other key has had one. Raises `KeyError` if empty."""
         key, line = self._lines.popitem(last=False)
         item = line.popleft()
         self._length -= 1

@@ -5,7 +5,7 @@ Terms are hashes of stems, so that a forgotten word leaves no vocabulary behind;
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf
 from typing import NamedTuple
 
@@ -13,10 +13,12 @@ import numpy as np
 
 from germane.memories.memory import KINDS
 from germane.text.analyse import analyse, term_hash
+from germane.text.blocks import blocks
+from germane.text.language import detect
 from germane.text.normal import fold
 from germane.text.traits import capitals, is_question, temporal, word_count
 
-__all__ = ["ASSISTANT", "CAPITALS", "KIND_CODES", "QUESTION", "SENSITIVITY_CODES", "TEMPORAL", "USER", "Unit", "describe"]
+__all__ = ["ASSISTANT", "CAPITALS", "KIND_CODES", "QUESTION", "SENSITIVITY_CODES", "TEMPORAL", "USER", "Analysis", "Unit", "analysed", "describe"]
 
 QUESTION, TEMPORAL, USER, ASSISTANT = 1, 2, 4, 8
 CAPITALS = 4
@@ -45,6 +47,28 @@ class Unit(NamedTuple):
     words: int
 
 
+class Analysis(NamedTuple):
+    """What is read off a text, whoever said it: `terms` and `words` as in a `Unit`, and those of its `flags`."""
+
+    terms: bytes
+    flags: int
+    words: int
+
+
+def analysed(text: str, between: Callable[[], None] = lambda: None) -> Analysis:
+    """The analysis of a text, in time linear in its length. Of a long one block by block: `between` is called after each."""
+    language = detect(text)
+    flags, named, words = QUESTION * is_question(text), 0, 0
+    terms: list[bytes] = []
+    for block in blocks(text):
+        terms.append(hashes(analyse(block, language)).tobytes())
+        flags |= TEMPORAL * temporal(block)
+        named += capitals(block)
+        words += word_count(block)
+        between()
+    return Analysis(b"".join(terms), flags | min(3, named) << CAPITALS, words)
+
+
 def describe(
     *,
     key: int,
@@ -57,15 +81,17 @@ def describe(
     kind: str,
     valid_from: float = -inf,
     valid_to: float = inf,
+    analysis: Analysis | None = None,
 ) -> Unit:
-    """The unit of a text, its vector still to come. `kind` is a memory's kind, or anything else for an event."""
-    flags = QUESTION * is_question(text) | TEMPORAL * temporal(text) | min(3, capitals(text)) << CAPITALS
-    flags |= USER * (role == "user") | ASSISTANT * (role == "assistant")
+    """The unit of a text, its vector still to come. `kind` is a memory's kind, or anything else for an event; `analysis` the
+    text's own, where it has been made already."""
+    found = analysed(text) if analysis is None else analysis
+    flags = found.flags | USER * (role == "user") | ASSISTANT * (role == "assistant")
     return Unit(
         key=key,
         session=session,
         created_at=created_at,
-        terms=hashes(analyse(text)).tobytes(),
+        terms=found.terms,
         vector=None,
         flags=flags,
         speaker=term_hash(fold(name)) if name else 0,
@@ -73,7 +99,7 @@ def describe(
         kind=KIND_CODES.get(kind, 0),
         valid_from=valid_from,
         valid_to=valid_to,
-        words=word_count(text),
+        words=found.words,
     )
 
 

@@ -34,9 +34,10 @@ T = TypeVar("T")
 _OTHER_LATIN = ("spanish", "french", "german", "italian")
 
 
-def analyse(text: str) -> list[str]:
-    """The stems of a text, in its order, stop words out. Any string works, lone surrogates included."""
-    return list(chain.from_iterable(map(_stems_in(detect(text) or "english").__getitem__, _chunks(text))))
+def analyse(text: str, language: str | None = None) -> list[str]:
+    """The stems of a text, in its order, stop words out. Any string works, lone surrogates included. `language` is the one it
+    is in, by Snowball's name; by default it is guessed."""
+    return list(chain.from_iterable(map(_stems_in(language or detect(text) or "english").__getitem__, _chunks(text))))
 
 
 def worded(text: str) -> list[tuple[str, int]]:

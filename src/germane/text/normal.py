@@ -8,6 +8,8 @@ from hashlib import blake2b
 from itertools import chain
 from typing import Literal
 
+from germane.text.blocks import blocks
+
 __all__ = ["bare", "composed", "content_hash", "fold", "wide"]
 
 _ACCENTED = chain(range(0xC0, 0x250), range(0x386, 0x3CF), range(0x1E00, 0x2000))  # Latin and Greek
@@ -58,9 +60,10 @@ def content_hash(*parts: str) -> int:
     """
     digest = blake2b(digest_size=8)
     for part in parts:
-        data = composed(part).encode("utf-8", "surrogatepass")
-        digest.update(len(data).to_bytes(8, "big"))
-        digest.update(data)
+        data = [composed(block).encode("utf-8", "surrogatepass") for block in blocks(part)]
+        digest.update(sum(map(len, data)).to_bytes(8, "big"))
+        for each in data:
+            digest.update(each)
     return int.from_bytes(digest.digest(), "big", signed=True)
 
 
