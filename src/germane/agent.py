@@ -7,13 +7,12 @@ from datetime import datetime
 from typing import Any, overload
 
 from germane.context import Context
-from germane.dialects.registry import parse_all
 from germane.edge import identifiers, number, requested
 from germane.errors import EmbedderError, InvalidInput
-from germane.events.record import Recorded, record
+from germane.events.appending import Origin
+from germane.events.record import Recorded
 from germane.export import Exported, everything
 from germane.format.nonce import nonce
-from germane.inject.recognise import without_injected
 from germane.item import Provenance, Scored
 from germane.memories.directive import set_directive
 from germane.memories.feedback import feedback
@@ -23,6 +22,7 @@ from germane.memories.remember import new_memory, remember
 from germane.message import Message
 from germane.query import Filters
 from germane.recollections import Recollections
+from germane.recording import Recording
 from germane.scope import Scope
 from germane.shelf import Shelf
 from germane.strategy import Strategy
@@ -139,7 +139,9 @@ class Agent:
         self, messages: Sequence[Raw], *, session: str, source_kind: str = "user", channel: str | None = None
     ) -> Recorded:
         """Keep a conversation verbatim, indexed: each message once, however often it is sent (see `events/record.py`).
-        What germane itself injected is left out. Raises `Conflict` for an id that came before with other content."""
+        What germane itself injected is left out. A call of more than 128 messages or 64K characters is written in slices, with
+        other calls in between: each slice is durable by itself, and an interrupted call is completed by sending it again.
+        Raises `Conflict` for an id that came before with other content; nothing is written then."""
         scope = self.scope.within(session)
         if scope.session is None:
             raise InvalidInput("session must be the name of the conversation that is recorded, not None")
@@ -149,23 +151,17 @@ class Agent:
             raise InvalidInput(f"messages must be a list of messages, not {type(messages).__name__}")
         if source_kind not in ("user", "operator", "tool", "system", "import"):
             raise InvalidInput(f"source_kind {source_kind!r} is none of user, operator, tool, system, import")
-        parsed = parse_all(messages, "openai")
-        kept = parsed
-        for asked in (scope, self.scope):  # the question may have named its session or not
-            kept = without_injected(kept, nonce(self._parts.engine.nonce_key, asked))
-        raws = None
-        if len(kept) == len(messages):
-            raws = [raw if isinstance(raw, Mapping) else None for raw in messages]
-        plan = record(
-            kept,
-            session=session,
-            scope=scope,
+        origin = Origin(scope=scope, session=session, source_kind=source_kind, channel=channel)  # type: ignore[arg-type]
+        recording = Recording(
+            self._shelf(scope).journal,
+            origin,
             now=self._parts.clock.now(),
-            raws=raws,
-            source_kind=source_kind,  # type: ignore[arg-type]
-            channel=channel,
+            nonces=[
+                nonce(self._parts.engine.nonce_key, asked) for asked in (scope, self.scope)
+            ],  # a question may name no session
+            aside=self._parts.aside,
         )
-        outcome = await self._shelf(scope).journal.commit(plan)
+        outcome = await recording.keep(messages)
         if outcome.added:
             await self._embed()
         return outcome

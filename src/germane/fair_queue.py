@@ -1,4 +1,4 @@
-"""FairQueue: first in, first out for each key, and the keys in turn (round robin): the crowd of one key doesn't hold up others."""
+"""FairQueue: first in, first out for each key, and the keys in turn (round robin): one key's crowd holds up no other."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FairQueue(Generic[K, T]):
         self._length += 1
 
     def pop(self) -> tuple[K, T]:
-        """The next item and its key; the key's other items wait until every other key has had one. Raises `KeyError` if empty."""
+        """The next item and its key; the key's other items wait until every other key has had one. Raises `KeyError`."""
         key, line = self._lines.popitem(last=False)
         item = line.popleft()
         self._length -= 1

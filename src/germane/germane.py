@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -115,6 +116,7 @@ class Germane:
             await parts.retrievals.close()
             await parts.verification.close()
             await parts.store.close()
+            await asyncio.to_thread(parts.aside.shutdown)
             if parts.embedder is not self._embedder:
                 await parts.embedder.close()
 

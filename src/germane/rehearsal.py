@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from germane.cache import ResultCache
 from germane.engine import Engine
+from germane.events.appending import Origin
 from germane.events.record import record
 from germane.evidence import Evidence
 from germane.item import Candidate
@@ -43,7 +44,7 @@ async def rehearse(engine: Engine, store: Store, *, aside: Store | None = None) 
     something is kept and found again: an empty scope can't show how that goes."""
     if aside is not None:
         now, journal = engine.clock.now(), aside.within(_SCOPE).journal
-        await journal.commit(record([Message.of("user", _TEXT)], session="s", scope=_SCOPE, now=now))
+        await journal.commit(record([Message.of("user", _TEXT)], origin=Origin(scope=_SCOPE, session="s"), now=now))
         await journal.commit(remember(new_memory(_TEXT, scope=_SCOPE, now=now)))
         await _assemble(engine, aside)
     await _assemble(engine, store)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -48,6 +49,8 @@ class Parts:
     catalog: Catalog
     retrievals: Retrievals
     verification: Verification
+    aside: Executor
+    """One thread, for long texts."""
     clock: Clock
 
 
@@ -95,6 +98,7 @@ async def wire(
         catalog=catalog,
         retrievals=Retrievals(store),
         verification=Verification(store.keys, Uses(store.keys, read_only=store.read_only), clock),
+        aside=ThreadPoolExecutor(1, thread_name_prefix="germane-aside"),
         clock=clock,
     )
 

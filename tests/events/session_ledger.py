@@ -8,7 +8,8 @@ from itertools import count
 from typing import Any
 
 from germane.change import Plan, Read
-from germane.events.event import Event
+from germane.events.appending import Origin
+from germane.events.event import Event, EventHead
 from germane.events.ledger import EventsByMessageId, PutEvent, SessionLength, SessionTail
 from germane.events.record import Recorded, record
 from germane.message import Message
@@ -28,7 +29,9 @@ class SessionLedger:
 
     def record(self, messages: Sequence[Message], **options: Any) -> Recorded:
         now = NOW + timedelta(minutes=next(self._minutes))
-        return self.commit(record(messages, **{"session": "s", "scope": Scope(user="caroline"), "now": now, **options}))
+        given = {"now": now} | {name: options.pop(name) for name in ("now", "raws") if name in options}
+        origin = Origin(**{"session": "s", "scope": Scope(user="caroline"), **options})
+        return self.commit(record(messages, origin=origin, **given))
 
     def commit(self, plan: Plan[Recorded]) -> Recorded:
         try:
@@ -55,9 +58,13 @@ class SessionLedger:
     def _answer(self, read: Read[Any]) -> Any:
         match read:
             case EventsByMessageId(_, ids):
-                return {event.message_id: event for event in self.events if event.message_id in ids}
-            case SessionTail(_, limit):
-                return tuple(self.events[-limit:])
+                return {event.message_id: head(event) for event in self.events if event.message_id in ids}
+            case SessionTail(_, limit, before):
+                return tuple(head(event) for event in self.events if before is None or event.position < before)[-limit:]
             case SessionLength():
                 return self.length
         raise AssertionError(read)
+
+
+def head(event: Event) -> EventHead:
+    return EventHead(event.position, event.role, event.content_hash, event.message_id, event.created_at, event.recorded_at)

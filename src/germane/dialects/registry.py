@@ -45,13 +45,13 @@ def parse(raw: Mapping[str, Any] | Message, prefer: str = "openai") -> Message:
     return dialect_of(fields, prefer).parse(fields)
 
 
-def parse_all(raws: Iterable[Mapping[str, Any] | Message], prefer: str = "openai") -> tuple[Message, ...]:
-    """All messages, read. Raises `InvalidInput` with the index of the one that is wrong."""
+def parse_all(raws: Iterable[Mapping[str, Any] | Message], prefer: str = "openai", *, first: int = 0) -> tuple[Message, ...]:
+    """All messages, read. Raises `InvalidInput` with the index of the one that is wrong, counted from `first`."""
     dialect(prefer)
     if isinstance(raws, str | bytes | Mapping) or not isinstance(raws, Iterable):
         raise InvalidInput(f"messages is {typename(raws)}: give a list of messages")
     messages: list[Message] = []
-    for at, raw in enumerate(raws):
+    for at, raw in enumerate(raws, first):
         try:
             messages.append(plain_message(raw) if isinstance(raw, dict) and plain(raw) else parse(raw, prefer))
         except InvalidInput as error:

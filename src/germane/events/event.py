@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from germane.item import Provenance, Sensitivity
 
-__all__ = ["Event", "Session"]
+__all__ = ["Event", "EventHead", "Session"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,3 +50,14 @@ class Event:
     session_number: int | None = None
     raw: Mapping[str, Any] = field(default_factory=dict, hash=False)
     provenance: Provenance = field(default_factory=Provenance)
+
+
+class EventHead(NamedTuple):
+    """What tells whether a message is held already: an event without its text. `role` is empty for what isn't a message."""
+
+    position: int
+    role: str
+    content_hash: int
+    message_id: str | None
+    created_at: datetime
+    recorded_at: datetime

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from germane.change import Change, Read
-from germane.events.event import Event
+from germane.events.event import Event, EventHead
+from germane.search.unit import Analysis
 
 __all__ = ["EventsByMessageId", "PutEvent", "SessionLength", "SessionTail"]
 
 
 @dataclass(frozen=True, slots=True)
-class EventsByMessageId(Read[dict[str, Event]]):
+class EventsByMessageId(Read[dict[str, EventHead]]):
     """By the caller's message id, within (agent, user, session)."""
 
     session: str
@@ -19,11 +20,12 @@ class EventsByMessageId(Read[dict[str, Event]]):
 
 
 @dataclass(frozen=True, slots=True)
-class SessionTail(Read[tuple[Event, ...]]):
-    """The last `limit` events of the session, oldest first."""
+class SessionTail(Read[tuple[EventHead, ...]]):
+    """The last `limit` events of the session, oldest first: those before position `before` where it is given."""
 
     session: str
     limit: int
+    before: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,8 @@ class SessionLength(Read[int]):
 
 @dataclass(frozen=True, slots=True)
 class PutEvent(Change):
-    """Append to its session, which comes into being with its first event. Its full-text row and vector are derived in the
-    same transaction."""
+    """Append to its session, which comes into being with its first event. Its search row and vector are derived in the same
+    transaction; `analysis` is that of its text, where it has been made before."""
 
     event: Event
+    analysis: Analysis | None = None

@@ -1,28 +1,27 @@
 """Record: keep a conversation verbatim, each message once, however often it is sent.
 
 Clients send what they have: the turn that is new, the last few, or the whole conversation each time. `record` finds out what
-of it is kept already. Deliberately not here: extraction of anything from what was said.
+of it is kept already. Deliberately not here: extraction of anything from what was said; how a long conversation is written in
+slices (`recording.py`, of the plans in `appending.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from germane.change import Decision, Plan, ask
 from germane.errors import Conflict, InvalidInput
-from germane.events.event import Event
-from germane.events.ledger import EventsByMessageId, PutEvent, SessionLength, SessionTail
+from germane.events.appending import Origin, put
+from germane.events.event import EventHead
+from germane.events.ledger import EventsByMessageId, SessionLength, SessionTail
 from germane.events.resent import resent
 from germane.events.turn import Turn
-from germane.ids import uuid7
-from germane.item import Provenance, Sensitivity, SourceKind
 from germane.message import Message
-from germane.scope import Scope
 
-__all__ = ["Recorded", "record"]
+__all__ = ["Recorded", "agree", "distinct", "reach", "record"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,18 +34,9 @@ class Recorded:
 
 
 def record(
-    messages: Sequence[Message],
-    *,
-    session: str,
-    scope: Scope,
-    now: datetime,
-    raws: Sequence[Mapping[str, Any] | None] | None = None,
-    make_id: Callable[[int], str] = uuid7,
-    sensitivity: Sensitivity = "private",
-    source_kind: SourceKind = "user",
-    channel: str | None = None,
+    messages: Sequence[Message], *, origin: Origin, now: datetime, raws: Sequence[Mapping[str, Any] | None] | None = None
 ) -> Plan[Recorded]:
-    """Append to `session` those of `messages` that it doesn't hold. `raws` are the caller's own dicts, one a message.
+    """Append to the session those of `messages` that it doesn't hold. `raws` are the caller's own dicts, one a message.
 
     A message with an id is known by it, within (agent, user, session): sent again it is skipped, with another role or text
     it is a `Conflict` and nothing of the call is written.
@@ -64,55 +54,33 @@ def record(
     """
     if raws is not None and len(raws) != len(messages):
         raise InvalidInput(f"{len(raws)} dicts for {len(messages)} messages: give one for each")
-    scope = scope.within(session)
-    turns = _distinct(Turn.of(message, raws[i] if raws else None, scope.zone) for i, message in enumerate(messages))
+    zone = origin.scope.zone
+    turns = distinct(Turn.of(message, raws[i] if raws else None, zone) for i, message in enumerate(messages))
     if not turns:
         return Decision((), Recorded(skipped=len(messages)))
     ids = tuple(turn.id for turn in turns if turn.id is not None)
-    known: dict[str, Event] = (yield from ask(EventsByMessageId(session, ids))) if ids else {}
-    for turn in turns:
-        if turn.id in known:
-            _agree(turn.id, turn, known[turn.id])
-    length = yield from ask(SessionLength(session))
+    known: dict[str, EventHead] = (yield from ask(EventsByMessageId(origin.session, ids))) if ids else {}
+    agree(turns, known)
+    length = yield from ask(SessionLength(origin.session))
     held = {place for place, turn in enumerate(turns) if turn.id in known}
-    if len(ids) < len(turns) or 0 < len(known) < len(turns):
-        limit = len(turns) + min(8 * (len(turns) - 1), 64)
-        tail = yield from ask(SessionTail(session, limit))
+    if limit := reach(turns, len(known)):
+        tail = yield from ask(SessionTail(origin.session, limit))
         length = max(length, tail[-1].position + 1 if tail else 0)
         held |= resent(turns, tail, length, whole=len(tail) < limit)
     new = [turn for place, turn in enumerate(turns) if place not in held]
-    events = [
-        Event(
-            id=make_id(int(at.timestamp() * 1000)),
-            type=turn.type,
-            user=scope.user,
-            session=session,
-            position=length + place,
-            text=turn.text,
-            created_at=turn.created_at or at,
-            recorded_at=at,
-            role=turn.role,
-            name=turn.name,
-            message_id=turn.id,
-            sensitivity=sensitivity,
-            content_hash=turn.content_hash,
-            raw=turn.raw,
-            provenance=Provenance(
-                source_kind="tool" if turn.type == "tool_message" else source_kind,
-                channel=channel,
-                session=session,
-                message_id=turn.id,
-                tool_call_id=turn.tool_call_id,
-            ),
-        )
-        for place, turn in enumerate(new)
-        for at in (now + timedelta(microseconds=place),)
-    ]
-    outcome = Recorded(added=tuple(event.id for event in events), skipped=len(messages) - len(events))
-    return Decision(tuple(map(PutEvent, events)), outcome)
+    changes = put(new, origin, length=length, now=now)
+    outcome = Recorded(added=tuple(change.event.id for change in changes), skipped=len(messages) - len(changes))
+    return Decision(changes, outcome)
 
 
-def _distinct(turns: Iterable[Turn | None]) -> list[Turn]:
+def reach(turns: Sequence[Turn], known: int) -> int:
+    """How many of the session's last events tell which of `turns` it holds; 0 where their ids have told, `known` of them."""
+    if known in (0, len(turns)) and all(turn.id is not None for turn in turns):
+        return 0
+    return len(turns) + min(8 * (len(turns) - 1), 64)
+
+
+def distinct(turns: Iterable[Turn | None]) -> list[Turn]:
     """Those that are kept, each id once. Raises `Conflict` where one id stands for two contents."""
     seen: dict[str, Turn] = {}
     kept: list[Turn] = []
@@ -128,6 +96,13 @@ def _distinct(turns: Iterable[Turn | None]) -> list[Turn]:
     return kept
 
 
-def _agree(id: str | None, turn: Turn, other: Turn | Event) -> None:
+def agree(turns: Iterable[Turn], known: Mapping[str, EventHead]) -> None:
+    """Raises `Conflict` where an id is known with another content."""
+    for turn in turns:
+        if turn.id is not None and turn.id in known:
+            _agree(turn.id, turn, known[turn.id])
+
+
+def _agree(id: str | None, turn: Turn, other: Turn | EventHead) -> None:
     if (turn.role, turn.content_hash) != (other.role, other.content_hash):
         raise Conflict(f"message id {id!r} was recorded before with different content: give new content an id of its own")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from germane.events.alignment import GONE, UNTIMED, Line, aligned
-from germane.events.event import Event
+from germane.events.event import EventHead
 from germane.events.turn import Turn
 
 __all__ = ["resent"]
@@ -14,7 +14,7 @@ __all__ = ["resent"]
 _Numbers = dict[tuple[str, str | int], int]
 
 
-def resent(turns: Sequence[Turn], tail: Sequence[Event], length: int, *, whole: bool) -> set[int]:
+def resent(turns: Sequence[Turn], tail: Sequence[EventHead], length: int, *, whole: bool) -> set[int]:
     """The places in `turns` that the session holds. `tail` are its last events (all of them: `whole`), `length` is the
     position that comes next.
 
@@ -63,7 +63,7 @@ def _beside(turns: Sequence[Turn], said: Line, stored: Line, known: dict[str | N
     return held
 
 
-def _number(numbers: _Numbers, message: Turn | Event) -> int:
+def _number(numbers: _Numbers, message: Turn | EventHead) -> int:
     """Equal for equal messages: by the caller's id where there is one, else by role and content."""
     id = message.id if isinstance(message, Turn) else message.message_id
     return numbers.setdefault(("", message.content_hash) if id is None else ("id", id), len(numbers))

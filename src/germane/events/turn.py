@@ -11,6 +11,7 @@ from typing import Any
 from germane.clock import aware
 from germane.errors import InvalidInput
 from germane.message import Message, Opaque
+from germane.search.unit import Analysis
 from germane.text.normal import content_hash
 
 __all__ = ["Turn", "clean", "slim"]
@@ -39,6 +40,8 @@ class Turn:
     created_at: datetime | None
     tool_call_id: str | None
     raw: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    analysis: Analysis | None = field(default=None, compare=False, repr=False)
+    """The text's, where it was made ahead of the transaction."""
 
     @classmethod
     def of(cls, message: Message, raw: Mapping[str, Any] | None, zone: str) -> Turn | None:

@@ -18,9 +18,23 @@ from germane.text.language import detect
 from germane.text.normal import fold
 from germane.text.traits import capitals, is_question, temporal, word_count
 
-__all__ = ["ASSISTANT", "CAPITALS", "KIND_CODES", "QUESTION", "SENSITIVITY_CODES", "TEMPORAL", "USER", "Analysis", "Unit", "analysed", "describe"]
+__all__ = [
+    "ASSISTANT",
+    "CAPITALS",
+    "KIND_CODES",
+    "QUESTION",
+    "SENSITIVITY_CODES",
+    "TEMPORAL",
+    "USER",
+    "Analysis",
+    "Unit",
+    "analysed",
+    "describe",
+]
 
 QUESTION, TEMPORAL, USER, ASSISTANT = 1, 2, 4, 8
+_STEP = 2048
+"""Characters of a long text that are analysed at once: a millisecond or less."""
 CAPITALS = 4
 """Bits to shift: the two bits above hold min(3, capitalised words inside sentences)."""
 
@@ -60,7 +74,7 @@ def analysed(text: str, between: Callable[[], None] = lambda: None) -> Analysis:
     language = detect(text)
     flags, named, words = QUESTION * is_question(text), 0, 0
     terms: list[bytes] = []
-    for block in blocks(text):
+    for block in blocks(text, _STEP):
         terms.append(hashes(analyse(block, language)).tobytes())
         flags |= TEMPORAL * temporal(block)
         named += capitals(block)

@@ -206,7 +206,8 @@ class StoreContract(ScopeContract, KeyContract):
         assert await commit(asking(MemoriesById((fact.id, "absent")))) == {fact.id: fact}
         assert await commit(asking(MemoriesByHash(note.content_hash))) == (note,)
         assert await commit(asking(FactsOnKey("k"))) == (fact,)
-        assert [event.text for event in await commit(asking(SessionTail("s1", 2)))] == ["turn 1", "turn 2"]
+        assert [head.message_id for head in await commit(asking(SessionTail("s1", 2)))] == ["m1", "m2"]
+        assert [head.message_id for head in await commit(asking(SessionTail("s1", 2, before=2)))] == ["m0", "m1"]
         known = await commit(asking(EventsByMessageId("s1", ("m1", "m9"))))
         assert list(known) == ["m1"]
         assert await commit(asking(SessionLength("s1"))) == 3

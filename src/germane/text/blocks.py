@@ -14,27 +14,31 @@ __all__ = ["BLOCK", "blocks", "breath"]
 
 BLOCK = 16_384
 """Characters of a block, at most."""
-_NEAR = 1024
+_NEAR = 512
 """Characters before the end of a block in which a better place to cut is looked for."""
 
 
-def blocks(text: str) -> Iterator[str]:
-    """`text` in parts of at most `BLOCK` characters: the text itself where it is no longer. A part begins with white space
-    where there is some nearby, else with an ASCII character, else with no combining mark: then the normal form of the parts is the
-    normal form of the text."""
+_BREATH = 0.00005
+
+
+def blocks(text: str, size: int = BLOCK) -> Iterator[str]:
+    """`text` in parts of at most `size` characters: the text itself where it has at most `BLOCK`. A part begins with white
+    space where there is some nearby, else with an ASCII character, else with no combining mark: so the normal form of the parts
+    is that of the text."""
     start, length = 0, len(text)
     if length <= BLOCK:
         yield text
         return
     while start < length:
-        end = length if length - start <= BLOCK else _cut(text, start + BLOCK)
+        end = length if length - start <= size else _cut(text, start + size)
         yield text[start:end]
         start = end
 
 
 def breath() -> None:
-    """Lets another thread go on, if one waits: for use between two blocks, outside event loops."""
-    time.sleep(0)
+    """Lets another thread go on, if one waits: for use between two blocks, never on an event loop. Sleeping for no time at all
+    isn't enough: the lock would be taken again before the other thread has woken."""
+    time.sleep(_BREATH)
 
 
 def _cut(text: str, end: int) -> int:

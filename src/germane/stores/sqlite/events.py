@@ -8,9 +8,9 @@ from typing import Any
 
 import apsw
 
-from germane.events.event import Event, Session
-from germane.events.ledger import EventsByMessageId, SessionLength, SessionTail
-from germane.search.unit import SENSITIVITY_CODES, Unit, describe
+from germane.events.event import Event, EventHead, Session
+from germane.events.ledger import EventsByMessageId, PutEvent, SessionLength, SessionTail
+from germane.search.unit import SENSITIVITY_CODES, Analysis, Unit, describe
 from germane.stores.sqlite.encoding import (
     from_json,
     micros,
@@ -34,6 +34,12 @@ EVENT = (
     " FROM events e JOIN sessions s ON s.key = e.session"
 )
 """What `event_of` reads."""
+_HEAD = (
+    "SELECT e.position, e.role, e.content_hash, e.message_id, e.created_at, e.recorded_at"
+    " FROM events e JOIN sessions s ON s.key = e.session WHERE s.partition = ? AND s.id = ?"
+)
+_NOWHERE = 1 << 62
+"""Beyond every position."""
 _INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _SPEAKER = (
     "INSERT INTO speakers (partition, name, code, events) VALUES (?, ?, ?, ?)"
@@ -65,20 +71,27 @@ def event_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> Event:
     )
 
 
-def by_message_id(connection: apsw.Connection, place: Place, read: EventsByMessageId) -> dict[str, Event]:
-    sql = f"{EVENT} WHERE s.partition = ? AND s.id = ? AND e.message_id = ?"
-    found: dict[str, Event] = {}
+def by_message_id(connection: apsw.Connection, place: Place, read: EventsByMessageId) -> dict[str, EventHead]:
+    sql = f"{_HEAD} AND e.message_id = ?"
+    found: dict[str, EventHead] = {}
     for message_id in read.message_ids:
         row = connection.execute(sql, (place.id, stored(read.session), stored(message_id))).fetchone()
         if row is not None:
-            found[message_id] = event_of(row, {place.id: place.user})
+            found[message_id] = _head(row)
     return found
 
 
-def tail(connection: apsw.Connection, place: Place, read: SessionTail) -> tuple[Event, ...]:
-    sql = f"{EVENT} WHERE s.partition = ? AND s.id = ? ORDER BY e.position DESC LIMIT ?"
-    rows = connection.execute(sql, (place.id, stored(read.session), read.limit)).fetchall()
-    return tuple(event_of(row, {place.id: place.user}) for row in reversed(rows))
+def tail(connection: apsw.Connection, place: Place, read: SessionTail) -> tuple[EventHead, ...]:
+    sql = f"{_HEAD} AND e.position < ? ORDER BY e.position DESC LIMIT ?"
+    before = _NOWHERE if read.before is None else read.before
+    rows = connection.execute(sql, (place.id, stored(read.session), before, read.limit)).fetchall()
+    return tuple(map(_head, reversed(rows)))
+
+
+def _head(row: tuple[Any, ...]) -> EventHead:
+    position, role, content_hash, message_id, created_at, recorded_at = row
+    said = None if message_id is None else shown(message_id)
+    return EventHead(position, role, content_hash, said, moment(created_at), moment(recorded_at))
 
 
 def length(connection: apsw.Connection, place: Place, read: SessionLength) -> int:
@@ -87,9 +100,10 @@ def length(connection: apsw.Connection, place: Place, read: SessionLength) -> in
     return 0 if found is None else int(found[0])
 
 
-def put_events(transaction: Transaction, partition: int, events: Sequence[Event]) -> None:
+def put_events(transaction: Transaction, partition: int, changes: Sequence[PutEvent]) -> None:
     """Append them to their sessions, in one go."""
     connection, sessions = transaction.connection, dict[str, int]()
+    events = [change.event for change in changes]
     for id in dict.fromkeys(event.session for event in events):
         session = Begun(connection, partition, id)
         for event in events:
@@ -98,7 +112,10 @@ def put_events(transaction: Transaction, partition: int, events: Sequence[Event]
         sessions[id] = session.save(connection)
     keyed = list(zip(transaction.keys("events", len(events)), events, strict=True))
     connection.executemany(_INSERT, [_row(key, partition, sessions[event.session], event) for key, event in keyed])
-    units = [(_unit(key, sessions[event.session], event), event.text) for key, event in keyed]
+    units = [
+        (_unit(key, sessions[event.session], event, change.analysis), event.text)
+        for (key, event), change in zip(keyed, changes, strict=True)
+    ]
     transaction.derive("events", partition, units)
     _speakers(connection, partition, events, (unit for unit, _ in units))
     transaction.touch((partition,))
@@ -125,7 +142,7 @@ def _row(key: int, partition: int, session: int, event: Event) -> tuple[Any, ...
     )
 
 
-def _unit(key: int, session: int, event: Event) -> Unit:
+def _unit(key: int, session: int, event: Event, analysis: Analysis | None) -> Unit:
     return describe(
         key=key,
         session=session,
@@ -135,6 +152,7 @@ def _unit(key: int, session: int, event: Event) -> Unit:
         name=event.name,
         sensitivity=event.sensitivity,
         kind=event.type,
+        analysis=analysis,
     )
 
 

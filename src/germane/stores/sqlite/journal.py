@@ -129,7 +129,7 @@ class _Drive:
             for change in run:
                 self._check(change.event.user)
             partition = self._transaction.own(self._scope)
-            events.put_events(self._transaction, partition, [change.event for change in run])
+            events.put_events(self._transaction, partition, run)
 
     def _check(self, user: str | None) -> None:
         if user != self._scope.user:
