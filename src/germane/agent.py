@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, overload
 
+from germane.background import Breath
 from germane.context import Context
 from germane.edge import identifiers, number, requested
 from germane.errors import EmbedderError, InvalidInput
@@ -160,6 +161,7 @@ class Agent:
                 nonce(self._parts.engine.nonce_key, asked) for asked in (scope, self.scope)
             ],  # a question may name no session
             aside=self._parts.aside,
+            breath=Breath(self._parts.engine.turns.busy),
         )
         outcome = await recording.keep(messages)
         if outcome.added:

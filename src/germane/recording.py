@@ -10,7 +10,7 @@ call sent again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from datetime import datetime
@@ -27,7 +27,6 @@ from germane.inject.recognise import without_injected
 from germane.message import Message
 from germane.ports.journal import Journal
 from germane.search.unit import analysed
-from germane.text.blocks import breath
 
 __all__ = ["Recording"]
 
@@ -45,11 +44,20 @@ Raw = Mapping[str, Any] | Message
 
 class Recording:
     """One call of `record`. `nonces` mark what germane itself injected, which isn't kept. `aside` has one thread: long texts
-    are analysed in it, one after another, so that several long recordings take turns."""
+    are analysed in it, one after another, so that several long recordings take turns; `breath` is called between its steps."""
 
-    def __init__(self, journal: Journal, origin: Origin, *, now: datetime, nonces: Sequence[str], aside: Executor) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        origin: Origin,
+        *,
+        now: datetime,
+        nonces: Sequence[str],
+        aside: Executor,
+        breath: Callable[[], None],
+    ) -> None:
         self._journal, self._origin, self._now = journal, origin, now
-        self._nonces, self._aside = nonces, aside
+        self._nonces, self._aside, self._breath = nonces, aside, breath
 
     async def keep(self, raws: Sequence[Raw]) -> Recorded:
         """Raises `Conflict` and `InvalidInput`, before anything is written."""
@@ -82,7 +90,7 @@ class Recording:
         while at < len(new):
             part = [turns[place] for place in new[at : at + _MANY]]
             part = part[: _fitting([len(turn.text) for turn in part])]
-            part = await self._off_the_loop(partial(_analysed, part))
+            part = await self._off_the_loop(partial(_analysed, part, self._breath))
             expected = length if tries < _TRIES else None
             ids = await self._journal.commit(append(part, self._origin, now=self._now, first=at, expected=expected))
             if ids is None:
@@ -98,7 +106,7 @@ class Recording:
         zone, made = self._origin.scope.zone, list[Turn | None]()
         for part in _runs(kept):
             own = None if raws is None else raws[len(made) : len(made) + len(part)]
-            made += await self._off_the_loop(partial(_ready, part, own, zone))
+            made += await self._off_the_loop(partial(_ready, part, own, zone, self._breath))
         found: list[Turn] = await self._off_the_loop(partial(distinct, made))
         return found
 
@@ -128,12 +136,17 @@ class Recording:
         return await asyncio.get_running_loop().run_in_executor(self._aside, work)
 
 
-def _ready(part: Sequence[Message], raws: Sequence[Mapping[str, Any] | None] | None, zone: str) -> list[Turn | None]:
-    return [Turn.of(message, None if raws is None else raws[at], zone) for at, message in enumerate(part)]
+def _ready(
+    part: Sequence[Message], raws: Sequence[Mapping[str, Any] | None] | None, zone: str, breath: Callable[[], None]
+) -> list[Turn | None]:
+    made: list[Turn | None] = []
+    for at, message in enumerate(part):
+        made.append(Turn.of(message, None if raws is None else raws[at], zone))
+        breath()
+    return made
 
 
-def _analysed(turns: Sequence[Turn]) -> list[Turn]:
-    """For a thread of its own: others are let in between."""
+def _analysed(turns: Sequence[Turn], breath: Callable[[], None]) -> list[Turn]:
     return [replace(turn, analysis=analysed(turn.text, breath)) for turn in turns]
 
 

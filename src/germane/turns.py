@@ -78,6 +78,10 @@ class Turns:
         """How many wait."""
         return len(self._waiting)
 
+    def busy(self) -> bool:
+        """Whether an assembly works or waits."""
+        return self.working > 0 or len(self._waiting) > 0
+
     async def take(self, deadline: Deadline, clock: Clock, org: str) -> Turn | None:
         """Waits until it is the caller's turn, no longer than gathering may last. Returns None at once where there is no
         deadline. Raises `Shed` where the turn would come too late."""

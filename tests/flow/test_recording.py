@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
-from flow.conftest import Opening
+from flow.conftest import Calendar, Opening
 from flow.stories import ASKED, MODELS, TALK, ask, ids, texts, told
-from germane import Agent, Conflict, Germane, Message
+from germane import Agent, Conflict, Germane, InvalidInput, Message
 from germane.strategies import DEFAULT, derive
 
 SPLIT = derive(DEFAULT, {"name": "split", "placement": "split"})
@@ -161,3 +162,87 @@ async def test_a_users_directive_goes_before_the_agents(germane: Germane) -> Non
     assert await germane.agent("support", user="ben").directive() == "For everybody."
     assert "For Caroline." in (await ask(own)).added
     assert await own.directive("") == "For everybody."
+
+
+def spoken(count: int, start: int = 0) -> list[dict[str, Any]]:
+    return [{"role": "assistant" if at % 2 else "user", "content": f"turn {at} of many"} for at in range(start, start + count)]
+
+
+async def begun(agent: Agent) -> None:
+    """Returns when something of a recording is kept."""
+    while not await stored(agent):
+        pass
+
+
+async def test_a_long_conversation_is_kept_in_slices_in_order(agent: Agent, calendar: Calendar) -> None:
+    """Sent again, and with more: only what is new is added, as for a short one."""
+    talk = spoken(700)
+    assert len((await agent.record(talk, session="s1")).added) == 700
+    calendar.advance(seconds=1)
+    assert (await agent.record(talk, session="s1")).added == ()
+    outcome = await agent.record([*talk, {"role": "user", "content": "bye"}], session="s1")
+    assert (len(outcome.added), outcome.skipped) == (1, 700)
+    assert await stored(agent) == [one["content"] for one in (*talk, {"content": "bye"})]
+
+
+async def test_a_long_text_is_found_by_what_stands_in_its_middle(agent: Agent) -> None:
+    """It is analysed in parts, and whole."""
+    text = " ".join(f"filler{at}" for at in range(20_000))
+    await agent.record([{"role": "user", "content": f"{text} the zebra crossed {text}"}], session="s1")
+    found = await agent.recall("Which zebra crossed?")
+    assert [one.candidate.category for one in found] == ["conversation"]
+
+
+@pytest.mark.requirement("ENGINE-4")
+async def test_others_write_between_the_slices_of_a_long_conversation(germane: Germane) -> None:
+    """A short call that comes after a long one is answered before it."""
+    long, short = germane.agent("a", org="one"), germane.agent("a", org="two")
+    task = asyncio.ensure_future(long.record(spoken(3000), session="s"))
+    await asyncio.sleep(0)
+    await short.record(spoken(1), session="s")
+    assert not task.done()
+    assert len((await task).added) == 3000
+
+
+async def test_two_calls_that_send_the_same_long_conversation_keep_it_once(agent: Agent) -> None:
+    """They see one another's slices."""
+    talk = spoken(1000)
+    outcomes = await asyncio.gather(agent.record(talk, session="s1"), agent.record(talk, session="s1"))
+    assert await stored(agent) == [one["content"] for one in talk]
+    assert sum(len(outcome.added) for outcome in outcomes) == 1000
+
+
+async def test_what_another_call_says_between_the_slices_is_kept_too(agent: Agent) -> None:
+    """And nothing twice."""
+    talk = spoken(1000)
+    task = asyncio.ensure_future(agent.record(talk, session="s1"))
+    await begun(agent)
+    await agent.record([{"role": "user", "content": "between"}], session="s1")
+    await task
+    assert sorted(await stored(agent)) == sorted([*(one["content"] for one in talk), "between"])
+
+
+async def test_an_interrupted_long_recording_is_completed_by_the_same_call(agent: Agent, calendar: Calendar) -> None:
+    """Each slice is durable by itself."""
+    talk = spoken(2000)
+    task = asyncio.ensure_future(agent.record(talk, session="s1"))
+    await begun(agent)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert 0 < len(await stored(agent)) < 2000
+    calendar.advance(seconds=1)
+    await agent.record(talk, session="s1")
+    assert await stored(agent) == [one["content"] for one in talk]
+
+
+async def test_a_conflict_in_a_long_conversation_writes_nothing(agent: Agent) -> None:
+    await agent.record([{"role": "user", "content": "kept", "id": "x"}], session="s1")
+    with pytest.raises(Conflict):
+        await agent.record([*spoken(500), {"role": "user", "content": "other", "id": "x"}], session="s1")
+    assert await stored(agent) == ["kept"]
+
+
+async def test_a_message_that_cannot_be_read_is_named_by_its_place_in_a_long_list(agent: Agent) -> None:
+    with pytest.raises(InvalidInput, match="message 700"):
+        await agent.record([*spoken(700), {"role": "nobody", "content": "?"}], session="s1")

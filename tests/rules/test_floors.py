@@ -15,7 +15,7 @@ FLOORS = {
     "dialects": "dialects",
     "domains": "memories events search access shelf export",
     "stages": "signals gather score pack format inject",
-    "engine": "engine assembly breaker cache call fair_queue standing state turns",
+    "engine": "engine assembly background breaker cache call fair_queue standing state turns",
     "front": """germane agent edge recollections recording sync loop rehearsal settings serving given address strategies
         retrievals wiring keyring verification uses __init__""",
     "evaluation": "evaluate",

@@ -24,6 +24,7 @@ import tokenizers
 from numpy.typing import NDArray
 
 from germane.errors import EmbedderError
+from germane.text.fifo_cache import FifoCache
 
 __all__ = ["Static"]
 
@@ -57,7 +58,7 @@ class Static:
     def __init__(self) -> None:
         self._loading = threading.Lock()
         self._table: _Table | None = None
-        self._pieces: dict[str, tuple[int, ...]] = {}
+        self._pieces: FifoCache[str, tuple[int, ...]] = FifoCache(_CACHED_PIECES)
 
     def warm(self) -> None:
         """Load the table now (about 0.1 s). Raises `EmbedderError` when its files can't be read."""
@@ -93,7 +94,7 @@ class Static:
     async def close(self) -> None:
         """Let go of the table; it is loaded again when used again."""
         self._table = None
-        self._pieces = {}
+        self._pieces = FifoCache(_CACHED_PIECES)
 
     def __repr__(self) -> str:
         return f"<Static {self.identity}>"
@@ -114,9 +115,7 @@ class Static:
             tokens = bpe.tokenize(piece.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
         ids = tuple(token.id for token in tokens)
         if len(piece) <= _LONGEST_PIECE:
-            if len(self._pieces) >= _CACHED_PIECES:
-                self._pieces = {}
-            self._pieces[piece] = ids
+            self._pieces.keep(piece, ids)
         return ids
 
 

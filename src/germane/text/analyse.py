@@ -16,6 +16,7 @@ from typing import TypeVar
 import Stemmer
 
 from germane.query import Term
+from germane.text.fifo_cache import FifoCache
 from germane.text.language import detect, of_script
 from germane.text.normal import bare, wide
 from germane.text.stopwords import STOP
@@ -78,20 +79,18 @@ def _chunks(text: str) -> list[str]:
     return text.split() if text.isascii() else _tokens(text)
 
 
-class _Memory(dict[str, tuple[T, ...]]):
-    """What `make` makes of a chunk, remembered where it may come again, for so many chunks; then it begins anew. Quicker than a
-    cache that knows what was used last: most of the time goes into memory that isn't near."""
+class _Memory(FifoCache[str, tuple[T, ...]]):
+    """What `make` makes of a chunk, remembered where it may come again. Quicker than an LRU cache: most of
+    the time goes into memory that isn't near."""
 
     def __init__(self, make: Callable[[str], tuple[T, ...]], most: int) -> None:
-        super().__init__()
-        self._make, self._most = make, most
+        super().__init__(most)
+        self._make = make
 
     def __missing__(self, chunk: str) -> tuple[T, ...]:
         made = self._make(chunk)
         if len(chunk) <= _LONGEST:  # else it is no word
-            if len(self) >= self._most:
-                self.clear()
-            self[chunk] = made
+            self.keep(chunk, made)
         return made
 
 

@@ -6,19 +6,15 @@ have to be normalised. Over a block it is about a millisecond.
 
 from __future__ import annotations
 
-import time
 import unicodedata
 from collections.abc import Iterator
 
-__all__ = ["BLOCK", "blocks", "breath"]
+__all__ = ["BLOCK", "blocks"]
 
 BLOCK = 16_384
 """Characters of a block, at most."""
-_NEAR = 512
+_NEAR = 256
 """Characters before the end of a block in which a better place to cut is looked for."""
-
-
-_BREATH = 0.00005
 
 
 def blocks(text: str, size: int = BLOCK) -> Iterator[str]:
@@ -35,12 +31,6 @@ def blocks(text: str, size: int = BLOCK) -> Iterator[str]:
         start = end
 
 
-def breath() -> None:
-    """Lets another thread go on, if one waits: for use between two blocks, never on an event loop. Sleeping for no time at all
-    isn't enough: the lock would be taken again before the other thread has woken."""
-    time.sleep(_BREATH)
-
-
 def _cut(text: str, end: int) -> int:
     first = end - _NEAR
     space = max(text.rfind(" ", first, end), text.rfind("\n", first, end))
@@ -50,6 +40,6 @@ def _cut(text: str, end: int) -> int:
         if text[at].isascii():
             return at
     for at in range(end - 1, first, -1):
-        if not unicodedata.category(text[at]).startswith("M") and not "\u1100" <= text[at] <= "\u11ff":
+        if not unicodedata.category(text[at]).startswith("M") and not "\u1160" <= text[at] <= "\u11ff":
             return at
     return end

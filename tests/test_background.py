@@ -1,0 +1,62 @@
+"""A thread in the background rests between its steps, and stands back while an assembly is under way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from germane.background import Breath
+
+
+class Time:
+    """Seconds that pass when somebody works or sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.slept: list[float] = []
+
+    def steady(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
+
+
+def test_short_steps_are_not_interrupted(time: Time) -> None:
+    breath = Breath(lambda: False, steady=time.steady, sleep=time.sleep)
+    for _ in range(4):
+        time.now += 0.0001
+        breath()
+    assert time.slept == []
+
+
+def test_after_half_a_millisecond_of_work_it_rests_once(time: Time) -> None:
+    breath = Breath(lambda: False, steady=time.steady, sleep=time.sleep)
+    time.now += 0.0006
+    breath()
+    breath()
+    assert time.slept == [0.00005]
+
+
+def test_it_stands_back_until_the_assembly_has_ended(time: Time) -> None:
+    looks: Iterator[bool] = iter([True, True, True, False])
+    breath = Breath(lambda: next(looks), steady=time.steady, sleep=time.sleep)
+    time.now += 0.0006
+    breath()
+    assert time.slept == [0.00005, 0.001, 0.001, 0.001]
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_it_goes_on_in_the_end_however_busy_everybody_is(time: Time) -> None:
+    """Ten milliseconds at most: a recording isn't kept from ending."""
+    breath = Breath(lambda: True, steady=time.steady, sleep=time.sleep)
+    time.now += 0.0006
+    breath()
+    assert sum(time.slept) == pytest.approx(0.010, abs=0.0011)
