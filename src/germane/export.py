@@ -33,7 +33,7 @@ async def everything(shelf: Shelf, now: datetime) -> AsyncIterator[Exported]:
         if (cursor := page.cursor) is None:
             break
     for session in reversed(await shelf.events.sessions(_MOST)):
-        for event in reversed(await shelf.events.recent(_MOST, session=session.id, filters=_ALL)):
+        for event in reversed(await shelf.events.recent(_MOST, session=session.id, filters=_ALL, whole=True)):
             yield _message(event)
 
 

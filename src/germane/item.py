@@ -9,11 +9,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from germane.evidence import Evidence
 
-__all__ = ["Breakdown", "Candidate", "Chosen", "LeftOut", "Provenance", "Reason", "Scored", "Sensitivity", "SourceKind"]
+__all__ = [
+    "Breakdown",
+    "Candidate",
+    "Chosen",
+    "Extent",
+    "LeftOut",
+    "Provenance",
+    "Reason",
+    "Scored",
+    "Sensitivity",
+    "SourceKind",
+]
 
 Sensitivity = Literal["public", "private", "sensitive"]
 SourceKind = Literal["user", "operator", "tool", "system", "import"]
@@ -33,6 +44,16 @@ class Provenance:
     tool_call_id: str | None = None
     refs: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+class Extent(NamedTuple):
+    """Where a passage of a long text stands in it, in bytes of its UTF-8: from `start` to `end` of `size`. `matches` counts the
+    query's words that were found in it."""
+
+    start: int
+    end: int
+    size: int
+    matches: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +87,13 @@ class Candidate:
     also: tuple[str, ...] = ()
     """Other sources that found the same thing."""
     provenance: Provenance = field(default_factory=Provenance)
+    extent: Extent | None = None
+    """Where the thing's text is long and `text` a passage of it, with `…` where it was cut; None for a whole text."""
+
+    @property
+    def share(self) -> float:
+        """The part of the thing's text that `text` is, in (0, 1]."""
+        return 1.0 if self.extent is None else (self.extent.end - self.extent.start) / self.extent.size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from germane.item import Provenance, Sensitivity
+from germane.item import Extent, Provenance, Sensitivity
 
 __all__ = ["Event", "EventHead", "Session"]
 
@@ -29,7 +29,8 @@ class Event:
     """`type` is `user_message`, `assistant_message`, `system_message`, `tool_message`, or any other event type.
 
     `message_id` is the caller's own id; `role` and `text` are as said; `raw` is the caller's dict, for export.
-    `position` counts within the session from 0 in the order of arrival; `created_at` is when it was said.
+    `position` counts within the session from 0 in the order of arrival; `created_at` is when it was said. An event that was
+    read for a request has no `raw`, and of a long text a passage.
     """
 
     id: str
@@ -50,6 +51,8 @@ class Event:
     session_number: int | None = None
     raw: Mapping[str, Any] = field(default_factory=dict, hash=False)
     provenance: Provenance = field(default_factory=Provenance)
+    extent: Extent | None = None
+    """Where `text` is a passage of a long text; None where it is all of it."""
 
 
 class EventHead(NamedTuple):

@@ -19,10 +19,14 @@ class EventReader(Protocol):
         """Those of `ids` (germane's own) that exist here, in the order asked."""
 
     async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> tuple[Hit[Event], ...]:
-        """Best first. With `wait` false it raises `Warming` where the partition isn't in memory yet, and loads it behind."""
+        """Best first; of long texts a passage that matches. With `wait` false it raises `Warming` where the partition isn't in
+        memory yet, and loads it behind."""
 
-    async def recent(self, limit: int, *, session: str | None = None, filters: Filters) -> tuple[Event, ...]:
-        """The latest `limit` events, newest first; of one session where given, else of the five latest sessions."""
+    async def recent(
+        self, limit: int, *, session: str | None = None, filters: Filters, whole: bool = False
+    ) -> tuple[Event, ...]:
+        """The latest `limit` events, newest first; of one session where given, else of the five latest sessions. Of long texts
+        the beginning, without the callers' own dicts, unless `whole`."""
 
     async def speakers(self) -> tuple[str, ...]:
         """The distinct names under which messages were recorded."""

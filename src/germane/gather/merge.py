@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from germane.evidence import FEATURES, Evidence
-from germane.item import Candidate
+from germane.item import Candidate, Extent
 from germane.message import Message
 from germane.query import Filters
 from germane.text.normal import content_hash
@@ -31,8 +32,8 @@ def fresh(
     """Without what the request says itself, and without what its filters exclude by id. A message's id is the caller's own
     and may come again in another session: where the request's `session` is known, an id of another one is another message."""
     said = {message.id for message in messages if message.id is not None}
-    spoken = any(one.category == "conversation" for one in candidates)
-    hashes = {content_hash(message.role, message.content) for message in messages if message.content} if spoken else set()
+    talk = [one for one in candidates if one.category == "conversation"]
+    repeated = _repeated(talk, messages) if talk else frozenset()
 
     def here(one: Candidate) -> bool:
         return session is None or one.session in (None, session)
@@ -43,14 +44,35 @@ def fresh(
         if not (
             one.id in filters.exclude
             or one.provenance.message_id in filters.exclude
-            or (
-                one.category == "conversation"
-                and (one.content_hash in hashes or (here(one) and one.provenance.message_id in said))
-            )
+            or (one.category == "conversation" and (one.id in repeated or (here(one) and one.provenance.message_id in said)))
         )
     )
 
 
+def _repeated(talk: Sequence[Candidate], messages: Sequence[Message]) -> frozenset[str]:
+    """Ids of those that the request says in the same words. A short text is compared by its hash. Of a long one only a passage
+    is at hand: it must stand in the request where it stood in the text. No long message is hashed."""
+    contents = [(message.role, content) for message in messages if (content := message.content)]
+    hashes = {content_hash(role, content) for role, content in contents if len(content) <= _LONG}
+    long = [one for one in contents if len(one[1]) > _SHORTEST_LONG] if any(one.extent for one in talk) else []
+    return frozenset(
+        one.id
+        for one in talk
+        if (one.content_hash in hashes if one.extent is None else any(_same(one, one.extent, *each) for each in long))
+    )
+
+
+def _same(one: Candidate, extent: Extent, role: str, content: str) -> bool:
+    if one.role != role or not len(content) <= extent.size <= 4 * len(content):
+        return False
+    data = content.encode("utf-8", "surrogatepass")
+    return len(data) == extent.size and data[extent.start : extent.end].decode("utf-8", "replace") in one.text
+
+
+_LONG = 16_384
+"""Characters above which a stored message is never whole at hand."""
+_SHORTEST_LONG = _LONG // 4
+"""Characters that may be as many bytes."""
 _STRICTNESS = ("public", "private", "sensitive")
 
 
@@ -63,7 +85,14 @@ def _both(one: Candidate, two: Candidate) -> Candidate:
         required=one.required or two.required,
         sensitivity=max(one.sensitivity, two.sensitivity, key=_STRICTNESS.index),
         also=tuple(sources),
+        **_text(one, two),
     )
+
+
+def _text(one: Candidate, two: Candidate) -> dict[str, Any]:
+    """Of two passages of a long text the one with more of the query's words."""
+    better = two.extent is not None and one.extent is not None and two.extent.matches > one.extent.matches
+    return {"text": two.text, "extent": two.extent} if better else {}
 
 
 def _best(one: Evidence, two: Evidence) -> Evidence:

@@ -122,10 +122,10 @@ class Room:
 
     def _whole(self, item: Scored) -> Offer:
         """The item in whole, or the longest excerpt that is taken of one so long."""
-        whole = self._offered(item, item.candidate.text, 1.0)
+        whole = self._offered(item, item.candidate.text, item.candidate.share)
         limit = self._brief.passage(item) if self._brief.weighed(item)[3] else self._long
         short = self._layout.shorten(item.candidate, limit) if whole.tokens > limit else None
-        return whole if short is None else self._offered(item, short.text, short.share)
+        return whole if short is None else self._offered(item, short.text, short.share * item.candidate.share)
 
     def _offered(self, item: Scored, text: str, share: float) -> Offer:
         tokens = self._layout.cost(item.candidate, text, frozenset((self._layout.group(item.candidate),)))
@@ -141,9 +141,9 @@ class Room:
         elif cost > limit:
             offered = self._excerpt(queue, item, limit)
         else:
-            offered = item.candidate.text, 1.0, cost
+            offered = item.candidate.text, item.candidate.share, cost
         if offered is None:
-            offered = item.candidate.text, 1.0, queue.cost(item, item.candidate.text)
+            offered = item.candidate.text, item.candidate.share, queue.cost(item, item.candidate.text)
         text, share, tokens = offered
         if tokens > self._left:
             return LeftOut(scored=item, reason="budget", tokens=cost)
@@ -156,23 +156,25 @@ class Room:
     def _excerpt(self, queue: Queue, item: Scored, limit: int) -> tuple[str, float, int] | None:
         """Text, share and cost of an excerpt of at most `limit` tokens."""
         short = self._layout.shorten(item.candidate, limit) if limit >= _WORTH_SHOWING else None
-        return None if short is None else (short.text, short.share, queue.cost(item, short.text))
+        return None if short is None else (short.text, short.share * item.candidate.share, queue.cost(item, short.text))
 
     def grow(self) -> None:
         """What nobody else wanted goes to the excerpts, the best first: as a whole, or as far as it reaches."""
         for at, chosen in sorted(enumerate(self.chosen), key=lambda pair: pair[1].scored.rank):
             candidate = chosen.scored.candidate
-            if chosen.share == 1 or candidate.required or self._left < _WORTH_SHOWING:
+            if chosen.share >= candidate.share or candidate.required or self._left < _WORTH_SHOWING:
                 continue
             group = frozenset((self._layout.group(candidate),))
             now = self._layout.cost(candidate, chosen.text, group)
             limit = min(now + self._left, self._long)
             more = self._layout.shorten(candidate, limit) if limit > now else None
             extra = 0 if more is None else self._layout.cost(candidate, more.text, group) - now
-            if more is None or not 0 < extra <= self._left or more.share <= chosen.share:
+            if more is None or not 0 < extra <= self._left or more.share * candidate.share <= chosen.share:
                 continue
             if self._tally.grows(candidate, len(more.text) - len(chosen.text), extra):
-                self.chosen[at] = replace(chosen, text=more.text, share=more.share, tokens=chosen.tokens + extra)
+                self.chosen[at] = replace(
+                    chosen, text=more.text, share=more.share * candidate.share, tokens=chosen.tokens + extra
+                )
                 self._left -= extra
 
     def _take(self, queue: Queue, item: Scored, text: str, share: float, cost: int) -> None:

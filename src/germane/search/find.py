@@ -42,6 +42,8 @@ class Found(NamedTuple):
     key: int
     row: list[float]
     """What speaks for it, as `Evidence.of` takes it."""
+    place: int = -1
+    """Its row in the partition."""
 
     @property
     def evidence(self) -> Evidence:
@@ -78,7 +80,7 @@ def find(
     named = _named(query, speakers)
     vector = query.vector if vectors else None
     relevance = relevance or shipped()
-    found: list[tuple[float, int, int, NDArray[np.float64]]] = []
+    found: list[tuple[float, int, int, int, NDArray[np.float64]]] = []
     for index, partition in enumerate(partitions):
         rows = partition.columns.rows
         if not rows or stop():
@@ -95,11 +97,12 @@ def find(
         if not stop():
             table = view.table(best)
             odds = relevance.log_odds(table)
-            found += zip((-odds).tolist(), repeat(index), partition.columns["key"][best].tolist(), table, strict=False)
+            keys = partition.columns["key"][best].tolist()
+            found += zip((-odds).tolist(), repeat(index), keys, best.tolist(), table, strict=False)
     found.sort(key=itemgetter(0, 1, 2))
     least = log(1 / min(max(_FAINT, query.least), 0.99) - 1)
     worth = max(_NEARLY if query.least > _FAINT else _ANYWAY, sum(1 for row in found[:limit] if row[0] <= least))
-    chosen = [Found(index, key, row.tolist()) for _, index, key, row in found[: min(limit, worth)]]
+    chosen = [Found(index, key, row.tolist(), place) for _, index, key, place, row in found[: min(limit, worth)]]
     return Finding(chosen, terms)
 
 

@@ -14,6 +14,8 @@ from germane.search.partition import Partition
 __all__ = ["phrase"]
 
 _NEAR = 4
+_READ = 16_384
+"""Words of a unit that are looked at: beyond them, in texts of some hundred thousand characters, neighbours go unnoticed."""
 
 
 def phrase(partition: Partition, terms: Terms, rows: NDArray[np.intp]) -> NDArray[np.float32]:
@@ -22,7 +24,7 @@ def phrase(partition: Partition, terms: Terms, rows: NDArray[np.intp]) -> NDArra
     found = np.zeros(len(rows), np.float32)
     if len(terms) < 2 or not len(rows):
         return found
-    lengths = partition.columns["length"][rows].astype(np.int64)
+    lengths = np.minimum(partition.columns["length"][rows].astype(np.int64), _READ)
     begins = partition.columns["offset"][rows]
     owner = np.repeat(np.arange(len(rows)), lengths)
     ends = np.cumsum(lengths)

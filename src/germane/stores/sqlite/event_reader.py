@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from heapq import merge
 from itertools import islice
@@ -15,7 +15,7 @@ from germane.scope import Scope
 from germane.search.hit import Hit
 from germane.search.relevance import Relevance
 from germane.stores.sqlite.encoding import moment, shown, stored, to_json
-from germane.stores.sqlite.events import EVENT, event_of, session_of
+from germane.stores.sqlite.events import BRIEF, EVENT, brief_of, event_of, session_of
 from germane.stores.sqlite.narrowing import excluded, impossible, of_events
 from germane.stores.sqlite.partitions import Partitions
 from germane.stores.sqlite.reach import Place, listed, places
@@ -73,13 +73,15 @@ class SqliteEvents:
 
         return await self._readers.search(work)
 
-    async def recent(self, limit: int, *, session: str | None = None, filters: Filters) -> tuple[Event, ...]:
+    async def recent(
+        self, limit: int, *, session: str | None = None, filters: Filters, whole: bool = False
+    ) -> tuple[Event, ...]:
         if limit <= 0 or impossible(filters, "events"):
             return ()
         chosen = session if session is not None else filters.session
         if session is not None and filters.session not in (None, session):
             return ()
-        return await self._readers.glance(lambda reading: self._recent(reading, limit, chosen, filters))
+        return await self._readers.glance(lambda reading: self._recent(reading, limit, chosen, filters, whole))
 
     async def speakers(self) -> tuple[str, ...]:
         def work(reading: Reading) -> tuple[str, ...]:
@@ -101,17 +103,19 @@ class SqliteEvents:
 
         return await self._readers.run(work)
 
-    def _recent(self, reading: Reading, limit: int, session: str | None, filters: Filters) -> tuple[Event, ...]:
+    def _recent(self, reading: Reading, limit: int, session: str | None, filters: Filters, whole: bool) -> tuple[Event, ...]:
         """Session by session, the latest first, for as long as there may be something newer than what has been found."""
+        connection = reading.connection
         seen = places(reading.connection, self._scope)
         clause, values = of_events(seen, filters)
-        sql = f"{EVENT} WHERE e.session = ? AND {clause} ORDER BY e.created_at DESC, e.position DESC"
+        sql = f"{EVENT if whole else BRIEF} WHERE e.session = ? AND {clause} ORDER BY e.created_at DESC, e.position DESC"
         users = {place.id: place.user for place in seen}
         newest: list[Event] = []
         for key, last_at in self._latest(reading, seen, session):
             if len(newest) == limit and newest[-1].created_at > moment(last_at):
                 break
-            events = (event_of(row, users) for row in reading.connection.execute(sql, [key, *values]))
+            found = connection.execute(sql, [key, *values])
+            events = (event_of(row, users) if whole else brief_of(connection, row, users) for row in found)
             wanted = islice((event for event in events if not excluded(event, filters)), limit)
             newest = list(islice(merge(newest, wanted, key=_age, reverse=True), limit))
         return tuple(newest)
@@ -130,7 +134,10 @@ def _age(event: Event) -> tuple[datetime, int]:
     return event.created_at, event.position
 
 
-def _fetch(reading: Reading, seen: tuple[Place, ...], keys: Sequence[int]) -> dict[int, Event]:
-    sql = f"{EVENT} WHERE e.key IN (SELECT value FROM json_each(?)) AND +e.partition IN {listed(seen)}"
-    users = {place.id: place.user for place in seen}
-    return {row[0]: event_of(row, users) for row in reading.connection.execute(sql, (to_json(keys),))}
+def _fetch(
+    reading: Reading, seen: tuple[Place, ...], keys: Sequence[int], locate: Callable[[int], float], words: Sequence[str]
+) -> dict[int, Event]:
+    sql = f"{BRIEF} WHERE e.key IN (SELECT value FROM json_each(?)) AND +e.partition IN {listed(seen)}"
+    users, connection = {place.id: place.user for place in seen}, reading.connection
+    found: list[tuple[Any, ...]] = connection.execute(sql, (to_json(keys),)).fetchall()
+    return {row[0]: brief_of(connection, row, users, locate, words) for row in found}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import apsw
@@ -22,11 +23,12 @@ from germane.stores.sqlite.encoding import (
     to_json,
     written_provenance,
 )
+from germane.stores.sqlite.passage import LONG, passage
 from germane.stores.sqlite.reach import Place
 from germane.stores.sqlite.sessions import Begun
 from germane.stores.sqlite.transaction import Transaction
 
-__all__ = ["EVENT", "by_message_id", "event_of", "length", "put_events", "session_of", "tail"]
+__all__ = ["BRIEF", "EVENT", "brief_of", "by_message_id", "event_of", "length", "put_events", "session_of", "tail"]
 
 EVENT = (
     "SELECT e.key, e.partition, e.id, e.type, s.id, e.position, e.text, e.created_at, e.recorded_at, e.role, e.name,"
@@ -34,6 +36,10 @@ EVENT = (
     " FROM events e JOIN sessions s ON s.key = e.session"
 )
 """What `event_of` reads."""
+BRIEF = EVENT.replace("e.text,", f"CASE WHEN octet_length(e.text) <= {LONG} THEN e.text END,").replace(
+    "e.raw,", "octet_length(e.text),"
+)
+"""What `brief_of` reads: neither long texts nor the callers' own dicts."""
 _HEAD = (
     "SELECT e.position, e.role, e.content_hash, e.message_id, e.created_at, e.recorded_at"
     " FROM events e JOIN sessions s ON s.key = e.session WHERE s.partition = ? AND s.id = ?"
@@ -69,6 +75,21 @@ def event_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> Event:
         raw=from_json(row[16]),
         provenance=provenance_of(row[17], session=session, message_id=message_id),
     )
+
+
+def brief_of(
+    connection: apsw.Connection,
+    row: tuple[Any, ...],
+    users: Mapping[int, str | None],
+    locate: Callable[[int], float] = lambda key: 0.0,
+    words: Sequence[str] = (),
+) -> Event:
+    """The event in a row of `BRIEF`, of a long text a passage: around where `locate` says of its key, and `words` stand."""
+    key, size = row[0], row[16]
+    if row[6] is not None:
+        return event_of((*row[:16], None, row[17]), users)
+    found = passage(connection, key, size, at=locate(key), words=words)
+    return replace(event_of((*row[:6], "", *row[7:16], None, row[17]), users), text=found.text, extent=found.extent)
 
 
 def by_message_id(connection: apsw.Connection, place: Place, read: EventsByMessageId) -> dict[str, EventHead]:

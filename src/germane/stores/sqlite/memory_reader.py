@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -153,7 +153,9 @@ def _pinned(
     return tuple(found.values())
 
 
-def _fetch(reading: Reading, seen: tuple[Place, ...], keys: Sequence[int]) -> dict[int, Memory]:
+def _fetch(
+    reading: Reading, seen: tuple[Place, ...], keys: Sequence[int], locate: Callable[[int], float], words: Sequence[str]
+) -> dict[int, Memory]:
     sql = f"{MEMORY} WHERE key IN (SELECT value FROM json_each(?)) AND +partition IN {listed(seen)}"
     users = {place.id: place.user for place in seen}
     return {row[0]: memory_of(row, users) for row in rows(reading.connection, sql, (to_json(keys),))}

@@ -12,10 +12,12 @@ from germane.memories.memory import Memory
 from germane.ports.words import WordVectors
 from germane.query import Query
 from germane.search.bm25 import Terms
-from germane.search.find import find
+from germane.search.find import Found, find
 from germane.search.hit import Hit
+from germane.search.partition import Partition
 from germane.search.relevance import Relevance
 from germane.search.soft import soft
+from germane.search.whereabouts import whereabouts
 from germane.stores.sqlite.narrowing import event_keys, excluded, impossible, memory_keys
 from germane.stores.sqlite.partitions import Partitions
 from germane.stores.sqlite.reach import Place
@@ -25,8 +27,11 @@ from germane.stores.sqlite.units import Domain
 __all__ = ["hits"]
 
 T = TypeVar("T", Memory, Event)
-Fetch = Callable[[Reading, tuple[Place, ...], Sequence[int]], dict[int, T]]
+Fetch = Callable[[Reading, tuple[Place, ...], Sequence[int], Callable[[int], float], Sequence[str]], dict[int, T]]
+"""Things by their keys. Of a long text it may ask where in it, as a fraction, the query's words stand, and which they are."""
 _SOFT = FEATURES.index("soft")
+_STRETCH = 0.02
+"""The part of a long text within which the query's words are looked for together."""
 
 
 def hits(
@@ -52,10 +57,11 @@ def hits(
     narrow = event_keys if domain == "events" else memory_keys
     allowed = narrow(reading.connection, places, query.filters)
     speakers = {code: name for one in loaded for code, name in one.speakers.items()}
+    searched = [one.partition for one in loaded]
     asked = limit
     while True:
         found, terms = find(
-            [one.partition for one in loaded],
+            searched,
             query if vectors else replace(query, vector=None),
             asked,
             keywords=keywords,
@@ -66,13 +72,19 @@ def hits(
             allowed=allowed,
             relevance=relevance,
         )
-        things = fetch(reading, places, [one.key for one in found])
+        locate, wanted = _locating(searched, found, terms), [term.word for term in terms]
+        things = fetch(reading, places, [one.key for one in found], locate, wanted)
         kept = [
             (things[one.key], one.row) for one in found if one.key in things and not excluded(things[one.key], query.filters)
         ]
         if len(kept) >= limit or len(found) < asked or reading.stop():
             return _read(kept[:limit], terms, words)
         asked = max(asked * 4, limit + len(query.filters.exclude))
+
+
+def _locating(partitions: Sequence[Partition], found: Sequence[Found], terms: Terms) -> Callable[[int], float]:
+    places = {one.key: (partitions[one.partition], one.place) for one in found}
+    return lambda key: whereabouts(*places[key], terms, _STRETCH)
 
 
 def _read(kept: Sequence[tuple[T, list[float]]], terms: Terms, words: WordVectors | None) -> tuple[Hit[T], ...]:

@@ -1,0 +1,64 @@
+"""Passage: of a long stored text the part that a request can use. The rest is neither read from the file nor looked at."""
+
+from __future__ import annotations
+
+from codecs import utf_8_decode
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import apsw
+
+from germane.item import Extent
+
+__all__ = ["LONG", "PASSAGE", "Passage", "passage"]
+
+LONG = 16_384
+"""Bytes of UTF-8 up to which a text is read whole."""
+PASSAGE = 8_192
+"""Characters of a longer one that are shown at most: some 2,000 tokens of English."""
+_READ = 4 * PASSAGE
+"""Bytes that are read around the place where the words stand: terms tell it to some per cent."""
+_MARK = "…"
+_EDGE = 64
+
+
+class Passage(NamedTuple):
+    text: str
+    extent: Extent
+
+
+def passage(connection: apsw.Connection, key: int, size: int, *, at: float = 0.0, words: Sequence[str] = ()) -> Passage:
+    """At most `PASSAGE` characters of the text of event `key`, which has `size` bytes: around the fraction `at` of it, where
+    most of `words` (folded) stand. It is marked where it was cut."""
+    first = min(max(0, int(at * size) - _READ // 2), max(0, size - _READ))
+    with connection.blob_open("main", "events", "text", key, False) as blob:
+        blob.seek(first)
+        data = blob.read(min(_READ, size - first))
+    torn = next((place for place, byte in enumerate(data[:4]) if byte & 0xC0 != 0x80), 0)
+    text, _ = utf_8_decode(data[torn:], "surrogatepass", False)
+    return _cut(text, first + torn, size, int((at * size - first - torn) / max(1, len(data)) * len(text)), words)
+
+
+def _cut(text: str, offset: int, size: int, middle: int, words: Sequence[str]) -> Passage:
+    """The best stretch of `text`, which begins at byte `offset`: the one with most of the words, of equals the one nearest to
+    `middle`."""
+    low = text.casefold() if words else ""
+    last = max(0, len(text) - PASSAGE)
+
+    def worth(start: int) -> tuple[int, int]:
+        found = sum(low.find(word, start, start + PASSAGE) >= 0 for word in words)
+        return found, -abs(start + PASSAGE // 2 - middle)
+
+    start = max((*range(0, last, PASSAGE // 4), last), key=worth)
+    end = min(len(text), start + PASSAGE)
+    if offset + start:
+        start = _border(text, start, start + _EDGE)
+    begin = offset + len(text[:start].encode("utf-8", "surrogatepass"))
+    stop = begin + len(text[start:end].encode("utf-8", "surrogatepass"))
+    shown = f"{_MARK * (begin > 0)}{text[start:end]}{_MARK * (stop < size)}"
+    return Passage(shown, Extent(begin, stop, size, worth(start)[0]))
+
+
+def _border(text: str, start: int, limit: int) -> int:
+    """The beginning of the next word, if it is near."""
+    return next((place + 1 for place in range(start, min(limit, len(text))) if text[place].isspace()), start)
