@@ -2,8 +2,8 @@
 
     python -m bench giant [--size 1000000] [--times 15]
 
-An org keeps such a text and asks about it; a neighbour's call comes at the same moment. The neighbour's answer is timed beside one
-of a store where the org keeps a short text instead, in pairs, and the pairs' differences are told. Aim: a delay of at most 10 ms.
+An org keeps such a text and asks about it; a neighbour's call comes at the same moment. The neighbour's answer is timed beside
+one where an org asks that keeps a short text instead, in pairs, and the pairs' differences are told. Aim: at most 10 ms.
 """
 
 from __future__ import annotations

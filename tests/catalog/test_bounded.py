@@ -100,3 +100,14 @@ async def test_a_ceiling_is_never_below_the_count(name: str) -> None:
     tokenizer = open_tokenizer(name)
     settled = await settle(tokenizer, [text], limit=0)
     assert settled.count(text) >= tokenizer.count(text)
+
+
+@pytest.mark.requirement("BUD-2")
+async def test_what_is_far_too_long_to_be_counted_in_time_is_never_counted() -> None:
+    """Nor hashed: each of that takes longer than there is."""
+    slow = Slow()
+    slow.gate.set()
+    huge = "a" * 1_000_001
+    settled = await settle(slow, [huge, "small"], limit=30)
+    assert (settled.count(huge), settled.count("small"), settled.bounded) == (4 * len(huge), 5, 1)
+    assert slow.threads == {threading.get_ident()}

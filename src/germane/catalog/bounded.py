@@ -5,7 +5,7 @@ counted in time takes the ceiling from its size. The thread stops after the text
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from threading import Event
 from typing import Protocol, runtime_checkable
 
@@ -15,6 +15,11 @@ __all__ = ["Settled", "settle"]
 
 INLINE = 64 * 1024
 """Bytes of uncounted text in one request up to which counting on the event loop is harmless (about half a millisecond)."""
+_LOOKED_UP = 256 * 1024
+"""Characters of a text up to which it is looked up on the event loop: a digest of it takes up to a millisecond."""
+_COUNTED = 1_000_000
+"""Characters of a text up to which it is counted at all: of a longer one even the hash takes milliseconds, and to count it
+takes more time than there is."""
 
 
 @runtime_checkable
@@ -41,6 +46,8 @@ class Settled:
         return self._base.exact
 
     def count(self, text: str) -> int:
+        if len(text) > _COUNTED:
+            return self._base.ceiling(text)
         settled = self._counts.get(text)
         return self._base.count(text) if settled is None else settled
 
@@ -51,9 +58,11 @@ class Settled:
 async def settle(tokenizer: Tokenizer, texts: Iterable[str], limit: float = 0.005) -> Settled:
     """`tokenizer`, with every one of `texts` answered for: at once where they are few and small or known, else counted in a
     thread for at most `limit` seconds, else by their ceiling. Never blocks the event loop for long."""
-    large = _uncounted(tokenizer, texts)
+    texts = list(texts)
+    huge = sum(len(text) > _COUNTED for text in texts)
+    large = _uncounted(tokenizer, [text for text in texts if len(text) <= _COUNTED] if huge else texts)
     if not large:
-        return Settled(tokenizer, {}, 0)
+        return Settled(tokenizer, {}, huge)
     counts: dict[str, int] = {}
     stop = Event()
 
@@ -72,17 +81,20 @@ async def settle(tokenizer: Tokenizer, texts: Iterable[str], limit: float = 0.00
         job.result()
     done = dict(counts)
     missing = [text for text in large if text not in done]
-    return Settled(tokenizer, done | {text: tokenizer.ceiling(text) for text in missing}, len(missing))
+    return Settled(tokenizer, done | {text: tokenizer.ceiling(text) for text in missing}, len(missing) + huge)
 
 
-def _uncounted(tokenizer: Tokenizer, texts: Iterable[str]) -> list[str]:
-    """Distinct texts beyond the first `INLINE` bytes that aren't remembered; smallest first, so that most get counted."""
-    texts = list(texts)
+def _uncounted(tokenizer: Tokenizer, texts: Sequence[str]) -> list[str]:
+    """Distinct texts beyond the first `INLINE` bytes that aren't remembered, as far as that is looked up here; smallest first,
+    so that most get counted."""
     if 3 * sum(map(len, texts)) <= INLINE:
         return []
     known = tokenizer.known if isinstance(tokenizer, _Remembering) else None
     room, large = INLINE, dict[str, None]()
     for text in texts:
+        if len(text) > _LOOKED_UP:
+            large[text] = None
+            continue
         if known is not None and known(text) is not None:
             continue
         size = len(text) if text.isascii() else 3 * len(text)

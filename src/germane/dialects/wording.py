@@ -19,7 +19,11 @@ _UNFIT = re.compile(r"[^A-Za-z0-9_-]")
 
 def sendable(text: str) -> str:
     """`text` without lone surrogates, which no provider's JSON takes; each becomes U+FFFD."""
-    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+    try:
+        text.encode()  # ten times quicker than a search
+    except UnicodeEncodeError:
+        return _SURROGATE.sub("\ufffd", text)
+    return text
 
 
 def closed_call(call: ToolCall) -> str:

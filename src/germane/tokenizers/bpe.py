@@ -29,6 +29,7 @@ ENCODINGS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
 
 _COMPOSES = frozenset({"qwen3"})
 """These normalise to NFC before they count, which can lengthen a text (Unicode: at most threefold in UTF-8)."""
+_LONG = 65_536
 
 
 class Bpe:
@@ -63,9 +64,12 @@ class Bpe:
             return count(as_sent(text))
 
     def ceiling(self, text: str) -> int:
-        """Byte-level BPE never makes more tokens than bytes."""
-        size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-        if self._name in _COMPOSES and not text.isascii() and not unicodedata.is_normalized("NFC", text):
+        """Byte-level BPE never makes more tokens than bytes. A long text has four a character at most."""
+        if text.isascii():
+            return len(text)
+        long = len(text) > _LONG
+        size = 4 * len(text) if long else len(text.encode("utf-8", "surrogatepass"))
+        if self._name in _COMPOSES and (long or not unicodedata.is_normalized("NFC", text)):
             return 3 * size
         return size
 

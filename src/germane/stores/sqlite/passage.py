@@ -16,8 +16,9 @@ LONG = 16_384
 """Bytes of UTF-8 up to which a text is read whole."""
 PASSAGE = 8_192
 """Characters of a longer one that are shown at most: some 2,000 tokens of English."""
-_READ = 4 * PASSAGE
-"""Bytes that are read around the place where the words stand: terms tell it to some per cent."""
+_READ, _MOST_READ, _OFF = 4 * PASSAGE, 16 * PASSAGE, 0.06
+"""Bytes that are read around the place where the words stand, at least and at most, and which part of the text: its terms
+tell the place only to some per cent."""
 _MARK = "…"
 _EDGE = 64
 
@@ -30,10 +31,11 @@ class Passage(NamedTuple):
 def passage(connection: apsw.Connection, key: int, size: int, *, at: float = 0.0, words: Sequence[str] = ()) -> Passage:
     """At most `PASSAGE` characters of the text of event `key`, which has `size` bytes: around the fraction `at` of it, where
     most of `words` (folded) stand. It is marked where it was cut."""
-    first = min(max(0, int(at * size) - _READ // 2), max(0, size - _READ))
+    reach = min(size, max(_READ, min(_MOST_READ, int(_OFF * size))))
+    first = min(max(0, int(at * size) - reach // 2), size - reach)
     with connection.blob_open("main", "events", "text", key, False) as blob:
         blob.seek(first)
-        data = blob.read(min(_READ, size - first))
+        data = blob.read(reach)
     torn = next((place for place, byte in enumerate(data[:4]) if byte & 0xC0 != 0x80), 0)
     text, _ = utf_8_decode(data[torn:], "surrogatepass", False)
     return _cut(text, first + torn, size, int((at * size - first - torn) / max(1, len(data)) * len(text)), words)

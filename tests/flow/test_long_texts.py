@@ -1,0 +1,54 @@
+"""A long stored text: found by any part of it, shown by the part that matches, read whole by nobody but an export."""
+
+from __future__ import annotations
+
+import pytest
+
+from germane import Agent
+
+FILLER = " ".join(f"filler{number}" for number in range(4_000))
+NEEDLE = "Caroline keeps the spare key under the blue flowerpot."
+LONG = f"{FILLER} {NEEDLE} {FILLER}"
+ASKED = [{"role": "user", "content": "Where does Caroline keep the spare key?"}]
+
+
+@pytest.fixture
+async def told(agent: Agent) -> Agent:
+    await agent.record([{"role": "user", "content": LONG}, {"role": "assistant", "content": "Noted."}], session="s1")
+    return agent
+
+
+async def test_the_matching_part_is_shown_and_told_as_a_part(told: Agent) -> None:
+    """With its place in the whole, and a share far below one."""
+    context = await told.assemble(ASKED, model="gpt-4o", deadline=None)
+    assert "under the blue flowerpot" in context.added
+    (item,) = [item for item in context.items if "flowerpot" in item.text]
+    assert 0 < item.share < 0.1
+    assert context.metadata.was_truncated
+
+
+async def test_recall_gives_the_matching_passage(told: Agent) -> None:
+    (found,) = [one.candidate for one in await told.recall("spare key flowerpot") if NEEDLE in one.candidate.text]
+    assert found.extent is not None
+    assert found.extent.size == len(LONG)
+
+
+async def test_an_export_has_the_whole_text(told: Agent) -> None:
+    texts = [one["content"] async for one in told.export() if one["type"] == "message"]
+    assert LONG in texts
+
+
+@pytest.mark.requirement("GATHER-2a")
+async def test_a_long_text_in_the_request_is_not_injected_again(told: Agent) -> None:
+    """It is known by its passage, without being hashed; another text of that length isn't taken for it."""
+    again = await told.assemble([{"role": "user", "content": LONG}, *ASKED], model="gemini-2.5-pro", deadline=None)
+    assert "flowerpot" not in again.added
+    other = LONG.replace("blue flowerpot", "grey flowerpot")
+    beside = await told.assemble([{"role": "user", "content": other}, *ASKED], model="gemini-2.5-pro", deadline=None)
+    assert "blue flowerpot" in beside.added
+
+
+async def test_the_running_session_gives_the_passage_that_matches(told: Agent) -> None:
+    """Though its history only knows the beginning."""
+    context = await told.assemble(ASKED, model="gpt-4o", session="s1", deadline=None)
+    assert "under the blue flowerpot" in context.added
