@@ -22,7 +22,7 @@ from bench.machine import describe
 from bench.quantiles import quantile
 from germane import Agent, Germane
 
-__all__ = ["KINDS", "delays", "main"]
+__all__ = ["KINDS", "delays", "main", "text_of"]
 
 KINDS: Mapping[str, str] = {
     "prose": "The quick brown fox found a parcel in Lisbon. ",
@@ -44,7 +44,7 @@ _AIM = 0.010
 _ASKED = "Which parcel did the fox find in Lisbon?"
 
 
-def _text(unit: str, size: int) -> str:
+def text_of(unit: str, size: int) -> str:
     if not unit:
         return " ".join(f"w{number:x}" for number in range(size // 6))[:size]
     return f"parcel Lisbon {unit * (size // len(unit) + 1)}"[:size]
@@ -70,7 +70,7 @@ async def delays(germane: Germane, kind: str, *, size: int, times: int) -> list[
     neighbour = germane.agent("a", org="neighbour", user="u")
     plain = germane.agent("a", org="plain", user="u")
     giant = germane.agent("a", org=f"giant {kind}", user="u")
-    await giant.record([{"role": "user", "content": _text(KINDS[kind], size)}], session="now")
+    await giant.record([{"role": "user", "content": text_of(KINDS[kind], size)}], session="now")
     await asyncio.gather(giant.warm(), plain.warm(), neighbour.warm())
     found: list[float] = []
     for number in range(times + 2):
