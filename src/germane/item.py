@@ -17,8 +17,8 @@ __all__ = [
     "Breakdown",
     "Candidate",
     "Chosen",
-    "Extent",
     "LeftOut",
+    "PassageRange",
     "Provenance",
     "Reason",
     "Scored",
@@ -46,7 +46,7 @@ class Provenance:
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
-class Extent(NamedTuple):
+class PassageRange(NamedTuple):
     """Where a passage of a long text stands in it, in bytes of its UTF-8: from `start` to `end` of `size`. `matches` counts the
     query's words that were found in it."""
 
@@ -87,13 +87,13 @@ class Candidate:
     also: tuple[str, ...] = ()
     """Other sources that found the same thing."""
     provenance: Provenance = field(default_factory=Provenance)
-    extent: Extent | None = None
+    passage: PassageRange | None = None
     """Where the thing's text is long and `text` a passage of it, with `…` where it was cut; None for a whole text."""
 
     @property
     def share(self) -> float:
         """The part of the thing's text that `text` is, in (0, 1]."""
-        return 1.0 if self.extent is None else (self.extent.end - self.extent.start) / self.extent.size
+        return 1.0 if self.passage is None else (self.passage.end - self.passage.start) / self.passage.size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,7 +37,7 @@ def test_a_passage_is_a_part_of_the_text_and_says_which(connection: apsw.Connect
     text = unit * (3 * LONG // len(unit))
     size = kept(connection, text)
     found = passage(connection, 1, size, at=at, words=["a"])
-    start, end, whole, _ = found.extent
+    start, end, whole, _ = found.passage
     shown = text.encode()[start:end].decode()
     assert whole == size
     assert found.text == f"{'…' * (start > 0)}{shown}{'…' * (end < size)}"
@@ -53,7 +53,7 @@ def test_the_passage_is_the_one_that_holds_the_words(connection: apsw.Connection
     for beside in (-0.02, 0.0, 0.02):
         found = passage(connection, 1, size, at=min(1.0, max(0.0, place + beside)), words=["zebra", "lisbon"])
         assert "zebra crossed Lisbon" in found.text
-        assert found.extent.matches == 2
+        assert found.passage.matches == 2
 
 
 def test_of_a_text_nobody_asked_about_the_beginning_is_shown(connection: apsw.Connection) -> None:
@@ -61,7 +61,7 @@ def test_of_a_text_nobody_asked_about_the_beginning_is_shown(connection: apsw.Co
     found = passage(connection, 1, size)
     assert found.text.startswith("In the beginning")
     assert found.text.endswith("…")
-    assert (found.extent.start, found.extent.matches) == (0, 0)
+    assert (found.passage.start, found.passage.matches) == (0, 0)
 
 
 def test_reading_a_passage_reads_little_of_the_file(tmp_path: Path) -> None:
@@ -71,5 +71,5 @@ def test_reading_a_passage_reads_little_of_the_file(tmp_path: Path) -> None:
     size = kept(opened, "word " * 400_000)
     found = passage(opened, 1, size, at=0.5, words=["word"])
     assert len(found.text) <= PASSAGE + 2
-    assert 0.45 < found.extent.start / size < 0.55
+    assert 0.45 < found.passage.start / size < 0.55
     opened.close()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from germane.item import Extent, Provenance, Sensitivity
+from germane.item import PassageRange, Provenance, Sensitivity
 
 __all__ = ["Event", "EventHead", "Session"]
 
@@ -51,7 +51,7 @@ class Event:
     session_number: int | None = None
     raw: Mapping[str, Any] = field(default_factory=dict, hash=False)
     provenance: Provenance = field(default_factory=Provenance)
-    extent: Extent | None = None
+    passage: PassageRange | None = None
     """Where `text` is a passage of a long text; None where it is all of it."""
 
 

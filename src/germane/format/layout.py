@@ -20,7 +20,7 @@ __all__ = ["Format", "Grammar", "Line", "Section", "Written"]
 
 _JOINT = "\n\n"
 _ALONE: frozenset[str] = frozenset()
-_HUGE = 65_536
+_HUGE = 16_384
 """Characters above which a line is costed by its size: it is not worth the time to count what will hardly fit (BUD-2)."""
 
 

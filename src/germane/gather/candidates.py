@@ -51,7 +51,7 @@ def from_event(event: Event, source: str, evidence: Evidence) -> Candidate:
         position=event.position,
         content_hash=event.content_hash,
         provenance=event.provenance,
-        extent=event.extent,
+        passage=event.passage,
     )
 
 

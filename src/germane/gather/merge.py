@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from germane.evidence import FEATURES, Evidence
-from germane.item import Candidate, Extent
+from germane.item import Candidate, PassageRange
 from germane.message import Message
 from germane.query import Filters
 from germane.text.normal import content_hash
@@ -54,19 +54,19 @@ def _repeated(talk: Sequence[Candidate], messages: Sequence[Message]) -> frozens
     is at hand: it must stand in the request where it stood in the text. No long message is hashed."""
     contents = [(message.role, content) for message in messages if (content := message.content)]
     hashes = {content_hash(role, content) for role, content in contents if len(content) <= _LONG}
-    long = [one for one in contents if len(one[1]) > _SHORTEST_LONG] if any(one.extent for one in talk) else []
+    long = [one for one in contents if len(one[1]) > _SHORTEST_LONG] if any(one.passage for one in talk) else []
     return frozenset(
         one.id
         for one in talk
-        if (one.content_hash in hashes if one.extent is None else any(_same(one, one.extent, *each) for each in long))
+        if (one.content_hash in hashes if one.passage is None else any(_same(one, one.passage, *each) for each in long))
     )
 
 
-def _same(one: Candidate, extent: Extent, role: str, content: str) -> bool:
-    if one.role != role or not len(content) <= extent.size <= 4 * len(content):
+def _same(one: Candidate, whole: PassageRange, role: str, content: str) -> bool:
+    if one.role != role or not len(content) <= whole.size <= 4 * len(content):
         return False
     data = content.encode("utf-8", "surrogatepass")
-    return len(data) == extent.size and data[extent.start : extent.end].decode("utf-8", "replace") in one.text
+    return len(data) == whole.size and data[whole.start : whole.end].decode("utf-8", "replace") in one.text
 
 
 _LONG = 16_384
@@ -91,8 +91,8 @@ def _both(one: Candidate, two: Candidate) -> Candidate:
 
 def _text(one: Candidate, two: Candidate) -> dict[str, Any]:
     """Of two passages of a long text the one with more of the query's words."""
-    better = two.extent is not None and one.extent is not None and two.extent.matches > one.extent.matches
-    return {"text": two.text, "extent": two.extent} if better else {}
+    better = two.passage is not None and one.passage is not None and two.passage.matches > one.passage.matches
+    return {"text": two.text, "passage": two.passage} if better else {}
 
 
 def _best(one: Evidence, two: Evidence) -> Evidence:

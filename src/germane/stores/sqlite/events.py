@@ -89,7 +89,7 @@ def brief_of(
     if row[6] is not None:
         return event_of((*row[:16], None, row[17]), users)
     found = passage(connection, key, size, at=locate(key), words=words)
-    return replace(event_of((*row[:6], "", *row[7:16], None, row[17]), users), text=found.text, extent=found.extent)
+    return replace(event_of((*row[:6], "", *row[7:16], None, row[17]), users), text=found.text, passage=found.passage)
 
 
 def by_message_id(connection: apsw.Connection, place: Place, read: EventsByMessageId) -> dict[str, EventHead]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import apsw
 
-from germane.item import Extent
+from germane.item import PassageRange
 
 __all__ = ["LONG", "PASSAGE", "Passage", "passage"]
 
@@ -25,7 +25,7 @@ _EDGE = 64
 
 class Passage(NamedTuple):
     text: str
-    extent: Extent
+    passage: PassageRange
 
 
 def passage(connection: apsw.Connection, key: int, size: int, *, at: float = 0.0, words: Sequence[str] = ()) -> Passage:
@@ -58,7 +58,7 @@ def _cut(text: str, offset: int, size: int, middle: int, words: Sequence[str]) -
     begin = offset + len(text[:start].encode("utf-8", "surrogatepass"))
     stop = begin + len(text[start:end].encode("utf-8", "surrogatepass"))
     shown = f"{_MARK * (begin > 0)}{text[start:end]}{_MARK * (stop < size)}"
-    return Passage(shown, Extent(begin, stop, size, worth(start)[0]))
+    return Passage(shown, PassageRange(begin, stop, size, worth(start)[0]))
 
 
 def _border(text: str, start: int, limit: int) -> int:
