@@ -1,5 +1,5 @@
-"""Being here puts this folder on the path of the tests, so that they can import `oracle`. No property has a deadline: how long an
-example takes is the machine's matter."""
+"""Being here puts this folder on the path of the tests, so that they can import `oracle`. No property has a deadline: how long
+an example takes is the machine's matter."""
 
 from __future__ import annotations
 
