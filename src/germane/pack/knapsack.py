@@ -107,7 +107,7 @@ def _settled(relaxed: Priced, group: Ints, known: float) -> tuple[Bools, Bools]:
 class _Step:
     """One item to decide on. `header` is None where it is paid for, `ahead` what the rest is worth at the prices at most, to a
     packing in which the item's group is open and to one in which it isn't; `last` of its group; `later` (limits,) what all
-    later items use."""
+    later items and the headers that may still be paid for use."""
 
     item: int
     header: Ints | None
@@ -229,11 +229,11 @@ class _Search:
             header = self._sack.headers[:, group[items[0]]] if closed else None
             fee = float(self._relaxed.prices @ header) if header is not None else 0.0
             inside = 0.0
+            later = later if header is None else later + header  # it may still have to be paid for, up to the group's last item
             for place, item in enumerate(reversed(items)):
                 hopes = (ahead + inside, ahead + max(0.0, inside - fee))
                 steps.append(_Step(item=item, header=header, ahead=hopes, last=place == 0, later=later))
                 inside += max(0.0, float(worth[item]))
                 later = later + self._sack.uses[:, item]
             ahead += max(0.0, inside - fee)
-            later = later if header is None else later + header
         return steps[::-1]
