@@ -9,6 +9,7 @@ from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
 from germane.errors import InvalidInput
+from germane.limits import NAME, text
 
 __all__ = ["Clock", "aware", "zone"]
 
@@ -34,7 +35,7 @@ def zone(name: str) -> tzinfo:
     """The time zone called `name` (IANA, such as `Europe/Vienna`). Raises `InvalidInput` for an unknown one."""
     if not isinstance(name, str):
         raise InvalidInput(f"zone must be an IANA name such as 'Europe/Vienna', or 'UTC', not {type(name).__name__}")
-    if name.upper() == "UTC":
+    if text("zone", name, NAME).upper() == "UTC":
         return UTC
     try:
         return ZoneInfo(name)
