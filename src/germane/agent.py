@@ -16,7 +16,8 @@ from germane.export import Exported, everything
 from germane.format.nonce import nonce
 from germane.inject.recognise import without_injected
 from germane.item import Provenance, Scored, SourceKind
-from germane.limits import COUNT, ID, NAME, QUERY, RECORDED, REMARK, shown, text as string
+from germane.limits import COUNT, DIRECTIVE, ID, NAME, QUERY, RECORDED, REMARK, shown
+from germane.limits import text as string
 from germane.memories.directive import set_directive
 from germane.memories.feedback import feedback
 from germane.memories.forget import Receipt, forget
@@ -151,7 +152,7 @@ class Agent:
             raise InvalidInput(f"source_kind {shown(source_kind)} is none of {', '.join(get_args(SourceKind))}")
         conversation(messages, RECORDED)
         parsed = parse_all(messages, "openai")
-        recordable(parsed)
+        recordable(parsed, scope.zone)
         kept = parsed
         for asked in (scope, self.scope):  # the question may have named its session or not
             kept = without_injected(kept, nonce(self._parts.engine.nonce_key, asked))
@@ -212,7 +213,12 @@ class Agent:
         """Remove what matches every criterion given, text, vector and index entry alike, and leave a tombstone without
         content. `dry_run` tells what would go. Without any criterion it raises `InvalidInput`."""
         flags(everything=everything, dry_run=dry_run)
-        for name, value, limit in (("session", session, ID), ("user", user, ID), ("by", by, REMARK), ("reason", reason, REMARK)):
+        for name, value, limit in (
+            ("session", session, ID),
+            ("user", user, ID),
+            ("by", by, REMARK),
+            ("reason", reason, REMARK),
+        ):
             optional(name, value, limit)
         plan = forget(
             ids=None if ids is None else identifiers(ids),
@@ -243,6 +249,7 @@ class Agent:
         """The agent's standing instructions (a user's own where one is set); with `text`, set them first. Empty removes."""
         shelf = self._shelf(self.scope)
         if text is not None:
+            string("directive", text, DIRECTIVE)
             await shelf.journal.commit(set_directive(text))
             self._parts.engine.standing.forget(self.scope)
         found = await shelf.directive()

@@ -178,7 +178,11 @@ class Breakers:
                 self._own.popitem(last=False)
 
     def _succeeded(self, name: str, place: Place, probes: tuple[_Circuit, ...]) -> None:
-        circuits = (self._common.setdefault(name, self._circuit()), self._own.get((name, place.org)), self._own.get((name, place)))
+        circuits = (
+            self._common.setdefault(name, self._circuit()),
+            self._own.get((name, place.org)),
+            self._own.get((name, place)),
+        )
         for one in circuits:
             if one is not None and (one.opened is None or one in probes):
                 one.close()
@@ -201,7 +205,9 @@ class Breakers:
         else:
             self._count(own, place, now, late=late)
             if self._count(org, place, now, late=late):
-                self._forget(key for key in self._own if key[0] == name and isinstance(key[1], Place) and key[1].org == place.org)
+                self._forget(
+                    key for key in self._own if key[0] == name and isinstance(key[1], Place) and key[1].org == place.org
+                )
             if self._count(common, place, now, late=late):
                 self._forget(key for key in self._own if key[0] == name)
 

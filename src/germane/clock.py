@@ -43,11 +43,12 @@ def zone(name: str) -> tzinfo:
         raise InvalidInput(f"unknown time zone {name!r}: give an IANA name such as 'Europe/Vienna', or 'UTC'") from error
 
 
-def aware(moment: datetime, zone_name: str = "UTC") -> datetime:
-    """`moment` in UTC; a naive one is read as local time of the scope's zone (SCOPE-4)."""
+def aware(moment: datetime, zone_name: str = "UTC", name: str = "time") -> datetime:
+    """`moment` in UTC; a naive one is read as local time of the scope's zone (SCOPE-4). Raises `InvalidInput`, which calls it
+    `name`, for one that lies outside of what a datetime can hold."""
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=zone(zone_name))
     try:
         return moment.astimezone(UTC)
     except (OverflowError, ValueError) as error:
-        raise InvalidInput(f"time {moment!r} is outside the years 1 to 9999") from error
+        raise InvalidInput(f"{name} {moment.isoformat()} is outside the years 1 to 9999 in UTC") from error

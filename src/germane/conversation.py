@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, get_args
 
+from germane.clock import aware
 from germane.errors import InvalidInput
 from germane.extent import Extent
 from germane.limits import CHARACTERS, ID, MESSAGE_TEXT, Limit, text, within
@@ -35,11 +36,14 @@ def conversation(messages: object, most: Limit) -> None:
             extent.part(f"message {at}", raw)
 
 
-def recordable(messages: Sequence[Message]) -> None:
-    """Makes sure of what is about to be kept of each: its text, and the caller's id, by which it is known from then on."""
+def recordable(messages: Sequence[Message], zone: str) -> None:
+    """Makes sure of what is about to be kept of each: its text, its time, and the caller's id, by which it is known from then
+    on. Raises `InvalidInput` naming the message."""
     for at, message in enumerate(messages):
         if message.id is not None:
             text(f"message {at}: id", message.id, ID)
+        if message.created_at is not None:
+            aware(message.created_at, zone, f"message {at}: created_at")
         within(f"message {at}: its text", len(message.content), MESSAGE_TEXT)
 
 
@@ -59,7 +63,9 @@ def _fields(where: str, message: Message) -> list[Any]:
     found: list[Any] = [message.id, message.name]
     for at, part in enumerate(message.parts):
         if not isinstance(part, _PARTS):
-            raise InvalidInput(f"{where}: part {at} is {type(part).__name__}: give a Text, Image, ToolCall, ToolResult or Opaque")
+            raise InvalidInput(
+                f"{where}: part {at} is {type(part).__name__}: give a Text, Image, ToolCall, ToolResult or Opaque"
+            )
         values = [(name, getattr(part, name)) for name in part.__slots__]
         for name, value in values:
             if name in _STRINGS and not isinstance(value, str):

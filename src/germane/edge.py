@@ -99,8 +99,8 @@ def narrowed(filters: Filters | None, zone: str) -> Filters | None:
         raise InvalidInput(f"filters: unknown kinds {strangers[:5]}: they are {', '.join(KINDS)}")
     if filters.since is None and filters.until is None:
         return filters
-    since = None if filters.since is None else aware(filters.since, zone)
-    until = None if filters.until is None else aware(filters.until, zone)
+    since = None if filters.since is None else aware(filters.since, zone, "filters: since")
+    until = None if filters.until is None else aware(filters.until, zone, "filters: until")
     if since is not None and until is not None and since > until:
         raise InvalidInput(f"filters: since {since.isoformat()} is after until {until.isoformat()}: nothing lies between")
     return replace(filters, since=since, until=until)
@@ -149,4 +149,4 @@ def _tools(tools: object) -> tuple[Mapping[str, Any], ...]:
 def _moment(name: str, value: object, zone: str) -> datetime:
     if not isinstance(value, datetime):
         raise InvalidInput(f"{name} must be a datetime, not {type(value).__name__}")
-    return aware(value, zone)
+    return aware(value, zone, name)

@@ -28,7 +28,7 @@ class Extent:
             within(self._argument, self._characters, self._most, least=True)
 
     def part(self, where: str, data: object) -> None:
-        """One message, tool or the like, called `where`. Raises `InvalidInput`, naming it, for one that is too much by itself."""
+        """One message, tool or the like, called `where`. Raises `InvalidInput`, by that name for one that is too much by itself."""
         values, characters = bounded(where, data)
         self._values += values
         within(self._argument, self._values, self._values_in_all, least=True)
@@ -67,7 +67,7 @@ def bounded(where: str, data: object, limit: Limit = VALUES) -> tuple[int, int]:
 def _inside(where: str, one: Any, limit: Limit) -> tuple[Any, int]:
     """What lies within `one` (sized, to be looked at next; None for nothing), and its own characters."""
     if isinstance(one, int):
-        numeral(f"a number in {where}", one)
+        numeral(f"{where}:", one)
         return None, 0
     if isinstance(one, str | bytes | bytearray):
         return None, len(one)
@@ -87,5 +87,5 @@ def _inside(where: str, one: Any, limit: Limit) -> tuple[Any, int]:
         if isinstance(key, str):
             characters += len(key)
         elif isinstance(key, int):
-            numeral(f"a key in {where}", key)
+            numeral(f"{where}:", key)
     return one.values(), characters

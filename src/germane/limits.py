@@ -52,12 +52,14 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """At most `most` of `unit`. `of` says what is limited and `why` at this number, both in the words of the documentation."""
+    """At most `most` of `unit`. `of` says what is limited and `why` at this number, both in the words of the documentation;
+    `instead` is what whoever meets it should do."""
 
     most: int
     unit: str
     of: str
     why: str
+    instead: str = ""
 
 
 ID = Limit(
@@ -93,6 +95,7 @@ MEMORY_TEXT = Limit(
     unit="characters",
     of="each text of a memory (`text`, `body`, `summary`, `title`; a fact's `value` as JSON)",
     why="what is longer belongs into several memories, or into messages",
+    instead="split it into several memories",
 )
 MESSAGE_TEXT = Limit(
     most=4_000_000,
@@ -105,19 +108,28 @@ CHARACTERS = Limit(
     unit="characters",
     of="all the strings of the messages of one `assemble`, `fallback` or `record`, base64 included; the text of `count`",
     why="providers refuse requests long before: a conversation that can be sent can be given to `assemble`",
+    instead="leave out the oldest, or give them in several calls",
 )
 MESSAGES = Limit(
     most=100_000,
     unit="messages",
     of="`messages` of one `assemble` or `fallback`",
     why="only abuse meets it: the largest windows hold some 20,000 short messages",
+    instead="leave out the oldest, which no window holds",
 )
 RECORDED = Limit(
-    most=200_000, unit="messages", of="`messages` of one `record`", why="a whole history in one call; more goes into several"
+    most=200_000,
+    unit="messages",
+    of="`messages` of one `record`",
+    why="a whole history in one call; more goes into several",
+    instead="record them in several calls",
 )
 TOOLS = Limit(most=10_000, unit="tools", of="`tools`", why="providers take 128 to some hundreds")
 TOOL_CHARACTERS = Limit(
-    most=8_000_000, unit="characters", of="all the strings of `tools`", why="they are counted whole, and fit no window before that"
+    most=8_000_000,
+    unit="characters",
+    of="all the strings of `tools`",
+    why="they are counted whole, and fit no window before that",
 )
 DEPTH = Limit(
     most=64,
@@ -152,7 +164,13 @@ NAMES = Limit(
     of="each of the lists `tags`, `kinds`, `event_types`, `entity_types`, `sensitivities`, a strategy's `fact_keys` and `tags`",
     why="nobody narrows by more",
 )
-IDS = Limit(most=10_000, unit="entries", of="`ids` of `forget` and `feedback`, `exclude`", why="each is looked up by itself")
+IDS = Limit(
+    most=10_000,
+    unit="entries",
+    of="`ids` of `forget` and `feedback`, `exclude`",
+    why="each is looked up by itself",
+    instead="give them in several calls",
+)
 REFERENCES = Limit(most=1_000, unit="entries", of="`provenance.refs`", why="they are kept with the memory, and read with it")
 AGENTS = Limit(most=256, unit="entries", of="`agents` of an API key", why="a key for more is a key for the org")
 PAGE = Limit(most=1_000, unit="memories", of="`limit` of a listing", why="a page is read and sent as one")
@@ -167,7 +185,9 @@ COUNT = Limit(
 def within(argument: str, size: int, limit: Limit, *, least: bool = False) -> None:
     """Raises `InvalidInput` where `size` passes the limit; `least` where more wasn't looked at."""
     if size > limit.most:
-        raise InvalidInput(f"{argument} has {'at least ' if least else ''}{size:,} {limit.unit}, {limit.most:,} are allowed")
+        known = f"{'at least ' if least else ''}{size:,} {limit.unit}"
+        instead = f": {limit.instead}" if limit.instead else ""
+        raise InvalidInput(f"{argument} has {known}, {limit.most:,} are allowed{instead}")
 
 
 def text(argument: str, value: object, limit: Limit, *, valid: bool = True) -> str:
@@ -184,7 +204,9 @@ def whole(argument: str, value: str) -> str:
         try:
             value.encode()
         except UnicodeEncodeError as error:
-            raise InvalidInput(f"{argument} holds a lone surrogate at character {error.start}: it isn't valid Unicode") from None
+            raise InvalidInput(
+                f"{argument} holds a lone surrogate at character {error.start}: it isn't valid Unicode"
+            ) from None
     return value
 
 
@@ -196,17 +218,15 @@ def entries(argument: str, value: object, limit: Limit, each: Limit) -> tuple[st
     within(argument, size, limit)
     found = tuple(islice(value, limit.most + 1))
     within(argument, len(found), limit, least=True)
-    for one in found:
-        if not isinstance(one, str):
-            raise InvalidInput(f"{argument} must be a list of strings, but holds {type(one).__name__}")
-        if len(one) > each.most or not one.isascii():
-            text(f"an entry of {argument}", one, each)
+    for at, one in enumerate(found):
+        if not isinstance(one, str) or len(one) > each.most or not one.isascii():
+            text(f"{argument}[{at}]", one, each)
     return found
 
 
 def numeral(argument: str, value: int) -> int:
     """`value` itself, a whole number that can be written down. Raises `InvalidInput`."""
-    within(argument, value.bit_length(), DIGITS)
+    within(f"{argument} a number", value.bit_length(), DIGITS)
     return value
 
 

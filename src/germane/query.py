@@ -18,7 +18,7 @@ from germane.limits import ID, IDS, NAME, NAMES, TAG, Limit, entries, shown, tex
 __all__ = ["Days", "Filters", "Intent", "Query", "Term", "Vector"]
 
 _LISTS: Mapping[str, tuple[Limit, Limit]] = MappingProxyType(
-    {name: (NAMES, NAME) for name in ("kinds", "event_types", "entity_types", "sensitivities")}
+    dict.fromkeys(("kinds", "event_types", "entity_types", "sensitivities"), (NAMES, NAME))
     | {"tags": (NAMES, TAG), "exclude": (IDS, ID)}
 )
 """The filters that are lists: how many entries, and how long each may be."""

@@ -7,7 +7,8 @@ from typing import Any
 from germane.clock import Clock
 from germane.edge import narrowed, number, optional
 from germane.errors import NotFound
-from germane.limits import CURSOR, ID, PAGE, text as string
+from germane.limits import CURSOR, ID, PAGE
+from germane.limits import text as string
 from germane.memories.memory import Memory
 from germane.memories.reader import Page
 from germane.memories.update import update

@@ -16,8 +16,8 @@ FLOORS = {
     "domains": "memories events search access shelf export",
     "stages": "signals gather score pack format inject",
     "engine": "engine assembly breaker cache call standing state turns",
-    "front": """germane agent edge conversation recollections sync loop rehearsal settings serving given address strategies retrievals
-        wiring keyring verification uses __init__""",
+    "front": """germane agent edge conversation recollections sync loop rehearsal settings serving given address strategies
+        retrievals wiring keyring verification uses __init__""",
     "evaluation": "evaluate",
     "surfaces": "cli grpc http observe serve",
 }

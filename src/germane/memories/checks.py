@@ -65,7 +65,7 @@ def moment(name: str, value: object, zone: str) -> datetime:
             raise InvalidInput(f"{name} isn't a time: give a datetime or ISO 8601 such as 2024-05-08T14:30+02:00") from error
     if not isinstance(value, datetime):
         raise InvalidInput(f"{name} must be a datetime or an ISO 8601 string, not {type(value).__name__}")
-    return aware(value, zone)
+    return aware(value, zone, name)
 
 
 def share(name: str, value: object) -> float:

@@ -68,7 +68,8 @@ def attributes(kind: str, given: Mapping[str, Any], zone: str) -> tuple[dict[str
     fields = content_fields(kind)
     if strangers := sorted(set(given) - set(fields) - set(ATTRIBUTES)):
         allowed = ", ".join((*fields, *ATTRIBUTES))
-        raise InvalidInput(f"a {kind} has no {', '.join(strangers)}: what can be given is {allowed}")
+        named = ", ".join(name[:40] for name in strangers[:5])
+        raise InvalidInput(f"a {kind} has no {named}: what can be given is {allowed}")
     content = {name: value for name, value in given.items() if name in fields}
     return content, {name: ATTRIBUTES[name](value, zone) for name, value in given.items() if name in ATTRIBUTES}
 
