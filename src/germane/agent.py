@@ -16,7 +16,7 @@ from germane.export import Exported, everything
 from germane.format.nonce import nonce
 from germane.inject.recognise import without_injected
 from germane.item import Provenance, Scored, SourceKind
-from germane.limits import COUNT, DIRECTIVE, ID, NAME, QUERY, RECORDED, REMARK, shown
+from germane.limits import COUNT, DIRECTIVE, ID, LABEL, NAME, QUERY, RECORDED, REMARK, TAG, shown
 from germane.limits import text as string
 from germane.memories.directive import set_directive
 from germane.memories.feedback import feedback
@@ -214,10 +214,8 @@ class Agent:
         content. `dry_run` tells what would go. Without any criterion it raises `InvalidInput`."""
         flags(everything=everything, dry_run=dry_run)
         for name, value, limit in (
-            ("session", session, ID),
-            ("user", user, ID),
-            ("by", by, REMARK),
-            ("reason", reason, REMARK),
+            *(("key", key, LABEL), ("tag", tag, TAG), ("session", session, ID), ("user", user, ID)),
+            *(("by", by, REMARK), ("reason", reason, REMARK)),
         ):
             optional(name, value, limit)
         plan = forget(

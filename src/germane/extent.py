@@ -28,7 +28,7 @@ class Extent:
             within(self._argument, self._characters, self._most, least=True)
 
     def part(self, where: str, data: object) -> None:
-        """One message, tool or the like, called `where`. Raises `InvalidInput`, by that name for one that is too much by itself."""
+        """One message, tool or the like, called `where`. Raises `InvalidInput`, which names it where it alone is too much."""
         values, characters = bounded(where, data)
         self._values += values
         within(self._argument, self._values, self._values_in_all, least=True)

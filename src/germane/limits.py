@@ -114,7 +114,7 @@ MESSAGES = Limit(
     most=100_000,
     unit="messages",
     of="`messages` of one `assemble` or `fallback`",
-    why="only abuse meets it: the largest windows hold some 20,000 short messages",
+    why="only abuse meets it: a window of a million tokens holds some 20,000 short messages",
     instead="leave out the oldest, which no window holds",
 )
 RECORDED = Limit(

@@ -57,7 +57,7 @@ def reported(name: str, task: asyncio.Future[Any], latency: float | None) -> Sou
 
 def verdict(task: asyncio.Future[Any], report: SourceReport, had: float, own: float | None) -> bool | None:
     """Whether the source did its work, None where that can't be said: it had nothing to do, is still being loaded, was asked
-    for what can't be answered (`InvalidInput`), or `had` too few seconds to be blamed. A limit of its `own` is fair by itself."""
+    for what can't be answered (`InvalidInput`), or `had` too few seconds to be blamed. A limit of its `own` is fair."""
     if task.done() and not task.cancelled() and isinstance(task.exception(), InvalidInput):
         return None
     if report.status == "ok":
