@@ -22,7 +22,7 @@ __all__ = ["OpenAICompatible"]
 
 _INPUTS, _CHARS, _LONGEST = 256, 200_000, 8_000
 _LARGE = 65_536
-_HEADROOM, _PER_TEXT, _PER_NUMBER = 65_536, 1_024, 40
+_HEADROOM, _PER_TEXT, _PER_NUMBER = 65_536, 1_024, 64
 """Bytes that a reply may have: in all, for each text, for each number of a vector (24 at most, and room for indentation)."""
 _UNKNOWN = 8_192
 """Numbers that vectors are taken to have at most before the first answer: twice as many as the largest in use."""
@@ -171,9 +171,7 @@ class OpenAICompatible:
             body += piece
             if len(body) > most:
                 response.close()
-                raise EmbedderError(
-                    f"the embedder at {self._host} answered more than the {most:,} bytes that the vectors can have"
-                )
+                raise EmbedderError(f"the embedder at {self._host} answered more than {most:,} bytes: no vectors are that long")
         return bytes(body)
 
     def _open(self) -> aiohttp.ClientSession:

@@ -49,7 +49,7 @@ class Listing:
         good = len(sealed) == _TAG + _PLACE.size and hmac.compare_digest(tag, self._tag(place))
         if not good or urlsafe_b64encode(sealed).decode().rstrip("=") != cursor:
             raise InvalidInput(
-                "cursor isn't one that a listing gave to this scope, with these filters: begin again without a cursor"
+                "cursor isn't one that a listing gave to this scope, with these filters: begin again without one"
             )
         created_at, key = _PLACE.unpack(place)
         return created_at, key
