@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from germane.errors import InvalidInput
@@ -39,6 +39,7 @@ def counted(value: Any) -> tuple[int, int]:
     return 1 + sum(values for values, _ in parts), keys + sum(characters for _, characters in parts)
 
 
+@settings(deadline=None)
 @given(JSON)
 def test_it_counts_what_there_is(value: Any) -> None:
     """Values and characters, keys among the characters."""

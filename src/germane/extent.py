@@ -12,6 +12,7 @@ from germane.limits import DEPTH, VALUES, VALUES_IN_ALL, Limit, numeral, within
 __all__ = ["Extent", "bounded"]
 
 _LISTS = (list, tuple, set, frozenset)
+_ORDINARY = 2**63
 
 
 class Extent:
@@ -44,10 +45,11 @@ def bounded(where: str, data: object, limit: Limit = VALUES) -> tuple[int, int]:
         deeper: Iterator[object] | None = None
         for one in stack[-1]:
             values += 1
-            if type(one) is str:
-                characters += len(one)
+            kind = type(one)
+            if kind is str:
+                characters += len(one)  # type: ignore[arg-type]
                 continue
-            if one is None or type(one) is float or type(one) is bool:
+            if one is None or kind is bool or kind is float:
                 continue
             inner, length = _inside(where, one, limit)
             characters += length
@@ -66,8 +68,14 @@ def bounded(where: str, data: object, limit: Limit = VALUES) -> tuple[int, int]:
 
 def _inside(where: str, one: Any, limit: Limit) -> tuple[Any, int]:
     """What lies within `one` (sized, to be looked at next; None for nothing), and its own characters."""
+    kind = type(one)
+    if kind is list or kind is tuple:
+        return one, 0
+    if kind is dict:
+        return one.values(), _keys(where, one, limit)
     if isinstance(one, int):
-        numeral(f"{where}:", one)
+        if not -_ORDINARY <= one <= _ORDINARY:
+            numeral(f"{where}:", one)
         return None, 0
     if isinstance(one, str | bytes | bytearray):
         return None, len(one)
@@ -79,13 +87,17 @@ def _inside(where: str, one: Any, limit: Limit) -> tuple[Any, int]:
             one = dump(exclude_none=True)
         except Exception as error:
             raise InvalidInput(f"{where} holds a {type(one).__name__} that can't be read ({type(error).__name__})") from error
-    if not isinstance(one, Mapping):
-        return None, 0
-    within(where, len(one), limit, least=True)
-    characters = 0
-    for key in one:
-        if isinstance(key, str):
-            characters += len(key)
-        elif isinstance(key, int):
-            numeral(f"{where}:", key)
-    return one.values(), characters
+    return (one.values(), _keys(where, one, limit)) if isinstance(one, Mapping) else (None, 0)
+
+
+def _keys(where: str, one: Mapping[Any, Any], limit: Limit) -> int:
+    """Their characters, once it is sure that there aren't too many."""
+    if len(one) > limit.most:
+        within(where, len(one), limit, least=True)
+    try:
+        return len("".join(one))
+    except TypeError:  # not all of them are strings
+        for key in one:
+            if isinstance(key, int):
+                numeral(f"{where}:", key)
+        return sum(len(key) for key in one if isinstance(key, str))

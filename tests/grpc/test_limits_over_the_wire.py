@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from listening import SCOPE, Wire, asked, listening, opened, refused, said, struct
 
@@ -192,6 +192,7 @@ def read(written: str) -> str:
     return ""
 
 
+@settings(deadline=None)
 @given(JSON)
 def test_json_within_its_limits_is_read_as_ever(value: Any) -> None:
     """Whatever its strings hold, at whatever depth."""
@@ -199,6 +200,7 @@ def test_json_within_its_limits_is_read_as_ever(value: Any) -> None:
         assert JsonText().read(written, "it") == value
 
 
+@settings(deadline=None)
 @given(JSON)
 def test_its_values_are_never_counted_too_few(value: Any) -> None:
     """Signs within strings aren't values."""
@@ -214,6 +216,7 @@ def test_its_values_are_never_counted_too_few(value: Any) -> None:
         assert count(value) <= FEW.most
 
 
+@settings(deadline=None)
 @given(st.text('[]{}",\\:0ab', max_size=200))
 def test_no_text_breaks_the_look_at_it(written: str) -> None:
     """It is JSON, or it is refused by name."""

@@ -23,8 +23,8 @@ def feedback(
     count = finish(_feedback(chosen, ids, helpful))
     if not count:
         named = "this id" if len(ids) == 1 else "these ids"
-        shared = " of this user's own (what is agent-wide is marked without --user)" if chosen.user else ""
-        raise NotFound(f"no memory with {named} here{shared} (germane search --json shows ids)")
+        shared = "; what is agent-wide is marked without --user" if chosen.user else ""
+        raise NotFound(f"no memory with {named} here (germane search --json shows ids{shared})")
     if chosen.json:
         answer({"marked": count, "helpful": helpful})
     else:
