@@ -289,7 +289,7 @@ async def test_half_a_character_is_refused_in_every_name(agent: Agent, verb: str
 def test_half_a_character_is_refused_in_every_filter(name: str) -> None:
     """And in a scope's parts."""
     with pytest.raises(InvalidInput, match=f"filters: .*{name}"):
-        Filters(**{name: HALF if name in ("session", "task") else [HALF]})
+        Filters(**{name: HALF if name in ("session", "task") else [HALF]})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("argument", ["org", "agent", "user", "zone"])
@@ -372,7 +372,7 @@ def test_the_blocking_twin_refuses_the_same() -> None:
             ("text must be", {"text": 5, "model": "x"}),
         ):
             with pytest.raises(InvalidInput, match=text):
-                blocking.count(**given)  # type: ignore[arg-type]
+                blocking.count(**given)
 
 
 async def test_keys_have_limits_too(germane: Germane) -> None:
@@ -386,7 +386,7 @@ async def test_keys_have_limits_too(germane: Germane) -> None:
         ({"org": "o", "replaces": LONG}, "replaces has 300 characters"),
     ):
         with pytest.raises(InvalidInput, match=text):
-            await keys.create(**arguments)  # type: ignore[arg-type]
+            await keys.create(**arguments)
     with pytest.raises(InvalidInput, match="id has 300 characters"):
         await keys.revoke(LONG)
     assert await keys.verify(LONG, patience=HUGE) is None

@@ -157,7 +157,8 @@ async def test_so_is_a_request_about_memories(wire: Wire) -> None:
 async def test_so_is_a_recording(wire: Wire) -> None:
     """Nothing of it is kept."""
     for fields, text in RECORD:
-        request = pb.RecordRequest(**{"scope": SCOPE, "session_id": "s", "messages": [said("Hello")]} | fields)
+        whole: dict[str, Any] = {"scope": SCOPE, "session_id": "s", "messages": [said("Hello")]} | fields
+        request = pb.RecordRequest(**whole)
         code, told = await refused(wire.events.Record(request))
         assert (code, told[: len(text)]) == ("INVALID_ARGUMENT", text)
     assert (await wire.events.Record(pb.RecordRequest(scope=SCOPE, session_id="s", messages=[said("Hello")]))).added

@@ -53,3 +53,4 @@ def test_the_short_table_of_the_services_contract_has_the_same_numbers() -> None
         (row,) = [row for row in table if row.startswith(field)]
         said = [int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*\d", row)]
         assert said == [one.most for one in meant], row
+    assert f"({limits.MESSAGES.most:,} at most), all come back" in (ROOT / "docs" / "service.md").read_text("utf-8")
