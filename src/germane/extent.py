@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from germane.errors import InvalidInput
-from germane.limits import DEPTH, VALUES, VALUES_IN_ALL, Limit, numeral, within
+from germane.limits import CHARACTERS, DEPTH, VALUES, VALUES_IN_ALL, Limit, numeral, within
 
 __all__ = ["Extent", "bounded"]
 
@@ -55,6 +55,7 @@ def bounded(where: str, data: object, limit: Limit = VALUES) -> tuple[int, int]:
             characters += length
             if inner is not None:
                 within(where, values + len(inner), limit, least=True)
+                within(where, characters, CHARACTERS, least=True)
                 deeper = iter(inner)
                 break
         if deeper is None:

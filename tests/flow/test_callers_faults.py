@@ -82,6 +82,18 @@ async def test_nor_do_they_speak_against_the_embedder() -> None:
     assert troubled(germane) == []
 
 
+@pytest.mark.requirement("ENGINE-4")
+@pytest.mark.parametrize("method", ["allowed", "journal.revision"])
+@warped
+async def test_nor_against_the_gate_and_the_revision(method: str) -> None:
+    """The small questions of an assembly are under the same rule; what the gate can't tell isn't allowed."""
+    germane = engine()
+    for _ in range(20):
+        context = await asked(germane, failing(Raise(InvalidInput("too much")), "mallory", "ann", method))
+        assert bool(context.items) == (method != "allowed")
+    assert troubled(germane) == []
+
+
 @pytest.mark.requirement("ENGINE-4", "SCOPE-2")
 @pytest.mark.parametrize("bad", BAD)
 async def test_a_bad_request_is_refused_before_it_reaches_a_source(opening: Opening, bad: Any) -> None:
