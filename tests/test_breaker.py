@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.breaker import Breakers, BreakerState
+from germane.breaker import Breakers, BreakerState, Place
 
-ANN, BO, CY, DI = "ann", "bo", "cy", "di"
+ANN, BO, CY, DI, ED = (Place("acme", "support", user) for user in ("ann", "bo", "cy", "di", "ed"))
+ELSEWHERE = [Place(org, "support", "flo") for org in ("brill", "corp", "duff")]
+"""One user each of three other orgs."""
 
 
-def tried(breakers: Breakers, place: str, fine: bool | None, now: float, name: str = "memories") -> bool:
+def tried(breakers: Breakers, place: Place, fine: bool | None, now: float, name: str = "memories") -> bool:
     """Whether it was asked."""
     trial = breakers.ask(name, place, now)
     if trial is not None:
@@ -19,7 +21,7 @@ def tried(breakers: Breakers, place: str, fine: bool | None, now: float, name: s
     return trial is not None
 
 
-def failing(breakers: Breakers, *places: str, now: float = 0.0) -> list[bool]:
+def failing(breakers: Breakers, *places: Place, now: float = 0.0) -> list[bool]:
     return [tried(breakers, place, False, now) for place in places]
 
 
@@ -83,14 +85,60 @@ def test_a_damaged_partition_costs_its_own_scope_the_source_and_no_other() -> No
 
 @pytest.mark.requirement("ENGINE-4")
 def test_a_store_that_fails_for_all_is_found_out_by_the_first_five() -> None:
-    """Whoever comes next, from a place never heard of, waits for nothing."""
+    """Whoever comes next, from a place never heard of, waits for nothing: whether all are of one org or of several."""
     breakers = Breakers()
-    assert failing(breakers, ANN, BO, ANN, CY, BO, DI, "ed") == [True] * 5 + [False] * 2
+    assert failing(breakers, ANN, BO, ANN, CY, BO, DI, ED) == [True] * 5 + [False] * 2
     assert [tried(breakers, place, True, 1.0) for place in (ANN, BO, CY, DI)] == [True] * 4
+    breakers = Breakers()
+    assert failing(breakers, ANN, *ELSEWHERE[:2], BO, ANN, ELSEWHERE[2], CY) == [True] * 5 + [False] * 2
+    assert [tried(breakers, place, True, 1.0) for place in (ANN, BO, *ELSEWHERE)] == [True] * 5
+
+
+@pytest.mark.requirement("ENGINE-4", "SCOPE-2")
+def test_an_org_that_fails_costs_itself_the_source_and_no_other_org() -> None:
+    """However many users it makes up, and however long it goes on."""
+    breakers, users = Breakers(), [Place("acme", "support", f"user {n}") for n in range(500)]
+    asked = [tried(breakers, user, False, n / 100) for n, user in enumerate(users)]
+    assert sum(asked) == 5 + 4  # and one try a second
+    assert not tried(breakers, ANN, True, 5.0)
+    assert [tried(breakers, place, True, 5.0) for place in ELSEWHERE] == [True] * 3
+
+
+@pytest.mark.requirement("ENGINE-4", "SCOPE-2")
+def test_one_failure_of_a_neighbour_is_not_enough_beside_an_org_that_fails() -> None:
+    """The org's own count for three of five at most, and one place's for two."""
+    breakers = Breakers()
+    failing(breakers, *[ANN, BO, CY, DI, ED] * 10)
+    assert failing(breakers, *[ELSEWHERE[0]] * 2) == [True] * 2
+    assert not tried(breakers, ELSEWHERE[1], True, 0.0)
+    breakers = Breakers()
+    failing(breakers, *[ANN, BO, CY, DI, ED] * 10)
+    assert failing(breakers, ELSEWHERE[0]) == [True]
+    assert tried(breakers, ELSEWHERE[1], True, 0.0)
 
 
 @pytest.mark.requirement("ENGINE-4")
-def test_whoever_tried_in_vain_for_all_lets_another_try_first() -> None:
+def test_a_store_that_hangs_for_one_org_is_found_out_by_the_second_at_two_failures_and_by_the_third_at_none() -> None:
+    """Nobody had an answer in between, however long ago the first one asked."""
+    breakers = Breakers()
+    failing(breakers, ANN, BO, CY, DI, ED)
+    assert failing(breakers, ELSEWHERE[0], Place("brill", "support", "gus"), ELSEWHERE[1], now=100.0) == [True, True, False]
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_an_org_that_tried_in_vain_for_all_lets_another_org_try_first() -> None:
+    """With whichever of its users, or made-up users could keep a healthy store from everybody."""
+    breakers = Breakers()
+    failing(breakers, ANN, BO, CY, *ELSEWHERE)
+    assert tried(breakers, ANN, False, 1.0)
+    assert [tried(breakers, place, False, 2.0) for place in (ANN, BO, CY)] == [False] * 3
+    assert tried(breakers, ELSEWHERE[0], True, 2.0)
+    assert not tried(breakers, BO, True, 2.4)
+    assert tried(breakers, BO, True, 2.5)
+
+
+@pytest.mark.requirement("ENGINE-4")
+def test_whoever_tried_in_vain_for_an_org_lets_another_of_it_try_first() -> None:
     """Or a damaged partition that asks most often would keep a healthy store from all."""
     breakers = Breakers()
     failing(breakers, ANN, BO, CY, DI, ANN)
@@ -151,27 +199,31 @@ def test_its_state_can_be_read() -> None:
     assert breakers.states(61.0) == (fine, BreakerState(source="memories"))
     assert tried(breakers, ANN, True, 61.0)
     failing(breakers, BO, CY, DI, BO, CY, now=1.0)
+    assert breakers.states(1.0) == (fine, BreakerState(source="memories", condition="open", scopes=1))
+    failing(breakers, *ELSEWHERE, now=1.0)
     assert breakers.states(1.0) == (fine, BreakerState(source="memories", condition="open"))
 
 
 def test_it_is_bounded_however_many_are_in_trouble() -> None:
-    breakers = Breakers(most=3, places=10**9)
+    """Orgs and users alike, also while a common circuit can't open."""
+    breakers = Breakers(most=3, failures=10**9)
     for number in range(50):
-        failing(breakers, f"p{number}")
+        failing(breakers, Place(f"org {number % 7}", "support", f"user {number}"))
     assert len(breakers._own) == 3
 
 
-@given(st.lists(st.tuples(st.sampled_from([ANN, BO, CY, DI]), st.booleans(), st.floats(0, 0.5)), max_size=60))
-def test_two_seconds_after_the_last_fault_everybody_is_let_again(story: list[tuple[str, bool, float]]) -> None:
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.sampled_from([ANN, BO, CY, *ELSEWHERE]), st.booleans(), st.floats(0, 0.5)), max_size=60))
+def test_two_seconds_after_the_last_fault_everybody_is_let_again(story: list[tuple[Place, bool, float]]) -> None:
     """Whatever happened before, for whoever asks each tenth of a second."""
     breakers, now = Breakers(), 0.0
     for place, fine, later in story:
         now += later
         tried(breakers, place, fine, now)
     for tenth in range(20):
-        for place in (ANN, BO, CY, DI):
+        for place in (ANN, BO, CY, *ELSEWHERE):
             tried(breakers, place, True, now + tenth / 10)
-    assert all(tried(breakers, place, True, now + 2) for place in (ANN, BO, CY, DI))
+    assert all(tried(breakers, place, True, now + 2) for place in (ANN, BO, CY, *ELSEWHERE))
 
 
 @pytest.mark.requirement("ENGINE-4")

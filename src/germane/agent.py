@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, overload
+from typing import Any, get_args, overload
 
 from germane.background import Breath
 from germane.context import Context
-from germane.edge import identifiers, number, requested
+from germane.conversation import listed
+from germane.edge import flags, identifiers, number, optional, requested
 from germane.errors import EmbedderError, InvalidInput
 from germane.events.appending import Origin
 from germane.events.record import Recorded
 from germane.export import Exported, everything
 from germane.format.nonce import nonce
-from germane.item import Provenance, Scored
+from germane.item import Provenance, Scored, SourceKind
+from germane.limits import COUNT, DIRECTIVE, ID, LABEL, NAME, QUERY, RECORDED, REMARK, TAG, shown
+from germane.limits import text as string
 from germane.memories.directive import set_directive
 from germane.memories.feedback import feedback
 from germane.memories.forget import Receipt, forget
 from germane.memories.memory import Memory
+from germane.memories.provenance import source
 from germane.memories.remember import new_memory, remember
 from germane.message import Message
 from germane.query import Filters
@@ -100,6 +104,7 @@ class Agent:
         """What `assemble` answers when there is no time for anything: the messages with the directive as it was last known in
         this process. Waits for nobody and asks no store, on any event loop. Raises `InvalidInput`."""
         scope = self.scope.within(session)
+        string("reason", reason, NAME)
         request = requested(
             scope=scope,
             catalog=self._parts.catalog,
@@ -120,9 +125,8 @@ class Agent:
         strategy: str | Strategy = "default",
     ) -> tuple[Scored, ...]:
         """What answers `query` best, memories and messages alike, scored; at most `limit`. Packs and counts nothing."""
-        limit, parts = number("limit", limit), self._parts
-        if not isinstance(query, str):
-            raise InvalidInput(f"query must be a string, not {type(query).__name__}")
+        limit, parts = number("limit", limit, most=COUNT.most), self._parts
+        string("query", query, QUERY, valid=False)
         request = requested(
             scope=self.scope,
             catalog=parts.catalog,
@@ -146,20 +150,16 @@ class Agent:
         scope = self.scope.within(session)
         if scope.session is None:
             raise InvalidInput("session must be the name of the conversation that is recorded, not None")
-        if channel is not None and not isinstance(channel, str):
-            raise InvalidInput(f"channel must be a string, not {type(channel).__name__}")
-        if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Sequence):
-            raise InvalidInput(f"messages must be a list of messages, not {type(messages).__name__}")
-        if source_kind not in ("user", "operator", "tool", "system", "import"):
-            raise InvalidInput(f"source_kind {source_kind!r} is none of user, operator, tool, system, import")
+        optional("channel", channel, NAME)
+        if source_kind not in get_args(SourceKind):
+            raise InvalidInput(f"source_kind {shown(source_kind)} is none of {', '.join(get_args(SourceKind))}")
+        listed(messages, RECORDED)
         origin = Origin(scope=scope, session=session, source_kind=source_kind, channel=channel)  # type: ignore[arg-type]
         recording = Recording(
             self._shelf(scope).journal,
             origin,
             now=self._parts.clock.now(),
-            nonces=[
-                nonce(self._parts.engine.nonce_key, asked) for asked in (scope, self.scope)
-            ],  # a question may name no session
+            nonces=[nonce(self._parts.engine.nonce_key, asked) for asked in (scope, self.scope)],  # it may have named none
             aside=self._parts.aside,
             breath=Breath(self._parts.engine.turns.busy),
         )
@@ -181,8 +181,10 @@ class Agent:
         field, `fields` its others (`key`, `value`, `title`, `observed_at`, `occurred_at`) and what any memory may have:
         `tags`, `sensitivity`, `confidence`, `pinned`, `expires_at`, `valid_from`, `valid_to`. A newer fact on a key
         supersedes the older; an exact duplicate answers the memory there is. Raises `InvalidInput`, `UnknownName`."""
-        if provenance is not None and not isinstance(provenance, Provenance):
-            raise InvalidInput(f"provenance must be a Provenance, not {type(provenance).__name__}")
+        string("kind", kind, NAME)
+        flags(agent_wide=agent_wide)
+        if provenance is not None:
+            provenance = source(provenance)
         scope = self._shared if agent_wide else self.scope
         now = self._parts.clock.now()
         memory = new_memory(text, kind=kind, scope=scope, now=now, provenance=provenance, given=fields)
@@ -205,6 +207,12 @@ class Agent:
     ) -> Receipt:
         """Remove what matches every criterion given, text, vector and index entry alike, and leave a tombstone without
         content. `dry_run` tells what would go. Without any criterion it raises `InvalidInput`."""
+        flags(everything=everything, dry_run=dry_run)
+        for name, value, limit in (
+            *(("key", key, LABEL), ("tag", tag, TAG), ("session", session, ID), ("user", user, ID)),
+            *(("by", by, REMARK), ("reason", reason, REMARK)),
+        ):
+            optional(name, value, limit)
         plan = forget(
             ids=None if ids is None else identifiers(ids),
             key=key,
@@ -221,8 +229,10 @@ class Agent:
         return await self._shelf(self.scope).journal.commit(plan)
 
     async def feedback(self, ids: Sequence[str], *, helpful: bool = True) -> int:
-        """Say of memories that they helped, or that they did harm: it moves their usefulness. Answers how many were known."""
-        return await self._shelf(self.scope).journal.commit(feedback(identifiers(ids), helpful))
+        """Say of memories that they helped, or that they did harm: it moves their usefulness. Answers how many it counted for:
+        the scope's own. Agent-wide memories, which every user shares, are judged by a scope without a user only; ids of
+        messages and of what isn't here count for nothing, so the ids of a whole context can be given."""
+        return await self._shelf(self.scope).journal.commit(feedback(identifiers(ids), helpful, scope=self.scope))
 
     @overload
     async def directive(self) -> str: ...
@@ -232,6 +242,7 @@ class Agent:
         """The agent's standing instructions (a user's own where one is set); with `text`, set them first. Empty removes."""
         shelf = self._shelf(self.scope)
         if text is not None:
+            string("directive", text, DIRECTIVE)
             await shelf.journal.commit(set_directive(text))
             self._parts.engine.standing.forget(self.scope)
         found = await shelf.directive()

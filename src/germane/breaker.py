@@ -4,21 +4,29 @@
                                      ▲                            └──it fails──┐
                                      └─────────────────────────────────────────┘
 
-One circuit a source for everybody, and one a source and place (org, agent, user) that is having trouble. A place's failures
-open its own circuit; everybody's opens when failures of several places follow one another and nobody has had an answer in
-between. So a damaged partition costs its own scope the source and no other's, and a store that hangs is found out by the first
-few, whoever they are. It knows nothing of sources: it is told how each try went.
+A source has three circuits: one for everybody, one for each org that is having trouble, and one for each place (org, agent,
+user) that is. A success closes all three, a failure counts in all three. Of the five failures that open a circuit, no place
+counts for more than two in its org's, and in everybody's no place for more than two and no org for more than three. So:
+
+- A damaged partition costs its own scope the source, and no other's.
+- An org whose places all fail, however many users it makes up, costs itself the source. Everybody's circuit opens only when two
+  orgs or more have failed and nobody has had an answer in between.
+- A store that hangs is found out by the first five who ask, also where all of them are of one org: then the org's circuit is
+  everybody's. An org that comes later finds it out by two failures, the third by none.
+
+Only failures of the store, the embedder or the source itself are told here. A request that can't be answered because of what is
+in it (`InvalidInput`) says nothing of whoever was asked. The breakers know nothing of sources: they are told how each try went.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Hashable
+from collections import Counter, OrderedDict
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from threading import Lock
-from typing import Literal
+from typing import Literal, NamedTuple
 
-__all__ = ["BreakerOpen", "BreakerState", "Breakers", "Condition", "Try"]
+__all__ = ["BreakerOpen", "BreakerState", "Breakers", "Condition", "Place", "Try"]
 
 Condition = Literal["closed", "half-open", "open"]
 _WORSE: tuple[Condition, ...] = ("closed", "half-open", "open")
@@ -32,19 +40,32 @@ class BreakerOpen(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BreakerState:
-    """`condition` is the worst of everybody's circuit and the scopes' own; `scopes` counts those whose own isn't closed."""
+    """`condition` is the worst of everybody's circuit, the orgs' and the places' own; `scopes` counts the orgs and places whose
+    own isn't closed."""
 
     source: str
     condition: Condition = "closed"
     scopes: int = 0
 
 
-class _Circuit:
-    __slots__ = ("failures", "opened", "places", "probed", "since")
+class Place(NamedTuple):
+    """Whose trouble it is when a source fails: one partition's, not one session's."""
 
-    def __init__(self) -> None:
+    org: str
+    agent: str = ""
+    user: str | None = None
+
+
+class _Circuit:
+    """`share` is how many of the failures that open it one place may be the cause of, `org_share` one org."""
+
+    __slots__ = ("failures", "opened", "org_share", "orgs", "places", "probed", "share", "since")
+
+    def __init__(self, share: int, org_share: int) -> None:
+        self.share, self.org_share = share, org_share
         self.failures, self.since = 0, 0.0
-        self.places: set[Hashable] = set()
+        self.places: Counter[Place] = Counter()
+        self.orgs: Counter[str] = Counter()
         self.opened: float | None = None
         self.probed: float | None = None
 
@@ -56,10 +77,20 @@ class _Circuit:
     def close(self) -> None:
         self.failures, self.opened, self.probed = 0, None, None
         self.places.clear()
+        self.orgs.clear()
 
     def open(self, now: float) -> None:
         self.close()
         self.opened = now
+
+    def count(self, place: Place, now: float, enough: int) -> None:
+        """One more failure; `failures` are those that count, of which no more than `enough` are remembered."""
+        if not self.places:
+            self.since = now
+        if self.failures < enough and self.places[place] < self.share and self.orgs[place.org] < self.org_share:
+            self.places[place] += 1
+            self.orgs[place.org] += 1
+            self.failures += 1
 
 
 class Try:
@@ -67,7 +98,7 @@ class Try:
 
     __slots__ = ("_breakers", "_name", "_place", "_probes", "_told")
 
-    def __init__(self, breakers: Breakers, name: str, place: Hashable, probes: tuple[_Circuit, ...]) -> None:
+    def __init__(self, breakers: Breakers, name: str, place: Place, probes: tuple[_Circuit, ...]) -> None:
         self._breakers, self._name, self._place, self._probes = breakers, name, place, probes
         self._told = False
 
@@ -80,25 +111,34 @@ class Try:
 
 
 class Breakers:
-    """Callable from several event loops. Bounded: of the places in trouble the one heard of least lately is forgotten first."""
+    """Callable from several event loops. Bounded: of the orgs and places in trouble the one heard of least lately is forgotten
+    first."""
 
     def __init__(
-        self, *, failures: int = 5, lasting: float = 0.75, places: int = 3, cool_down: float = 1.0, most: int = 1024
+        self,
+        *,
+        failures: int = 5,
+        share: int = 2,
+        org_share: int = 3,
+        lasting: float = 0.75,
+        cool_down: float = 1.0,
+        most: int = 1024,
     ) -> None:
-        """`failures` in a row open a circuit, everybody's when they are of `places` or more; time-outs only where nobody had an
-        answer for `lasting` seconds: a source at the edge of its time, or a machine with too much to do, is late again and
-        again, but not for all. Seconds of `cool_down`."""
-        self._failures, self._places, self._cool_down, self._most = failures, places, cool_down, most
-        self._lasting = lasting
+        """`failures` in a row open a circuit, of which one place may be the cause of `share`, one org of `org_share` (in
+        everybody's). Time-outs open it only where nobody had an answer for `lasting` seconds: a source at the edge of its time,
+        or a machine with too much to do, is late again and again, but not for all. Seconds of `cool_down`."""
+        self._failures, self._share, self._org_share = failures, share, org_share
+        self._lasting, self._cool_down, self._most = lasting, cool_down, most
         self._common: dict[str, _Circuit] = {}
         self._own: OrderedDict[tuple[str, Hashable], _Circuit] = OrderedDict()
+        """By source, and org or place."""
         self._lock = Lock()
 
-    def ask(self, name: str, place: Hashable, now: float, *, insisting: bool = False) -> Try | None:
+    def ask(self, name: str, place: Place, now: float, *, insisting: bool = False) -> Try | None:
         """Leave to ask `name` for `place`; None while it isn't to be asked. Who insists always may."""
         with self._lock:
-            circuits = [one for one in (self._common.get(name), self._own.get((name, place))) if one is not None]
-            probes = tuple(one for one in circuits if one.opened is not None)
+            circuits = (self._common.get(name), self._own.get((name, place.org)), self._own.get((name, place)))
+            probes = tuple(one for one in circuits if one is not None and one.opened is not None)
             if not all(self._admits(one, now) for one in probes):
                 return Try(self, name, place, ()) if insisting else None
             for probe in probes:
@@ -106,7 +146,7 @@ class Breakers:
             return Try(self, name, place, probes)
 
     def states(self, now: float) -> tuple[BreakerState, ...]:
-        """Of every source that was asked so far, by name; of scopes those in trouble within the last minute."""
+        """Of every source that was asked so far, by name; of orgs and places those in trouble within the last minute."""
         with self._lock:
             found = {name: [one.condition(now, self._cool_down)] for name, one in sorted(self._common.items())}
             for (name, _), one in self._own.items():
@@ -124,44 +164,75 @@ class Breakers:
         return circuit.probed is None or now - circuit.probed >= self._cool_down
 
     def _learn(
-        self, name: str, place: Hashable, probes: tuple[_Circuit, ...], fine: bool | None, now: float, *, late: bool
+        self, name: str, place: Place, probes: tuple[_Circuit, ...], fine: bool | None, now: float, *, late: bool
     ) -> None:
         with self._lock:
             if fine is None:
                 for probe in probes:
                     probe.probed = None
-                return
-            common = self._common.setdefault(name, _Circuit())
-            own = self._own.get((name, place))
-            if fine:
-                for each in (common, own):
-                    if each is not None and (each.opened is None or each in probes):
-                        each.close()
-                if own is not None and own.opened is None:
-                    del self._own[name, place]
-                return
-            if own is None:
-                own = self._own[name, place] = _Circuit()
-            self._own.move_to_end((name, place))
-            if common in probes:  # who tried in vain for all comes after the others the next time
-                common.open(now)
-                own.open(now + self._cool_down / 2)
+            elif fine:
+                self._succeeded(name, place, probes)
             else:
-                self._count(own, 1, place, now, late=late, probing=own in probes)
-                self._count(common, self._places, place, now, late=late, probing=False)
-                if common.opened is not None:
-                    for key in [key for key in self._own if key[0] == name]:
-                        del self._own[key]
+                self._failed(name, place, probes, now, late=late)
             while len(self._own) > self._most:
                 self._own.popitem(last=False)
 
-    def _count(self, circuit: _Circuit, least: int, place: Hashable, now: float, *, late: bool, probing: bool) -> None:
-        if probing:
-            circuit.open(now)
-        elif circuit.opened is None:
-            circuit.since = circuit.since if circuit.failures else now
-            circuit.failures += 1
-            circuit.places.add(place)
-            lasted = not late or now - circuit.since >= self._lasting
-            if circuit.failures >= self._failures and len(circuit.places) >= least and lasted:
-                circuit.open(now)
+    def _succeeded(self, name: str, place: Place, probes: tuple[_Circuit, ...]) -> None:
+        circuits = (
+            self._common.setdefault(name, self._circuit()),
+            self._own.get((name, place.org)),
+            self._own.get((name, place)),
+        )
+        for one in circuits:
+            if one is not None and (one.opened is None or one in probes):
+                one.close()
+        for key in ((name, place.org), (name, place)):
+            if key in self._own and self._own[key].opened is None:
+                del self._own[key]
+
+    def _failed(self, name: str, place: Place, probes: tuple[_Circuit, ...], now: float, *, late: bool) -> None:
+        common = self._common.setdefault(name, self._circuit())
+        org = self._kept((name, place.org), self._failures)
+        own = self._kept((name, place), self._failures, self._failures)
+        if common in probes:  # who tried in vain for all comes after the others the next time
+            common.open(now)
+            org.open(now + self._cool_down / 2)
+        elif org in probes:
+            org.open(now)
+            own.open(now + self._cool_down / 2)
+        elif own in probes:
+            own.open(now)
+        else:
+            self._count(own, place, now, late=late)
+            if self._count(org, place, now, late=late):
+                self._forget(
+                    key for key in self._own if key[0] == name and isinstance(key[1], Place) and key[1].org == place.org
+                )
+            if self._count(common, place, now, late=late):
+                self._forget(key for key in self._own if key[0] == name)
+
+    def _circuit(self) -> _Circuit:
+        """Everybody's."""
+        return _Circuit(self._share, self._org_share)
+
+    def _kept(self, key: tuple[str, Hashable], org_share: int, share: int | None = None) -> _Circuit:
+        """An org's or a place's, made when there is none yet."""
+        if key not in self._own:
+            self._own[key] = _Circuit(self._share if share is None else share, org_share)
+        self._own.move_to_end(key)
+        return self._own[key]
+
+    def _count(self, circuit: _Circuit, place: Place, now: float, *, late: bool) -> bool:
+        """Whether this failure opened it."""
+        if circuit.opened is not None:
+            return False
+        circuit.count(place, now, self._failures)
+        lasted = not late or now - circuit.since >= self._lasting
+        if circuit.failures < self._failures or not lasted:
+            return False
+        circuit.open(now)
+        return True
+
+    def _forget(self, keys: Iterator[tuple[str, Hashable]]) -> None:
+        for key in list(keys):
+            del self._own[key]

@@ -8,8 +8,9 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from germane.assembly import Late
-from germane.breaker import BreakerOpen, Breakers
+from germane.breaker import BreakerOpen, Breakers, Place
 from germane.clock import Clock
+from germane.errors import InvalidInput
 from germane.gather.abandoned import Abandoned
 from germane.scope import Scope
 
@@ -19,9 +20,8 @@ _FAIR = 0.005
 """Seconds after which being late speaks against the store: these are small questions."""
 
 
-def place(scope: Scope) -> tuple[str, str, str | None]:
-    """Whose trouble it is when a source fails: one partition's, not one session's."""
-    return (scope.org, scope.agent, scope.user)
+def place(scope: Scope) -> Place:
+    return Place(scope.org, scope.agent, scope.user)
 
 
 async def call(
@@ -36,7 +36,8 @@ async def call(
     abandoned: Abandoned,
 ) -> Any:
     """What `ask` answers, a `kind` of thing. Raises `BreakerOpen`, `Late` after `patience` seconds (None: waits), `TypeError`
-    for rubbish, and what the store raised. One that gave itself up never came to an end: `Late`."""
+    for rubbish, and what the store raised. One that gave itself up never came to an end: `Late`. `InvalidInput`, which is the
+    caller's to put right, says nothing of the store."""
     trial = None if abandoned.sheds(name) else breakers.ask(name, place(scope), clock.steady(), insisting=patience is None)
     if trial is None:
         raise BreakerOpen
@@ -52,8 +53,9 @@ async def call(
         abandoned.take(task, name)
         trial.tell(None if patience is not None and patience < _FAIR else False, now, late=True)
         raise Late
-    failed = task.cancelled() or task.exception() is not None or not isinstance(task.result(), kind)
-    trial.tell(not failed, now)
+    error = asyncio.CancelledError() if task.cancelled() else task.exception()
+    failed = error is not None or not isinstance(task.result(), kind)
+    trial.tell(None if isinstance(error, InvalidInput) else not failed, now)
     if task.cancelled():
         raise Late
     answer = task.result()

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
 from germane.errors import InvalidInput
+from germane.limits import NAME, text
 
 __all__ = ["Clock", "aware", "zone"]
 
@@ -34,7 +35,7 @@ def zone(name: str) -> tzinfo:
     """The time zone called `name` (IANA, such as `Europe/Vienna`). Raises `InvalidInput` for an unknown one."""
     if not isinstance(name, str):
         raise InvalidInput(f"zone must be an IANA name such as 'Europe/Vienna', or 'UTC', not {type(name).__name__}")
-    if name.upper() == "UTC":
+    if text("zone", name, NAME).upper() == "UTC":
         return UTC
     try:
         return ZoneInfo(name)
@@ -42,11 +43,12 @@ def zone(name: str) -> tzinfo:
         raise InvalidInput(f"unknown time zone {name!r}: give an IANA name such as 'Europe/Vienna', or 'UTC'") from error
 
 
-def aware(moment: datetime, zone_name: str = "UTC") -> datetime:
-    """`moment` in UTC; a naive one is read as local time of the scope's zone (SCOPE-4)."""
+def aware(moment: datetime, zone_name: str = "UTC", name: str = "time") -> datetime:
+    """`moment` in UTC; a naive one is read as local time of the scope's zone (SCOPE-4). Raises `InvalidInput`, which calls it
+    `name`, for one that lies outside of what a datetime can hold."""
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=zone(zone_name))
     try:
         return moment.astimezone(UTC)
     except (OverflowError, ValueError) as error:
-        raise InvalidInput(f"time {moment!r} is outside the years 1 to 9999") from error
+        raise InvalidInput(f"{name} {moment.isoformat()} is outside the years 1 to 9999 in UTC") from error

@@ -1,22 +1,42 @@
-"""Edge: what a caller passed, made sure of or refused with the argument's name, before anything is done with it."""
+"""Edge: what a caller passed, made sure of or refused with the argument's name, before anything is done with it. How much of
+anything there may be is in `limits.py`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from germane.catalog.catalog import Catalog
 from germane.clock import Clock, aware
+from germane.conversation import conversation
 from germane.dialects.registry import dialect, parse_all
 from germane.errors import InvalidInput
+from germane.extent import Extent
+from germane.limits import (
+    COUNT,
+    ID,
+    IDS,
+    MESSAGES,
+    NAME,
+    QUERY,
+    TOOL_CHARACTERS,
+    TOOLS,
+    Limit,
+    entries,
+    shown,
+    text,
+    within,
+)
+from germane.memories.memory import KINDS
 from germane.message import Message
 from germane.query import Filters
 from germane.request import Request
 from germane.scope import Scope
 
-__all__ = ["identifiers", "narrowed", "number", "requested"]
+__all__ = ["flags", "identifiers", "named_model", "narrowed", "number", "optional", "requested"]
 
 
 def requested(
@@ -35,17 +55,15 @@ def requested(
     filters: Filters | None = None,
 ) -> Request:
     """The request that these arguments ask for. Raises `InvalidInput` for the first that can't be used."""
-    if not isinstance(model, str) or not model.strip():
-        raise InvalidInput(f"model must be a name such as 'gpt-4o', not {model!r}")
-    if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Sequence):
-        raise InvalidInput(f"messages must be a list of messages, not {type(messages).__name__}")
+    named_model(model)
+    conversation(messages, MESSAGES)
     if not messages and query is None:
         raise InvalidInput("messages is empty: give at least one, or a query")
-    if query is not None and not isinstance(query, str):
-        raise InvalidInput(f"query must be a string, not {type(query).__name__}")
+    if query is not None:
+        text("query", query, QUERY, valid=False)
     if deadline is not None and (isinstance(deadline, bool) or not isinstance(deadline, int | float) or not deadline > 0):
-        raise InvalidInput(f"deadline must be above 0 seconds, or None to wait, not {deadline!r}")
-    name = catalog.find(model).provider if provider is None else provider
+        raise InvalidInput(f"deadline must be above 0 seconds, or None to wait, not {shown(deadline)}")
+    name = catalog.find(model).provider if provider is None else text("provider", provider, NAME)
     dialect(name)
     return Request(
         scope=scope,
@@ -58,36 +76,59 @@ def requested(
         tools=_tools(tools),
         query=query,
         deadline=deadline,
-        max_tokens=None if max_tokens is None else number("max_tokens", max_tokens),
+        max_tokens=None if max_tokens is None else number("max_tokens", max_tokens, most=COUNT.most),
         filters=narrowed(filters, scope.zone) or Filters(),
     )
 
 
+def named_model(model: object) -> str:
+    """A model's name as given, known or not."""
+    if not isinstance(model, str) or not model.strip():
+        raise InvalidInput(f"model must be a name such as 'gpt-4o', not {shown(model)}")
+    return text("model", model, NAME)
+
+
 def narrowed(filters: Filters | None, zone: str) -> Filters | None:
-    """The filters with their times in UTC; naive ones are local times of `zone` (SCOPE-4)."""
+    """The filters with their times in UTC; naive ones are local times of `zone` (SCOPE-4). Raises `InvalidInput` for kinds that
+    memories don't have, and for an end before the beginning."""
     if filters is None:
         return None
     if not isinstance(filters, Filters):
         raise InvalidInput(f"filters must be a Filters, such as Filters(tags=['work']), not {type(filters).__name__}")
+    if strangers := sorted(set(filters.kinds or ()) - KINDS.keys()):
+        raise InvalidInput(f"filters: unknown kinds {strangers[:5]}: they are {', '.join(KINDS)}")
     if filters.since is None and filters.until is None:
         return filters
-    since = None if filters.since is None else aware(filters.since, zone)
-    return replace(filters, since=since, until=None if filters.until is None else aware(filters.until, zone))
+    since = None if filters.since is None else aware(filters.since, zone, "filters: since")
+    until = None if filters.until is None else aware(filters.until, zone, "filters: until")
+    if since is not None and until is not None and since > until:
+        raise InvalidInput(f"filters: since {since.isoformat()} is after until {until.isoformat()}: nothing lies between")
+    return replace(filters, since=since, until=until)
 
 
 def number(name: str, value: object, *, least: int = 0, most: int | None = None) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < least or (most is not None and value > most):
         reach = f"{least} or more" if most is None else f"{least} to {most:,}"
-        raise InvalidInput(f"{name} must be a whole number, {reach}, not {value!r}")
+        raise InvalidInput(f"{name} must be a whole number, {reach}, not {shown(value)}")
     return value
 
 
 def identifiers(value: object) -> tuple[str, ...]:
     """Ids as given; one alone may come without a list."""
-    found = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Iterable) else None
-    if found is None or not all(isinstance(id, str) for id in found):
-        raise InvalidInput(f"ids must be a list of strings, not {type(value).__name__ if found is None else value!r}")
-    return tuple(str(id) for id in found)
+    return entries("ids", (value,) if isinstance(value, str) else value, IDS, ID)
+
+
+def optional(name: str, value: object, limit: Limit) -> None:
+    """Makes sure of a name or remark that may be left out."""
+    if value is not None:
+        text(name, value, limit)
+
+
+def flags(**given: object) -> None:
+    """Makes sure that each is True or False: anything else that counts as true is a mistake."""
+    for name, value in given.items():
+        if not isinstance(value, bool):
+            raise InvalidInput(f"{name} must be True or False, not {shown(value)}")
 
 
 def _tools(tools: object) -> tuple[Mapping[str, Any], ...]:
@@ -95,14 +136,17 @@ def _tools(tools: object) -> tuple[Mapping[str, Any], ...]:
         return ()
     if isinstance(tools, str | bytes | Mapping) or not isinstance(tools, Iterable):
         raise InvalidInput(f"tools must be a list of tool schemas, not {type(tools).__name__}")
-    found = tuple(tools)
+    found = tuple(islice(tools, TOOLS.most + 1))
+    within("tools", len(found), TOOLS, least=True)
+    extent = Extent("tools", TOOL_CHARACTERS)
     for at, tool in enumerate(found):
         if not isinstance(tool, Mapping):
             raise InvalidInput(f"tools[{at}] must be a tool's schema as a dict, not {type(tool).__name__}")
+        extent.part(f"tools[{at}]", tool)
     return found
 
 
 def _moment(name: str, value: object, zone: str) -> datetime:
     if not isinstance(value, datetime):
         raise InvalidInput(f"{name} must be a datetime, not {type(value).__name__}")
-    return aware(value, zone)
+    return aware(value, zone, name)

@@ -10,8 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from germane import limits
 from germane.agent import Agent
 from germane.clock import Clock
+from germane.edge import named_model
 from germane.errors import InvalidInput, StoreError, StoreUnavailable
 from germane.gather.source import SourceFactory
 from germane.keyring import Keyring
@@ -142,7 +144,8 @@ class Germane:
     def count(self, text: str, *, model: str) -> int:
         """What `text` alone costs `model`, in its tokens; an upper bound where its tokenizer isn't known exactly."""
         engine = self._open.engine
-        return engine.tokenizer(engine.catalog.find(model).tokenizer).count(text)
+        limits.text("text", text, limits.CHARACTERS, valid=False)
+        return engine.tokenizer(engine.catalog.find(named_model(model)).tokenizer).count(text)
 
     async def backup(self, target: str | Path, progress: Callable[[int, int], None] | None = None) -> None:
         """A consistent copy of the store in the file `target`, while in use; `progress(done, total)` in pages."""

@@ -14,12 +14,15 @@ from germane.access.token import key_id
 from germane.access.vault import Vault
 from germane.clock import Clock
 from germane.errors import InvalidInput
+from germane.limits import ID, shown, text
 from germane.scope import Scope
 from germane.verification import Verification
 
 __all__ = ["Keyring"]
 
 _DAY = timedelta(days=1)
+_LONGEST = 86_400.0
+"""Seconds of patience: longer ones are taken for a day."""
 
 
 class Keyring:
@@ -45,6 +48,8 @@ class Keyring:
         `replaces` is the id of a key of the org that goes on for `overlap` and then ends; what isn't said is taken over from
         it. Raises `InvalidInput`, `NotFound` or `StoreUnavailable`.
         """
+        if replaces is not None:
+            text("replaces", replaces, ID)
         wanted = Wanted(org=org, agents=agents, rights=rights, lifetime=lifetime, note=note)
         plan = issue(wanted, replaces=replaces, overlap=overlap, at=self._clock.now(), randomness=secrets.token_bytes)
         try:
@@ -60,7 +65,7 @@ class Keyring:
         """The key with this id (or this token) opens nothing any more: here at once, in other processes within a second. Again
         is fine. Raises `NotFound` or `StoreUnavailable`."""
         try:
-            return await self._vault.commit(revoke(id, at=self._clock.now()))
+            return await self._vault.commit(revoke(text("id", id, ID), at=self._clock.now()))
         finally:
             self._verification.forget(key_id(id) or "")
 
@@ -74,5 +79,5 @@ class Keyring:
         however long it takes: for what is about to write.
         """
         if patience is not None and (isinstance(patience, bool) or not isinstance(patience, int | float) or not patience >= 0):
-            raise InvalidInput(f"patience must be seconds, 0 or more, or None, not {patience!r}")
-        return await self._verification.verify(token, patience)
+            raise InvalidInput(f"patience must be seconds, 0 or more, or None, not {shown(patience)}")
+        return await self._verification.verify(token, None if patience is None else float(min(patience, _LONGEST)))

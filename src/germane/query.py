@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from types import MappingProxyType
 from typing import Literal, get_args
 
 import numpy as np
@@ -12,8 +13,15 @@ from numpy.typing import NDArray
 
 from germane.errors import InvalidInput
 from germane.item import Sensitivity
+from germane.limits import ID, IDS, NAME, NAMES, TAG, Limit, entries, shown, text
 
 __all__ = ["Days", "Filters", "Intent", "Query", "Term", "Vector"]
+
+_LISTS: Mapping[str, tuple[Limit, Limit]] = MappingProxyType(
+    dict.fromkeys(("kinds", "event_types", "entity_types", "sensitivities"), (NAMES, NAME))
+    | {"tags": (NAMES, TAG), "exclude": (IDS, ID)}
+)
+"""The filters that are lists: how many entries, and how long each may be."""
 
 Intent = Literal["fix", "explain", "question", "action", "other"]
 Vector = NDArray[np.float32]
@@ -43,22 +51,22 @@ class Filters:
 
     def __post_init__(self) -> None:
         """Raises `InvalidInput` naming the filter that can't be used; lists become tuples."""
-        for name in ("kinds", "event_types", "entity_types", "tags", "sensitivities", "exclude"):
+        for name, (most, each) in _LISTS.items():
             value = getattr(self, name)
             if value is None and name not in ("sensitivities", "exclude"):
                 continue
-            if isinstance(value, str | bytes) or not isinstance(value, Iterable):
-                raise InvalidInput(f"filters: {name} must be a list of strings, not {type(value).__name__}")
-            found = tuple(value)
-            if not all(isinstance(one, str) for one in found):
-                raise InvalidInput(f"filters: {name} must be a list of strings, not {found!r}")
+            found = entries(f"filters: {name}", value, most, each)
             object.__setattr__(self, name, frozenset(found) if name == "exclude" else found)
         if strangers := sorted(set(self.sensitivities) - set(get_args(Sensitivity))):
-            raise InvalidInput(f"filters: unknown sensitivities {strangers}: they are {', '.join(get_args(Sensitivity))}")
-        for name, kind in (("since", datetime), ("until", datetime), ("session", str), ("task", str)):
-            value = getattr(self, name)
-            if value is not None and not isinstance(value, kind):
-                raise InvalidInput(f"filters: {name} must be a {kind.__name__}, not {type(value).__name__}")
+            raise InvalidInput(f"filters: unknown sensitivities {strangers[:5]}: they are {', '.join(get_args(Sensitivity))}")
+        for name in ("since", "until"):
+            if not isinstance(value := getattr(self, name), datetime | None):
+                raise InvalidInput(f"filters: {name} must be a datetime, not {type(value).__name__}")
+        for name in ("session", "task"):
+            if (value := getattr(self, name)) is not None:
+                text(f"filters: {name}", value, ID)
+        if not isinstance(self.with_history, bool):
+            raise InvalidInput(f"filters: with_history must be True or False, not {shown(self.with_history)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from germane.clock import Clock
-from germane.edge import identifiers, narrowed, number
-from germane.errors import InvalidInput, NotFound
+from germane.edge import narrowed, number, optional
+from germane.errors import NotFound
+from germane.limits import CURSOR, ID, PAGE
+from germane.limits import text as string
 from germane.memories.memory import Memory
 from germane.memories.reader import Page
 from germane.memories.update import update
@@ -23,28 +25,26 @@ class Recollections:
 
     async def get(self, id: str) -> Memory:
         """Raises `NotFound`; what another scope has is not found either (SCOPE-3)."""
-        found = await self._shelf.memories.get(identifiers([id]))
+        found = await self._shelf.memories.get([string("id", id, ID)])
         if not found:
             raise NotFound(f"no memory {id!r} here")
         return found[0]
 
     async def list(self, filters: Filters | None = None, *, limit: int = 50, cursor: str | None = None) -> Page:
         """Newest first, `limit` (1 to 1,000) a page; a page's `cursor` gives the next. Every sensitivity unless filtered."""
-        number("limit", limit, least=1, most=1000)
-        if cursor is not None and not isinstance(cursor, str):
-            raise InvalidInput(f"cursor must be one that a listing gave, not {type(cursor).__name__}")
+        number("limit", limit, least=1, most=PAGE.most)
+        optional("cursor", cursor, CURSOR)
         chosen = narrowed(filters, self._scope.zone) or Filters(sensitivities=("public", "private", "sensitive"))
         return await self._shelf.memories.list(chosen, at=self._clock.now(), limit=limit, cursor=cursor)
 
     async def update(self, id: str, text: str | None = None, **changes: Any) -> Memory:
         """Change fields of a memory; those that don't fit its kind are refused. Raises `NotFound`, `InvalidInput`."""
-        identifiers([id])
-        plan = update(id, changes, text=text, at=self._clock.now(), scope=self._scope)
+        plan = update(string("id", id, ID), changes, text=text, at=self._clock.now(), scope=self._scope)
         return await self._shelf.journal.commit(plan)
 
     async def history(self, id: str) -> tuple[Memory, ...]:
         """The memory and all that superseded it or was superseded by it, oldest first. Raises `NotFound`."""
-        found = await self._shelf.memories.history(*identifiers([id]))
+        found = await self._shelf.memories.history(string("id", id, ID))
         if not found:
             raise NotFound(f"no memory {id!r} here")
         return found

@@ -17,13 +17,16 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from germane.conversation import look, recordable
 from germane.dialects.registry import parse_all
 from germane.events.appending import Origin, append, ends, known
 from germane.events.event import EventHead
 from germane.events.record import Recorded, agree, distinct, reach, record
 from germane.events.resent import resent
 from germane.events.turn import Turn
+from germane.extent import Extent
 from germane.inject.recognise import without_injected
+from germane.limits import CHARACTERS
 from germane.message import Message
 from germane.ports.journal import Journal
 from germane.search.unit import analysed
@@ -72,8 +75,12 @@ class Recording:
     async def _read(self, raws: Sequence[Raw]) -> list[Message]:
         """The messages, without what germane itself injected."""
         messages: list[Message] = []
+        extent, zone = Extent("messages", CHARACTERS), self._origin.scope.zone
         for start in range(0, len(raws), _MANY):
-            part = parse_all(raws[start : start + _MANY], "openai", first=start)
+            given = raws[start : start + _MANY]
+            look(given, extent, first=start)
+            part = parse_all(given, "openai", first=start)
+            recordable(part, zone, first=start)
             for nonce in self._nonces:
                 part = without_injected(part, nonce)
             messages += part

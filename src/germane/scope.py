@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 
 from germane.clock import zone
 from germane.errors import InvalidInput
+from germane.limits import ID
 
 __all__ = ["Scope"]
-
-_LONGEST = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +50,7 @@ class Scope:
 def _check(label: str, value: object) -> None:
     if not isinstance(value, str):
         raise InvalidInput(f"{label} must be a string, not {type(value).__name__}")
-    if not 1 <= len(value) <= _LONGEST:
-        raise InvalidInput(f"{label} must have 1 to {_LONGEST} characters, not {len(value)}")
+    if not 1 <= len(value) <= ID.most:
+        raise InvalidInput(f"{label} must have 1 to {ID.most} characters, not {len(value):,}")
     if any(unicodedata.category(char) in ("Cc", "Cs") for char in value):
         raise InvalidInput(f"{label} must not hold control characters or lone surrogates")

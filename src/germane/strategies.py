@@ -8,6 +8,7 @@ from typing import Any
 
 from germane.errors import InvalidInput, UnknownName
 from germane.format.named import FORMATS
+from germane.limits import NAME, shown, text
 from germane.strategy import Cap, Shares, SourcePlan, Strategy, Weights
 
 __all__ = ["COMPACT", "COMPOSITE", "DEFAULT", "Strategies", "derive"]
@@ -56,19 +57,27 @@ class Strategies:
     def find(self, wanted: str | Strategy) -> Strategy:
         """Raises `UnknownName` for a name nobody registered."""
         if isinstance(wanted, Strategy):
+            _written(wanted)
             return wanted
+        if isinstance(wanted, str):
+            text("strategy", wanted, NAME)
         try:
             return self._known[wanted]
         except (KeyError, TypeError):
-            raise UnknownName(f"unknown strategy {wanted!r}: use one of {', '.join(self)}, or a Strategy") from None
+            raise UnknownName(f"unknown strategy {shown(wanted)}: use one of {', '.join(self)}, or a Strategy") from None
 
     def register(self, strategy: Strategy) -> None:
         """From now on it is found by its name; a built-in of that name is replaced. Raises `InvalidInput` for a format that
         isn't there."""
-        if strategy.format not in FORMATS:
-            formats = ", ".join(sorted(FORMATS))
-            raise InvalidInput(f"strategy {strategy.name!r}: format must be one of {formats}, not {strategy.format!r}")
+        _written(strategy)
         self._known[strategy.name] = strategy
+
+
+def _written(strategy: Strategy) -> None:
+    """Makes sure that there is the format that it is written in."""
+    if strategy.format not in FORMATS:
+        formats = ", ".join(sorted(FORMATS))
+        raise InvalidInput(f"strategy {strategy.name!r}: format must be one of {formats}, not {strategy.format!r}")
 
 
 def derive(base: Strategy, changes: Mapping[str, Any]) -> Strategy:

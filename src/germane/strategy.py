@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isclose, nan
 from types import MappingProxyType
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from germane.errors import InvalidInput
+from germane.limits import COUNT, LABEL, NAME, NAMES, TAG, entries, shown, text
 
 __all__ = ["HALF_LIVES", "Cap", "Form", "Packer", "Placement", "Shares", "SourcePlan", "Strategy", "Weights"]
 
@@ -20,6 +21,10 @@ HALF_LIVES: Mapping[str, float] = MappingProxyType(
     {"factual": 180.0, "procedural": 120.0, "preference": 45.0, "behavioral": 30.0, "episodic": 14.0, "event": 1.0}
 )
 """Days (SCORE-3)."""
+_SHORTEST = 1 / 86_400
+"""Days: a second. What is shorter overflows when ages are divided by it."""
+_LARGEST = 10**300
+"""Whole numbers beyond this have no double."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,9 +39,13 @@ class SourcePlan:
     """What a searching source may use."""
 
     def __post_init__(self) -> None:
+        text("source: name", self.name, NAME)
         _count(f"source {self.name!r}: limit", self.limit)
         if self.timeout is not None and not _number(self.timeout) > 0:
-            raise InvalidInput(f"source {self.name!r}: timeout must be above 0 seconds, not {self.timeout!r}")
+            raise InvalidInput(f"source {self.name!r}: timeout must be above 0 seconds, not {shown(self.timeout)}")
+        for name, value in (("keywords", self.keywords), ("vectors", self.vectors)):
+            if not isinstance(value, bool):
+                raise InvalidInput(f"source {self.name!r}: {name} must be true or false, not {shown(value)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +63,7 @@ class Weights:
         """Raises `InvalidInput` when the weights don't fit the form."""
         values = (self.relevance, self.recency, self.usefulness, self.confidence, self.frequency)
         if any(not 0 <= _number(value) <= 10 for value in values):
-            raise InvalidInput(f"weights must lie between 0 and 10: {self}")
+            raise InvalidInput(f"weights must lie between 0 and 10, not {', '.join(map(shown, values))}")
         if form == "linear" and not isclose(sum(values), 1.0, abs_tol=1e-6):
             raise InvalidInput(f"weights of the linear form must sum to 1, not {sum(values):.4f}")
 
@@ -83,9 +92,13 @@ class Shares:
     total: Cap = field(default_factory=Cap)
 
     def __post_init__(self) -> None:
-        shares = [_number(share) for share in self.sources.values()]
+        shares = [_number(share) for share in _table("shares.sources", self.sources).values()]
         if not all(share >= 0 for share in shares) or sum(shares) > 100.0001:
-            raise InvalidInput(f"shares of the sources are percentages of at most 100 together: {dict(self.sources)}")
+            given = ", ".join(f"{name}: {shown(share)}" for name, share in self.sources.items())
+            raise InvalidInput(f"shares of the sources are percentages of at most 100 together, not {given}")
+        for kind, cap in _table("shares.kinds", self.kinds).items():
+            _is(f"shares.kinds.{kind}", cap, Cap)
+        _is("shares.total", self.total, Cap)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,28 +124,50 @@ class Strategy:
     """Facts and tags that the structured source fetches by name, besides what is pinned; they go in as required."""
 
     def __post_init__(self) -> None:
+        text("name", self.name, NAME)
+        text("format", self.format, NAME)
+        if not isinstance(self.sources, tuple) or not all(isinstance(plan, SourcePlan) for plan in self.sources):
+            raise InvalidInput(f"sources must be a tuple of SourcePlan, not {type(self.sources).__name__}")
+        _is("weights", self.weights, Weights)
+        _is("shares", self.shares, Shares)
+        object.__setattr__(self, "fact_keys", entries("fact_keys", self.fact_keys, NAMES, LABEL))
+        object.__setattr__(self, "tags", entries("tags", self.tags, NAMES, TAG))
         for setting, value, allowed in (
             ("form", self.form, get_args(Form)),
             ("packer", self.packer, get_args(Packer)),
             ("placement", self.placement, get_args(Placement)),
         ):
             if value not in allowed:
-                raise InvalidInput(f"{setting} must be one of {', '.join(allowed)}, not {value!r}")
+                raise InvalidInput(f"{setting} must be one of {', '.join(allowed)}, not {shown(value)}")
         if self.form == "linear" and self.packer in ("exact", "auto"):
             raise InvalidInput(f"packer {self.packer!r} adds up probabilities, which the linear form has none of: use 'rank'")
         self.weights.check(self.form)
         if not 0 <= _number(self.floor) <= 1:
-            raise InvalidInput(f"floor must lie between 0 and 1, not {self.floor!r}")
+            raise InvalidInput(f"floor must lie between 0 and 1, not {shown(self.floor)}")
         _count("cap", self.cap)
-        if not all(_number(days) > 0 for days in self.half_lives.values()):
-            raise InvalidInput(f"half-lives must be above 0 days: {dict(self.half_lives)}")
+        if not all(_number(days) >= _SHORTEST for days in _table("half_lives", self.half_lives).values()):
+            given = ", ".join(f"{kind}: {shown(days)}" for kind, days in self.half_lives.items())
+            raise InvalidInput(f"half-lives must be above 0 days, a second at least, not {given}")
 
 
 def _count(setting: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InvalidInput(f"{setting} must be a whole number, 0 or more, not {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= COUNT.most:
+        raise InvalidInput(f"{setting} must be a whole number, 0 or more, at most {COUNT.most:,}, not {shown(value)}")
 
 
 def _number(value: object) -> float:
     """NaN for what is none, which lies in no range."""
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else nan
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return nan
+    return float(value) if abs(value) <= _LARGEST or isinstance(value, float) else nan
+
+
+def _table(setting: str, value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+        raise InvalidInput(f"{setting} must be a table of names, not {type(value).__name__}")
+    return value
+
+
+def _is(setting: str, value: object, kind: type) -> None:
+    if not isinstance(value, kind):
+        raise InvalidInput(f"{setting} must be a {kind.__name__}, not {type(value).__name__}")

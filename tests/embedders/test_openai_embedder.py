@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,7 @@ class Endpoint:
     def __init__(self) -> None:
         self.asked: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
+        self.encodings: list[str | None] = []
         self.script: list[Answer] = []
         self.slept: list[float] = []
         self.url = ""
@@ -33,6 +36,7 @@ class Endpoint:
         payload = await request.json()
         self.asked.append(payload)
         self.keys.append(request.headers.get("Authorization"))
+        self.encodings.append(request.headers.get("Accept-Encoding"))
         return (self.script.pop(0) if self.script else embeddings)(payload)
 
     async def sleep(self, seconds: float) -> None:
@@ -215,6 +219,69 @@ async def test_an_answer_that_is_not_vectors_is_an_error(endpoint: Endpoint, ope
     with pytest.raises(EmbedderError, match="something else than vectors") as raised:
         await opened().embed(["a"])
     assert "priv" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"data": [{"index": 1e999, "embedding": [1, 2]}]},
+        {"data": [{"index": 0, "embedding": [10**400, 2]}]},
+        '{"data": ' + "[" * 60_000,
+        '{"data": [{"embedding": ' + "[" * 900 + "1" + "]" * 900 + "}]}",
+        {"data": [{"embedding": [1, 2]}] * 5_000},
+    ],
+    ids=["infinite index", "huge number", "never closed", "deep", "too many"],
+)
+async def test_garbage_that_breaks_arithmetic_or_nesting_is_an_error_too(endpoint: Endpoint, opened: Opened, body: Any) -> None:
+    """No exception but its own, whatever is in the numbers."""
+    endpoint.script = [says(body)]
+    with pytest.raises(EmbedderError, match=r"something else than vectors|more than"):
+        await opened(dimension=2).embed(["a"])
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["of a length that is told", "in pieces"])
+async def test_an_answer_is_read_no_further_than_vectors_can_be_long(endpoint: Endpoint, opened: Opened, told: bool) -> None:
+    """An endpoint that never ends is left at that point, once."""
+    sent = 0
+
+    async def endless(request: web.Request) -> web.StreamResponse:
+        nonlocal sent
+        response = web.StreamResponse(headers={"Content-Length": str(2**40)} if told else {})
+        await response.prepare(request)
+        with suppress(ConnectionError):
+            for _ in range(2_000):
+                await response.write(b" " * 65_536)
+                sent += 65_536
+        return response
+
+    application = web.Application()
+    application.router.add_post("/v1/embeddings", endless)
+    async with TestServer(application) as server:
+        endpoint.url = str(server.make_url("/v1/"))
+        with pytest.raises(EmbedderError, match=r"answered more than 66,688 bytes"):
+            await opened(dimension=2).embed(["a"])
+    assert sent < 32 * 2**20  # what sockets hold, of 128 MB
+
+
+async def test_a_large_answer_that_was_asked_for_is_read_whole(endpoint: Endpoint, opened: Opened) -> None:
+    """Vectors of any dimension, as many texts as go into a request, written with room between."""
+
+    def generous(payload: dict[str, Any]) -> web.Response:
+        data = [{"index": at, "embedding": [0.12345678901234567] * 4_096} for at in range(len(payload["input"]))]
+        return web.Response(text=json.dumps({"data": data}, indent=6))
+
+    for dimension in (4_096, None):
+        endpoint.script = [generous]
+        assert (await opened(dimension=dimension).embed(["x"] * 50)).shape == (50, 4_096)
+
+
+async def test_nothing_is_unpacked(endpoint: Endpoint, opened: Opened) -> None:
+    """A few bytes could become a thousand times as many; it asks for none, and takes none."""
+    packed = gzip.compress(b" " * 10_000_000)
+    endpoint.script = [lambda _: web.Response(body=packed, headers={"Content-Encoding": "gzip"})]
+    with pytest.raises(EmbedderError, match="compressed"):
+        await opened(dimension=2).embed(["a"])
+    assert endpoint.encodings == ["identity"]
 
 
 async def test_nobody_there_is_an_error_that_names_the_host() -> None:

@@ -29,8 +29,8 @@ def test_a_verdict_counts_once_for_each_known_memory() -> None:
     """Ids of messages and of nothing are passed over."""
     ledger = MemoryLedger()
     tea, coffee = keep(ledger, "tea"), keep(ledger, "coffee")
-    assert ledger.commit(feedback([tea.id, tea.id, "message-1"], helpful=True)) == 1
-    assert ledger.commit(feedback([tea.id, coffee.id], helpful=False)) == 2
+    assert ledger.commit(feedback([tea.id, tea.id, "message-1"], helpful=True, scope=Scope())) == 1
+    assert ledger.commit(feedback([tea.id, coffee.id], helpful=False, scope=Scope())) == 2
     kept = ledger.memories
     assert [(kept[id].helpful, kept[id].harmful) for id in (tea.id, coffee.id)] == [(1, 1), (0, 1)]
     assert [kept[id].usefulness for id in (tea.id, coffee.id)] == [1 / 2, 1 / 3]
@@ -42,15 +42,28 @@ def test_a_verdict_counts_once_for_each_known_memory() -> None:
 def test_a_verdict_on_nothing_known_writes_nothing(ids: list[str]) -> None:
     """No change, hence no new revision."""
     ledger = MemoryLedger()
-    assert ledger.commit(feedback(ids, helpful=True)) == 0
+    assert ledger.commit(feedback(ids, helpful=True, scope=Scope())) == 0
     assert ledger.written == []
+
+
+@pytest.mark.requirement("MEM-5", "SCOPE-2")
+@pytest.mark.parametrize("helpful", [True, False])
+def test_what_is_agent_wide_is_not_for_one_user_to_judge(helpful: bool) -> None:
+    """It would move for every other user as well. The user's own count, and only those are answered."""
+    ledger, ann = MemoryLedger(), Scope(user="ann")
+    shared = keep(ledger, "tea")
+    hers = ledger.commit(remember(new_memory("coffee", scope=ann, now=NOW))).memory
+    assert ledger.commit(feedback([shared.id, hers.id], helpful, scope=ann)) == 1
+    assert (ledger.memories[shared.id], ledger.memories[hers.id].usefulness) == (shared, 2 / 3 if helpful else 1 / 3)
+    assert ledger.commit(feedback([shared.id, hers.id], helpful, scope=Scope())) == 1
+    assert ledger.memories[shared.id].usefulness == (2 / 3 if helpful else 1 / 3)
 
 
 @pytest.mark.parametrize("helpful", [1, "no", None])
 def test_a_verdict_is_true_or_false(helpful: Any) -> None:
     """The string "no" would be true."""
     with pytest.raises(InvalidInput, match="helpful must be True or False"):
-        replay(feedback(["a"], helpful), {})
+        replay(feedback(["a"], helpful, scope=Scope()), {})
 
 
 @pytest.mark.requirement("MEM-5")

@@ -10,13 +10,14 @@ from source_tree import Module, modules
 
 FLOORS = {
     "nouns": """scope message request query item evidence change strategy budget context trace explain errors clock ids
-        deadline""",
+        deadline limits extent""",
     "ports": "ports catalog text",
     "dialects": "dialects",
     "domains": "memories events search access shelf export",
     "stages": "signals gather score pack format inject",
     "engine": "engine assembly background breaker cache call fair_queue standing state turns",
-    "front": """germane agent edge recollections recording sync loop rehearsal settings serving given address strategies
+    "front": """germane agent edge conversation recollections recording sync loop rehearsal settings serving given address
+        strategies
         retrievals wiring keyring verification uses __init__""",
     "evaluation": "evaluate",
     "surfaces": "cli grpc http observe serve",

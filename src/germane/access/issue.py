@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import cast
 
 from germane.access.key import RIGHTS, Issued, Key, Right, Sealed
@@ -12,12 +13,11 @@ from germane.access.ledger import AddKey, ChangeKey, KeyById
 from germane.access.token import key_id, mint, presented
 from germane.change import Change, Decision, Plan, ask
 from germane.errors import InvalidInput, NotFound
+from germane.limits import AGENTS, NAMES, shown, within
 from germane.memories.checks import label
 from germane.scope import Scope
 
 __all__ = ["Wanted", "issue"]
-
-_MOST_AGENTS = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,19 +90,20 @@ def _inheriting(key: Key, old: Key, wanted: Wanted) -> Key:
 def _agents(given: Iterable[str]) -> tuple[str, ...]:
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidInput(f"agents must be a list of names, not {type(given).__name__}")
-    agents = tuple(dict.fromkeys(Scope(agent=agent).agent for agent in given))
-    if not 1 <= len(agents) <= _MOST_AGENTS:
-        raise InvalidInput(f"agents must be 1 to {_MOST_AGENTS} names, not {len(agents)} (left out: every agent)")
-    return agents
+    agents = tuple(islice(given, AGENTS.most + 1))
+    if not 1 <= len(agents) <= AGENTS.most:
+        raise InvalidInput(f"agents must be 1 to {AGENTS.most} names, not {len(agents)} (left out: every agent)")
+    return tuple(dict.fromkeys(Scope(agent=agent).agent for agent in agents))
 
 
 def _rights(given: Iterable[str]) -> tuple[Right, ...]:
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidInput(f"rights must be a list of names, not {type(given).__name__}")
-    named = tuple(given)
+    named = tuple(islice(given, NAMES.most + 1))
+    within("rights", len(named), NAMES, least=True)
     for name in named:
         if name not in RIGHTS:
-            raise InvalidInput(f"rights must be of {', '.join(RIGHTS)}, not {name!r}")
+            raise InvalidInput(f"rights must be of {', '.join(RIGHTS)}, not {shown(name)}")
     if not named:
         raise InvalidInput(f"rights is empty: name some of {', '.join(RIGHTS)}")
     return tuple(right for right in RIGHTS if right in cast("tuple[Right, ...]", named))

@@ -22,7 +22,9 @@ def feedback(
     chosen = setting(context)
     count = finish(_feedback(chosen, ids, helpful))
     if not count:
-        raise NotFound(f"no memory with {'this id' if len(ids) == 1 else 'these ids'} here (germane search --json shows ids)")
+        named = "this id" if len(ids) == 1 else "these ids"
+        shared = "; what is agent-wide is marked without --user" if chosen.user else ""
+        raise NotFound(f"no memory with {named} here (germane search --json shows ids{shared})")
     if chosen.json:
         answer({"marked": count, "helpful": helpful})
     else:

@@ -22,6 +22,10 @@ __all__ = ["OpenAICompatible"]
 
 _INPUTS, _CHARS, _LONGEST = 256, 200_000, 8_000
 _LARGE = 65_536
+_HEADROOM, _PER_TEXT, _PER_NUMBER = 65_536, 1_024, 64
+"""Bytes that a reply may have: in all, for each text, for each number of a vector (24 at most, and room for indentation)."""
+_UNKNOWN = 8_192
+"""Numbers that vectors are taken to have at most before the first answer: twice as many as the largest in use."""
 _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """Answers worth asking again after."""
 
@@ -32,7 +36,8 @@ class OpenAICompatible:
     A request holds at most 256 texts and 200,000 characters; of each text the first 8,000 characters are sent. What may pass
     (connection faults, 408, 425, 429, 5xx) is asked again `retries` times, after the time the endpoint asks for or a growing
     one, at most 30 s: a caller with a deadline gives up long before, one that embeds in the background gets its vectors.
-    Redirects aren't followed. Errors name the host and the status, never the key or what was sent or answered.
+    Redirects aren't followed, and an answer is read as far as one of that many vectors can be long, uncompressed: what is
+    longer is refused where it passes that. Errors name the host and the status, never the key or what was sent or answered.
 
     `dimension` is checked against the answers; left out, it is known from the first one on, and `identity` and `dimension`
     raise `EmbedderError` until then (`await probe()` settles it). `shorten` asks the endpoint for vectors of `dimension`
@@ -70,7 +75,7 @@ class OpenAICompatible:
             raise MissingExtra("openai", "aiohttp") from error
         self._url = base_url.rstrip("/") + "/embeddings"
         self._host = parts.hostname
-        self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {api_key}"} if api_key else {})
         self._model, self._dimension = model, dimension
         self._fields = {"model": model, "encoding_format": encoding} | ({"dimensions": dimension} if shorten else {})
         self._timeout = aiohttp.ClientTimeout(total=timeout)
@@ -117,7 +122,8 @@ class OpenAICompatible:
         return f"<OpenAICompatible {self._model}/{self._dimension or '?'} at {self._host}>"
 
     async def _asked(self, texts: list[str]) -> NDArray[np.float32]:
-        body = await self._answer(self._fields | {"input": texts})
+        most = _HEADROOM + len(texts) * (_PER_TEXT + _PER_NUMBER * (self._dimension or _UNKNOWN))
+        body = await self._answer(self._fields | {"input": texts}, most)
         try:
             if len(body) > _LARGE:
                 vectors = await asyncio.to_thread(read_vectors, body, len(texts))
@@ -134,8 +140,8 @@ class OpenAICompatible:
             )
         return vectors
 
-    async def _answer(self, payload: dict[str, object]) -> bytes:
-        """The body of a good answer, asking again as often as it makes sense."""
+    async def _answer(self, payload: dict[str, object], most: int) -> bytes:
+        """The body of a good answer, of `most` bytes, asking again as often as it makes sense."""
         attempt = 0
         while True:
             asked_for: float | None = None
@@ -144,7 +150,7 @@ class OpenAICompatible:
                     self._url, json=payload, headers=self._headers, timeout=self._timeout, allow_redirects=False
                 ) as response:
                     if response.status == HTTPStatus.OK:
-                        return await response.read()
+                        return await self._body(response, most)
                     failure, passing = f"answered {response.status}", response.status in _PASSING
                     asked_for = wait_asked_for(response.headers.get("Retry-After"), response.headers.get("Date"))
             except self._faults as error:
@@ -156,11 +162,23 @@ class OpenAICompatible:
             await self._sleep(min(30.0, growing if asked_for is None else asked_for))
             attempt += 1
 
+    async def _body(self, response: aiohttp.ClientResponse, most: int) -> bytes:
+        """As it came over the wire: nothing is unpacked, so that a few bytes can't become many."""
+        if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+            raise EmbedderError(f"the embedder at {self._host} answered compressed, which it wasn't asked for")
+        body = bytearray()
+        async for piece in response.content.iter_any():
+            body += piece
+            if len(body) > most:
+                response.close()
+                raise EmbedderError(f"the embedder at {self._host} answered more than {most:,} bytes: no vectors are that long")
+        return bytes(body)
+
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None or self._session.closed:
             import aiohttp
 
-            self._session = aiohttp.ClientSession()
+            self._session = aiohttp.ClientSession(auto_decompress=False)
         return self._session
 
 

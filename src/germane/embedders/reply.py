@@ -17,11 +17,13 @@ def read_vectors(body: bytes, count: int) -> NDArray[np.float32]:
     they have one; each `embedding` is a list of numbers or base64 of little-endian float32. Raises `ValueError`."""
     try:
         data = json.loads(body)["data"]
-        placed = {int(entry.get("index", place)): _vector(entry["embedding"]) for place, entry in enumerate(data)}
-    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        found = len(data)
+        entries = enumerate(data[:count])  # no more than were asked for are looked into
+        placed = {int(entry.get("index", place)): _vector(entry["embedding"]) for place, entry in entries}
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
         raise ValueError(f"not the shape of the protocol ({type(error).__name__})") from None
-    if len(data) != count or placed.keys() != set(range(count)):
-        raise ValueError(f"{len(data)} entries for {count} texts")
+    if found != count or placed.keys() != set(range(count)):
+        raise ValueError(f"{found} entries for {count} texts")
     if len({vector.size for vector in placed.values()}) != 1 or not placed[0].size:
         raise ValueError("vectors of different or no length")
     vectors = np.stack([placed[place] for place in range(count)])

@@ -109,7 +109,7 @@ async def gather(
     ended = clock.steady()
     for report in reports:
         own = plans[report.name].timeout if report.name in plans else None
-        fine = verdict(report, report.latency or ended - began, own)
+        fine = verdict(tasks[report.name], report, report.latency or ended - began, own)
         trials[report.name].tell(fine, ended, late=report.status != "error")
     found = [one for name in admitted for one in candidates(name, tasks[name])[: plans[name].limit]]
     return Gathered(

@@ -8,6 +8,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+from germane.errors import InvalidInput
 from germane.gather.source import Skipped
 from germane.item import Candidate
 from germane.query import Query
@@ -54,9 +55,11 @@ def reported(name: str, task: asyncio.Future[Any], latency: float | None) -> Sou
     return report
 
 
-def verdict(report: SourceReport, had: float, own: float | None) -> bool | None:
-    """Whether the source did its work, None where that can't be said: it had nothing to do, is still being loaded, or `had`
-    too few seconds to be blamed. A limit of its `own` is fair by itself."""
+def verdict(task: asyncio.Future[Any], report: SourceReport, had: float, own: float | None) -> bool | None:
+    """Whether the source did its work, None where that can't be said: it had nothing to do, is still being loaded, was asked
+    for what can't be answered (`InvalidInput`), or `had` too few seconds to be blamed. A limit of its `own` is fair."""
+    if task.done() and not task.cancelled() and isinstance(task.exception(), InvalidInput):
+        return None
     if report.status == "ok":
         return True
     if report.status == "error":

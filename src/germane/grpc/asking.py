@@ -10,6 +10,7 @@ from germane.grpc.conversation import Conversation
 from germane.grpc.incoming import filters, listed, moment
 from germane.grpc.refusals import invalid
 from germane.grpc.stubs import context_pb2, ibex_pb2
+from germane.limits import NAME, TOOL_CHARACTERS, text, within
 
 __all__ = ["Asking"]
 
@@ -36,6 +37,7 @@ class Asking:
         """Raises `Refused` with the first field that is missing or can't be read, and `InvalidInput` for filters."""
         if not request.model:
             raise invalid("model is missing: say which one is about to be called, such as gpt-4o")
+        text("model", request.model, NAME)
         query = request.options.query if isinstance(request, context_pb2.AssembleContextRequest) else ""
         if not request.messages and not query:
             raise invalid("messages is missing: give at least one, or options.query")
@@ -63,7 +65,7 @@ class Asking:
                 "query": query or None,
                 "strategy": options.strategy or "default",
                 "at": moment(options.at, "options.at") if options.HasField("at") else None,
-                "tools": listed(options.tools_json, "options.tools_json") if options.tools_json else None,
+                "tools": _tools(options.tools_json),
                 "filters": filters(options.filters, "options.filters.") if options.HasField("filters") else None,
             },
             provider=provider,
@@ -72,3 +74,8 @@ class Asking:
             deadline=request.deadline_ms / 1000,
             explain=options.explain,
         )
+
+
+def _tools(written: str) -> list[Any] | None:
+    within("options.tools_json", len(written), TOOL_CHARACTERS)
+    return listed(written, "options.tools_json") if written else None

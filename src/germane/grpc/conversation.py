@@ -11,7 +11,9 @@ from typing import Any, TypeVar
 from google.protobuf.message import Message as Wire
 
 from germane.grpc.incoming import WireMessage, message
+from germane.grpc.json_text import JsonText
 from germane.grpc.outgoing import text
+from germane.limits import MESSAGES, within
 from germane.message import Message
 
 __all__ = ["Conversation"]
@@ -29,14 +31,15 @@ class Conversation:
     read as a whole, as only there a message stands for itself."""
 
     def __init__(self, sent: Sequence[Any], provider: str) -> None:
-        self._sent = sent
+        within("messages", len(sent), MESSAGES)
+        self._sent, self._json_text = sent, JsonText()
         first, last = _middle(sent) if provider == "openai" and len(sent) > _MANY else (0, 0)
-        raw = [message(sent[at], at) for at in range(first)]
+        raw = [message(sent[at], at, self._json_text) for at in range(first)]
         self._spans = [(at, at + 1) for at in range(first)]
         if last > first:
             raw.append({"role": "user", "content": "\n\n".join(map(_line, sent[first:last]))})
             self._spans.append((first, last))
-        raw += [message(sent[at], at) for at in range(last, len(sent))]
+        raw += [message(sent[at], at, self._json_text) for at in range(last, len(sent))]
         self._spans += [(at, at + 1) for at in range(last, len(sent))]
         self.raw: tuple[dict[str, Any], ...] = tuple(raw)
         self._json = provider != "openai" or any(getattr(one, "json", "") for one in sent)
@@ -76,7 +79,7 @@ def _middle(sent: Sequence[WireMessage]) -> tuple[int, int]:
 
 def _answers(one: WireMessage, at: int) -> bool:
     """Whether it may hang on the message before it."""
-    return message(one, at).get("role") not in ("user", "system")
+    return message(one, at, JsonText()).get("role") not in ("user", "system")
 
 
 def _line(one: WireMessage) -> str:

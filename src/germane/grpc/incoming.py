@@ -3,18 +3,19 @@ to check."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol, cast
 
-from google.protobuf.struct_pb2 import ListValue, Struct, Value
+from google.protobuf.struct_pb2 import Struct, Value
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from germane.grpc.json_text import JsonText
 from germane.grpc.refusals import invalid
 from germane.grpc.stubs import filters_pb2
 from germane.item import Sensitivity
+from germane.limits import FIELD_VALUES, NAMES, within
 from germane.query import Filters
 
 __all__ = ["WireMessage", "fields", "filters", "listed", "message", "moment"]
@@ -31,10 +32,10 @@ class WireMessage(Protocol):
     content: str
 
 
-def message(sent: WireMessage, at: int) -> dict[str, Any]:
+def message(sent: WireMessage, at: int, json: JsonText) -> dict[str, Any]:
     """The dict that a library's caller would have given, `messages[at]` of the request."""
     if written := getattr(sent, "json", ""):
-        found = _json(written, f"messages[{at}].json")
+        found = json.read(written, f"messages[{at}].json")
         if not isinstance(found, dict):
             raise invalid(f"messages[{at}].json must be a JSON object")
         return found
@@ -45,7 +46,7 @@ def message(sent: WireMessage, at: int) -> dict[str, Any]:
 
 def listed(written: str, where: str) -> list[Any]:
     """A JSON list."""
-    found = _json(written, where)
+    found = JsonText().read(written, where)
     if not isinstance(found, list):
         raise invalid(f"{where} must be a JSON list")
     return found
@@ -76,38 +77,40 @@ def filters(sent: filters_pb2.Filters, where: str = "filters.", *, otherwise: Se
 
 def fields(sent: Struct, taken: Sequence[str]) -> dict[str, Any]:
     """A memory's fields by name; `taken` are names that the request has fields of its own for."""
+    within("fields", len(sent.fields), NAMES)
     for name in sent.fields:
         if not _FIELD.fullmatch(name):
             raise invalid("fields: a name must be small letters and underscores, such as key or expires_at")
         if name in taken:
             raise invalid(f"fields: {name} has a field of its own in the request")
-    return {name: _plain(value) for name, value in sent.fields.items()}
+    return {name: _Plain(f"fields.{name}").of(value) for name, value in sent.fields.items()}
 
 
-def _plain(value: Value) -> Any:
-    match value.WhichOneof("kind"):
-        case "number_value":
-            number = value.number_value
-            return int(number) if number.is_integer() and abs(number) <= _EXACT else number
-        case "string_value":
-            return value.string_value
-        case "bool_value":
-            return value.bool_value
-        case "struct_value":
-            return {name: _plain(one) for name, one in value.struct_value.fields.items()}
-        case "list_value":
-            return _items(value.list_value)
-        case _:
-            return None
+class _Plain:
+    """One field's value, as a library's caller would give it. How deep it can be is protobuf's to limit: some 30 levels."""
 
+    def __init__(self, where: str) -> None:
+        self._where, self._values = where, 0
 
-def _items(value: ListValue) -> list[Any]:
-    return [_plain(one) for one in value.values]
+    def of(self, value: Value) -> Any:
+        self._values += 1
+        match value.WhichOneof("kind"):
+            case "number_value":
+                number = value.number_value
+                return int(number) if number.is_integer() and abs(number) <= _EXACT else number
+            case "string_value":
+                return value.string_value
+            case "bool_value":
+                return value.bool_value
+            case "struct_value":
+                inner = value.struct_value.fields
+                self._count(len(inner))
+                return {name: self.of(one) for name, one in inner.items()}
+            case "list_value":
+                self._count(len(value.list_value.values))
+                return [self.of(one) for one in value.list_value.values]
+            case _:
+                return None
 
-
-def _json(written: str, where: str) -> Any:
-    try:
-        return json.loads(written)
-    except (ValueError, RecursionError) as error:
-        place = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
-        raise invalid(f"{where} isn't JSON that can be read{place}") from None
+    def _count(self, more: int) -> None:
+        within(self._where, self._values + more, FIELD_VALUES, least=True)

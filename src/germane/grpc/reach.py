@@ -8,6 +8,7 @@ from germane.grpc.authentication import denied
 from germane.grpc.call import Call
 from germane.grpc.refusals import invalid
 from germane.grpc.stubs import memory_pb2
+from germane.scope import Scope
 
 __all__ = ["Reach"]
 
@@ -25,12 +26,14 @@ class Reach:
         return self._germane.agent(agent, org=org, user=user or None, zone=zone or "UTC")
 
     def admit(self, call: Call, *, org: str, agent: str, where: str = "") -> str:
-        """The org, which is the key's where none is named. Raises `Refused`."""
+        """The org, which is the key's where none is named. Raises `Refused`, and `InvalidInput` for what is no org's or agent's
+        name, before it is in any log."""
         org = org or ("" if call.grant is None else call.grant.org)
         if not org:
             raise invalid(f"{where}org_id is missing: say whose things these are")
         if not agent:
             raise invalid(f"{where}agent_id is missing: say which agent it is")
+        Scope(org=org, agent=agent)
         if call.grant is not None and not call.grant.allows(call.right, org=org, agent=agent):
             raise denied()
         call.seen.org, call.seen.agent = org, agent

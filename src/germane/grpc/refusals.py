@@ -54,20 +54,25 @@ _QUOTED = re.compile(r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)"""
 _OURS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), said)
     for pattern, said in (
-        (r"^message (\d+): ", r"messages[\1]: "),
+        (r"^message (\d+)(?=[ :])", r"messages[\1]"),
         (r"^(?=messages is empty)", ""),
         (r"^filters: ", "{options}filters: "),
         (r"^(?=unknown (provider|strategy) )", r"{options}\1: "),
         (r"^(?=unknown kind )", "kind: "),
         (r"^(?=unknown time zone )", "{where}zone: "),
+        (r"^zone (?=has|holds)", "{where}zone "),
+        (r"^(provider|strategy|query) (?=has|holds)", r"{options}\1 "),
         (r"^(org|agent|user) (?=must)", r"{where}\1_id "),
         (r"^session (?=must)", "session_id "),
-        (r"^(user|session) (?=is blank)", r"\1_id "),
+        (r"^(user|session) (?=has|holds|is blank)", r"\1_id "),
         (r"^max_tokens ", "available_tokens "),
         (r"^limit ", "{limit} "),
         (r"^cursor ", "page_token "),
-        (r"^tools\[", "{options}tools_json["),
-        (r"^time ", "{options}at: time "),
+        (r"^tools(?=\[| has)", "{options}tools_json"),
+        (r"^at (?=\d)", "{options}at "),
+        (r"^directive (?=has|holds|must)", "text "),
+        (r"^(body|summary|text|value)(?= (?:has|holds|is|must|can't)|:)", "{main}"),
+        (r"^(title|key|tags|tag|confidence|sensitivity|pinned|\w+_at|valid_\w+)(?= |\[)", r"{fields}\1"),
     )
 )
 """The front's names of arguments, and the proto's."""
@@ -103,8 +108,10 @@ def _worded(text: str, request: Message | None) -> str:
     fields = () if request is None else request.DESCRIPTOR.fields_by_name
     words = {
         "options": "options." if "options" in fields else "",
-        "where": "scope." if "scope" in fields else "options." if text.startswith("unknown time zone") else "",
+        "where": "scope." if "scope" in fields else "options." if text.startswith(("unknown time zone", "zone ")) else "",
         "limit": "page_size" if "page_size" in fields else "limit",
+        "fields": "fields." if "fields" in fields else "",
+        "main": "text" if getattr(request, "text", "") else r"fields.\1",
     }
     for pattern, said in _OURS:
         if pattern.search(text):

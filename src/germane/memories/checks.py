@@ -6,17 +6,20 @@ import json
 import unicodedata
 from collections.abc import Iterable
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from germane.clock import aware
 from germane.errors import InvalidInput
+from germane.extent import bounded
+from germane.limits import FIELD_VALUES, LABEL, MEMORY_TEXT, NAMES, TAG, shown, within
 
 __all__ = ["LONGEST", "flag", "json_value", "label", "moment", "share", "tag_names", "words"]
 
-LONGEST = 100_000
+LONGEST = MEMORY_TEXT.most
 """Characters of one memory's text: longer ones belong into several memories or into recorded messages."""
-_LONGEST_LABEL = 256
-_LONGEST_TAG = 64
+_LONGEST_LABEL = LABEL.most
+_LONGEST_TAG = TAG.most
 
 
 def words(name: str, value: object, *, empty: bool = False) -> str:
@@ -48,7 +51,9 @@ def tag_names(value: object) -> tuple[str, ...]:
     """Tags as labels of at most 64 characters, sorted, each once."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidInput(f"tags must be a list of strings, not {type(value).__name__}")
-    return tuple(sorted({label("tag", tag, longest=_LONGEST_TAG) for tag in value}))
+    tags = tuple(islice(value, NAMES.most + 1))
+    within("tags", len(tags), NAMES, least=True)
+    return tuple(sorted({label("tag", tag, longest=_LONGEST_TAG) for tag in tags}))
 
 
 def moment(name: str, value: object, zone: str) -> datetime:
@@ -60,13 +65,13 @@ def moment(name: str, value: object, zone: str) -> datetime:
             raise InvalidInput(f"{name} isn't a time: give a datetime or ISO 8601 such as 2024-05-08T14:30+02:00") from error
     if not isinstance(value, datetime):
         raise InvalidInput(f"{name} must be a datetime or an ISO 8601 string, not {type(value).__name__}")
-    return aware(value, zone)
+    return aware(value, zone, name)
 
 
 def share(name: str, value: object) -> float:
     """A number in [0, 1]."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InvalidInput(f"{name} must be a number from 0 to 1, not {value!r}")
+        raise InvalidInput(f"{name} must be a number from 0 to 1, not {shown(value)}")
     return float(value)
 
 
@@ -80,6 +85,7 @@ def json_value(name: str, value: object) -> Any:
     """`value` as JSON would bring it back (tuples become lists). Raises `InvalidInput` for what JSON can't hold."""
     if isinstance(value, str):
         return words(name, value)
+    bounded(name, value, FIELD_VALUES)
     try:
         written = json.dumps(value, ensure_ascii=False, allow_nan=False)
         words(name, written)

@@ -7,22 +7,28 @@ from collections.abc import Iterable
 
 from germane.change import Decision, Plan, ask
 from germane.errors import InvalidInput
+from germane.limits import shown
 from germane.memories.ledger import CountFeedback, CountRetrievals, MemoriesById
+from germane.scope import Scope
 
 __all__ = ["count_retrievals", "feedback"]
 
 
-def feedback(ids: Iterable[str], helpful: bool) -> Plan[int]:
-    """One verdict for each memory among `ids`, however often it is named; the outcome is how many were known. Ids of
-    messages, of others and of nothing are passed over, so the ids of a whole context can be given."""
+def feedback(ids: Iterable[str], helpful: bool, *, scope: Scope) -> Plan[int]:
+    """One verdict for each memory among `ids` that is the scope's own, however often it is named; the outcome is how many those
+    were. Ids of messages, of others and of nothing are passed over, so the ids of a whole context can be given.
+
+    So are agent-wide memories where the scope has a user: what moves their usefulness moves it for every user of the agent, so
+    only a scope without a user judges them, to the good as to the bad.
+    """
     if not isinstance(helpful, bool):
-        raise InvalidInput(f"helpful must be True or False, not {helpful!r}")
+        raise InvalidInput(f"helpful must be True or False, not {shown(helpful)}")
     wanted = tuple(dict.fromkeys((ids,) if isinstance(ids, str) else ids))
     if not wanted:
         return Decision((), 0)
     found = yield from ask(MemoriesById(wanted))
-    known = tuple(id for id in wanted if id in found)
-    return Decision((CountFeedback(known, helpful),) if known else (), len(known))
+    own = tuple(id for id in wanted if id in found and found[id].user == scope.user)
+    return Decision((CountFeedback(own, helpful),) if own else (), len(own))
 
 
 def count_retrievals(ids: Iterable[str]) -> Plan[int]:

@@ -96,7 +96,8 @@ class Forget(Change):
 
 @dataclass(frozen=True, slots=True)
 class CountFeedback(Change):
-    """Adds to `helpful` or `harmful`; doesn't change the content's revision (MEM-5)."""
+    """Adds to `helpful` or `harmful` of those that are the scope's own: a user's scope doesn't judge what is agent-wide, for
+    others. Doesn't change the content's revision (MEM-5)."""
 
     ids: tuple[str, ...]
     helpful: bool

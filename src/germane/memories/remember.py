@@ -15,6 +15,7 @@ from germane.change import Change, Decision, Plan, ask
 from germane.errors import InvalidInput
 from germane.ids import uuid7
 from germane.item import Provenance, Sensitivity
+from germane.limits import shown
 from germane.memories.checks import flag, moment, share, tag_names
 from germane.memories.compose import compose, content_fields
 from germane.memories.ledger import EndMemory, FactsOnKey, MemoriesByHash, PutMemory
@@ -41,7 +42,7 @@ def _sensitivity(value: object, _: str) -> Sensitivity:
     for known in SENSITIVITIES:
         if value == known:
             return known
-    raise InvalidInput(f"sensitivity {value!r} is unknown: it is one of {', '.join(SENSITIVITIES)}")
+    raise InvalidInput(f"sensitivity {shown(value)} is unknown: it is one of {', '.join(SENSITIVITIES)}")
 
 
 def _or_none(name: str) -> Callable[[object, str], datetime | None]:
@@ -67,7 +68,8 @@ def attributes(kind: str, given: Mapping[str, Any], zone: str) -> tuple[dict[str
     fields = content_fields(kind)
     if strangers := sorted(set(given) - set(fields) - set(ATTRIBUTES)):
         allowed = ", ".join((*fields, *ATTRIBUTES))
-        raise InvalidInput(f"a {kind} has no {', '.join(strangers)}: what can be given is {allowed}")
+        named = ", ".join(name[:40] for name in strangers[:5])
+        raise InvalidInput(f"a {kind} has no {named}: what can be given is {allowed}")
     content = {name: value for name, value in given.items() if name in fields}
     return content, {name: ATTRIBUTES[name](value, zone) for name, value in given.items() if name in ATTRIBUTES}
 

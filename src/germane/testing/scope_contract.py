@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from germane.change import Decision, Plan, ask
-from germane.errors import GermaneError, StoreUnavailable
+from germane.errors import GermaneError, InvalidInput, StoreUnavailable
 from germane.events.ledger import EventsByMessageId, PutEvent, SessionLength
 from germane.memories.ledger import CountFeedback, EndMemory, Forget, PutMemory, Select, Selection
 from germane.query import Filters
@@ -91,6 +91,45 @@ class ScopeContract:
 
         await agent.journal.commit(leaving())
         assert await anna.memories.get([shared.id, hers.id]) == (shared,)
+
+    @pytest.mark.requirement("MEM-5", "SCOPE-2")
+    @pytest.mark.parametrize("helpful", [True, False])
+    async def test_what_is_agent_wide_is_judged_by_the_agent_as_a_whole(self, store: Store, helpful: bool) -> None:
+        """No user's verdict moves what every user shares; a user's own is the user's alone."""
+        agent, anna, ben = (store.within(scope) for scope in (AGENT, ANNA, BEN))
+        shared, hers = a_memory("cat shared"), a_memory("cat hers", user="anna")
+        await agent.journal.commit(writing(PutMemory(shared)))
+        verdict = CountFeedback((shared.id, hers.id, "absent"), helpful)
+        await ben.journal.commit(writing(verdict))  # who owns nothing here yet
+        await anna.journal.commit(writing(PutMemory(hers)))
+        await ben.journal.commit(writing(PutMemory(a_memory("cat his", user="ben")), verdict))
+        assert set(await anna.memories.get([shared.id, hers.id])) == {shared, hers}
+        for shelf, counted in ((anna, hers), (agent, shared)):
+            await shelf.journal.commit(writing(verdict))
+            (now,) = await anna.memories.get([counted.id])
+            assert (now.helpful, now.harmful) == (int(helpful), int(not helpful))
+        (now,) = await anna.memories.get([hers.id])
+        assert now.helpful + now.harmful == 1
+
+    @pytest.mark.requirement("SCOPE-2", "MEM-3")
+    async def test_a_cursor_is_good_for_the_listing_that_gave_it_only(self, store: Store) -> None:
+        """Not for another scope, not with other filters, not cut, not changed: each is `InvalidInput`."""
+        for user in (None, "anna", "ben"):
+            memories = [a_memory(f"cat {n}", user=user, created_at=NOON + timedelta(n)) for n in range(4)]
+            await store.within(Scope(user=user)).journal.commit(writing(*map(PutMemory, memories)))
+        anna, later = store.within(ANNA).memories, LATER + timedelta(9)
+        cursor = (await anna.list(ALL, at=later, limit=2)).cursor
+        assert cursor is not None
+        assert len((await anna.list(ALL, at=later + timedelta(9), limit=9, cursor=cursor)).memories) == 6
+        strangers = (AGENT, BEN, Scope(user="anna", org="other"), Scope(user="anna", agent="other"))
+        tries = [(scope, ALL, cursor) for scope in strangers]
+        tries += [(ANNA, replace(ALL, **change), cursor) for change in ({"kinds": ("note",)}, {"exclude": frozenset("x")})]
+        tries += [(ANNA, ALL, wrong) for wrong in (cursor[:-1], cursor[1:], f"{cursor}A", f"{cursor}=", "", "é")]
+        for at, char in enumerate(cursor):
+            tries.append((ANNA, ALL, cursor[:at] + ("A" if char != "A" else "B") + cursor[at + 1 :]))
+        for scope, filters, given in tries:
+            with pytest.raises(InvalidInput, match="begin again"):
+                await store.within(scope).memories.list(filters, at=later, limit=2, cursor=given)
 
     @pytest.mark.requirement("SCOPE-1")
     async def test_one_session_id_of_two_users_is_two_sessions(self, store: Store) -> None:

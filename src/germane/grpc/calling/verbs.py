@@ -123,7 +123,7 @@ def forget(
 
 
 def feedback(asker: Asker, ids: Sequence[str], *, helpful: bool = True) -> Verb[int]:
-    """Say of memories that they helped, or did harm. Answers how many were known."""
+    """Say of memories that they helped, or did harm. Answers how many it counted for: with a user, not what is agent-wide."""
     verdict = memory_pb2.VERDICT_HELPFUL if helpful else memory_pb2.VERDICT_HARMFUL
     request = memory_pb2.GiveFeedbackRequest(scope=_scope(asker), ids=_ids(ids), verdict=verdict)
     return Verb(MemoryServiceStub, "GiveFeedback", request, lambda answer: answer.known)

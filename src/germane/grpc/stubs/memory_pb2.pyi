@@ -318,7 +318,7 @@ class ListMemoriesRequest(_message.Message):
     page_size: _builtins.int
     """1 to 1,000; 0 for 50."""
     page_token: _builtins.str
-    """What the page before answered; empty for the first."""
+    """What the page before answered to the same scope and filters; empty for the first."""
     @_builtins.property
     def scope(self) -> Global___Scope:
         """Required."""
@@ -727,7 +727,7 @@ class GiveFeedbackResponse(_message.Message):
 
     KNOWN_FIELD_NUMBER: _builtins.int
     known: _builtins.int
-    """How many of the ids are known here."""
+    """How many memories it counted for: the scope's own among the ids. With a user, agent-wide ones aren't."""
     def __init__(
         self,
         *,

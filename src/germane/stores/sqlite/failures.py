@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import apsw
 
-from germane.errors import Conflict, StoreCorrupt, StoreError, StoreUnavailable
+from germane.errors import Conflict, InvalidInput, StoreCorrupt, StoreError, StoreUnavailable
 
 __all__ = ["mapped", "read_as"]
 
@@ -29,6 +29,8 @@ _CORRUPT = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
 
 def read_as(error: BaseException, name: str) -> BaseException:
     """The germane error that `error` means for the store called `name`; anything that isn't SQLite's comes back as it is."""
+    if isinstance(error, UnicodeEncodeError | apsw.TooBigError):
+        return InvalidInput(f"the request holds a value that no store can hold ({type(error).__name__})")
     if not isinstance(error, apsw.Error):
         return error
     for kind, meaning in _UNAVAILABLE:

@@ -148,7 +148,8 @@ class _Drive:
                 own = self._own(transaction.places(scope))
                 forget(transaction, tuple(self._selected | ({own} if own else set())), change)
             case CountFeedback():
-                memories.count_feedback(connection, transaction.places(scope), change)
+                own = self._own(transaction.places(scope))
+                memories.count_feedback(connection, (own,) if own else (), change)
             case CountRetrievals():
                 memories.count_retrievals(connection, transaction.places(scope), change)
             case SetDirective(text):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
@@ -15,17 +14,19 @@ from germane.query import Filters, Query
 from germane.scope import Scope
 from germane.search.hit import Hit
 from germane.search.relevance import Relevance
+from germane.stores.sqlite.cursor import Listing
 from germane.stores.sqlite.encoding import stored, to_json
 from germane.stores.sqlite.memories import MEMORY, memory_of
-from germane.stores.sqlite.narrowing import excluded, impossible, of_memories
+from germane.stores.sqlite.narrowing import excluded, impossible, of_memories, tagged
 from germane.stores.sqlite.partitions import Partitions
 from germane.stores.sqlite.reach import Place, listed, places
 from germane.stores.sqlite.readers import Readers, Reading
-from germane.stores.sqlite.rows import rows
+from germane.stores.sqlite.rows import only, rows
 from germane.stores.sqlite.search import hits
 
 __all__ = ["SqliteMemories"]
 
+_SECRET = "SELECT value FROM meta WHERE key = 'nonce_key'"
 _CHAIN = (
     "WITH RECURSIVE chain(id) AS (VALUES (?) UNION"
     " SELECT next.superseded_by FROM chain JOIN memories next ON next.id = chain.id"
@@ -60,8 +61,7 @@ class SqliteMemories:
     async def list(self, filters: Filters, *, at: datetime, limit: int, cursor: str | None = None) -> Page:
         if limit < 1:
             raise InvalidInput(f"limit must be 1 or more, not {limit}")
-        after = None if cursor is None else _read_cursor(cursor)
-        return await self._readers.run(lambda reading: _page(reading, self._scope, filters, at, limit, after))
+        return await self._readers.run(lambda reading: _page(reading, self._scope, filters, at, limit, cursor))
 
     async def pinned(self, keys: Sequence[str], tags: Sequence[str], *, at: datetime, filters: Filters) -> tuple[Memory, ...]:
         return await self._readers.glance(lambda reading: _pinned(reading, self._scope, keys, tags, at, filters))
@@ -105,7 +105,9 @@ def _select(reading: Reading, scope: Scope, clause: str, values: list[Any]) -> l
     return [memory_of(row, users) for row in found]
 
 
-def _page(reading: Reading, scope: Scope, filters: Filters, at: datetime, limit: int, after: tuple[int, int] | None) -> Page:
+def _page(reading: Reading, scope: Scope, filters: Filters, at: datetime, limit: int, cursor: str | None) -> Page:
+    listing = Listing(only(reading.connection, _SECRET)[0], scope, filters)
+    after = None if cursor is None else listing.place(cursor)
     if impossible(filters, "memories"):
         return Page(memories=())
     seen = places(reading.connection, scope)
@@ -121,7 +123,7 @@ def _page(reading: Reading, scope: Scope, filters: Filters, at: datetime, limit:
         if excluded(memory, filters):
             continue
         if len(memories) == limit and last is not None:
-            return Page(memories=tuple(memories), cursor=_written_cursor(last))
+            return Page(memories=tuple(memories), cursor=listing.cursor(*last))
         memories.append(memory)
         last = (row[17], row[0])
     return Page(memories=tuple(memories))
@@ -147,9 +149,7 @@ def _pinned(
     for key in keys:
         add("fact_key = ? ORDER BY valid_from DESC, key DESC LIMIT 1", [stored(key)])
     if tags:
-        marks = ", ".join("?" * len(tags))
-        tagged = f"SELECT memory FROM memory_tags WHERE partition IN {listed(seen)} AND tag IN ({marks})"
-        add(f"key IN ({tagged}) ORDER BY created_at DESC, key DESC", [stored(tag) for tag in tags])
+        add(f"key IN ({tagged(seen)}) ORDER BY created_at DESC, key DESC", [to_json(tags)])
     return tuple(found.values())
 
 
@@ -159,15 +159,3 @@ def _fetch(
     sql = f"{MEMORY} WHERE key IN (SELECT value FROM json_each(?)) AND +partition IN {listed(seen)}"
     users = {place.id: place.user for place in seen}
     return {row[0]: memory_of(row, users) for row in rows(reading.connection, sql, (to_json(keys),))}
-
-
-def _written_cursor(last: tuple[int, int]) -> str:
-    return urlsafe_b64encode(f"{last[0]}:{last[1]}".encode()).decode()
-
-
-def _read_cursor(cursor: str) -> tuple[int, int]:
-    try:
-        created, _, key = urlsafe_b64decode(cursor.encode()).decode().partition(":")
-        return int(created), int(key)
-    except ValueError as error:
-        raise InvalidInput(f"cursor {cursor!r} isn't one that a listing gave") from error

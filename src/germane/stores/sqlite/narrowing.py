@@ -11,11 +11,11 @@ from germane.events.event import Event
 from germane.memories.memory import Memory
 from germane.query import Filters
 from germane.search.unit import SENSITIVITY_CODES
-from germane.stores.sqlite.encoding import micros, stored
+from germane.stores.sqlite.encoding import micros, stored, to_json
 from germane.stores.sqlite.reach import Place, listed
 from germane.stores.sqlite.units import Domain
 
-__all__ = ["Clause", "event_keys", "excluded", "impossible", "memory_keys", "of_events", "of_memories"]
+__all__ = ["Clause", "event_keys", "excluded", "impossible", "memory_keys", "of_events", "of_memories", "tagged"]
 
 Clause = tuple[str, list[Any]]
 """SQL after WHERE, and what is bound to it."""
@@ -43,14 +43,14 @@ def of_memories(places: tuple[Place, ...], filters: Filters, at: datetime) -> Cl
         clause += " AND valid_from <= ? AND (valid_to IS NULL OR valid_to > ?) AND (expires_at IS NULL OR expires_at > ?)"
         values += [now, now, now]
     if filters.kinds is not None:
-        clause += f" AND kind IN {_marks(filters.kinds)}"
-        values += filters.kinds
+        clause += f" AND kind IN {_AMONG}"
+        values.append(to_json(filters.kinds))
     if filters.session is not None:
         clause += " AND session = ?"
         values.append(stored(filters.session))
     if filters.tags is not None:
-        clause += f" AND key IN ({_TAGGED.format(listed(places), _marks(filters.tags))})"
-        values += map(stored, filters.tags)
+        clause += f" AND key IN ({tagged(places)})"
+        values.append(to_json(filters.tags))
     return clause, values
 
 
@@ -58,8 +58,8 @@ def of_events(places: tuple[Place, ...], filters: Filters) -> Clause:
     """For rows of `events` called `e`."""
     clause, values = _shared(places, filters, "e.")
     if filters.event_types is not None:
-        clause += f" AND e.type IN {_marks(filters.event_types)}"
-        values += map(stored, filters.event_types)
+        clause += f" AND e.type IN {_AMONG}"
+        values.append(to_json(filters.event_types))
     return clause, values
 
 
@@ -76,8 +76,8 @@ def event_keys(connection: apsw.Connection, places: tuple[Place, ...], filters: 
     """Keys that pass what a search doesn't check for itself (event types, session); None for no narrowing."""
     parts, values = [f"partition IN {listed(places)}"], list[Any]()
     if filters.event_types is not None:
-        parts.append(f"type IN {_marks(filters.event_types)}")
-        values += map(stored, filters.event_types)
+        parts.append(f"type IN {_AMONG}")
+        values.append(to_json(filters.event_types))
     if filters.session is not None:
         parts.append(f"session IN (SELECT key FROM sessions WHERE partition IN {listed(places)} AND id = ?)")
         values.append(stored(filters.session))
@@ -87,12 +87,18 @@ def event_keys(connection: apsw.Connection, places: tuple[Place, ...], filters: 
     return frozenset(key for (key,) in connection.execute(sql, values))
 
 
-_TAGGED = "SELECT memory FROM memory_tags WHERE partition IN {} AND tag IN {}"
+def tagged(places: tuple[Place, ...]) -> str:
+    """SQL for the keys of memories with any of the tags that are bound to it as a JSON list."""
+    return f"SELECT memory FROM memory_tags WHERE partition IN {listed(places)} AND tag IN {_AMONG}"
+
+
+_AMONG = "(SELECT value FROM json_each(?))"
+"""One bound value however many there are: SQLite takes 32,766 variables and no more."""
 
 
 def _shared(places: tuple[Place, ...], filters: Filters, table: str = "") -> Clause:
-    codes = [SENSITIVITY_CODES[level] for level in filters.sensitivities if level in SENSITIVITY_CODES]
-    clause = f"{table}partition IN {listed(places)} AND {table}sensitivity IN {_marks(codes)}"
+    codes = sorted({SENSITIVITY_CODES[level] for level in filters.sensitivities if level in SENSITIVITY_CODES})
+    clause = f"{table}partition IN {listed(places)} AND {table}sensitivity IN ({', '.join('?' * len(codes))})"
     values: list[Any] = [*codes]
     if filters.since is not None:
         clause += f" AND {table}created_at >= ?"
@@ -101,7 +107,3 @@ def _shared(places: tuple[Place, ...], filters: Filters, table: str = "") -> Cla
         clause += f" AND {table}created_at <= ?"
         values.append(micros(filters.until))
     return clause, values
-
-
-def _marks(values: tuple[str, ...] | list[int]) -> str:
-    return f"({', '.join('?' * len(values))})"

@@ -1,0 +1,104 @@
+"""Extent: how much nested data a request brings: how deep, how many values, how many characters. Told before anything is done
+with it, by a walk that neither calls itself nor goes further than the limits, so that what contains itself ends it as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from germane.errors import InvalidInput
+from germane.limits import CHARACTERS, DEPTH, VALUES, VALUES_IN_ALL, Limit, numeral, within
+
+__all__ = ["Extent", "bounded"]
+
+_LISTS = (list, tuple, set, frozenset)
+_ORDINARY = 2**63
+
+
+class Extent:
+    """Adds up what the parts of one argument come to. `characters` limits all of them together."""
+
+    def __init__(self, argument: str, characters: Limit, *, values: Limit = VALUES_IN_ALL) -> None:
+        self._argument, self._most, self._values_in_all = argument, characters, values
+        self._characters = self._values = 0
+
+    def text(self, length: int) -> None:
+        """One string of so many characters. Raises `InvalidInput`."""
+        self._characters += length
+        if self._characters > self._most.most:
+            within(self._argument, self._characters, self._most, least=True)
+
+    def part(self, where: str, data: object) -> None:
+        """One message, tool or the like, called `where`. Raises `InvalidInput`, which names it where it alone is too much."""
+        values, characters = bounded(where, data)
+        self._values += values
+        within(self._argument, self._values, self._values_in_all, least=True)
+        self.text(characters)
+
+
+def bounded(where: str, data: object, limit: Limit = VALUES) -> tuple[int, int]:
+    """How many values and characters are within `data`: dicts, lists and what an SDK's objects say of themselves. Raises
+    `InvalidInput` for one that is nested too deep, holds more values than the limit, or a whole number beyond all bounds."""
+    values = characters = 0
+    stack: list[Iterator[object]] = [iter((data,))]
+    while stack:
+        deeper: Iterator[object] | None = None
+        for one in stack[-1]:
+            values += 1
+            kind = type(one)
+            if kind is str:
+                characters += len(one)  # type: ignore[arg-type]
+                continue
+            if one is None or kind is bool or kind is float:
+                continue
+            inner, length = _inside(where, one, limit)
+            characters += length
+            if inner is not None:
+                within(where, values + len(inner), limit, least=True)
+                within(where, characters, CHARACTERS, least=True)
+                deeper = iter(inner)
+                break
+        if deeper is None:
+            stack.pop()
+        else:
+            stack.append(deeper)
+            if len(stack) > DEPTH.most + 1:
+                raise InvalidInput(f"{where} is nested deeper than {DEPTH.most} levels, or contains itself")
+    return values, characters
+
+
+def _inside(where: str, one: Any, limit: Limit) -> tuple[Any, int]:
+    """What lies within `one` (sized, to be looked at next; None for nothing), and its own characters."""
+    kind = type(one)
+    if kind is list or kind is tuple:
+        return one, 0
+    if kind is dict:
+        return one.values(), _keys(where, one, limit)
+    if isinstance(one, int):
+        if not -_ORDINARY <= one <= _ORDINARY:
+            numeral(f"{where}:", one)
+        return None, 0
+    if isinstance(one, str | bytes | bytearray):
+        return None, len(one)
+    if isinstance(one, _LISTS):
+        return one, 0
+    dump = None if isinstance(one, type | Mapping) else getattr(one, "model_dump", None)
+    if callable(dump):
+        try:
+            one = dump(exclude_none=True)
+        except Exception as error:
+            raise InvalidInput(f"{where} holds a {type(one).__name__} that can't be read ({type(error).__name__})") from error
+    return (one.values(), _keys(where, one, limit)) if isinstance(one, Mapping) else (None, 0)
+
+
+def _keys(where: str, one: Mapping[Any, Any], limit: Limit) -> int:
+    """Their characters, once it is sure that there aren't too many."""
+    if len(one) > limit.most:
+        within(where, len(one), limit, least=True)
+    try:
+        return len("".join(one))
+    except TypeError:  # not all of them are strings
+        for key in one:
+            if isinstance(key, int):
+                numeral(f"{where}:", key)
+        return sum(len(key) for key in one if isinstance(key, str))

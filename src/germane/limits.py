@@ -1,0 +1,246 @@
+"""Limits: the most that one request may hold of anything, and the checks that refuse what is more, before any work is done.
+
+The constants are data: `docs/limits.md` lists each of them with its reason, and a test compares the two. A request that keeps
+within all of them can't hold the process up for long, overflow a number or a recursion, or ask SQLite for more than it takes.
+Sizes are told by `len`, so that asking costs nothing. Measuring nested data is in `extent.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+
+from germane.errors import InvalidInput
+
+__all__ = [
+    "AGENTS",
+    "CHARACTERS",
+    "COUNT",
+    "CURSOR",
+    "DEPTH",
+    "DIGITS",
+    "DIRECTIVE",
+    "FIELD_VALUES",
+    "ID",
+    "IDS",
+    "LABEL",
+    "MEMORY_TEXT",
+    "MESSAGES",
+    "MESSAGE_TEXT",
+    "NAME",
+    "NAMES",
+    "PAGE",
+    "QUERY",
+    "RECORDED",
+    "REFERENCES",
+    "REMARK",
+    "TAG",
+    "TOOLS",
+    "TOOL_CHARACTERS",
+    "VALUES",
+    "VALUES_IN_ALL",
+    "Limit",
+    "entries",
+    "numeral",
+    "shown",
+    "text",
+    "whole",
+    "within",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """At most `most` of `unit`. `of` says what is limited and `why` at this number, both in the words of the documentation;
+    `instead` is what whoever meets it should do."""
+
+    most: int
+    unit: str
+    of: str
+    why: str
+    instead: str = ""
+
+
+ID = Limit(
+    most=256,
+    unit="characters",
+    of="`org`, `agent`, `user`, `session`; a memory's id; a message's own `id` in `record`; each of `ids` and `exclude`",
+    why="ids of every common kind are shorter, and an id is compared and indexed everywhere",
+)
+NAME = Limit(
+    most=256,
+    unit="characters",
+    of="`model`, `provider`, `strategy`, `zone`, `kind`, `channel`, `source_kind`, the `reason` of `fallback`; each of `kinds`,"
+    " `event_types`, `entity_types`, `sensitivities`",
+    why="they are looked up or written into a trace, and no name there is comes near it",
+)
+LABEL = Limit(most=256, unit="characters", of="a fact's `key`, the `note` of an API key", why="a label is not a text")
+TAG = Limit(most=64, unit="characters", of="each of `tags`", why="a tag is a word or two")
+REMARK = Limit(
+    most=1_000, unit="characters", of="`by` and `reason` of `forget`", why="they stay in the tombstone, which holds no content"
+)
+CURSOR = Limit(most=256, unit="characters", of="`cursor`", why="those that a listing gives have 43")
+QUERY = Limit(
+    most=4_000_000,
+    unit="characters",
+    of="`query`",
+    why="a question of any length works; a longer one is no question, and no message either",
+)
+DIRECTIVE = Limit(
+    most=100_000, unit="characters", of="the directive's text", why="it goes into every prompt: this is some 25,000 tokens"
+)
+MEMORY_TEXT = Limit(
+    most=100_000,
+    unit="characters",
+    of="each text of a memory (`text`, `body`, `summary`, `title`; a fact's `value` as JSON)",
+    why="what is longer belongs into several memories, or into messages",
+    instead="split it into several memories",
+)
+MESSAGE_TEXT = Limit(
+    most=4_000_000,
+    unit="characters",
+    of="the text of one message of `record`",
+    why="it is indexed as one unit; this is a book of 700,000 words",
+)
+CHARACTERS = Limit(
+    most=64_000_000,
+    unit="characters",
+    of="all the strings of the messages of one `assemble`, `fallback` or `record`, base64 included; the text of `count`",
+    why="providers refuse requests long before: a conversation that can be sent can be given to `assemble`",
+    instead="leave out the oldest, or give them in several calls",
+)
+MESSAGES = Limit(
+    most=100_000,
+    unit="messages",
+    of="`messages` of one `assemble` or `fallback`",
+    why="only abuse meets it: a window of a million tokens holds some 20,000 short messages",
+    instead="leave out the oldest, which no window holds",
+)
+RECORDED = Limit(
+    most=200_000,
+    unit="messages",
+    of="`messages` of one `record`",
+    why="a whole history in one call; more goes into several",
+    instead="record them in several calls",
+)
+TOOLS = Limit(most=10_000, unit="tools", of="`tools`", why="providers take 128 to some hundreds")
+TOOL_CHARACTERS = Limit(
+    most=8_000_000,
+    unit="characters",
+    of="all the strings of `tools`",
+    why="they are counted whole, and fit no window before that",
+)
+DEPTH = Limit(
+    most=64,
+    unit="levels",
+    of="nesting of anything given as a dict or as JSON: a message, a tool, a field of a memory, `provenance.metadata`",
+    why="providers' messages have ten at most; it also ends what contains itself",
+)
+VALUES = Limit(
+    most=100_000,
+    unit="values",
+    of="values within one message or one tool",
+    why="a message has some ten, an image or a document one; a schema some hundreds",
+)
+VALUES_IN_ALL = Limit(
+    most=2_000_000,
+    unit="values",
+    of="values within all messages, or all tools, of one request; messages of a role and a text don't count",
+    why="each has to be looked at once",
+)
+FIELD_VALUES = Limit(
+    most=10_000,
+    unit="values",
+    of="values within one field of a memory, or within `provenance.metadata`",
+    why="more isn't a fact but a file",
+)
+DIGITS = Limit(
+    most=1_024, unit="bits", of="each whole number, however deep", why="as far as a double reaches: JSON has no others"
+)
+NAMES = Limit(
+    most=1_000,
+    unit="entries",
+    of="each of the lists `tags`, `kinds`, `event_types`, `entity_types`, `sensitivities`, a strategy's `fact_keys` and `tags`",
+    why="nobody narrows by more",
+)
+IDS = Limit(
+    most=10_000,
+    unit="entries",
+    of="`ids` of `forget` and `feedback`, `exclude`",
+    why="each is looked up by itself",
+    instead="give them in several calls",
+)
+REFERENCES = Limit(most=1_000, unit="entries", of="`provenance.refs`", why="they are kept with the memory, and read with it")
+AGENTS = Limit(most=256, unit="entries", of="`agents` of an API key", why="a key for more is a key for the org")
+PAGE = Limit(most=1_000, unit="memories", of="`limit` of a listing", why="a page is read and sent as one")
+COUNT = Limit(
+    most=1_000_000_000,
+    unit="",
+    of="`max_tokens`, `limit` of `recall`, counts in a strategy",
+    why="no window and no store comes near it, and SQLite's numbers end at 9 · 10¹⁸",
+)
+
+
+def within(argument: str, size: int, limit: Limit, *, least: bool = False) -> None:
+    """Raises `InvalidInput` where `size` passes the limit; `least` where more wasn't looked at."""
+    if size > limit.most:
+        known = f"{'at least ' if least else ''}{size:,} {limit.unit}"
+        instead = f": {limit.instead}" if limit.instead else ""
+        raise InvalidInput(f"{argument} has {known}, {limit.most:,} are allowed{instead}")
+
+
+def text(argument: str, value: object, limit: Limit, *, valid: bool = True) -> str:
+    """`value` itself, a string within the limit; `valid`: one that UTF-8 can hold. Raises `InvalidInput`."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"{argument} must be a string, not {type(value).__name__}")
+    within(argument, len(value), limit)
+    return whole(argument, value) if valid else value
+
+
+def whole(argument: str, value: str) -> str:
+    """`value` itself, which holds no lone surrogates: halves of characters, that no file, database or provider takes."""
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidInput(
+                f"{argument} holds a lone surrogate at character {error.start}: it isn't valid Unicode"
+            ) from None
+    return value
+
+
+def entries(argument: str, value: object, limit: Limit, each: Limit) -> tuple[str, ...]:
+    """A list of strings as a tuple. No more of an endless one is read than one entry too many. Raises `InvalidInput`."""
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise InvalidInput(f"{argument} must be a list of strings, not {type(value).__name__}")
+    size = len(value) if isinstance(value, list | tuple | set | frozenset) else 0
+    within(argument, size, limit)
+    found = tuple(islice(value, limit.most + 1))
+    within(argument, len(found), limit, least=True)
+    for at, one in enumerate(found):
+        if not isinstance(one, str) or len(one) > each.most or not one.isascii():
+            text(f"{argument}[{at}]", one, each)
+    return found
+
+
+def numeral(argument: str, value: int) -> int:
+    """`value` itself, a whole number that can be written down. Raises `InvalidInput`."""
+    within(f"{argument} a number", value.bit_length(), DIGITS)
+    return value
+
+
+def shown(value: object) -> str:
+    """`value` for a message: itself where it is small and simple, else its type. Never fails and is never long."""
+    match value:
+        case None | bool() | float():
+            return repr(value)
+        case int() if value.bit_length() <= 64:
+            return repr(value)
+        case int():
+            return f"a whole number of {value.bit_length():,} bits"
+        case str() if len(value) <= 40:
+            return repr(value)
+        case str():
+            return f"{value[:40]!r}… ({len(value):,} characters)"
+    return type(value).__name__

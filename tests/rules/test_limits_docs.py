@@ -1,0 +1,56 @@
+"""The page on limits says what the code does."""
+
+from __future__ import annotations
+
+import re
+
+from source_tree import ROOT
+
+from germane import limits
+from germane.limits import Limit
+
+ROW = re.compile(r"^\| (?!what |-)(?P<row>.+) \|$", re.MULTILINE)
+
+
+def known() -> list[Limit]:
+    return [one for name in limits.__all__ if isinstance(one := getattr(limits, name), Limit)]
+
+
+def test_every_limit_is_in_the_table_with_its_number_and_its_reason() -> None:
+    """And the table has no others."""
+    table = ROW.findall((ROOT / "docs" / "limits.md").read_text("utf-8"))
+    written = [" | ".join((one.of, f"{one.most:,} {one.unit}".rstrip(), one.why)) for one in known()]
+    assert sorted(table) == sorted(written)
+
+
+def test_the_page_is_found_from_where_people_look() -> None:
+    """From the guide and from the service's contract."""
+    for name in ("guide.md", "service.md"):
+        assert "(limits.md" in (ROOT / "docs" / name).read_text("utf-8")
+
+
+def test_every_limit_is_exported() -> None:
+    """Or the table would miss it."""
+    made = {name for name, value in vars(limits).items() if isinstance(value, Limit)}
+    assert made <= set(limits.__all__)
+
+
+SHORT = {
+    "`messages` ": (limits.MESSAGES, limits.RECORDED, limits.CHARACTERS),
+    "`messages[].json`": (limits.DEPTH, limits.VALUES),
+    "`model`": (limits.ID,),
+    "`ids`": (limits.IDS,),
+    "every other list": (limits.NAMES,),
+    "`fields`": (limits.MEMORY_TEXT, limits.FIELD_VALUES),
+}
+"""Rows of the short table in the service's contract."""
+
+
+def test_the_short_table_of_the_services_contract_has_the_same_numbers() -> None:
+    """Field by field."""
+    table = ROW.findall((ROOT / "docs" / "service.md").read_text("utf-8"))
+    for field, meant in SHORT.items():
+        (row,) = [row for row in table if row.startswith(field)]
+        said = [int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*\d", row)]
+        assert said == [one.most for one in meant], row
+    assert f"({limits.MESSAGES.most:,} at most), all come back" in (ROOT / "docs" / "service.md").read_text("utf-8")
