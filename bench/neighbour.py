@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import json
 import sys
 import time
@@ -170,10 +169,11 @@ async def _served(folder: Path) -> AsyncIterator[tuple[str, str, str]]:
         yield (json.loads(await process.stdout.readline())["grpc"], *keys)
     finally:
         process.terminate()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), 20)
-        if process.returncode is None:
+        try:
+            await asyncio.wait_for(process.wait(), 15)
+        except TimeoutError:  # its loop doesn't come round: nothing less helps
             process.kill()
+            await process.wait()
 
 
 async def _neighbour(address: str, key: str, rate: float, seconds: float, numbers: count[int]) -> dict[str, Any]:
