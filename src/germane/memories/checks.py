@@ -10,6 +10,7 @@ from typing import Any
 
 from germane.clock import aware
 from germane.errors import InvalidInput
+from germane.text.normal import normalised
 
 __all__ = ["LONGEST", "flag", "json_value", "label", "moment", "share", "tag_names", "words"]
 
@@ -17,6 +18,7 @@ LONGEST = 100_000
 """Characters of one memory's text: longer ones belong into several memories or into recorded messages."""
 _LONGEST_LABEL = 256
 _LONGEST_TAG = 64
+_SLACK = 16
 
 
 def words(name: str, value: object, *, empty: bool = False) -> str:
@@ -35,8 +37,10 @@ def label(name: str, value: object, *, longest: int = _LONGEST_LABEL) -> str:
     """A short name such as a fact's key or a tag: NFC, blanks at the ends gone and inside single. Case is kept."""
     if not isinstance(value, str):
         raise InvalidInput(f"{name} must be a string, not {type(value).__name__}")
+    if len(value) > _SLACK * longest:  # before any work: blanks and accents written apart may make a label longer than it is
+        raise InvalidInput(f"{name} must have 1 to {longest} characters, not {len(value):,}")
     _whole(name, value)
-    value = " ".join(unicodedata.normalize("NFC", value).split())
+    value = " ".join(normalised(value).split())
     if not 1 <= len(value) <= longest:
         raise InvalidInput(f"{name} must have 1 to {longest} characters, not {len(value)}")
     if any(unicodedata.category(char) == "Cc" for char in value):
