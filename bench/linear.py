@@ -4,7 +4,8 @@
 
 Each timing is of one function (`bench/readers.py`) and one kind of text: a run of one character, or of two in turn, halves of
 each, one behind or before a run of the other; the characters are drawn from every class there is. n grows until T(n) can be
-measured, then on in steps of four until a call takes 20 milliseconds or has `--limit` characters; the largest ratio counts.
+measured, then on in steps of four until a call takes 6 milliseconds, or, of every fiftieth kind, until it has `--limit`
+characters; the largest ratio counts.
 What is above 5 is measured again, and the least of each time is taken: the machine is noisy. What still is, is measured over
 two steps, as the root of T(16n) / T(n): a function that has more to do from some length on does so once. A linear function has
 a ratio of about 4, one of n·log n somewhat more, a quadratic one 16, over two steps too. Above 6 the run fails.
@@ -32,7 +33,8 @@ _WORST = 6.0
 _SUSPICIOUS = 5.0
 _AGAIN = 8
 _MEASURABLE = 0.0004
-_LONG = 0.02
+_LONG = 0.006
+_TO_THE_END = 50
 _SMALLEST = 64
 
 CHARACTERS: Mapping[str, str] = MappingProxyType(
@@ -106,8 +108,8 @@ class Timing:
     size: int
 
 
-def timing(name: str, reader: Reader, shape: str, a: str, b: str, limit: int) -> Timing:
-    """One function over one kind of text. A function that raises fails the run: it is to be told of."""
+def timing(name: str, reader: Reader, shape: str, a: str, b: str, limit: int, longest: float = _LONG) -> Timing:
+    """One function over one kind of text, up to a call of `longest` seconds. What it raises ends the run: it must be seen."""
     made, first, second = SHAPES[shape], CHARACTERS[a], CHARACTERS[b]
     what = shape.replace("a", a, 1) if shape == "run of a" else f"{shape}: a = {a}, b = {b}"
     n = _SMALLEST
@@ -130,7 +132,7 @@ def timing(name: str, reader: Reader, shape: str, a: str, b: str, limit: int) ->
         if ratio > worst:
             worst, at = ratio, n
         n *= 4
-        if after > _LONG or 4 * n > limit or worst > 2 * _WORST:
+        if after > longest or 4 * n > limit or worst > 2 * _WORST:
             return Timing(name, what, worst, at, after, n)
         before = after
 
@@ -170,7 +172,8 @@ def run(count: int, limit: int, seed: int, only: str = "") -> list[Timing]:
         for number, (name, reader) in enumerate(readers.items(), 1):
             reader("warm")
             for shape, a, b in _kinds(each, random):
-                found.append(timing(name, reader, shape, a, b, limit))
+                longest = _LONG if len(found) % _TO_THE_END else _LONG * limit
+                found.append(timing(name, reader, shape, a, b, limit, longest))
             gc.collect()
             print(f"\r{number} of {len(readers)} functions, {len(found):,} timings ", end="", file=sys.stderr, flush=True)
     finally:

@@ -50,8 +50,9 @@ _NAMES = frozenset(
 )
 """Fields whose values are names: they may be said again."""
 _EXAMPLES = frozenset({"gpt-4o", "Europe/Vienna", "UTC", "id", "type", "function", "text"})
-_QUOTED = re.compile(r"""(?<!\w)(?:'(?:[^'\\]|\\.)*+'?+|"(?:[^"\\]|\\.)*+"?+)""", re.DOTALL)
-"""What stands in quotes, to the end of the text where it isn't closed: wherever a quote opens there is something to replace."""
+_QUOTED = re.compile(r"""(?<!\w)(?:'(?:[^'\\]|\\.|'(?=\w))*+'?+|"(?:[^"\\]|\\.|"(?=\w))*+"?+)""", re.DOTALL)
+"""What stands in quotes, to the end of the text where it isn't closed: wherever a quote opens there is something to replace. A
+quote before a letter closes nothing."""
 _OURS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), said)
     for pattern, said in (
