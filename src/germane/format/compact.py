@@ -109,5 +109,7 @@ def _unforged(line: str) -> str:
     """A line of content that looks like a header or a handle of ours is told apart by more than its indentation, whatever white
     space that is made of."""
     bare = line.lstrip()
+    if bare[:1].isascii() and bare[:1] not in "[#":
+        return line
     head = normalised(bare[:_HEAD], "NFKC").lstrip()
     return f"· {bare}" if _FORGED.match(head) else line

@@ -20,19 +20,21 @@ from germane.text.normal import is_normalised, normalised
 __all__ = ["families", "neutralise"]
 
 _BRACKET = re.compile(r"([<>\[\]\n])")
-_LONGEST = 72
-"""Characters of the longest content of a token, white space aside."""
+_LONGEST = 96
+"""Characters of the longest content of a token, white space inside it included, but not at its ends."""
 _STAR = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Table:
     """Tokens as their contents between the nearest brackets (`<|eot_id|>`, `]~b]`), folded. `doubled` are those that have a
-    bracket more on either side (`<<SYS>>`); `begun` are the beginnings and ends of what is listed with a star."""
+    bracket more on either side (`<<SYS>>`); `begun` are the beginnings and ends of what is listed with a star; `beginnings` the
+    first two characters of all contents: what begins otherwise needs no second look."""
 
     exact: frozenset[str]
     doubled: frozenset[str]
     begun: tuple[tuple[str, str], ...]
+    beginnings: frozenset[str]
     speaking: re.Pattern[str]
     headed: re.Pattern[str]
 
@@ -70,9 +72,13 @@ def _unbracketed(text: str) -> str:
     pieces = _BRACKET.split(text)  # a content, a bracket, a content …
     broken = False
     for at in range(2, len(pieces) - 1, 2):
-        if not pieces[at]:
-            continue
         before, content, after = pieces[at - 1 : at + 2]
+        if not content or before == "\n" or after == "\n":
+            continue
+        content = content.strip()
+        begins = content.removeprefix("/").lstrip()[:2].casefold()
+        if len(content) > _LONGEST or not (begins[:1] == "|" or begins[:2] in _TABLE.beginnings):
+            continue
         token = _listed(f"{before}{_folded(content)}{after}")
         if token is None:
             continue
@@ -84,8 +90,6 @@ def _unbracketed(text: str) -> str:
 
 def _listed(found: str) -> str | None:
     """The token that this is, of a listed one's closing form that one; None for what is none."""
-    if len(found) > _LONGEST:
-        return None
     for token in (found, f"{found[0]}{found[1:-1].removeprefix('/').removesuffix('/')}{found[-1]}"):
         if token in _TABLE.exact:
             return token
@@ -121,6 +125,7 @@ def _read() -> _Table:
     return _Table(
         exact=frozenset(token for token, _ in tokens if "*" not in token),
         doubled=frozenset(token for token, doubled in tokens if doubled),
+        beginnings=frozenset(token[1:-1].removeprefix("/")[:2] for token, _ in tokens),
         begun=tuple((begins, ends) for begins, ends in sorted(starred)),
         speaking=re.compile(
             rf"((?:[^\w\n]|_)*+(?:{'|'.join(labels)})(?:[^\S\n]++(?:prompt|message|instructions?))?(?:[^\w\n:：]|_)*+)[:：]",

@@ -31,8 +31,10 @@ _BARE = {code: unicodedata.normalize("NFD", chr(code))[0] for code in _ACCENTED 
 }
 _AS_MARKS = dict.fromkeys((0xF73, 0xF75, 0xF81, 0xFF9E, 0xFF9F), "\u0301")
 """Characters that aren't sorted as marks by themselves, and whose normal forms are marks."""
-_PILE = re.compile(r"[\W\uff9e\uff9f]{31,}")
-"""Where a pile may be: no character that is or becomes a mark is left out."""
+_PILE = re.compile(r"[^\w\x00-\x7f]{31,}")
+"""Where a pile may be: no character that is or becomes a mark is left out, but for two."""
+_HALF_WIDTH_PILE = re.compile(r"[\W\uff9e\uff9f]{31,}")
+"""The same where one of these two is."""
 _TOO_HIGH = re.compile(rb"([^\0]{30})[^\0]+")
 
 
@@ -48,7 +50,9 @@ def is_normalised(text: str, form: Form = "NFC") -> bool:
 
 def unpiled(text: str) -> str:
     """`text` with the first 30 of more combining marks in a row: any normal form of it takes linear time."""
-    return text if text.isascii() else _PILE.sub(_cut, text)
+    if text.isascii():
+        return text
+    return (_HALF_WIDTH_PILE if "\uff9e" in text or "\uff9f" in text else _PILE).sub(_cut, text)
 
 
 def wide(text: str) -> str:
