@@ -14,7 +14,7 @@ from germane.catalog.images import price
 from germane.catalog.measure import PER_CALL
 from germane.catalog.profile import Profile
 from germane.dialects.anthropic_check import ID
-from germane.dialects.pairing import paired
+from germane.dialects.pairing import closed, paired
 from germane.dialects.turn import Turn
 from germane.dialects.wording import START, closed_call, closed_result, image_note, tool_name
 from germane.message import Image, Message, Text, ToolCall, ToolResult
@@ -34,6 +34,7 @@ def shaping(messages: Sequence[Message], profile: Profile, count: Count) -> int:
     """Tokens beyond what `measure` counts for these messages, at most. 0 for a conversation that begins with the user's words
     and holds nothing but texts."""
     spoken = [Turn(message=message) for message in messages if message.role != "system"]
+    apart = [Turn(message=message) for message in messages if message.role == "system"]
     written = paired(spoken, fits=ID.fullmatch)
     total = 0 if written and _is_users(written[0].message) else profile.per_message + count(START)
     for message in messages:
@@ -42,8 +43,9 @@ def shaping(messages: Sequence[Message], profile: Profile, count: Count) -> int:
                 total += _noted(part, profile, count)
             elif isinstance(part, ToolCall):
                 total += max(0, count(tool_name(part.name)) - count(part.name)) + _in_an_object(part.arguments, count)
-    if len(written) != len(spoken) or any(one is not other for one, other in zip(written, spoken, strict=True)):
-        total += _paired(spoken, written, profile, count)
+    before, after = [*spoken, *apart], [*written, *map(closed, apart)]
+    if len(before) != len(after) or any(one is not other for one, other in zip(before, after, strict=True)):
+        total += _paired(before, after, profile, count)
     return total
 
 
@@ -53,10 +55,10 @@ def _is_users(message: Message) -> bool:
     return said and message.role in ("user", "tool")
 
 
-def _paired(spoken: Sequence[Turn], written: Sequence[Turn], profile: Profile, count: Count) -> int:
+def _paired(before: Sequence[Turn], after: Sequence[Turn], profile: Profile, count: Count) -> int:
     """What closing, numbering and naming add."""
-    calls, results = ([each for turn in spoken for each in turn.message.tool_calls], _results(spoken))
-    calls_left, results_left = ([each for turn in written for each in turn.message.tool_calls], _results(written))
+    calls, results = _calls(before), _results(before)
+    calls_left, results_left = _calls(after), _results(after)
     known, named = {call.id for call in calls}, {result.name for result in results}
     around_call = count(closed_call(ToolCall(id="", name="", arguments=""))) + _JOINED - PER_CALL
     around_result = count(closed_result(ToolResult(call_id="", name="x", text=""))) + _JOINED - PER_CALL
@@ -65,8 +67,12 @@ def _paired(spoken: Sequence[Turn], written: Sequence[Turn], profile: Profile, c
         + max(0, around_result) * (len(results) - len(results_left))
         + sum(2 * count(call.id) for call in calls_left if call.id not in known)
         + sum(count(tool_name(result.name)) for result in results_left if result.name not in named)
-        + profile.per_message * (len(written) - len(spoken))
+        + profile.per_message * (len(after) - len(before))
     )
+
+
+def _calls(turns: Sequence[Turn]) -> list[ToolCall]:
+    return [each for turn in turns for each in turn.message.tool_calls]
 
 
 def _results(turns: Sequence[Turn]) -> list[ToolResult]:
