@@ -6,6 +6,7 @@ client         how long its callers wait while the service hangs, is killed, com
 service        over the wire: at work, overloaded, and while its store fails
 ingest         messages a second
 budget         the budget invariant over generated cases
+linear         processor time of every function that sees text, by the length of the text
 forgery        forged delimiters over hostile contents
 crowd DATA     probabilities in stores of many sizes
 tuning DATA    the floor and the weight of recency
@@ -13,7 +14,7 @@ pack           packing and formatting by themselves
 packers DATA   items chosen together against one by one
 observing      what logs, metrics and spans cost a call
 leftover       tasks, threads, files and memory after 10,000 time-outs
-soak           budget and forgery over 100,000 cases each, and leftover
+soak           budget and forgery over 100,000 cases each, linear over 30,000, and leftover
 peers …        side by side with what users would pick instead
 evaluated …    what `germane eval DATA --json FILE` saved, as the tables of the docs
 """
@@ -32,6 +33,7 @@ from bench import (
     keyword,
     latency,
     leftover,
+    linear,
     load,
     observing,
     pack,
@@ -66,6 +68,8 @@ def main() -> int:
             return budget.main(rest)
         case "forgery":
             return forgery.main(rest)
+        case "linear":
+            return linear.main(rest)
         case "evaluated":
             evaluated.main(rest)
         case "pack":
@@ -79,7 +83,8 @@ def main() -> int:
         case "tuning":
             tuning.main(rest)
         case "soak":
-            return budget.main(["--count", "100000", *rest]) or forgery.main(["--count", "100000", *rest]) or leftover.main([])
+            long = ["--count", "100000", *rest]
+            return budget.main(long) or forgery.main(long) or linear.main([]) or leftover.main([])
         case "all":
             ingest.main(rest)
             latency.main(["--sizes", "1000", "10000", *rest])

@@ -34,7 +34,8 @@ def allot(
     """window − messages − tools − reserve − safety − overhead, floored at 0, never above `cap`.
 
     reserve = clamp(15 % of the window, 500, 4,096), never above the model's max output; safety is a fraction of the window.
-    `overhead` is what germane's own messages cost beside their text. Sizes are 0 or more.
+    `overhead` is what germane's own messages cost beside their text, and what a dialect puts to the caller's. Sizes are 0 or
+    more.
     """
     reserve = min(max(int(window * 0.15), 500), 4096, max_output)
     safety = int(window * safety_fraction)

@@ -25,6 +25,7 @@ from germane.catalog.measure import measure, texts_of
 from germane.clock import Clock, zone
 from germane.context import Context
 from germane.deadline import Deadline
+from germane.dialects.shaping import shaping
 from germane.format.layout import Format
 from germane.format.named import open_format
 from germane.format.nonce import nonce
@@ -138,7 +139,9 @@ class Engine:
             profile = assembly.profile = self.catalog.find(request.model)
             texts = texts_of(request.messages, request.tools)
             tokens = assembly.tokenizer = await settle(self.tokenizer(profile.tokenizer), texts)
-            budget = assembly.budget = measure(request.messages, request.tools, profile, tokens, _cap(request, strategy))
+            extra = shaping(request.messages, profile, tokens.count)
+            cap = _cap(request, strategy)
+            budget = assembly.budget = measure(request.messages, request.tools, profile, tokens, cap, shaping=extra)
         if budget.overfull:
             assembly.alone("messages_exceed_window")
             return
@@ -262,7 +265,9 @@ class Engine:
         if assembly.budget is None:
             exactly = counting and light(request.messages, request.tools)
             cap = _cap(request, assembly.strategy)
-            assembly.budget = (measure if exactly else at_most)(request.messages, request.tools, profile, tokens, cap)
+            counted, count = (measure, tokens.count) if exactly else (at_most, tokens.ceiling)
+            extra = shaping(request.messages, profile, count)
+            assembly.budget = counted(request.messages, request.tools, profile, tokens, cap, shaping=extra)
         return tokens
 
 

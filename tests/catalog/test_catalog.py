@@ -169,3 +169,34 @@ def test_a_wrong_setting_is_refused_by_name(given: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message) as refused:
         CATALOG.with_models({"acme": given})
     assert "'acme'" in str(refused.value)
+
+
+@pytest.mark.requirement("BUD-1")
+def test_a_name_over_256_characters_is_of_no_known_model() -> None:
+    """It isn't even looked at: the longest name of a model has a tenth of that."""
+    assert CATALOG.find("gpt-4o" + "-x" * 125).known
+    assert not CATALOG.find("gpt-4o" + "-x" * 126).known
+
+
+@pytest.mark.requirement("BUD-1")
+@pytest.mark.parametrize("piece", ["a.", "a-", "gpt-", "a:", "1-", "us.anthropic."])
+def test_what_is_looked_up_for_a_name_grows_with_its_length(piece: str) -> None:
+    """Vendors in front of vendors: each is a place where the name may begin, and a few names are tried from each."""
+
+    class Counted(dict[str, Profile]):
+        looks = 0
+
+        def __contains__(self, name: object) -> bool:
+            Counted.looks += 1
+            return super().__contains__(name)
+
+    def looked(name: str) -> int:
+        Counted.looks = 0
+        catalog.find(name)
+        return Counted.looks
+
+    catalog = Catalog.built_in().with_models({})
+    object.__setattr__(catalog, "_profiles", Counted(catalog._profiles))
+    for size in (64, 256):
+        name = piece * (size // len(piece))
+        assert looked(name) <= 12 * sum(map(name.count, ".:-"))

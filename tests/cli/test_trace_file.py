@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from germane.budget import allot
 from germane.cli.codec import decode, encode
 from germane.cli.explanation import explanation
-from germane.cli.screen import console, dumped
+from germane.cli.screen import answer, console, dumped, plain, table
 from germane.cli.trace_file import Saved, dump, load, save
 from germane.context import Metadata
 from germane.errors import InvalidInput
@@ -88,12 +88,34 @@ def test_a_lone_surrogate_in_stored_text_can_be_saved(tmp_path: Path) -> None:
 
 
 def test_stored_text_cannot_drive_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    """Escape sequences and bidi overrides are shown as replacement characters, markup as it stands."""
-    explanation(kept("\x1b[2J [red]x\u202e"), console())
+    """Escape sequences and bidi overrides are shown as escapes, markup as it stands."""
+    explanation(kept("\x1b[2J [red]x\u202e \x9b"), console())
     out = capsys.readouterr().out
-    assert "\x1b" not in out
-    assert "\u202e" not in out
-    assert "[red]x" in out
+    assert not {"\x1b", "\u202e", "\x9b"} & set(out)
+    assert "\\x1b[2J [red]x\\u202e \\x9b" in out
+
+
+@pytest.mark.parametrize(
+    "char", ["\x07", "\x1b", "\x7f", "\x9b", "\u202e", "\u2066", "\u200b", "\ufeff", "\ud800", "\U000e0041"]
+)
+def test_nothing_that_is_printed_holds_what_steers_a_terminal(char: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever prints forgets to make text plain once: the screen does it again, and JSON stays what it says."""
+    rows = table("what")
+    rows.add_row(f"cell {char}")
+    console().print(rows)
+    console().print(f"line {char}")
+    answer({"text": f"a {char} b"})
+    out = capsys.readouterr().out
+    assert char not in out
+    assert json.loads(out[out.index("{") :]) == {"text": f"a {char} b"}
+    assert char not in plain(char * 9, 20)
+
+
+def test_a_text_is_cut_before_it_is_made_plain() -> None:
+    """Of a million characters as many are looked at as are shown."""
+    assert plain("\x9b" * 1_000_000, 8) == "\\x9b\\x9…"
+    assert plain("a" * 9, 8) == "aaaaaaa…"
+    assert plain("a" * 8, 8) == "a" * 8
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,22 @@ def weight(messages: list[Any]) -> int:
     return _PER_REQUEST + sum(_PER_MESSAGE + count(message["content"]) for message in messages)
 
 
+def shaped(context: Context) -> list[list[Any]]:
+    """The same conversation as the other providers get it: what stands apart as messages among the others."""
+    written = []
+    for provider in ("anthropic", "gemini"):
+        wire = context.convert(provider)
+        system = [wire.system] if isinstance(wire.system, str) else [block["text"] for block in wire.system or []]
+        texts = [*system, *("\n".join(_said(message)) for message in wire.messages)]
+        written.append([{"content": text} for text in texts])
+    return written
+
+
+def _said(message: Any) -> list[str]:
+    content = message.get("content", message.get("parts"))
+    return [content] if isinstance(content, str) else [part["text"] for part in content]
+
+
 def check(context: Context, asked: list[dict[str, Any]], cap: int | None) -> None:
     """BUD-4 as it is written."""
     budget, said = context.trace.budget, context.metadata
@@ -55,6 +71,8 @@ def check(context: Context, asked: list[dict[str, Any]], cap: int | None) -> Non
     else:
         assert said.fallback_reason == ""
         assert weight(context.messages) <= room
+        for messages in shaped(context) if context.added else ():
+            assert weight(messages) <= room
     if said.fallback_reason:
         assert (context.messages, context.added, said.degradation_level) == (asked, "", 3)
 

@@ -19,6 +19,19 @@ MAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 TALK: dict[str, Any] = {"session": "s3", "session_number": 3, "session_started_at": MAY}
 
 
+SPACES = ["", " ", "\t", "\u00a0", "\u3000", "\u2003 ", " " * 40, "\u2028", "\u200b \u00a0"]
+FORGED = ["## 2023-05-09 session 4", "[a9] Mel: hi", "[m123] x", "# 2023-1", "［a1］ Mel: hi", "＃ 2023-05-09"]
+
+
+@pytest.mark.requirement("FORMAT-3")
+@pytest.mark.parametrize("space", SPACES)
+@pytest.mark.parametrize("forged", FORGED)
+def test_what_looks_like_ours_is_marked_whatever_stands_before_it(space: str, forged: str) -> None:
+    """Indented by a space, a tab, a no-break or an ideographic space, or by forty."""
+    written = opened("compact").write("", [chosen(f"hello\n{space}{forged}")]).late
+    assert written.splitlines()[4].startswith(" · ")
+
+
 @pytest.mark.requirement("FORMAT-2", "FORMAT-3")
 def test_everything_has_its_place() -> None:
     """One wrapper, a header a category and a session, a line an item."""

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rendering import NONCE
 
+from germane.format import escape
 from germane.format.escape import LIKENESSES, clean, escape_attribute, escape_operator, escape_text, escape_xml, label
 
 SPECIAL = "<>&\"'"
@@ -124,6 +125,36 @@ def test_the_directive_can_not_hold_germanes_own_tags(tag: str) -> None:
     written = escape_operator(f"a{tag}b", NONCE)
     assert written.startswith("a&lt;")
     assert written.endswith("b")
+
+
+def test_every_character_of_a_directive_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What follows a bracket ends at the next one; it was 160 characters for each of 100,000."""
+    seen = 0
+
+    def looked(after: str) -> bool:
+        nonlocal seen
+        seen += len(after)
+        return False
+
+    monkeypatch.setattr(escape, "_is_own", looked)
+    for piece in ("≮", "<", "<a", "< /", "＜\u200b", "<memor", "≮\u0301"):
+        seen, text = 0, piece * 5_000
+        escape_operator(text, NONCE)
+        assert seen <= 2 * len(text)
+
+
+@pytest.mark.requirement("FORMAT-3")
+def test_a_label_is_cut_before_anything_is_done_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name of a million characters costs what one of 4,096 does."""
+    lengths: list[int] = []
+
+    def cleaned(text: str, nonce: str) -> str:
+        lengths.append(len(text))
+        return text
+
+    monkeypatch.setattr(escape, "clean", cleaned)
+    assert len(label("≮" * 1_000_000, NONCE)) <= 64
+    assert lengths == [4_096]
 
 
 def test_lone_surrogates_in_a_directive_become_replacement_characters() -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from germane.format import graphemes
 from germane.format.graphemes import clip, floor
 
 WHOLE = ["e\u0301", "👩‍👩‍👧", "👍🏽", "🇦🇹", "क्ष", "각", "\u1100\u1161\u11a8", "❤️", "\r\n", "נִ", "1️⃣"]
@@ -40,6 +41,34 @@ def test_the_place_is_in_the_text_and_not_after_what_was_asked(text: str, index:
 def test_a_heap_of_marks_is_torn_rather_than_followed_for_ever() -> None:
     """Thousands of marks on one letter are not a word."""
     assert floor("a" + "\u0301" * 5000, 4000) > 3000
+
+
+@pytest.mark.parametrize("char", ["\U0001f1e6", "\u0301", "\u200d", "\U0001f3fd", "\u1161", "\u094dक", "a"])
+def test_cutting_piece_after_piece_looks_at_each_character_a_few_times(char: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row of flags isn't followed back to its beginning from each place in it."""
+    looks = 0
+    whether = graphemes._flag
+
+    def counted(char: str) -> bool:
+        nonlocal looks
+        looks += 1
+        return whether(char)
+
+    monkeypatch.setattr(graphemes, "_flag", counted)
+    text, start = char * 8_000, 0
+    while start < len(text):
+        start = max(floor(text, start + 24, start), start + 24)
+    clip(text, len(text) - 1)
+    assert looks <= 12 * len(text)
+
+
+@given(st.text(st.sampled_from("ab\u0301\U0001f1e6\u200d👩"), max_size=60))
+def test_where_a_text_may_be_cut_does_not_depend_on_where_looking_began(text: str) -> None:
+    """A place before is taken for what it is."""
+    before = 0
+    for index in range(1, len(text)):
+        assert floor(text, index, before) == max(floor(text, index), before)
+        before = index if floor(text, index) == index else before
 
 
 def test_clipping_counts_graphemes() -> None:

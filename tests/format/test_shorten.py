@@ -109,3 +109,19 @@ def test_no_excerpt_costs_more_than_asked(text: str, limit: int) -> None:
         assert 10 + len(excerpt.text) <= limit
         assert 0 < excerpt.share <= 1
         assert excerpt.text.strip("…") in text or excerpt.share == 1
+
+
+@pytest.mark.parametrize("dear", [40, 400, 4_000])
+def test_an_excerpt_asks_for_few_costs_however_uneven_a_text_is(dear: int) -> None:
+    """A beginning that costs nearly everything, and words that cost nothing after it: not asked about word by word."""
+    asked = 0
+
+    def cost(text: str) -> int:
+        nonlocal asked
+        asked += 1
+        return 4 + text.count("#") + len(text) // 4_000
+
+    text = "dog " + "# " * dear + "ab " * 40_000
+    excerpt = Excerpts(["dog"]).of(text, dear + 10, cost)
+    assert excerpt is not None
+    assert asked < 120

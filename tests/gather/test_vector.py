@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -113,3 +114,19 @@ async def test_a_very_long_question_is_embedded_by_its_beginning() -> None:
 
     await with_vector(asking("tea " * 100_000), shelf(events=Talk(names=("Ann",))), Listening(), wait=False)
     assert len(asked[0]) <= 2000
+
+
+def test_at_most_256_names_are_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The longest of those that may stand in the text; thousands of speakers make no expression of thousands of names."""
+    text = " ".join(f"name{number}" for number in range(200))
+    many = [f"name{number}" for number in range(200)] + ["!" * size for size in range(2, 4_000)]
+    assert nameless(f"{text} went", many).split() == ["went"]
+    patterns: list[str] = []
+
+    def sub(pattern: str, by: str, text: str, flags: int) -> str:
+        patterns.append(pattern)
+        return text
+
+    monkeypatch.setattr(re, "sub", sub)
+    nameless("a a " * 400, ["a " * size + "a" for size in range(1, 390)])
+    assert [pattern.count("|") for pattern in patterns] == [255]

@@ -14,6 +14,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from listening import SCOPE, Wire, asked, listening, opened, raw, refused, said, struct
 
 from germane.errors import EmbedderError, InvalidInput, MissingExtra, StoreCorrupt, StoreTooNew, StoreUnavailable
+from germane.grpc import refusals
 from germane.grpc.refusals import refusal
 from germane.grpc.stubs import context_pb2, filters_pb2
 from germane.grpc.stubs import memory_pb2 as pb
@@ -235,3 +236,20 @@ def test_what_stands_in_quotes_goes_unless_it_is_an_example(text: str, told: str
 def test_a_long_text_is_cut() -> None:
     """Metadata of a call have a limit, beyond which a status is lost."""
     assert len(refusal(InvalidInput("x" * 10_000))[1]) < 500
+
+
+@pytest.mark.requirement("RPC-4")
+@pytest.mark.parametrize(
+    "text", [f"x '{CANARY}", f'x "{CANARY}', f"x '{CANARY}'y", f"x '\\'{CANARY}", f"x {'y' * 390} '{CANARY}'", f"''{CANARY}'"]
+)
+def test_what_is_quoted_badly_is_left_out_too(text: str) -> None:
+    """A quote that isn't closed reaches to the end."""
+    assert "canary" not in refusal(InvalidInput(text))[1]
+
+
+def test_no_more_of_a_refusal_is_looked_at_than_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """400 characters of a million quotes."""
+    looked: list[str] = []
+    monkeypatch.setattr(refusals, "_value", looked.append)
+    assert len(refusal(InvalidInput("'a' " * 100_000))[1]) == 401
+    assert len(looked) < 200

@@ -112,3 +112,19 @@ def test_nothing_here_fails_on_any_string(text: str) -> None:
     assert len(phrases(text)) <= 8
     assert len(mentions(text)) <= 16
     assert intent(text) in EVENT_TYPES
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("it is late.\n\n  \n run it", "action"),
+        ("here \n\n run it", "action"),
+        ("here;   deploy it", "action"),
+        ("the long run it was", "other"),
+        ("so,\n then stop", "action"),
+        ("here\t\n run", "action"),
+    ],
+)
+def test_an_order_stands_behind_any_white_space(text: str, found: Intent) -> None:
+    """Where a sentence or a line begins."""
+    assert intent(text) == found

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from germane.text import analyse as analyser
 from germane.text.analyse import analyse, query_terms, term_hash, worded
 
 ANY_TEXT = st.text(st.characters(), max_size=200)
@@ -119,3 +120,16 @@ def test_what_stands_between_spaces_is_analysed_by_itself(chunks: list[str]) -> 
     text = f"the {' '.join(chunks)}"
     assert analyse(text) == [stem for chunk in chunks for stem in analyse(f"the {chunk}")]
     assert worded(text) == [pair for chunk in chunks for pair in worded(f"the {chunk}")]
+
+
+def test_no_long_word_is_remembered() -> None:
+    """What is kept of one is its first 64 characters: a cache of 65,536 whole ones would hold gigabytes."""
+    analyse("é" + "x" * 100_000)
+    query_terms("ö" + "x" * 100_000)
+    before = kept_words()
+    analyse("é" + "x" * 100_000 + "y")
+    assert kept_words() == before
+
+
+def kept_words() -> int:
+    return analyser._kept.cache_info().currsize

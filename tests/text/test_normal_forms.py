@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.text.normal import composed, content_hash, fold
+from germane.text.normal import Form, content_hash, fold, is_normalised, normalised, unpiled
 
 ANY_TEXT = st.text(st.characters(), max_size=100)
 
@@ -48,7 +51,35 @@ def test_a_content_hash_sees_through_composition_and_nothing_else() -> None:
     assert content_hash("\ud800") != content_hash("\ud801")
 
 
+FORMS: tuple[Form, ...] = ("NFC", "NFD", "NFKC", "NFKD")
+
+
+def test_no_character_makes_a_pile_that_is_not_cut() -> None:
+    """Over all of Unicode: whatever is a mark, or becomes one, is sorted with at most thirty before it."""
+    marks = [char for char in map(chr, range(0x110000)) if unicodedata.combining(unicodedata.normalize("NFKD", char)[0])]
+    assert len(marks) > 900
+    assert {char for char in marks if len(unpiled("a" + char * 99)) != 31} == set()
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "heap", ["\u0316\u0301", "\uff9e\u0301", "\u0f73\u0301", "\u0344\u0316", "≮\u0316", "\ufdfa\u064b\u0301"]
+)
+def test_a_pile_is_cut_before_it_is_sorted_however_it_comes_about(heap: str, form: Form) -> None:
+    """No run of marks in any normal form is longer than 30 characters, each of two marks at most, make it."""
+    written = normalised(f"a{heap * 5_000}b", form)
+    runs = re.findall(r"[^\0]+", "".join("x" if unicodedata.combining(char) else "\0" for char in written))
+    assert max(map(len, runs), default=0) <= 64
+
+
+@given(text=st.text(st.characters(), max_size=40), form=st.sampled_from(FORMS))
+def test_text_without_piles_is_normalised_as_unicode_says(text: str, form: Form) -> None:
+    """The same as the standard library's."""
+    assert normalised(text, form) == unicodedata.normalize(form, text)
+    assert is_normalised(text, form) == unicodedata.is_normalized(form, text)
+
+
 def test_piles_of_marks_are_cut_at_thirty() -> None:
     """Sorting marks takes quadratic time; nobody reads thirty of them."""
-    assert len(composed("x" + "\u0316\u0301" * 10_000)) <= 32
-    assert len(composed("👍" * 100)) == 100
+    assert len(normalised("x" + "\u0316\u0301" * 10_000)) <= 32
+    assert len(normalised("👍" * 100)) == 100

@@ -127,3 +127,10 @@ def test_an_encoding_no_package_holds_is_not_available() -> None:
     assert not bpe.available
     with pytest.raises(LookupError, match="klingon"):
         bpe.count("qapla")
+
+
+def test_a_pile_of_marks_is_counted_at_its_most_by_a_vocabulary_that_composes() -> None:
+    """It would be sorted, in quadratic time. What is counted is never too little."""
+    pile = "x" + "\u0316\u0301" * 400
+    assert Bpe("qwen3").count(pile) >= oracle("qwen3")(pile)
+    assert Bpe("qwen3").count("x" + "\u0301" * 30) == oracle("qwen3")("x" + "\u0301" * 30)

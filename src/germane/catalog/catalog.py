@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cache
 from importlib.resources import files
@@ -23,19 +23,23 @@ from germane.errors import InvalidInput
 __all__ = ["Catalog"]
 
 _FIELDS = tuple(field.name for field in fields(Profile) if field.name not in ("name", "known"))
-_VENDOR = re.compile(r"[a-z][a-z_-]*[.:](?=.)")
+_VENDOR = re.compile(r"[a-z][a-z_-]*+[.:](?=.)")
+_LETTERS = re.compile(r"[a-z]+")
 _NUMBERED = re.compile(r"\d")
-_LATER_VERSION = re.compile(r"-\d{1,2}(?:-|$)")
+_LATER_VERSION = re.compile(r"\d{1,2}")
+_LONGEST = 256
+"""Characters of a model's name: no longer one is known."""
 
 
 class Catalog:
     """Immutable: `with_models` answers another one."""
 
-    __slots__ = ("_profiles",)
+    __slots__ = ("_most", "_profiles")
 
     def __init__(self, profiles: Mapping[str, Profile]) -> None:
         """`profiles` by name or alias, in any spelling."""
         self._profiles = {_spelling(name): profile for name, profile in profiles.items()}
+        self._most = max((name.count("-") + 1 for name in self._profiles), default=0)
 
     @classmethod
     def built_in(cls) -> Catalog:
@@ -45,10 +49,12 @@ class Catalog:
     def find(self, model: str) -> Profile:
         """The profile of `model` or its family; one with `known=False` for a model of which nothing is known."""
         found = ""
-        for spelling in _spellings(model):
-            name = self._longest(spelling)
-            if len(name) > len(found):
-                found = name
+        if len(model) <= _LONGEST:
+            parts, starts = _parts(model)
+            for start in starts:
+                name = self._longest(parts, start)
+                if len(name) > len(found):
+                    found = name
         if found:
             return self._profiles[found]
         return Profile(name=model, provider="openai", known=False)
@@ -75,13 +81,14 @@ class Catalog:
                 raise InvalidInput(f"model {name!r}: unknown field {field!r}; use {', '.join((*_FIELDS, 'like'))}")
         return replace(self.find(like), name=name, known=True, **changes)
 
-    def _longest(self, spelling: str) -> str:
-        end = len(spelling)
-        while end > 0:
-            name = spelling[:end]
-            if name in self._profiles and not (_NUMBERED.search(name) and _LATER_VERSION.match(spelling, end)):
-                return name
-            end = spelling.rfind("-", 0, end)
+    def _longest(self, parts: Sequence[str], start: int) -> str:
+        """The longest catalogued name that begins with the part at `start`; empty where there is none."""
+        for end in range(min(len(parts), start + self._most), start, -1):
+            name = "-".join(parts[start:end])
+            if name in self._profiles:
+                later = end < len(parts) and _LATER_VERSION.fullmatch(parts[end]) is not None
+                if not (later and _NUMBERED.search(name)):
+                    return name
         return ""
 
     def __len__(self) -> int:
@@ -100,13 +107,15 @@ def _spelling(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=\d)", "-", re.sub(r"[^a-z0-9]+", "-", name.lower())).strip("-")
 
 
-def _spellings(model: str) -> Iterator[str]:
-    """The last part of a path, with and without the vendors and regions in front of it."""
+def _parts(model: str) -> tuple[list[str], list[int]]:
+    """The last part of a path, spelled and taken apart, and where in it the name may begin: with the vendors and regions in
+    front of it, and behind each of them."""
     rest = model.lower().strip().rstrip("/").rpartition("/")[2]
-    yield _spelling(rest)
-    while vendor := _VENDOR.match(rest):
-        rest = rest[vendor.end() :]
-        yield _spelling(rest)
+    starts, at = [0], 0
+    while vendor := _VENDOR.match(rest, at):
+        at = vendor.end()
+        starts.append(starts[-1] + len(_LETTERS.findall(vendor[0])))
+    return _spelling(rest).split("-"), starts
 
 
 @cache

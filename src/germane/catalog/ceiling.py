@@ -49,7 +49,13 @@ def light(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> bo
 
 
 def at_most(
-    messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], profile: Profile, tokenizer: Tokenizer, cap: int
+    messages: Sequence[Message],
+    tools: Sequence[Mapping[str, Any]],
+    profile: Profile,
+    tokenizer: Tokenizer,
+    cap: int,
+    *,
+    shaping: int = 0,
 ) -> Budget:
     """As `measure`, with every text at its ceiling: nothing is counted, and what is available is never too much."""
     rate = tokenizer.ceiling(_SAMPLE) / len(_SAMPLE)
@@ -68,7 +74,7 @@ def at_most(
         tools=tools_tokens(tools, profile, tokenizer.ceiling),
         safety_fraction=max(profile.safety, _LEAST_SAFETY),
         cap=cap,
-        overhead=2 * profile.per_message,
+        overhead=2 * profile.per_message + shaping,
     )
 
 

@@ -17,20 +17,27 @@ from germane.catalog.profile import Profile
 from germane.message import Image, Message, Opaque, Part, Text, ToolCall, ToolResult
 from germane.ports.tokenizer import Tokenizer
 
-__all__ = ["measure", "message_tokens", "texts_of", "tools_tokens"]
+__all__ = ["PER_CALL", "measure", "message_tokens", "texts_of", "tools_tokens"]
 
-_PER_CALL = 8
+PER_CALL = 8
 """Markers around a tool call or its result."""
 _PER_PART = 1
 _ESTIMATED = 0.05
 
 
 def measure(
-    messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], profile: Profile, tokenizer: Tokenizer, cap: int
+    messages: Sequence[Message],
+    tools: Sequence[Mapping[str, Any]],
+    profile: Profile,
+    tokenizer: Tokenizer,
+    cap: int,
+    *,
+    shaping: int = 0,
 ) -> Budget:
-    """The budget of a request. `cap` is the caller's `max_tokens`, else the strategy's cap (BUD-5).
+    """The budget of a request. `cap` is the caller's `max_tokens`, else the strategy's cap (BUD-5). `shaping` is what a dialect
+    adds at most when it writes the messages, in tokens.
 
-    Room for germane's own messages beside their text (at most two, INJECT-2) is taken off what is available.
+    Room for germane's own messages beside their text (at most two, INJECT-2) and for shaping is taken off what is available.
     """
     safety = profile.safety if tokenizer.exact else max(profile.safety, _ESTIMATED)
     spoken = profile.per_request + sum(message_tokens(message, profile, tokenizer.count) for message in messages)
@@ -41,7 +48,7 @@ def measure(
         tools=tools_tokens(tools, profile, tokenizer.count),
         safety_fraction=safety,
         cap=cap,
-        overhead=2 * profile.per_message,
+        overhead=2 * profile.per_message + shaping,
     )
 
 
@@ -84,9 +91,9 @@ def _part_tokens(part: Part, profile: Profile, count: Callable[[str], int]) -> i
         case Image():
             return price(profile.images, part)
         case ToolCall():
-            return _PER_CALL + count(part.id) + count(part.name) + count(part.arguments)
+            return PER_CALL + count(part.id) + count(part.name) + count(part.arguments)
         case ToolResult():
-            return _PER_CALL + count(part.call_id) + count(part.name) + count(part.text)
+            return PER_CALL + count(part.call_id) + count(part.name) + count(part.text)
         case Opaque():
             text, payload = split_payloads(part.raw)
-            return _PER_CALL + count(text) + payload
+            return PER_CALL + count(text) + payload

@@ -15,7 +15,7 @@ from typing import Any
 
 __all__ = ["split_payloads", "written"]
 
-_PAYLOAD = re.compile(r"(?:data:[\w.+-]+/[\w.+-]+(?:;[\w=.+-]+)*;base64,)?[A-Za-z0-9+/_=\s-]{1024,}")
+_PAYLOAD = re.compile(r"(?:data:[\w.+-]++/[\w.+-]++(?:;(?!base64,)[\w=.+-]++)*+;base64,)?[A-Za-z0-9+/_=\s-]{1024,}+")
 _TIMED = ("audio", "video")
 _LEAST, _MOST = 256, 400_000
 

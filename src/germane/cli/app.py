@@ -33,6 +33,7 @@ from germane.cli import (
     serving,
 )
 from germane.cli.exits import Exit, told
+from germane.cli.screen import plain
 from germane.cli.setting import Setting
 
 __all__ = ["app", "hoist", "run"]
@@ -148,7 +149,7 @@ def run(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     code, line = _run(arguments)
     if line:
-        print(f"germane: {line}", file=sys.stderr)
+        print(f"germane: {plain(line)}", file=sys.stderr)
     return _flushed(code)
 
 
@@ -181,5 +182,5 @@ def _flushed(code: int) -> int:
 
 def _reported(error: OSError) -> int:
     code, line = told(error)
-    print(f"germane: {line}", file=sys.stderr)
+    print(f"germane: {plain(line)}", file=sys.stderr)
     return code

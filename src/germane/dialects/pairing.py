@@ -7,7 +7,8 @@ caller's own dict. The whole conversation is looked at; nothing here knows how a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from itertools import count
 
@@ -16,6 +17,8 @@ from germane.dialects.wording import closed_call, closed_result
 from germane.message import Message, Part, Text, ToolCall, ToolResult
 
 __all__ = ["closed", "paired"]
+
+_ANY = ("any", "")
 
 
 def paired(turns: Sequence[Turn], *, fits: Callable[[str], object] | None = None, lenient: bool = False) -> list[Turn]:
@@ -38,15 +41,17 @@ def paired(turns: Sequence[Turn], *, fits: Callable[[str], object] | None = None
         end = _answers_end(turns, at + 1)
         window = turns[at + 1 : end]
         answered = _match(turn.message.tool_calls, window)
+        kept, own = set(answered.values()), set[str]()
         alone = lenient and all(each.native is not None for each in (turn, *window))
         ids: dict[int, str] = {}
         for n, call in enumerate(turn.message.tool_calls):
-            twice = call.id in (ids.values() if alone else used)
+            twice = call.id in (own if alone else used)
             unfit = fits is not None and not alone and not fits(call.id)
-            bad = fits is not None and n in answered.values() and (twice or unfit)
+            bad = fits is not None and n in kept and (twice or unfit)
             ids[n] = next(fresh) if bad else call.id
             used.add(ids[n])
-        out.append(_call_turn(turn, ids, set(answered.values())))
+            own.add(ids[n])
+        out.append(_call_turn(turn, ids, kept))
         out.extend(_answer_turns(window, turn.message.tool_calls, ids, answered, named=fits is None))
         at = end
     return out
@@ -67,17 +72,27 @@ def _answers_end(turns: Sequence[Turn], at: int) -> int:
 
 def _match(calls: Sequence[ToolCall], window: Sequence[Turn]) -> dict[tuple[int, int], int]:
     """(turn, part) of each result → which call it answers: by id, else by name, else (a result without either) in order."""
-    waiting = dict(enumerate(calls))
+    waiting: dict[tuple[str, str], deque[int]] = {}
+    for n, call in enumerate(calls):
+        for key in {("id", call.id), ("name", call.name), _ANY}:
+            waiting.setdefault(key, deque()).append(n)
     answered: dict[tuple[int, int], int] = {}
+    taken: set[int] = set()
     for turn_at, turn in enumerate(window):
         for part_at, part in enumerate(turn.message.parts):
             if isinstance(part, ToolResult):
-                for n, call in waiting.items():
-                    if part.call_id == call.id if part.call_id else part.name in ("", call.name):
-                        answered[turn_at, part_at] = n
-                        del waiting[n]
-                        break
+                key = ("id", part.call_id) if part.call_id else ("name", part.name) if part.name else _ANY
+                if (found := _first(waiting.get(key), taken)) is not None:
+                    answered[turn_at, part_at] = found
+                    taken.add(found)
     return answered
+
+
+def _first(waiting: deque[int] | None, taken: Set[int]) -> int | None:
+    while waiting:
+        if (n := waiting.popleft()) not in taken:
+            return n
+    return None
 
 
 def _call_turn(turn: Turn, ids: dict[int, str], kept: set[int]) -> Turn:

@@ -35,7 +35,7 @@ _INLINE = 10_000
 _CACHED_PIECES, _LONGEST_PIECE = 65_536, 24
 
 _ALONE = "\n\u0700-\u1fff\u2e80-\ud7ff\ue000-\ufffc\U00010000-\U0010ffff"
-_PIECE = re.compile(f"▁*[^▁{_ALONE}]+|▁+|[{_ALONE}]")
+_PIECE = re.compile(f"▁++(?:[^▁{_ALONE}]++)?|[^▁{_ALONE}]++|[{_ALONE}]")
 """No token of this vocabulary holds a space after another character, nor a line break, an Indic, Thai, CJK or astral character
 beside anything, so no merge crosses these borders: encoding piece by piece gives the same tokens as encoding the whole, and
 pieces repeat."""

@@ -17,7 +17,7 @@ from germane.text.normal import content_hash
 __all__ = ["Turn", "clean", "slim"]
 
 _LONE = re.compile("[\ud800-\udfff]")
-_PAYLOAD = re.compile(r"[A-Za-z0-9+/=_\-\s]+\Z")
+_PAYLOAD = re.compile(r"[A-Za-z0-9+/=_\-\s]++")
 _DATA_URL = re.compile(r"data:[^,]{0,200};base64,")
 _LARGEST_PAYLOAD = 4_096
 _DEEPEST = 32
@@ -106,7 +106,7 @@ def _json(value: Any, depth: int) -> Any:
 def _text(value: str) -> str:
     if len(value) > _LARGEST_PAYLOAD:
         head = _DATA_URL.match(value)
-        if head or (" " not in value[:_LARGEST_PAYLOAD] and _PAYLOAD.match(value)):
+        if head or (" " not in value[:_LARGEST_PAYLOAD] and _PAYLOAD.fullmatch(value)):
             return f"{head[0] if head else ''}[{len(value):,} characters of base64 left out]"
     return clean(value)
 

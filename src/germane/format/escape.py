@@ -15,6 +15,7 @@ from types import MappingProxyType
 from germane.format.graphemes import clip
 from germane.format.invisible import is_plain, visible
 from germane.format.templates import neutralise
+from germane.text.normal import is_normalised, normalised
 
 __all__ = ["LIKENESSES", "clean", "escape_attribute", "escape_operator", "escape_text", "escape_xml", "label"]
 
@@ -35,25 +36,32 @@ LIKENESSES: Mapping[str, str] = MappingProxyType(
 """Every other character whose NFKC or NFKD form holds one of `< > & " '`, with what is written for it."""
 
 _LIKE = re.compile("[" + "".join(LIKENESSES) + "]")
-_BARE = re.compile(r'[ !"$-9;=>?-Z\\-~\n\t‘’“”–—…]*+')
+_BARE = re.compile(r'[ !"$-9;=>?-Z\\^-~\n\t‘’“”–—…]*+')
 """What is commonest, without what templates and role labels are made of: nothing in it can need cleaning but the nonce."""
 _WORD = re.compile(r"[A-Za-z0-9_.-]*+")
 _SPACES = re.compile(r"\s+")
 _LABEL = 64
+_LONGEST_LABEL = 4_096
+"""Characters of a name that are looked at: 64 graphemes of 64 characters each."""
 _CARRIER = "◌"
-_OWN = re.compile(r"\s*/?\s*(?:directive|notice|memory|message|conversation|\w{1,64}_memories)(?!\w)")
-_OPENINGS = re.compile("[<＜﹤≮]")
-_REACH = 160
+_OWN = frozenset({"directive", "notice", "memory", "message", "conversation"})
+_SECTION = "_memories"
+_LONGEST_SECTION = 64 + len(_SECTION)
+_NAMED = re.compile(r"\s*+/?+\s*+(\w++)")
+_OPENED = re.compile("([<＜﹤≮])([^<＜﹤≮]{1,160}+)")
+"""A bracket, and what follows as far as it can belong to it."""
 
 
 def clean(text: str, nonce: str) -> str:
-    """`text` as it may stand in any prompt of germane's, before it is escaped for one grammar."""
+    """`text` as it may stand in any prompt of germane's, before it is escaped for one grammar.
+
+    The nonce goes first: what is left around it may be a token or a role label. Breaking those puts nothing together.
+    """
     if _BARE.fullmatch(text) and nonce not in text.lower():
         return text
     if is_plain(text):
-        return _without(neutralise(text), nonce)
-    text = unicodedata.normalize("NFC", visible(text))
-    return _carried(_without(neutralise(text), nonce))
+        return neutralise(_without(text, nonce))
+    return _carried(neutralise(_without(normalised(visible(text)), nonce)))
 
 
 def escape_text(text: str) -> str:
@@ -83,8 +91,9 @@ def escape_attribute(text: str) -> str:
 
 
 def label(text: str, nonce: str) -> str:
-    """A name or role, cleaned: on one line, at most 64 graphemes. Still to be escaped."""
-    return clip(_SPACES.sub(" ", clean(text, nonce)).strip(), _LABEL)
+    """A name or role, cleaned: on one line, at most 64 graphemes, read from its first 4,096 characters. Still to be escaped."""
+    line = _SPACES.sub(" ", clean(text[:_LONGEST_LABEL], nonce)).strip()
+    return clip(neutralise(line), _LABEL)  # two lines made one may be a token
 
 
 def escape_operator(text: str, nonce: str) -> str:
@@ -94,25 +103,33 @@ def escape_operator(text: str, nonce: str) -> str:
     """
     if not text.isascii():
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return _OPENINGS.sub(_unopened, _without(text, nonce))
+    return _OPENED.sub(_unopened, _without(text, nonce))
 
 
 def _unopened(found: re.Match[str]) -> str:
     """Looks at what follows with and without what can't be seen: either may be how it is read."""
-    after = found.string[found.end() : found.end() + _REACH]
-    if any(_OWN.match(unicodedata.normalize("NFKD", part).casefold()) for part in (after, visible(after))):
-        return LIKENESSES.get(found[0], "&lt;")
+    bracket, after = found.groups()
+    if _is_own(after) or ((seen := visible(after)) != after and _is_own(seen)):
+        return LIKENESSES.get(bracket, "&lt;") + after
     return found[0]
+
+
+def _is_own(after: str) -> bool:
+    """Whether one of germane's own tags goes on like this."""
+    if (named := _NAMED.match(normalised(after, "NFKD").casefold())) is None:
+        return False
+    name = named[1]
+    return name in _OWN or (name.endswith(_SECTION) and len(_SECTION) < len(name) <= _LONGEST_SECTION)
 
 
 def _without(text: str, nonce: str) -> str:
     """`text` with `…` wherever the nonce stood, in any case and any compatible form."""
     if nonce in text.lower():
         text = _struck(text, nonce)
-    if text.isascii() or text.replace("…", "").isascii() or unicodedata.is_normalized("NFKD", text):
+    if text.isascii() or text.replace("…", "").isascii() or is_normalised(text, "NFKD"):
         return text
-    plain = unicodedata.normalize("NFKD", visible(text))
-    return unicodedata.normalize("NFC", _struck(plain, nonce)) if nonce in plain.lower() else text
+    plain = normalised(visible(text), "NFKD")
+    return normalised(_struck(plain, nonce)) if nonce in plain.lower() else text
 
 
 def _struck(text: str, nonce: str) -> str:
@@ -121,6 +138,6 @@ def _struck(text: str, nonce: str) -> str:
 
 def _carried(text: str) -> str:
     """A mark that would sit on germane's own last character gets a circle of its own to sit on."""
-    if text and not text[0].isascii() and unicodedata.category(unicodedata.normalize("NFKD", text[0])[0]).startswith("M"):
+    if text and not text[0].isascii() and unicodedata.category(normalised(text[0], "NFKD")[0]).startswith("M"):
         return _CARRIER + text
     return text

@@ -17,14 +17,15 @@ _LONGEST = 64
 """A cluster is torn rather than followed further than this."""
 
 
-def floor(text: str, index: int) -> int:
-    """The last place at or before `index` where `text` may be cut."""
+def floor(text: str, index: int, start: int = 0) -> int:
+    """The last place at or before `index` where `text` may be cut. `start` is such a place before `index`: what stands before
+    it isn't looked at, so that whoever cuts piece after piece reads each once."""
     if index >= len(text):
         return len(text)
-    at, stop = max(index, 0), max(index - _LONGEST, 0)
-    while at > stop and _holds(text, at):
+    at, stop = max(index, start), max(index - _LONGEST, start)
+    while at > stop and _holds(text, at, start):
         at -= 1
-    return at if at > stop or not stop else index
+    return at if at > stop or stop == start else index
 
 
 def clip(text: str, limit: int, marker: str = "…") -> str:
@@ -33,7 +34,7 @@ def clip(text: str, limit: int, marker: str = "…") -> str:
         return text
     starts, count = [0], 1
     for at in range(1, len(text)):
-        if not _holds(text, at) or at - starts[-1] > _LONGEST:
+        if not _holds(text, at, starts[-1]) or at - starts[-1] > _LONGEST:
             count += 1
             if count > limit:
                 return text[: starts[-1]].rstrip() + marker
@@ -41,8 +42,8 @@ def clip(text: str, limit: int, marker: str = "…") -> str:
     return text
 
 
-def _holds(text: str, at: int) -> bool:
-    """Whether the characters before and after `at` belong together."""
+def _holds(text: str, at: int, start: int) -> bool:
+    """Whether the characters before and after `at` belong together, as `text` may be cut at `start`."""
     after, before = text[at], text[at - 1]
     if after.isascii():
         return before == "\r" and after == "\n"
@@ -53,7 +54,7 @@ def _holds(text: str, at: int) -> bool:
     if unicodedata.combining(before) == _VIRAMA:
         return after.isalpha()
     if _flag(after) and _flag(before):
-        return (at - _flags_from(text, at)) % 2 == 1
+        return (at - _flags_from(text, at, start)) % 2 == 1
     return _syllable(before, after)
 
 
@@ -61,11 +62,11 @@ def _flag(char: str) -> bool:
     return "\U0001f1e6" <= char <= "\U0001f1ff"
 
 
-def _flags_from(text: str, at: int) -> int:
-    start = at
-    while start > 0 and _flag(text[start - 1]):
-        start -= 1
-    return start
+def _flags_from(text: str, at: int, start: int) -> int:
+    """Where the row of flags before `at` begins."""
+    while at > start and _flag(text[at - 1]):
+        at -= 1
+    return at
 
 
 def _syllable(before: str, after: str) -> bool:

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, count
 
 from germane.format.graphemes import floor
 from germane.text.analyse import analyse
@@ -30,6 +30,9 @@ _RUN = 24
 _HEAD = 4
 _USUAL = 4
 """Characters a token, to begin the search where it likely ends."""
+_GUESSES = 16
+"""After so many guesses the search goes on by halves: a text whose beginning costs much and whose rest costs nothing would
+otherwise be asked about word by word."""
 _STEPS = (
     re.compile(r"[^.!?。！？।؟\n]++(?:[.!?。！？।؟\n]++[\"'”’»)\]]*\s*)?|[.!?。！？।؟\n]++[\"'”’»)\]]*\s*"),
     re.compile(r"[^,;:、，；：،—]++(?:[,;:、，；：،—]++\s*)?|[,;:、，；：،—]++\s*"),
@@ -157,10 +160,13 @@ def _grown(text: str, cuts: list[int], weights: list[int], best: int, limit: int
     empty = cost("")
     runs = _Runs(cuts, weights, best)
     fitting = tried = 0
-    while True:
+    for guess in count():
+        if guess >= _GUESSES and not tried:
+            likely = max(likely, 2.0 * runs.sizes[fitting])
         more = runs.reach(likely)
         end = tried or len(runs.sizes) + more
-        middle = min(max(bisect_right(runs.sizes, likely) - 1, fitting + 1), end - 1)
+        aim = bisect_right(runs.sizes, likely) - 1 if guess < _GUESSES or not tried else (fitting + tried) // 2
+        middle = min(max(aim, fitting + 1), end - 1)
         if middle <= fitting:
             break
         if middle == len(runs.sizes):
@@ -221,6 +227,6 @@ def _runs(text: str, first: int, last: int) -> list[int]:
     """Runs of a few characters, for what has neither spaces nor marks; never torn inside a grapheme."""
     cuts = [first]
     while (start := cuts[-1]) < last:
-        end = floor(text, min(start + _RUN, last))
+        end = floor(text, min(start + _RUN, last), start)
         cuts.append(end if end > start else min(start + _RUN, last))
     return cuts

@@ -23,6 +23,8 @@ __all__ = ["nameless", "with_vector"]
 _PATIENCE = 0.020
 """Seconds that sources wait for a slow embedder before they go on by keywords alone."""
 _LONGEST = 2000
+_MOST_NAMES = 256
+"""Names that one text is searched for, the longest first."""
 _WORD = re.compile(r"\w+")
 
 
@@ -54,10 +56,11 @@ async def with_vector(query: Query, shelf: Shelf, embedder: Embedder, *, wait: b
 def nameless(text: str, speakers: Sequence[str]) -> str:
     """`text` without the speakers' names; the text itself when nothing else is left."""
     said = set(_WORD.findall(text.casefold()))
-    words = {word for name in speakers for word in (name, *name.split()) if len(word) > 1}
-    words = {word for word in words if said.issuperset(_WORD.findall(word.casefold()))}
+    words = {word for name in speakers for word in (name, *name.split()) if 1 < len(word) <= len(text)}
+    words = {word for word in words if said.issuperset(found := _WORD.findall(word.casefold())) and found}
     if not words:
         return text
-    pattern = r"\b(?:" + "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True)) + r")(?:['’]s)?\b"
+    names = sorted(words, key=lambda word: (-len(word), word))[:_MOST_NAMES]
+    pattern = r"\b(?:" + "|".join(map(re.escape, names)) + r")(?:['’]s)?\b"
     rest = re.sub(pattern, " ", text, flags=re.IGNORECASE)
     return rest if any(char.isalnum() for char in rest) else text

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from ast import literal_eval
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import grpc
 from google.protobuf.message import Message
@@ -50,7 +50,9 @@ _NAMES = frozenset(
 )
 """Fields whose values are names: they may be said again."""
 _EXAMPLES = frozenset({"gpt-4o", "Europe/Vienna", "UTC", "id", "type", "function", "text"})
-_QUOTED = re.compile(r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)""", re.DOTALL)
+_QUOTED = re.compile(r"""(?<!\w)(?:'(?:[^'\\]|\\.|'(?=\w))*+'?+|"(?:[^"\\]|\\.|"(?=\w))*+"?+)""", re.DOTALL)
+"""What stands in quotes, to the end of the text where it isn't closed: wherever a quote opens there is something to replace. A
+quote before a letter closes nothing."""
 _OURS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), said)
     for pattern, said in (
@@ -120,8 +122,20 @@ def _worded(text: str, request: Message | None) -> str:
             text = pattern.sub(said, text, count=1)
             break
     shown = _EXAMPLES if request is None else _EXAMPLES | set(_names(request))
-    text = _QUOTED.sub(lambda quoted: quoted[0] if _value(quoted[0]) in shown else "'…'", text)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return _shown(text, shown)
+
+
+def _shown(text: str, names: Collection[object]) -> str:
+    """`text` without what stands in quotes and isn't one of `names`; what comes after 400 characters isn't looked at."""
+    pieces, length, at = list[str](), 0, 0
+    for quoted in _QUOTED.finditer(text):
+        pieces += (text[at : quoted.start()], quoted[0] if _value(quoted[0]) in names else "'…'")
+        length += len(pieces[-2]) + len(pieces[-1])
+        at = quoted.end()
+        if length > _LONGEST:
+            break
+    whole = "".join((*pieces, text[at:] if length <= _LONGEST else ""))
+    return whole if len(whole) <= _LONGEST else f"{whole[:_LONGEST]}…"
 
 
 def _names(request: Message) -> Iterator[str]:
@@ -134,6 +148,6 @@ def _names(request: Message) -> Iterator[str]:
 
 def _value(quoted: str) -> object:
     try:
-        return literal_eval(quoted)
+        return literal_eval(quoted) if len(quoted) <= 2 * _LONGEST else None
     except (SyntaxError, ValueError):
         return None

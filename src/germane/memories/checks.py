@@ -13,6 +13,7 @@ from germane.clock import aware
 from germane.errors import InvalidInput
 from germane.extent import bounded
 from germane.limits import FIELD_VALUES, LABEL, MEMORY_TEXT, NAMES, TAG, shown, within
+from germane.text.normal import normalised
 
 __all__ = ["LONGEST", "flag", "json_value", "label", "moment", "share", "tag_names", "words"]
 
@@ -20,6 +21,7 @@ LONGEST = MEMORY_TEXT.most
 """Characters of one memory's text: longer ones belong into several memories or into recorded messages."""
 _LONGEST_LABEL = LABEL.most
 _LONGEST_TAG = TAG.most
+_SLACK = 16
 
 
 def words(name: str, value: object, *, empty: bool = False) -> str:
@@ -38,8 +40,10 @@ def label(name: str, value: object, *, longest: int = _LONGEST_LABEL) -> str:
     """A short name such as a fact's key or a tag: NFC, blanks at the ends gone and inside single. Case is kept."""
     if not isinstance(value, str):
         raise InvalidInput(f"{name} must be a string, not {type(value).__name__}")
+    if len(value) > _SLACK * longest:  # before any work: blanks and accents written apart may make a label longer than it is
+        raise InvalidInput(f"{name} must have 1 to {longest} characters, not {len(value):,}")
     _whole(name, value)
-    value = " ".join(unicodedata.normalize("NFC", value).split())
+    value = " ".join(normalised(value).split())
     if not 1 <= len(value) <= longest:
         raise InvalidInput(f"{name} must have 1 to {longest} characters, not {len(value)}")
     if any(unicodedata.category(char) == "Cc" for char in value):

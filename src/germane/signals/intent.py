@@ -42,7 +42,8 @@ _VERBS = (
     "|send|set|start|stop|submit|test|translate|turn|update|upgrade|upload|write"
 )
 _ACTION = re.compile(
-    rf"(?:^|[.!;\n]\s*|,\s*(?:and |then )?|\b(?:and|then) )(?:(?:ok(?:ay)?|now|then|so|please|also|next|hey|hi)[ ,]+){{0,3}}"
+    rf"(?:^|[.!;]\s*+|(?<!\s)[^\S\n]*+\n\s*+|,\s*+(?:and |then )?|\b(?:and|then) )"
+    rf"(?:(?:ok(?:ay)?|now|then|so|please|also|next|hey|hi)[ ,]++){{0,3}}"
     rf"(?:{_VERBS})\b"
     rf"|\b(?:please|can you|could you|would you|will you|let['’]?s|i want you to|i need you to|i['’]d like you to|you should"
     rf"|go ahead and)(?: (?:please|also|just|now|then)){{0,2}} (?:{_VERBS})\b",
@@ -56,7 +57,7 @@ _EXPLAINING_WORDS = "explain explains explained explanation describe clarify ela
 _FIXING, _EXPLAINING = frozenset(_FIXING_WORDS.split()), frozenset(_EXPLAINING_WORDS.split())
 _ACTING = frozenset(_VERBS.split("|"))
 """Words without which the patterns can't fit."""
-_ASKED_OF = re.compile(r"\s*(?:[\w']+[, ]+){0,3}?(?:please|can you|could you|would you|will you|let['’]?s)\b", re.IGNORECASE)
+_ASKED_OF = re.compile(r"\s*+(?:[\w']++[, ]++){0,3}?(?:please|can you|could you|would you|will you|let['’]?s)\b", re.IGNORECASE)
 
 
 def intent(text: str) -> Intent:

@@ -10,7 +10,7 @@ from germane.text.stopwords import STOP
 __all__ = ["mentions"]
 
 _MOST = 16
-_WORD = re.compile(r"[^\W_]+(?:['’\-.][^\W_]+)*")
+_WORD = re.compile(r"[^\W_]++(?:['’\-.][^\W_]++)*+")
 _POSSESSIVE = re.compile(r"['’](?:s|S)?$")
 _CONTRACTION = re.compile(r"['’](?:m|re|ve|ll|d|t|clock)$", re.IGNORECASE)
 _BREAK = re.compile(r"[^ \t]")

@@ -57,7 +57,7 @@ def query_terms(text: str) -> tuple[Term, ...]:
         everywhere = found is None or token[:1].isupper()
         for word in words(token):
             plain = bare(word)
-            if plain not in terms and (stems := _alternatives(word, language, everywhere)):
+            if plain not in terms and (stems := _alternatives(word[:_LONGEST], language, everywhere)):
                 terms[plain] = Term(plain, stems)
     return tuple(terms.values())
 
@@ -100,7 +100,7 @@ def _stems_in(language: str) -> _Memory[str]:
 
     def stems(chunk: str) -> tuple[str, ...]:
         tokens = _tokens(chunk) if chunk.isascii() else (chunk,)
-        return tuple(filter(None, (_kept(word, language) for token in tokens for word in words(token))))
+        return tuple(filter(None, (_kept(word[:_LONGEST], language) for token in tokens for word in words(token))))
 
     return _Memory(stems, _MOST if language == "english" else _MOST // 8)
 
@@ -111,7 +111,9 @@ def _words_in(language: str) -> _Memory[tuple[str, int]]:
 
     def pairs(chunk: str) -> tuple[tuple[str, int], ...]:
         tokens = (token for token in (_tokens(chunk) if chunk.isascii() else (chunk,)) if len(token) <= _LONGEST)
-        return tuple((word, term_hash(kept)) for token in tokens for word in words(token) if (kept := _kept(word, language)))
+        return tuple(
+            (word, term_hash(kept)) for token in tokens for word in words(token) if (kept := _kept(word[:_LONGEST], language))
+        )
 
     return _Memory(pairs, _MOST if language == "english" else _MOST // 8)
 

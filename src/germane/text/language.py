@@ -38,7 +38,7 @@ _TELLING = re.compile(r"[ßäöüñ¿¡ãõçêèœ]")
 _SCRIPTS = (
     ("russian", re.compile(r"[\u0400-\u052f]")),
     ("greek", re.compile(r"[\u0370-\u03ff\u1f00-\u1fff]")),
-    ("persian", re.compile(r"[\u0600-\u06ff]*[پچژگکی]")),
+    ("persian", re.compile(r"\A[\u0600-\u06ff]*[پچژگکی]")),
     ("arabic", re.compile(r"[\u0600-\u06ff\u0750-\u077f]")),
     ("hindi", re.compile(r"[\u0900-\u097f]")),
     ("tamil", re.compile(r"[\u0b80-\u0bff]")),

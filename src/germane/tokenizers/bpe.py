@@ -6,12 +6,13 @@ first has no wheel for the platform. Both release the interpreter lock while the
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from threading import Lock
 from types import MappingProxyType
 from typing import cast
+
+from germane.text.normal import is_normalised, unpiled
 
 __all__ = ["ENCODINGS", "Bpe", "as_sent"]
 
@@ -28,8 +29,11 @@ ENCODINGS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
 """For each name, where its vocabulary may be found: (package, its name there), the preferred first."""
 
 _COMPOSES = frozenset({"qwen3"})
-"""These normalise to NFC before they count, which can lengthen a text (Unicode: at most threefold in UTF-8)."""
+"""These normalise to NFC before they count, which can lengthen a text."""
+_LONGER = 3
+"""How many times as many bytes of UTF-8 NFC makes of a text at most (Unicode)."""
 _LONG = 65_536
+"""Characters of a text whose bytes aren't counted: it takes four a character at most."""
 
 
 class Bpe:
@@ -57,21 +61,21 @@ class Bpe:
         return True
 
     def count(self, text: str) -> int:
+        """Exact but for more than 30 combining marks in a row where the encoding composes: those are counted at their most."""
         count = self._count or self._open()
+        piled = 0
+        if self._name in _COMPOSES and len(low := unpiled(text)) < len(text):  # it would sort the pile in quadratic time
+            text, piled = low, _LONGER * (_bytes(text) - _bytes(low))
         try:
-            return count(text)
+            return piled + count(text)
         except (UnicodeEncodeError, TypeError):
-            return count(as_sent(text))
+            return piled + count(as_sent(text))
 
     def ceiling(self, text: str) -> int:
-        """Byte-level BPE never makes more tokens than bytes. A long text has four a character at most."""
-        if text.isascii():
-            return len(text)
-        long = len(text) > _LONG
-        size = 4 * len(text) if long else len(text.encode("utf-8", "surrogatepass"))
-        if self._name in _COMPOSES and (long or not unicodedata.is_normalized("NFC", text)):
-            return 3 * size
-        return size
+        """Byte-level BPE never makes more tokens than bytes."""
+        long = len(text) > _LONG and not text.isascii()
+        size = 4 * len(text) if long else _bytes(text)
+        return _LONGER * size if self._name in _COMPOSES and (long or not is_normalised(text)) else size
 
     def _open(self) -> Count:
         with self._lock:
@@ -88,6 +92,10 @@ class Bpe:
 def as_sent(text: str) -> str:
     """`text` as a provider reads it after JSON: surrogate pairs joined, lone surrogates replaced by U+FFFD."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def _load(package: str, encoding: str) -> Count:

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 _CLOCKS = {"today": "today"}
-_PARTICULARS = re.compile(r"(?<=evidence )\S+|'[^']*'|\S*\d\S*")
+_PARTICULARS = re.compile(r"(?<=evidence )\S+|'[^']*'|(?<!\S)[^\s\d]*+\d\S*")
 
 
 def shown(metric: Metric, value: float) -> str:

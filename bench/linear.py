@@ -1,0 +1,220 @@
+"""Linear: does any function that sees text take more than linear time, whatever the text? T(4n) / T(n), by processor time.
+
+    python -m bench linear [--count 30000] [--limit 1000000] [--seed 1] [--only format.escape]
+
+Each timing is of one function (`bench/readers.py`) and one kind of text: a run of one character, or of two in turn, halves of
+each, one behind or before a run of the other; the characters are drawn from every class there is. n grows until T(n) can be
+measured, then on in steps of four until a call takes 6 milliseconds, or, of every fiftieth kind, until it has `--limit`
+characters; the largest ratio counts.
+What is above 5 is measured again, and the least of each time is taken: the machine is noisy. What still is, is measured over
+two steps, as the root of T(16n) / T(n): a function that has more to do from some length on does so once. A linear function has
+a ratio of about 4, one of n·log n somewhat more, a quadratic one 16, over two steps too. Above 6 the run fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import ctypes
+import gc
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from types import MappingProxyType
+
+from bench.machine import describe
+from bench.readers import READERS, Reader
+
+__all__ = ["CHARACTERS", "SHAPES", "Timing", "main", "timing"]
+
+_WORST = 6.0
+_SUSPICIOUS = 5.0
+_AGAIN = 8
+_MEASURABLE = 0.0004
+_LONG = 0.006
+_TO_THE_END = 50
+_SMALLEST = 64
+
+CHARACTERS: Mapping[str, str] = MappingProxyType(
+    {f"ASCII {char}": char for char in "aZ09 _.,:;!?-/\\'\"`()[]{}<>#@&|=+*~^%$"}
+    | {
+        "newline": "\n", "return": "\r", "tab": "\t", "vertical tab": "\x0b", "NUL": "\0", "escape": "\x1b", "C1": "\x9b",
+        "no-break space": "\xa0", "ideographic space": "\u3000", "line separator": "\u2028", "en quad": "\u2000",
+        "zero width space": "\u200b", "non-joiner": "\u200c", "joiner": "\u200d", "bidi override": "\u202e", "BOM": "\ufeff",
+        "mark above": "\u0301", "mark below": "\u0316", "overlay": "\u0338", "virama": "\u094d", "nukta": "\u093c",
+        "Hebrew point": "\u05b0", "Arabic vowel": "\u064b", "Tibetan mark": "\u0f71", "Tibetan pair": "\u0f73",
+        "kana mark": "\u3099", "half-width mark": "\uff9e", "musical mark": "\U0001d165", "marks in turn": "\u0316\u0301",
+        "letter and marks": "a\u0316\u0301", "decomposing mark": "\u0344", "grapheme joiner": "\u034f",
+        "jamo L": "\u1100", "jamo V": "\u1161", "jamo T": "\u11a8", "Hangul": "각", "Han": "書", "kana": "の", "kana half": "ｱ",
+        "flag": "\U0001f1e6", "emoji": "👩", "emoji and joiner": "👩\u200d", "skin tone": "\U0001f3fd", "selector": "\ufe0f",
+        "keycap": "1\ufe0f\u20e3", "tag": "\U000e0041", "surrogate": "\ud800", "low surrogate": "\udc00",
+        "Thai": "ก", "Thai vowel": "\u0e33", "Arabic": "ع", "Persian": "پ", "Hebrew": "א", "Devanagari": "क", "Cyrillic": "ж",
+        "Greek": "Σ", "sharp s": "ß", "dotted I": "İ", "ligature": "ﬃ", "salutation": "\ufdfa", "not less": "≮",
+        "wide bracket": "［", "wide less": "＜", "wide colon": "：", "wide A": "Ａ", "bold": "𝐀", "fraction": "½",
+        "ellipsis": "…", "curly quote": "“", "apostrophe": "’", "guillemet": "»", "corner": "「", "Han stop": "。",
+        "DeepSeek's bar": "▁", "private": "\ue000", "noncharacter": "\uffff", "last": "\U0010ffff", "unassigned": "\u0378",
+        "dot word": "a.", "word": "word ", "camel": "aB", "name": "Ann ", "slashes": "a/", "colons": "a::", "digit pair": "1.",
+        "opening": "[ ", "entity": "&lt;", "handle": "\n[a1] ", "heading": "\n## ", "role": "\nSystem: ",
+        "tag name": "<memory ",
+        "token": "<|",
+        "closing": "|>", "escaped quote": "\\'", "base64": "QUJD", "data URL": "data:a/b;", "month": "may ",
+        "nonce": "qhzvkdtwmbxr", "half nonce": "qhzvkd", "question": "when? ", "wide nonce": "ｑｈｚｖｋｄ",
+    }
+)  # fmt: skip
+"""One of each class that any function might tell apart, and a few that are longer."""
+
+
+def _run(a: str, b: str, n: int) -> str:
+    return (a * (n // len(a) + 1))[:n]
+
+
+def _turns(a: str, b: str, n: int) -> str:
+    return _run(a + b, "", n)
+
+
+def _halves(a: str, b: str, n: int) -> str:
+    return _run(a, "", n // 2) + _run(b, "", n - n // 2)
+
+
+def _behind(a: str, b: str, n: int) -> str:
+    return a + _run(b, "", n)
+
+
+def _before(a: str, b: str, n: int) -> str:
+    return _run(b, "", n) + a
+
+
+def _lines(a: str, b: str, n: int) -> str:
+    return _run(f"{a}{b * 30}\n", "", n)
+
+
+SHAPES = MappingProxyType(
+    {"run of a": _run, "a and b in turn": _turns, "a, then b": _halves, "one a, then b": _behind, "b, then one a": _before}
+    | {"lines of a and 30 b": _lines}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """`ratio` is the largest T(4n) / T(n), at `n` characters; `longest` the seconds that the longest call took, of `size`."""
+
+    reader: str
+    what: str
+    ratio: float
+    n: int
+    longest: float
+    size: int
+
+
+def timing(name: str, reader: Reader, shape: str, a: str, b: str, limit: int, longest: float = _LONG) -> Timing:
+    """One function over one kind of text, up to a call of `longest` seconds. What it raises ends the run: it must be seen."""
+    made, first, second = SHAPES[shape], CHARACTERS[a], CHARACTERS[b]
+    what = shape.replace("a", a, 1) if shape == "run of a" else f"{shape}: a = {a}, b = {b}"
+    n = _SMALLEST
+    before = _spent(reader, made(first, second, n))
+    while before < _MEASURABLE and 16 * n <= limit:
+        n *= 4
+        before = _spent(reader, made(first, second, n))
+    worst, at = 0.0, n
+    while True:
+        after = _spent(reader, made(first, second, 4 * n))
+        for _ in range(_AGAIN):
+            if after <= _SUSPICIOUS * before:
+                break
+            before = min(before, _spent(reader, made(first, second, n)))
+            after = min(after, _spent(reader, made(first, second, 4 * n)))
+        ratio = after / before if before >= _MEASURABLE / 4 else 0.0
+        if ratio > _SUSPICIOUS and 16 * n <= 4 * limit:
+            beyond = min(_spent(reader, made(first, second, 16 * n)) for _ in range(_AGAIN if ratio < 2 * _WORST else 1))
+            ratio = min(ratio, (beyond / before) ** 0.5)
+        if ratio > worst:
+            worst, at = ratio, n
+        n *= 4
+        if after > longest or 4 * n > limit or worst > 2 * _WORST:
+            return Timing(name, what, worst, at, after, n)
+        before = after
+
+
+def _spent(reader: Reader, text: str) -> float:
+    """Seconds of the processor that one call takes."""
+    began = time.process_time()
+    reader(text)
+    return time.process_time() - began
+
+
+def _keep_memory() -> None:
+    """Memory that was freed isn't given back: fetching it anew would be most of what is measured."""
+    with contextlib.suppress(OSError, AttributeError):
+        libc = ctypes.CDLL(None)
+        for option, value in ((-3, 1 << 30), (-1, 2**31 - 1)):  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD of glibc
+            libc.mallopt(option, value)
+
+
+def _kinds(count: int, random: Random) -> Iterator[tuple[str, str, str]]:
+    """Kinds of text: runs of one for the first half at most, each once, then the other shapes at random."""
+    names = list(CHARACTERS)
+    runs = random.sample(names, min(len(names), -(-count // 2)))
+    for name in runs:
+        yield "run of a", name, name
+    for _ in range(count - len(runs)):
+        yield random.choice([shape for shape in SHAPES if shape != "run of a"]), random.choice(names), random.choice(names)
+
+
+def run(count: int, limit: int, seed: int, only: str = "") -> list[Timing]:
+    """About `count` timings, as many of each function."""
+    readers = {name: reader for name, reader in READERS.items() if name.startswith(only)}
+    random, found, each = Random(seed), list[Timing](), -(-count // max(1, len(readers)))
+    _keep_memory()
+    gc.disable()
+    try:
+        for number, (name, reader) in enumerate(readers.items(), 1):
+            reader("warm")
+            for shape, a, b in _kinds(each, random):
+                longest = _LONG if len(found) % _TO_THE_END else _LONG * limit
+                found.append(timing(name, reader, shape, a, b, limit, longest))
+            gc.collect()
+            print(f"\r{number} of {len(readers)} functions, {len(found):,} timings ", end="", file=sys.stderr, flush=True)
+    finally:
+        gc.enable()
+    print(file=sys.stderr)
+    return found
+
+
+def _shown(found: Sequence[Timing]) -> None:
+    """A line a function, the worst first."""
+    worst: dict[str, Timing] = {}
+    slowest: dict[str, Timing] = {}
+    for one in found:
+        worst[one.reader] = max(worst.get(one.reader, one), one, key=lambda timing: timing.ratio)
+        slowest[one.reader] = max(slowest.get(one.reader, one), one, key=lambda timing: timing.longest / timing.size)
+    print(f"{'function':<44} {'worst':>6} {'at n':>9} {'ns/char':>8}  for")
+    for name, one in sorted(worst.items(), key=lambda pair: -pair[1].ratio):
+        most = slowest[name]
+        print(
+            f"{name:<44} {one.ratio:6.2f} {one.n:9,} {1e9 * most.longest / most.size:8,.0f}  {one.what} (dearest: {most.what})"
+        )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench linear", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--count", type=int, default=30_000, help="timings in all")
+    parser.add_argument("--limit", type=int, default=1_000_000, help="characters of the longest text")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="", help="functions whose names begin so")
+    options = parser.parse_args(arguments)
+    print(describe())
+    began = time.monotonic()
+    found = run(options.count, options.limit, options.seed, options.only)
+    _shown(found)
+    over = [one for one in found if one.ratio > _WORST]
+    for one in sorted(over, key=lambda one: -one.ratio)[:20]:
+        print(f"NOT LINEAR {one.reader}: {one.ratio:.1f} at {one.n:,}, {one.what}", file=sys.stderr)
+    largest = max((one.ratio for one in found), default=0.0)
+    print(f"{len(over)} of {len(found):,} timings above {_WORST:g}; largest {largest:.2f}; {time.monotonic() - began:.0f} s")
+    return 1 if over else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

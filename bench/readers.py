@@ -1,0 +1,339 @@
+"""Readers: every function that sees text which somebody else wrote, by name, each called with nothing but a text.
+
+What is stored, what a caller sends and what an operator sets all count. `bench/linear.py` measures them; a test makes sure that
+no public function of the packages that read text is missing here, unless `UNREAD` says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+from germane.catalog.catalog import Catalog
+from germane.catalog.ceiling import Ceiling
+from germane.catalog.measure import message_tokens
+from germane.catalog.payload import split_payloads, written
+from germane.catalog.profile import Profile
+from germane.cli.screen import dumped, plain
+from germane.dialects.gemini_check import either
+from germane.dialects.image_size import data_url, image_size
+from germane.dialects.registry import DIALECTS, dialect_of, parse
+from germane.dialects.wording import closed_call, closed_result, image_note, json_object, json_text, sendable, tool_name
+from germane.embedders.static import Static
+from germane.embedders.words import Words
+from germane.errors import GermaneError, InvalidInput
+from germane.events.turn import Turn, slim
+from germane.events.turn import clean as whole
+from germane.evidence import Evidence
+from germane.format.category import rank, tag
+from germane.format.compact import Compact
+from germane.format.escape import clean, escape_attribute, escape_operator, escape_text, escape_xml, label
+from germane.format.graphemes import clip, floor
+from germane.format.invisible import is_plain, visible
+from germane.format.layout import Format
+from germane.format.named import open_format
+from germane.format.shorten import Excerpts
+from germane.format.templates import neutralise
+from germane.format.xml import Xml
+from germane.gather.candidates import verbatim
+from germane.gather.vector import nameless
+from germane.grpc.outgoing import text as wire_text
+from germane.grpc.refusals import refusal
+from germane.inject.inject import inject
+from germane.inject.recognise import injected, without_injected
+from germane.item import Breakdown, Candidate, Chosen, Scored
+from germane.memories import checks
+from germane.memories.compose import compose
+from germane.message import Image, Message, Opaque, Text, ToolCall, ToolResult, Wire
+from germane.observe.redaction import digest
+from germane.query import Query
+from germane.request import Request
+from germane.scope import Scope
+from germane.search.unit import describe
+from germane.signals.asks import asks_name, asks_when
+from germane.signals.excerpt import excerpt
+from germane.signals.heard import heard
+from germane.signals.identifiers import identifiers
+from germane.signals.intent import intent
+from germane.signals.keywords import follow_up, keywords
+from germane.signals.mentions import mentions
+from germane.signals.phrases import phrases
+from germane.signals.read import read
+from germane.signals.times import times
+from germane.text.analyse import analyse, query_terms, stem, term_hash, worded
+from germane.text.language import detect, of_script
+from germane.text.normal import bare, content_hash, fold, is_normalised, normalised, unpiled, wide
+from germane.text.traits import capitals, is_question, temporal, word_count
+from germane.text.words import words
+from germane.tokenizers.bpe import ENCODINGS, Bpe, as_sent
+from germane.tokenizers.cached import Cached
+from germane.tokenizers.estimate import UPPER, Bytes, Estimate
+
+__all__ = ["READERS", "UNREAD", "Reader"]
+
+Reader = Callable[[str], object]
+
+_NONCE = "qhzvkdtwmbxr"
+_NOW = datetime(2026, 1, 1, tzinfo=UTC)
+_SCOPE = Scope(user="u", session="s")
+_CATALOG = Catalog.built_in()
+
+
+class _Known(Static):
+    """What words have in common is found once."""
+
+    typical = cache(Static.typical)
+
+
+_STATIC = _Known()
+_EXCERPTS = Excerpts(["yesterday", "dogs", "a", "書"])
+_QUERY = Query(text="", at=_NOW, identifiers=("a.b", "::"), phrases=("a a", "  "))
+
+
+def _candidate(text: str, **more: Any) -> Candidate:
+    given: dict[str, Any] = {"id": "x", "source": "messages", "category": "conversation", "speaker": "Caroline"}
+    return Candidate(**(given | {"text": text, "created_at": _NOW} | more))
+
+
+def _chosen(text: str) -> Chosen:
+    parts = Breakdown(relevance=1, recency=1, usefulness=0.5, confidence=0.8, frequency=0)
+    return Chosen(
+        scored=Scored(candidate=_candidate(text), score=0.5, log_odds=0, breakdown=parts, rank=1), text=text, tokens=0
+    )
+
+
+def _format(name: str = "compact") -> Format:
+    return open_format(name, tokenizer=Ceiling(), nonce=_NONCE, zone=UTC, terms=["dogs"])
+
+
+def _request(text: str) -> Request:
+    messages = (Message.of("user", text), Message.of("assistant", text), Message.of("user", text))
+    return Request(scope=_SCOPE, messages=messages, raw=messages, model="gpt-4o", provider="openai", at=_NOW)
+
+
+def _parts(text: str) -> Message:
+    """A message with the text in every part that may hold one."""
+    parts = (
+        Text(text),
+        Image(url=text),
+        ToolCall(id=text, name=text, arguments=text),
+        ToolResult(call_id=text, name=text, text=text),
+        Opaque(kind="openai:input_audio", raw={"type": "input_audio", "input_audio": {"data": text, "format": "wav"}}),
+    )
+    return Message(role="user", parts=parts, name=text)
+
+
+def _taken(check: Callable[[str], object]) -> Reader:
+    """Whether it is refused doesn't matter here."""
+
+    def reader(text: str) -> object:
+        try:
+            return check(text)
+        except GermaneError as error:
+            return str(error)
+
+    return reader
+
+
+def _wire(text: str) -> Wire:
+    blocks = [{"type": "text", "text": text}, {"type": "tool_use", "id": text, "name": text, "input": {}}]
+    parts = [{"text": text}, {"functionCall": {"name": text, "args": {}}}]
+    return Wire(messages=[{"role": "user", "content": blocks, "parts": parts, "name": text}], system=text)
+
+
+def _dialects() -> dict[str, Reader]:
+    readers: dict[str, Reader] = {}
+    for one in DIALECTS:
+        spoken = {"role": "user", "content": None, "parts": None}
+
+        def shaped(text: str, spoken: dict[str, Any] = spoken, gemini: bool = one.name == "gemini") -> dict[str, Any]:
+            return {"role": "user", "parts": [{"text": text}]} if gemini else {**spoken, "content": text, "id": text}
+
+        readers |= {
+            f"dialects.{one.name}.parse": lambda text, one=one, shaped=shaped: one.parse(shaped(text)),  # type: ignore[misc]
+            f"dialects.{one.name}.native": lambda text, one=one, shaped=shaped: one.native(shaped(text)),  # type: ignore[misc]
+            f"dialects.{one.name}.render": lambda text, one=one: one.render([_parts(text)]),  # type: ignore[misc]
+            f"dialects.{one.name}.problems": lambda text, one=one: one.problems(_wire(text)),  # type: ignore[misc]
+        }
+    return readers
+
+
+def _tokenizers() -> dict[str, Reader]:
+    found: dict[str, Reader] = {
+        "tokenizers.bpe.as_sent": as_sent,
+        "tokenizers.estimate.Bytes.count": Bytes().count,
+        "tokenizers.estimate.Bytes.ceiling": Bytes().ceiling,
+    }
+    for name in ENCODINGS:
+        if (bpe := Bpe(name)).available:
+            found |= {f"tokenizers.bpe.Bpe.count {name}": bpe.count, f"tokenizers.bpe.Bpe.ceiling {name}": bpe.ceiling}
+            found["tokenizers.cached.Cached.count"] = lambda text, bpe=bpe: Cached(bpe).count(text)  # type: ignore[misc]
+            found["tokenizers.cached.Cached.known"] = Cached(bpe).known
+            found["tokenizers.cached.Cached.ceiling"] = Cached(bpe).ceiling
+            found["tokenizers.estimate.Estimate.count"] = Estimate(bpe, UPPER["mistral"]).count
+            found["tokenizers.estimate.Estimate.ceiling"] = Estimate(bpe, UPPER["mistral"]).ceiling
+    return found
+
+
+_FORMAT: dict[str, Reader] = {
+    "format.category.rank": rank,
+    "format.category.tag": lambda text: tag.__wrapped__(text, _NONCE),
+    "format.compact.Compact.line": lambda text: Compact(_NONCE, UTC).line(_candidate(text), text),
+    "format.compact.Compact.line of a speaker": lambda text: Compact(_NONCE, UTC).line(_candidate("x", speaker=text), "x"),
+    "format.compact.Compact.stable": lambda text: Compact(_NONCE, UTC).stable(text, True),
+    "format.xml.Xml.line": lambda text: Xml(_NONCE, UTC).line(_candidate(text), text),
+    "format.xml.Xml.line of an id": lambda text: Xml(_NONCE, UTC).line(_candidate("x", id=text, speaker=text), "x"),
+    "format.xml.Xml.stable": lambda text: Xml(_NONCE, UTC).stable(text, True),
+    "format.escape.clean": lambda text: clean(text, _NONCE),
+    "format.escape.escape_text": escape_text,
+    "format.escape.escape_xml": escape_xml,
+    "format.escape.escape_attribute": escape_attribute,
+    "format.escape.escape_operator": lambda text: escape_operator(text, _NONCE),
+    "format.escape.label": lambda text: label(text, _NONCE),
+    "format.graphemes.floor": lambda text: [floor(text, len(text) // at) for at in (1, 2, 3)],
+    "format.graphemes.clip": lambda text: (clip(text, 64), clip(text, len(text) - 1)),
+    "format.invisible.is_plain": is_plain,
+    "format.invisible.visible": visible,
+    "format.layout.Format.fixed": lambda text: _format().fixed(text),
+    "format.layout.Format.cost": lambda text: _format().cost(_candidate(text), text, frozenset()),
+    "format.layout.Format.total": lambda text: _format("xml").total(text, [_chosen(text)]),
+    "format.layout.Format.write": lambda text: _format().write(text, [_chosen(text)]),
+    "format.layout.Format.shorten": lambda text: _format().shorten(_candidate(text), 300),
+    "format.shorten.Excerpts.of": lambda text: _EXCERPTS.of(text, 200, lambda shown: 4 + len(shown) // 4),
+    "format.shorten.Excerpts.of a large part": lambda text: _EXCERPTS.of(
+        text, len(text) // 5, lambda shown: 4 + len(shown) // 4
+    ),
+    "format.templates.neutralise": neutralise,
+}
+
+_TEXT: dict[str, Reader] = {
+    "text.analyse.analyse": analyse,
+    "text.analyse.worded": worded,
+    "text.analyse.query_terms": query_terms,
+    "text.analyse.term_hash": term_hash.__wrapped__,
+    "text.analyse.stem": lambda text: stem(whole(text), "german"),  # words hold no surrogates
+    "text.language.detect": detect,
+    "text.language.of_script": of_script,
+    "text.normal.normalised": lambda text: (normalised(text), normalised(text, "NFKC"), normalised(text, "NFKD")),
+    "text.normal.is_normalised": lambda text: (is_normalised(text), is_normalised(text, "NFKC"), is_normalised(text, "NFKD")),
+    "text.normal.unpiled": unpiled,
+    "text.normal.wide": wide,
+    "text.normal.bare": bare,
+    "text.normal.fold": fold,
+    "text.normal.content_hash": content_hash,
+    "text.traits.is_question": is_question,
+    "text.traits.temporal": temporal,
+    "text.traits.capitals": capitals,
+    "text.traits.word_count": word_count,
+    "text.words.words": words,
+}
+
+_SIGNALS: dict[str, Reader] = {
+    "signals.asks.asks_when": lambda text: asks_when(f"when {text}"),
+    "signals.asks.asks_name": lambda text: asks_name(f"which {text}"),
+    "signals.excerpt.excerpt": excerpt,
+    "signals.heard.heard": heard.__wrapped__,
+    "signals.identifiers.identifiers": lambda text: identifiers(f"_{text}"),
+    "signals.intent.intent": lambda text: intent(f"{text} what is run"),
+    "signals.keywords.keywords": keywords,
+    "signals.keywords.follow_up": lambda text: follow_up(text, (), [text]),
+    "signals.mentions.mentions": mentions,
+    "signals.phrases.phrases": phrases,
+    "signals.read.read": lambda text: read(_request(text)),
+    "signals.times.times": lambda text: times(f"last may 2024 days ago {text} 東 summer", date(2026, 1, 1)),
+}
+
+_OTHERS: dict[str, Reader] = {
+    "catalog.catalog.Catalog.find": _CATALOG.find,
+    "catalog.ceiling.Ceiling.count": Ceiling().count,
+    "catalog.ceiling.Ceiling.ceiling": Ceiling().ceiling,
+    "catalog.measure.message_tokens": lambda text: message_tokens(_parts(text), Profile(name="m", provider="openai"), len),
+    "catalog.payload.split_payloads": lambda text: split_payloads({"data": text, "url": f"data:{text};base64,{text}"}),
+    "catalog.payload.written": lambda text: written({text: [text]}),
+    "cli.screen.plain": plain,
+    "cli.screen.dumped": dumped,
+    "dialects.gemini_check.either": lambda text: either({"functionCall": {"name": text}}, "functionCall"),
+    "dialects.image_size.data_url": lambda text: (data_url(text), data_url(f"data:{text},"), data_url(f"data:{text};base64,")),
+    "dialects.image_size.image_size": lambda text: (image_size(text), image_size(f"/9j{text}")),
+    "dialects.registry.dialect_of": lambda text: dialect_of({"role": text, "content": [{"type": text}]}, "openai"),
+    "dialects.registry.parse": lambda text: parse({"role": "user", "content": text, "name": text, "id": text}),
+    "dialects.wording.sendable": sendable,
+    "dialects.wording.tool_name": tool_name,
+    "dialects.wording.json_object": lambda text: (json_object(text), json_object(f'{{"a": {text}}}'), json_object(f'"{text}"')),
+    "dialects.wording.json_text": json_text,
+    "dialects.wording.closed_call": lambda text: closed_call(ToolCall(id=text, name=text, arguments=text)),
+    "dialects.wording.closed_result": lambda text: closed_result(ToolResult(call_id=text, name=text, text=text)),
+    "dialects.wording.image_note": lambda text: image_note(Image(url=text)),
+    "embedders.static.Static.embed_now": lambda text: _STATIC.embed_now([text]),
+    "embedders.words.Words.kindred": lambda text: Words(_STATIC).kindred([text], ["dog"]),
+    "events.turn.clean": whole,
+    "events.turn.slim": lambda text: slim({"a": text, text: [f"data:{text}", f"data:a;base64,{text}"]}),
+    "events.turn.Turn.of": lambda text: Turn.of(Message.of("user", text, name=text[:9]), {"content": [text]}, "UTC"),
+    "gather.candidates.verbatim": lambda text: verbatim(_QUERY, text, Evidence()),
+    "gather.vector.nameless": lambda text: nameless(text, ("Caroline", "a a", text[:40])),
+    "grpc.outgoing.text": wire_text,
+    "grpc.refusals.refusal": lambda text: refusal(InvalidInput(f"model {text!r}: '{text}' and {text}")),
+    "inject.inject.inject": lambda text: inject(_request(text), text, text, placement="split").convert("anthropic"),
+    "inject.recognise.injected": lambda text: injected(text, _NONCE),
+    "inject.recognise.without_injected": lambda text: without_injected([_parts(text)], _NONCE),
+    "memories.checks.words": _taken(lambda text: checks.words("text", text)),
+    "memories.checks.label": _taken(lambda text: checks.label("key", text)),
+    "memories.checks.moment": _taken(lambda text: checks.moment("since", text, "UTC")),
+    "memories.checks.json_value": _taken(lambda text: checks.json_value("value", [text, {text: text}])),
+    "memories.compose.compose": _taken(lambda text: compose(text, kind="fact", given={"key": text})),
+    "message.Message.content": lambda text: _parts(text).content,
+    "observe.redaction.digest": digest,
+    "scope.Scope": _taken(lambda text: Scope(org=text)),
+    "search.unit.describe": lambda text: describe(
+        key=1, session=1, created_at=0.0, text=text, role="user", name=text, sensitivity="private", kind="note"
+    ),
+}
+
+READERS: Mapping[str, Reader] = MappingProxyType({**_FORMAT, **_TEXT, **_SIGNALS, **_OTHERS, **_dialects(), **_tokenizers()})
+"""By module and name, with what is meant where there is more than one."""
+
+_OF_CODE = "given by germane's own code"
+UNREAD: Mapping[str, str] = MappingProxyType(
+    {
+        "catalog.bounded.Settled.ceiling": "hands over to its tokenizer",
+        "catalog.bounded.Settled.count": "hands over to its tokenizer",
+        "catalog.images.price": "a rule of the catalog's, checked when it is read",
+        "dialects.merging.merged": _OF_CODE,
+        "dialects.plain.sent": _OF_CODE,
+        "dialects.registry.dialect": "compared with three names",
+        "dialects.registry.parse_all": "parses one by one",
+        "events.reader.EventReader.recent": "a protocol",
+        "events.record.record": "Scope checks the session, 256 characters; the channel is kept as it is",
+        "format.layout.Grammar.line": "a protocol",
+        "format.layout.Grammar.stable": "a protocol",
+        "format.named.open_format": _OF_CODE,
+        "gather.abandoned.Abandoned.sheds": _OF_CODE,
+        "gather.abandoned.Abandoned.take": _OF_CODE,
+        "gather.candidates.from_event": _OF_CODE,
+        "gather.candidates.from_memory": _OF_CODE,
+        "gather.merge.fresh": "compares ids; the texts are hashed by text.normal.content_hash",
+        "gather.outcome.answer": _OF_CODE,
+        "gather.outcome.candidates": _OF_CODE,
+        "gather.outcome.reported": _OF_CODE,
+        "inject.placement.place": "puts texts beside each other; measured in inject.inject.inject",
+        "memories.checks.flag": _OF_CODE,
+        "memories.checks.share": _OF_CODE,
+        "memories.compose.content_fields": "compared with six names",
+        "memories.directive.set_directive": "checked by memories.checks.words",
+        "memories.forget.forget": "compares ids, tags and sessions",
+        "memories.reader.MemoryReader.history": "a protocol",
+        "memories.reader.MemoryReader.list": "a protocol",
+        "memories.remember.attributes": "checked by memories.checks",
+        "memories.remember.hash_of": "hashed by text.normal.content_hash",
+        "memories.remember.new_memory": "composed by memories.compose.compose",
+        "memories.update.update": "composed by memories.compose.compose",
+        "signals.dates.rule": _OF_CODE,
+        "signals.heard.silent": "looks up what signals.heard.heard read",
+        "signals.times.today": "a zone's name, checked by Scope",
+        "tokenizers.named.open_tokenizer": _OF_CODE,
+    }
+)
+"""Public functions that take a string and aren't measured, with the reason."""

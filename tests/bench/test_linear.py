@@ -1,0 +1,95 @@
+"""Linear time: every function that sees text is measured, and what isn't linear is seen."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from bench.linear import CHARACTERS, SHAPES, timing
+from bench.readers import READERS, UNREAD
+
+from bench import linear
+
+sys.path.append(str(Path(__file__).parents[1] / "rules"))
+from source_tree import Module, modules
+
+PACKAGES = [
+    "format",
+    "text",
+    "signals",
+    "catalog",
+    "inject",
+    "dialects",
+    "tokenizers",
+    "events",
+    "gather",
+    "memories",
+    "search",
+]
+"""Where texts are read. What a surface does with one is done by these."""
+
+
+def functions(module: Module) -> set[str]:
+    """Its public functions and methods that take a string, by module and name."""
+    public = next(
+        ast.literal_eval(node.value)
+        for node in module.tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "__all__"
+    )
+    found = set()
+    for node in module.tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in public and takes_text(node):
+            found.add(f"{module.name}.{node.name}")
+        if isinstance(node, ast.ClassDef) and node.name in public:
+            methods = (one for one in node.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef))
+            found |= {
+                f"{module.name}.{node.name}.{one.name}" for one in methods if not one.name.startswith("_") and takes_text(one)
+            }
+    return found
+
+
+def takes_text(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    given = node.args
+    arguments = [*given.posonlyargs, *given.args, *given.kwonlyargs, *([given.vararg] if given.vararg else [])]
+    return any(one.annotation is not None and "str" in ast.unparse(one.annotation).split(" | ") for one in arguments)
+
+
+def test_every_public_function_that_takes_text_is_measured_or_said_why_not() -> None:
+    """A new one has to be put into bench/readers.py."""
+    wanted = set()
+    for module in modules():
+        if module.room in PACKAGES and any(isinstance(node, ast.Assign) for node in module.tree.body):
+            wanted |= functions(module)
+    measured = {name.split(" ")[0] for name in READERS}
+    assert wanted - measured - set(UNREAD) == set()
+    assert set(UNREAD) <= wanted, "an exception without its function is struck off"
+    assert not set(UNREAD) & measured
+    assert len(wanted) > 80
+
+
+@pytest.mark.parametrize("name", sorted(READERS))
+def test_every_reader_reads_every_character(name: str) -> None:
+    """None raises, whatever it meets."""
+    for at, char in enumerate(CHARACTERS.values()):
+        READERS[name](list(SHAPES.values())[at % len(SHAPES)](char, "[", 40))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "ratio"), [(lambda n: n * 1e-7, 4), (lambda n: n**2 * 1e-9, 16), (lambda n: 1e-4 + n**1.5 * 1e-9, 8)]
+)
+def test_the_ratio_is_the_largest_over_any_step(
+    monkeypatch: pytest.MonkeyPatch, seconds: Callable[[int], float], ratio: float
+) -> None:
+    """About 4 for a linear function, 16 for a quadratic one, also where that shows for long texts only."""
+    monkeypatch.setattr(linear, "_spent", lambda reader, text: seconds(len(text)))
+    found = timing("made up", str.lower, "run of a", "ASCII a", "ASCII a", 1_000_000, longest=60.0)
+    assert found.ratio == pytest.approx(ratio, rel=0.05)
+
+
+def test_a_step_that_comes_once_is_not_taken_for_quadratic(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twice the work from some length on is within two steps of four each."""
+    monkeypatch.setattr(linear, "_spent", lambda reader, text: len(text) * (2e-7 if len(text) > 20_000 else 1e-7))
+    assert timing("made up", str.lower, "run of a", "ASCII a", "ASCII a", 1_000_000, longest=60.0).ratio < 6

@@ -1,0 +1,106 @@
+"""Expressions: none of the source's takes more than linear time, whatever text it meets."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from expressions import expressions, faults
+from source_tree import modules
+
+MADE_WHEN_IT_RUNS = {
+    "format.escape:re.sub": "the nonce, escaped: twelve letters",
+    "format.templates:re.compile": "held by the module, where the rule reads it",
+    "gather.vector:re.sub": "at most 256 names, each escaped: no repeat in it",
+    "observe.redaction:re.compile": "held by the module",
+    "signals.asks:re.compile": "held by the module",
+    "signals.dates:re.compile": "held by the module",
+}
+"""Expressions whose text isn't known before, with why they take linear time."""
+
+OLD_TEMPLATE_TOKENS = (
+    r"<\|[^<>|\n]{1,64}\|>|<<[^\S\n]*/?[^\S\n]*sys[^\S\n]*>>|<[^\S\n]*/?[^\S\n]*(?:s|bos|eos)[^\S\n]*/?>"
+    r"|\[[^\S\n]*/?[^\S\n]*(?:inst|sys)[^\S\n]*\]"
+)
+"""Took 6.7 seconds for 8,000 spaces behind a bracket."""
+
+
+NORMAL_FORMS = {"normalize", "is_normalized"}
+
+
+def test_no_expression_takes_more_than_linear_time() -> None:
+    """Nothing nested, nothing adjacent, nothing that begins again inside its own run."""
+    found = {
+        one.place: (wrong, one.pattern)
+        for one in expressions()
+        if (wrong := faults(one.pattern, one.flags, searched=one.searched))
+    }
+    assert found == {}
+
+
+def test_what_is_put_together_when_it_runs_is_listed_with_a_reason() -> None:
+    """The rule can't read it, so a person has."""
+    assert {one.place for one in expressions() if one.pattern == "…"} == set(MADE_WHEN_IT_RUNS)
+
+
+def test_the_rule_sees_the_expressions_that_there_are() -> None:
+    """Those in containers and in tables made at the first use as well."""
+    places = {one.place for one in expressions()}
+    assert len(places) > 150
+    assert {"format.compact._FORGED", "format.shorten._STEPS[0]", "text.language._SCRIPTS[2][1]"} <= places
+
+
+@pytest.mark.parametrize(
+    ("pattern", "wrong"),
+    [
+        (OLD_TEMPLATE_TOKENS, "adjacent"),
+        (r"(a+)*b", "nested"),
+        (r"(?:[\w.]+;)*x", "nested"),
+        (r"\s*/?\s*x", "adjacent"),
+        (r"a*(?:b*)a*c", "adjacent"),
+        (r"\s+$", "restart"),
+        (r"[.!;\n]\s*go", "restart"),
+        (r"<[^>]*>", "restart"),
+        (r"(?:x*y)?z", "restart"),
+        (r"\S*\d\S*", "restart"),
+        (r"\w++@", "restart"),
+    ],
+)
+def test_the_rule_finds(pattern: str, wrong: str) -> None:
+    """Each of the three forms, and the expression that began it."""
+    assert wrong in faults(pattern)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"\[[^\[\]\n]*\]",
+        r"(?<!\s)\s+$",
+        r"\b\w+@",
+        r"(?<!\s)\s*+/?+x",
+        r"^\s*x",
+        r'"[^"\n]{2,200}"',
+        r"\w++(?:-\w++)*+",
+        r"(?<=\w )[A-Z]\w*",
+    ],
+)
+def test_the_rule_lets_pass_what_takes_linear_time(pattern: str) -> None:
+    """What can't begin again inside its own run, and what gives nothing back."""
+    assert faults(pattern) == []
+
+
+def test_an_anchored_use_can_not_begin_again() -> None:
+    """`match` and `fullmatch` try one place."""
+    assert faults(r"\s*x", searched=False) == []
+
+
+def test_only_one_module_makes_normal_forms() -> None:
+    """`unicodedata.normalize` sorts a pile of n marks in n² steps; `germane.text.normal` cuts the pile first."""
+    found = {
+        module.name
+        for module in modules()
+        for node in ast.walk(module.tree)
+        if (isinstance(node, ast.Attribute) and node.attr in NORMAL_FORMS)
+        or (isinstance(node, ast.alias) and node.name in NORMAL_FORMS)
+    }
+    assert found == {"text.normal"}
