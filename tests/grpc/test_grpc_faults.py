@@ -264,7 +264,7 @@ class Ledger:
         self.told: list[tuple[str, str, str, str, str, Metadata | None]] = []
 
     @contextmanager
-    def call(self, method: str, headers: Any = None) -> Iterator[Unseen]:
+    def call(self, method: str, headers: Any = None, *, waited: float = 0.0) -> Iterator[Unseen]:
         seen = Unseen()
         try:
             yield seen

@@ -12,13 +12,15 @@ from hashlib import blake2b
 from types import MappingProxyType
 
 from germane.observe.failure import Failure
+from germane.observe.traffic import REASONS
 
 __all__ = ["CODES", "EVENTS", "Literally", "allowed", "digest"]
 
 EVENTS = frozenset(
     {
         *("request", "started", "stopping", "stopped", "ready", "not_ready", "loop_blocked", "loop_free", "lines_lost"),
-        *("worker_started", "worker_ended", "listening", "key_refused", "foreign", "uncaught", "settings", "reloaded"),
+        *("worker_started", "worker_ended", "listening", "foreign", "uncaught", "settings", "reloaded"),
+        *("refused", "saturated", "unsaturated"),
     }
 )
 """What may have happened. Another goes here first: the name of an event is no place for text either."""
@@ -106,7 +108,7 @@ CODES = (
 )
 """How a call can end, as gRPC names it."""
 _REASON = r"|assembly_timeout|assembly_error:[A-Za-z_]\w{0,60}|shed|messages_exceed_window|grpc_error:[A-Z_]{2,20}"
-_NOT_READY = ("starting", "stopping", "store_not_answering", "loop_lag")
+_NOT_READY = ("starting", "stopping", "store_not_answering", "loop_lag", "saturated")
 
 FIELDS: Mapping[str, Callable[[object], object]] = MappingProxyType(
     {
@@ -129,6 +131,7 @@ FIELDS: Mapping[str, Callable[[object], object]] = MappingProxyType(
         "not_ready": _several(_one_of(_NOT_READY)),
         "org": _id,
         "process": _number,
+        "reason": _one_of(REASONS),
         "request_id": _request_id,
         "seconds": _number,
         "signal": _form(r"SIG[A-Z0-9]{2,10}"),

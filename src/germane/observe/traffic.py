@@ -1,0 +1,38 @@
+"""Traffic: what a port carries now, and what it has turned away since it was opened. Told by the port, read by whoever watches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+__all__ = ["KINDS", "REASONS", "Traffic"]
+
+KINDS = ("calls", "keys", "health", "http")
+"""What can be taken: slots of calls whose key holds, of keys that are being verified and of health; HTTP connections."""
+
+REASONS = (
+    "unauthenticated",  # no key, or none that holds
+    "unverified",  # the store didn't say in time whether the key holds
+    "slots",  # every slot was taken
+    "share",  # the org held as many slots as were free
+    "keys",  # too many keys were being verified
+    "health",  # a health call made room for a newer one, or its request didn't come or was too large
+    "body",  # a good key, and the request didn't come in time
+    "late",  # the call's deadline had passed when it was taken up
+    "unknown_method",
+    "http_full",  # the oldest silent connection made room for a newer one
+    "http_slow",  # a request's head didn't come, or the answer wasn't taken, in time
+    "http_request",  # not a request, or one with a body
+)
+"""Why something is turned away: the labels of a metric, so that there are no others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traffic:
+    """`used` counts by kind what is taken now. `admitted` and `refused` are totals, the latter by reason. `full` says whether a
+    call with a good key would be turned away now."""
+
+    used: Mapping[str, int]
+    refused: Mapping[str, int]
+    admitted: int = 0
+    full: bool = False
