@@ -4,9 +4,9 @@
     python -m bench.attack bodies HOST:PORT [--megabytes 2000] [--abreast 130] [--seconds 20]
     python -m bench.attack silent HOST:PORT [--count 1000] [--seconds 20]
 
-streams   so many calls open at once: Health/Watch, Health/Check and AssembleContext whose request never comes. One that is ended
-          is begun again, until the time is over
-bodies    requests of 15 MB, so many at once, until so much was offered or the time is over; what is refused is offered anew
+streams   so many calls open at once: Health/Watch, Health/Check and AssembleContext whose request never comes. One that is
+          ended is begun again after `--pause`, until the time is over
+bodies    requests of 15 MB, every eighth to Health/Check, so many at once, until so much was offered or the time is over
 silent    so many HTTP connections: half of them send nothing, half a request's head, a byte at a time. One that is closed is
           opened again
 
@@ -46,7 +46,7 @@ class Attack:
         self.options = options
         self.seen: Counter[str] = Counter()
         self.most = self._open = 0
-        self._ends = time.monotonic() + options.seconds
+        self._ends: float = time.monotonic() + options.seconds
 
     @property
     def on(self) -> bool:
@@ -63,7 +63,7 @@ class Attack:
         left = self._ends - time.monotonic()
         while self.on:
             if method == _WATCH:
-                call: Any = channel.unary_stream(method)(b"", timeout=left)
+                call: Any = channel.unary_stream(method)(b"", timeout=left)  # type: ignore[arg-type]
             else:
                 call = channel.stream_unary(method)(timeout=left)  # nothing is ever written to it
             await self._counted(method, call)
@@ -89,14 +89,15 @@ class Attack:
         body, left = b"\x0a\xfb\x00" + bytes(_BODY), self.options.megabytes * 1_000_000
         async with _channels(self.options.address, self.options.connections) as channels:
 
-            async def offering(channel: grpc.aio.Channel) -> None:
+            async def offering(channel: Any, number: int) -> None:
                 nonlocal left
+                method = _CHECK if number % 8 == 0 else _ASSEMBLE
                 while self.on and left > 0:
                     left -= _BODY
                     self.seen["megabytes offered"] += _BODY // 1_000_000
-                    await self._counted(_ASSEMBLE, channel.unary_unary(_ASSEMBLE)(body, timeout=self.options.seconds))
+                    await self._counted(method, channel.unary_unary(method)(body, timeout=self.options.seconds))
 
-            await self._together([offering(channels[n % len(channels)]) for n in range(self.options.abreast)])
+            await self._together([offering(channels[n % len(channels)], n) for n in range(self.options.abreast)])
 
     async def silent(self) -> None:
         await self._together([self._connected(slow=bool(n % 2)) for n in range(self.options.count)])

@@ -1,6 +1,7 @@
 """Port: what somebody without a key can do to the service, and to those who have one.
 
-    python -m bench port [--size 1000] [--seconds 20] [--rate 20] [--only quiet streams bodies silent] [--folder PATH] [--json FILE]
+    python -m bench port [--size 1000] [--seconds 20] [--rate 20] [--only quiet streams bodies silent] [--folder PATH]
+                         [--json FILE]
 
 quiet     nobody attacks
 streams   2,000 calls without a key, open at once over 8 connections: Health/Watch, and calls whose request never comes
@@ -52,7 +53,7 @@ _ATTACKS: dict[str, tuple[str, ...]] = {
     "silent": ("silent", "--count", "1000"),
 }
 _PATIENCE = 5.0
-"""Seconds that a caller and who asks after health wait at most: more than anybody would, so that what is late is seen as late."""
+"""Seconds that a caller and who asks after health wait at most: more than anybody would, so that what is late is seen."""
 
 
 @dataclass(slots=True)

@@ -145,7 +145,7 @@ async def test_keys_that_cant_be_checked_let_nobody_in(germane: Germane) -> None
 
 async def test_an_address_others_reach_isnt_served_without_keys(germane: Germane) -> None:
     """Refused at the start, whoever starts it."""
-    everywhere = Serving(grpc=Address(host="0.0.0.0", port=0), http=None)
+    everywhere = Serving(grpc=Address(host="0.0.0.0", port=0), http=None, plaintext=True)
     with pytest.raises(InvalidInput, match="keys"):
         GrpcServer(germane, everywhere)
 

@@ -17,7 +17,7 @@ FLOORS = {
     "stages": "signals gather score pack format inject",
     "engine": "engine assembly breaker cache call standing state turns",
     "front": """germane agent edge recollections sync loop rehearsal settings serving given address strategies retrievals
-        wiring keyring verification uses __init__""",
+        wiring keyring verification uses pseudonym __init__""",
     "evaluation": "evaluate",
     "surfaces": "cli grpc http observe serve",
 }

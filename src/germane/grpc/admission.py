@@ -1,7 +1,7 @@
 """Admission: from a call's metadata to a slot, and to what its key opens. Nothing of the call's request is read before.
 
-A key that opened something lately counts for its org's slots while it is verified again. Keys that haven't been seen share a few
-places of their own meanwhile, so that any number of wrong ones takes nothing from callers with good ones.
+A key that opened something before takes one of its org's slots while it is verified again. Keys that haven't been seen share a
+few places of their own meanwhile, so that any number of wrong keys takes nothing from callers with good ones.
 """
 
 from __future__ import annotations

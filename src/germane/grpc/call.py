@@ -35,8 +35,8 @@ class Observer(Protocol):
     def call(
         self, method: str, headers: Mapping[str, str] | None = ..., *, waited: float = ...
     ) -> AbstractContextManager[Seen]:
-        """Around the call; `method` is the RPC's name, `Remember`. Of the headers it gets those about tracing. It has `waited` so
-        many seconds already, for its key to be verified."""
+        """Around the call; `method` is the RPC's name, `Remember`. Of the headers it gets those about tracing. The call has
+        `waited` for so many seconds already, until its key was verified."""
 
 
 class Unseen:

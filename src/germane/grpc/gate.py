@@ -1,10 +1,10 @@
-"""Gate: the outermost interceptor. Every call passes it once: its key is verified and it gets a slot before anything of its request
-is read, its errors become statuses without content, and what came of it is told to the observer. What gRPC would do by itself
-with an exception is to send its text.
+"""Gate: the outermost interceptor. Every call passes it once. Its key is verified and it gets a slot before anything of its
+request is read, its errors become statuses without content, and what came of it is told to the observer. What gRPC would do by
+itself with an exception is to send its text.
 
-gRPC reads the request of a unary call before it calls its handler, however long that takes and however large it is. A handler
-whose request is a stream reads it when it likes. So here every RPC is one of those, whatever its contract says: on the wire there
-is no difference. What isn't read yet is held back by HTTP/2's own flow control.
+gRPC reads the request of a unary call before it calls the handler, however long that takes and however large the request is. A
+handler whose request is a stream reads it when it likes. So here every RPC has such a handler, whatever its contract says: on
+the wire there is no difference. HTTP/2's own flow control holds back what isn't read yet.
 """
 
 from __future__ import annotations

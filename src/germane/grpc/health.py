@@ -1,5 +1,5 @@
-"""Health: gRPC's own health service, which needs no key and so has few places. Who holds one longest gives way to who comes next:
-a load balancer is always answered, and a watch that ends is begun again by whoever watches."""
+"""Health: gRPC's own health service, which needs no key and so has few places. The call that has had one longest gives way to
+the next: a load balancer is always answered, and a watch that ends is begun again by its client."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ class Health:
 
     def __init__(self, slots: Slots, limits: Limits) -> None:
         self._slots, self._limits = slots, limits
-        self._places, self._reading = Places(limits.health), Places(limits.health_reading)
+        self._places = Places(limits.health)
+        self._reading = Places(limits.health_reading, patience=limits.health_patience)
 
     async def answer(self, handler: Handler, context: Context) -> Any:
         """What the health service's own `handler` answers: a check's response; None for a watch, which writes. Raises

@@ -12,8 +12,8 @@ from grpc_reflection.v1alpha import reflection
 from germane.clock import Clock
 from germane.errors import InvalidInput
 from germane.germane import Germane
-from germane.grpc.answers import GermaneAnswers, IbexAnswers
 from germane.grpc.admission import Admission
+from germane.grpc.answers import GermaneAnswers, IbexAnswers
 from germane.grpc.apart import Apart
 from germane.grpc.assembling import Assembling
 from germane.grpc.authentication import Keys

@@ -30,8 +30,10 @@ class Limits:
     """Whose key hasn't been seen before and is being verified."""
     health: int = 64
     """Health checks and watches, which need no key."""
-    health_reading: int = 4
-    """Of these, at most so many whose request is on its way: gRPC would take in `max_message_bytes` of each."""
+    health_reading: int = 3
+    """Of these, at most so many whose request is on its way: gRPC takes in up to `max_message_bytes` of each."""
+    health_patience: float = 0.02
+    """Until the next may read its request, and the oldest of those that are reading has to go."""
     health_bytes: int = 1024
     """The largest request of health's."""
     body_seconds: float = 10.0

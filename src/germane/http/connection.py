@@ -17,21 +17,14 @@ from uvicorn.server import ServerState
 
 from germane.http.connections import Connections
 
-__all__ = ["HEAD", "IDLE", "connecting"]
+__all__ = ["connecting"]
 
-HEAD = 5.0
-"""Seconds until the head of a request has to be there: since the connection was opened, or since its first byte."""
-IDLE = 15.0
-"""Seconds that a connection is kept for a next request."""
-_ANSWER = 30.0
-"""Seconds until an answer has to be made and taken."""
 _BODY = 4096
 """Bytes that the body of a request may have; nobody reads it."""
 _QUIET = logging.getLogger("germane.http")
 _QUIET.setLevel(logging.ERROR)  # what others send isn't worth a line each: it is counted
 
 _Waits = Literal["head", "answer", "idle"]
-_SECONDS: dict[_Waits, float] = {"head": HEAD, "answer": _ANSWER, "idle": IDLE}
 
 
 def connecting(connections: Connections) -> Callable[..., asyncio.Protocol]:
@@ -114,7 +107,9 @@ class _Connection(H11Protocol):
         self._waits = what
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self.loop.call_later(_SECONDS[what], self._late)
+        room = self._table.room
+        seconds = room.head if what == "head" else room.answer if what == "answer" else room.idle
+        self._timer = self.loop.call_later(seconds, self._late)
 
     def _late(self) -> None:
         if self._waits != "idle":

@@ -1,16 +1,32 @@
-"""Connections: those that are open to one HTTP server, of which there is room for so many in all and from one address. When one more
-comes, the one that has been silent longest has to go: whoever opens connections and says nothing keeps nobody out.
+"""Connections: those that are open to one HTTP server. There is room for so many in all, and for so many from one address. When
+one more comes, the one that has been silent longest has to go: connections that say nothing keep nobody out.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from germane.observe.traffic import Traffic
 
-__all__ = ["Connections"]
+__all__ = ["Connections", "Room"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """How many connections there may be, and for how long each may keep the server waiting. Counts; seconds."""
+
+    most: int = 2048
+    each: int = 1024
+    """From one address."""
+    head: float = 5.0
+    """Until the head of a request is there: since the connection was opened, or since its first byte."""
+    idle: float = 15.0
+    """That a connection is kept for a next request."""
+    answer: float = 30.0
+    """Until an answer is made and taken."""
 
 
 class _Connection(Protocol):
@@ -19,11 +35,10 @@ class _Connection(Protocol):
 
 
 class Connections:
-    """`most` in all, `each` from one address. Counts what was turned away, by reason. For one event loop, but `traffic`, which may
-    be read from any thread."""
+    """Counts what was turned away, by reason. For one event loop, but `traffic`, which may be read from any thread."""
 
-    def __init__(self, *, most: int = 2048, each: int = 1024) -> None:
-        self._most, self._each = most, each
+    def __init__(self, room: Room) -> None:
+        self.room = room
         self._open: dict[_Connection, str] = {}
         self._silent: dict[_Connection, None] = {}  # by how long, the longest first
         self._from: Counter[str] = Counter()
@@ -33,9 +48,9 @@ class Connections:
         """It is there, and hasn't said anything. Another one may be dropped for it."""
         self._open[connection] = address
         self._from[address] += 1
-        if self._from[address] > self._each:
+        if self._from[address] > self.room.each:
             self._drop_one(lambda one: self._open[one] == address)
-        elif len(self._open) > self._most:
+        elif len(self._open) > self.room.most:
             self._drop_one(lambda one: True)
         self.silent(connection)
 

@@ -6,6 +6,7 @@ import asyncio
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import ceil
 from typing import Any
 
 import uvicorn
@@ -13,8 +14,8 @@ from starlette.applications import Starlette
 
 from germane.address import Address
 from germane.errors import InvalidInput
-from germane.http.connection import IDLE, connecting
-from germane.http.connections import Connections
+from germane.http.connection import connecting
+from germane.http.connections import Connections, Room
 from germane.observe.traffic import Traffic
 
 __all__ = ["HttpServer"]
@@ -28,11 +29,9 @@ _AT_ONCE = 64
 class HttpServer:
     """`start` listens, `stop` ends; in between it serves. With `shared`, several processes can listen on one port."""
 
-    def __init__(
-        self, app: Starlette, address: Address, *, shared: bool = False, connections: Connections | None = None
-    ) -> None:
+    def __init__(self, app: Starlette, address: Address, *, shared: bool = False, room: Room | None = None) -> None:
         self._app, self._wanted, self._shared = app, address, shared
-        self._connections = connections or Connections()
+        self._connections = Connections(room or Room())
         self._server: _Quiet | None = None
         self._task: asyncio.Task[None] | None = None
         self.address = address
@@ -52,7 +51,7 @@ class HttpServer:
             proxy_headers=False,
             server_header=False,
             backlog=_AT_ONCE,
-            timeout_keep_alive=int(IDLE),
+            timeout_keep_alive=ceil(self._connections.room.idle),
             timeout_graceful_shutdown=1,
             h11_max_incomplete_event_size=16 * 1024,
         )

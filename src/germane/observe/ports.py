@@ -1,7 +1,6 @@
 """Ports: what the ports of a process carry and turn away, looked at once a second: for the log, the metrics and readiness.
 
-In the log it is a line for each reason and second, however many were turned away: who sends calls without a key can't fill the log
-with them.
+In the log it is a line for each reason and second, however many were turned away: calls without a key can't fill the log.
 """
 
 from __future__ import annotations

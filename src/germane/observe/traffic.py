@@ -1,4 +1,4 @@
-"""Traffic: what a port carries now, and what it has turned away since it was opened. Told by the port, read by whoever watches."""
+"""Traffic: what a port carries now, and what it has turned away since it was opened."""
 
 from __future__ import annotations
 

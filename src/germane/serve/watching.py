@@ -19,6 +19,7 @@ from germane.observe.metrics import Metrics, State
 from germane.observe.observer import Observer
 from germane.observe.ports import Ports
 from germane.observe.readiness import Readiness
+from germane.observe.redaction import Pseudonym
 from germane.observe.traces import open_traces
 from germane.serving import Serving
 
@@ -46,13 +47,20 @@ async def watching(
     *,
     probe: Callable[[], Awaitable[object]],
     state: Callable[[], State],
+    pseudonym: Pseudonym,
     version: str,
     shared: Path | None,
     turned: Callable[[bool], Awaitable[object]],
 ) -> AsyncIterator[Watching]:
     """While it lasts; `turned` is told whenever readiness changes, and `state` and the ports are asked once a second."""
     loop = asyncio.get_running_loop()
-    logs = Logs(sys.stderr.buffer, level=serving.log_level, format=serving.log_format, fixed={"process": os.getpid()})
+    logs = Logs(
+        sys.stderr.buffer,
+        pseudonym=pseudonym,
+        level=serving.log_level,
+        format=serving.log_format,
+        fixed={"process": os.getpid()},
+    )
     metrics = Metrics(version=version, shared=shared) if serving.metrics else None
     traces = open_traces(serving.otel, endpoint=serving.otel_endpoint, sample=serving.otel_sample, version=version)
     lag = Lag(serving.max_lag_ms / 1000)

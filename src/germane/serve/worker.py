@@ -19,7 +19,7 @@ from germane.errors import InvalidInput
 from germane.germane import Germane
 from germane.grpc.server import GrpcServer
 from germane.http.app import app
-from germane.http.connections import Connections
+from germane.http.connections import Room
 from germane.http.server import HttpServer
 from germane.serve.descriptors import enough
 from germane.serve.stopping import Stopping
@@ -60,6 +60,7 @@ async def work(
                 serving,
                 probe=germane.ping,
                 state=lambda: germane.state,
+                pseudonym=germane.pseudonym,
                 version=version("germane"),
                 shared=shared,
                 turned=server.ready,
@@ -84,7 +85,7 @@ async def _listening(
     """Until it is told to stop. The routes over HTTP stay until all is over: who asks then is told that it isn't ready."""
     http = None
     if serving.http is not None:
-        http = HttpServer(_app(watched), serving.http, shared=shared, connections=_connections(enough()))
+        http = HttpServer(_app(watched), serving.http, shared=shared, room=_room(enough()))
         await http.start()
         watched.ports.add(lambda: http.traffic)
     try:
@@ -113,10 +114,10 @@ async def _ended(server: GrpcServer, watched: Watching, stopping: Stopping, grac
     watched.logs.info("stopped")
 
 
-def _connections(files: int) -> Connections:
+def _room(files: int) -> Room:
     """At most a quarter of the open files that there may be."""
-    most = max(2, min(2048, files // 4))
-    return Connections(most=most, each=most // 2)
+    most = max(2, min(Room().most, files // 4))
+    return Room(most=most, each=most // 2)
 
 
 def _app(watched: Watching) -> Any:
