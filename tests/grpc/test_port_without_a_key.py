@@ -145,7 +145,7 @@ async def test_a_new_key_that_is_not_verified_in_time_is_told_so(germane: German
 
 async def test_the_oldest_watch_makes_room_for_a_new_one(germane: Germane) -> None:
     """So a load balancer always gets in."""
-    async with listening(germane, limits=Limits(health=2)) as wire:
+    async with listening(germane, keys=germane.keys, limits=Limits(health=2)) as wire:
         first, second, third = [await watched(wire) for _ in range(3)]
         assert await first.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
         await wire.server.ready(False)
@@ -154,36 +154,33 @@ async def test_the_oldest_watch_makes_room_for_a_new_one(germane: Germane) -> No
             watch.cancel()
 
 
-async def test_a_watch_ends_with_what_watchers_begin_again_after(germane: Germane) -> None:
+@pytest.mark.parametrize("with_key", [True, False])
+async def test_a_watch_ends_with_what_watchers_begin_again_after(germane: Germane, with_key: bool) -> None:
     """UNAVAILABLE; only UNIMPLEMENTED would keep them from it."""
-    async with listening(germane, limits=Limits(watch_seconds=0.01)) as wire:
-        watch = health(wire).Watch(health_pb2.HealthCheckRequest(), timeout=PATIENCE)
+    async with listening(germane, keys=germane.keys, limits=Limits(watch_seconds=0.01)) as wire:
+        metadata = await shown(germane) if with_key else None
+        watch = health(wire).Watch(health_pb2.HealthCheckRequest(), timeout=PATIENCE, metadata=metadata)
         assert (await refused(watch))[0] == "UNAVAILABLE"
         assert (await health(wire).Check(health_pb2.HealthCheckRequest())).status == SERVING
 
 
-async def test_a_check_whose_request_does_not_come_gives_way_to_one_whose_request_is_there(germane: Germane) -> None:
-    """The next one, or its own time, ends it."""
-    async with listening(germane, limits=Limits(health_reading=1, health_seconds=PATIENCE)) as wire:
-        open = half_open(wire, CHECK)
-        await until(lambda: wire.server.traffic.used["health"] == 1)
-        assert (await health(wire).Check(health_pb2.HealthCheckRequest())).status == SERVING
-        assert (await refused(open))[0] == "RESOURCE_EXHAUSTED"
-    async with listening(germane, limits=Limits(health_seconds=0.01)) as wire:
-        assert (await refused(half_open(wire, WATCH)))[0] == "DEADLINE_EXCEEDED"
-
-
-async def test_health_takes_small_requests_alone(germane: Germane) -> None:
-    """And real ones."""
-    async with listening(germane) as wire:
-        large = health_pb2.HealthCheckRequest(service="x" * 2000)
-        assert (await refused(health(wire).Check(large)))[0] == "RESOURCE_EXHAUSTED"
-        assert (await refused(raw(wire, CHECK)(b"\xff")))[0] == "INVALID_ARGUMENT"
+async def test_health_is_told_without_a_key_before_anything_is_read(germane: Germane) -> None:
+    """For the whole, whatever may be asked; with a wrong key too. Who has a good one is answered for the service it names."""
+    async with listening(germane, keys=germane.keys) as wire:
+        wrong = [("x-api-key", "k")]
+        for given in (None, wrong):
+            told = await half_open(wire, CHECK, metadata=given)
+            assert health_pb2.HealthCheckResponse.FromString(told).status == SERVING
+        other = health_pb2.HealthCheckRequest(service="other")
+        assert (await health(wire).Check(other)).status == SERVING
+        key = await shown(germane)
+        assert (await refused(health(wire).Check(other, metadata=key)))[0] == "NOT_FOUND"
+        assert (await refused(raw(wire, CHECK)(b"\xff", metadata=key)))[0] == "INVALID_ARGUMENT"
 
 
 async def test_many_checks_at_once_are_all_answered(germane: Germane) -> None:
-    """Of as many as there are places, none is in another's way."""
-    async with listening(germane) as wire:
+    """None is in another's way."""
+    async with listening(germane, keys=germane.keys, limits=Limits(health=1)) as wire:
         checks = [health(wire).Check(health_pb2.HealthCheckRequest(), timeout=PATIENCE) for _ in range(60)]
         assert {answer.status for answer in await asyncio.gather(*checks)} == {SERVING}
 

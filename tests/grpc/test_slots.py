@@ -104,32 +104,3 @@ async def test_who_is_done_in_the_moment_of_going_is_done() -> None:
 async def _through(places: Places) -> None:
     async with places.place(3600):
         return
-
-
-async def test_who_is_quickly_done_is_waited_for() -> None:
-    """A burst of many takes its turns, and nobody has to go."""
-    places, most = Places(2, patience=3600), list[int]()
-
-    async def quick() -> None:
-        async with places.place(3600):
-            most.append(len(places))
-            await asyncio.sleep(0)
-
-    async with asyncio.timeout(60):
-        await asyncio.gather(*(quick() for _ in range(50)))
-    assert (len(most), max(most), len(places)) == (50, 2, 0)
-
-
-async def test_who_is_not_quickly_done_has_to_go_for_who_waited() -> None:
-    """Patience ends."""
-    places = Places(1, patience=0.01)
-
-    async def stays() -> None:
-        async with places.place(3600):
-            await asyncio.Event().wait()
-
-    task = asyncio.create_task(stays())
-    await asyncio.sleep(0)
-    async with asyncio.timeout(60), places.place(3600):
-        with pytest.raises(Ousted):
-            await task

@@ -33,6 +33,10 @@ class Admission:
         self._keys, self._apart, self._slots, self._limits = keys, apart, slots, limits
         self._familiar: OrderedDict[bytes, str] = OrderedDict()
 
+    def possible(self, sent: Iterable[tuple[str, str | bytes]] | None) -> bool:
+        """Whether there is a key, or none is asked for."""
+        return self._keys is None or presented(sent) is not None
+
     async def admit(self, sent: Iterable[tuple[str, str | bytes]] | None, right: Right) -> Grant | None:
         """What the caller's key opens; None where keys aren't asked for. Until the running task ends it has a slot. Raises
         `Refused` for a key that doesn't hold and where there is no slot, `StoreUnavailable` where the key can't be verified."""

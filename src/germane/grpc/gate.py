@@ -20,6 +20,7 @@ from google.protobuf.message import DecodeError, Message
 
 from germane.clock import Clock
 from germane.grpc.admission import Admission
+from germane.grpc.body import received
 from germane.grpc.call import Call, Observer, Seen, Unseen
 from germane.grpc.health import Health
 from germane.grpc.methods import Method
@@ -44,7 +45,7 @@ class Gate(grpc.aio.ServerInterceptor):
     ) -> None:
         self._admission, self._slots, self._limits = admission, slots, limits
         self._clock, self._observer = clock, observer
-        self._health = Health(slots, limits)
+        self._health = Health(admission, slots, limits)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._running = 0
         self._idle = asyncio.Event()
@@ -77,7 +78,7 @@ class Gate(grpc.aio.ServerInterceptor):
         if handler is None:
             self._slots.note("unknown_method")
             return None
-        return self._reflecting(handler, sent) if handler.stream_stream is not None else self._checking(handler)
+        return self._reflecting(handler, sent) if handler.stream_stream is not None else self._checking(handler, sent)
 
     def _through(self, method: Method, sent: Sent, arrived: float) -> Handler:
         async def answer(_: object, context: Context) -> bytes | None:
@@ -119,7 +120,7 @@ class Gate(grpc.aio.ServerInterceptor):
         request: Message | None = None
         with self._seen(method, sent, self._clock.steady() - began) as seen:
             try:
-                data = await self._request(context)
+                data = await received(context, self._slots, self._limits)
                 arrived = arrived if len(data) <= AT_ONCE else self._clock.steady()
                 call = Call(method.right, seen, arrived=arrived, ends=None if left is None else began + left)
                 call.grant = grant
@@ -132,32 +133,18 @@ class Gate(grpc.aio.ServerInterceptor):
             except Exception as error:
                 return None, _told(seen, error, request)
 
-    async def _request(self, context: Context) -> bytes:
-        """The request's bytes. Raises `Refused` where they don't come."""
-        try:
-            async with asyncio.timeout(self._limits.body_seconds):
-                data = await context.read()
-        except TimeoutError:
-            self._slots.note("body")
-            raise Refused(
-                grpc.StatusCode.DEADLINE_EXCEEDED, f"the request didn't come within {self._limits.body_seconds:g} s"
-            ) from None
-        if not isinstance(data, bytes):  # gRPC's mark for the end
-            raise invalid("the call ended without a request")
-        return data
-
     def _seen(self, method: Method, sent: Sent, waited: float) -> AbstractContextManager[Seen]:
         if self._observer is None:
             return nullcontext(Unseen())
         headers = {name: value for name, value in sent or () if name in _TRACING and isinstance(value, str)}
         return self._observer.call(method.name.rpartition("/")[2], headers, waited=waited)
 
-    def _checking(self, handler: Handler) -> Handler:
-        """Health's. It asks for no key: load balancers have none."""
+    def _checking(self, handler: Handler, sent: Sent) -> Handler:
+        """Health's."""
 
         async def answer(_: object, context: Context) -> Any:
             try:
-                return await self._health.answer(handler, context)
+                return await self._health.answer(handler, sent, context)
             except asyncio.CancelledError:
                 if not self._over:
                     raise

@@ -1,14 +1,24 @@
-"""Health: gRPC's own health service, which needs no key and so has few places. The call that has had one longest gives way to
-the next: a load balancer is always answered, and a watch that ends is begun again by its client."""
+"""Health: gRPC's own health service. It asks for no key, for load balancers have none.
+
+The request of a caller without a key isn't read: gRPC can't be told to take less than `max_message_bytes` of it. Such a caller
+is answered for the server as a whole, which is what every single service would say too. Watches without a key share a few
+places, and the oldest gives way to the next; a client begins a watch that has ended anew by itself.
+"""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import grpc
 import grpc.aio
 from google.protobuf.message import DecodeError
+from grpc_health.v1 import health_pb2
 
+from germane.errors import StoreError
+from germane.grpc.admission import Admission
+from germane.grpc.body import received
 from germane.grpc.places import Ousted, Places
 from germane.grpc.refusals import Refused, invalid
 from germane.grpc.slots import Limits, Slots
@@ -20,44 +30,43 @@ Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 
 
 class Health:
-    """Checks and watches share their places. For the port's loop."""
+    """For the port's loop."""
 
-    def __init__(self, slots: Slots, limits: Limits) -> None:
-        self._slots, self._limits = slots, limits
-        self._places = Places(limits.health)
-        self._reading = Places(limits.health_reading, patience=limits.health_patience)
+    def __init__(self, admission: Admission, slots: Slots, limits: Limits) -> None:
+        self._admission, self._slots, self._limits = admission, slots, limits
+        self._watches = Places(limits.health)
 
-    async def answer(self, handler: Handler, context: Context) -> Any:
+    async def answer(self, handler: Handler, sent: Iterable[tuple[str, str | bytes]] | None, context: Context) -> Any:
         """What the health service's own `handler` answers: a check's response; None for a watch, which writes. Raises
         `Refused`."""
+        request = await self._request(sent, context)
+        if handler.unary_unary is not None:
+            return await handler.unary_unary(request or health_pb2.HealthCheckRequest(), context)
+        watch: Any = handler.unary_stream
         try:
-            async with self._places.place(self._limits.watch_seconds):
-                self._slots.health = len(self._places)
-                request = handler.request_deserializer(await self._request(context))  # type: ignore[misc]
-                inner: Any = handler.unary_stream or handler.unary_unary
-                return await inner(request, context)
+            if request is not None:
+                async with asyncio.timeout(self._limits.watch_seconds):
+                    return await watch(request, context)
+            async with self._watches.place(self._limits.watch_seconds):
+                self._slots.health = len(self._watches)
+                return await watch(health_pb2.HealthCheckRequest(), context)
         except Ousted:
             self._slots.note("health")
-            raise Refused(grpc.StatusCode.RESOURCE_EXHAUSTED, "too many ask after health: ask again") from None
+            raise Refused(grpc.StatusCode.RESOURCE_EXHAUSTED, "too many watch health: begin again later") from None
         except TimeoutError:
             raise Refused(grpc.StatusCode.UNAVAILABLE, "a watch ends after a while: begin it again") from None
+        finally:
+            self._slots.health = len(self._watches)
+
+    async def _request(self, sent: Iterable[tuple[str, str | bytes]] | None, context: Context) -> Any:
+        """None where it isn't read."""
+        if not self._admission.possible(sent):
+            return None
+        try:
+            await self._admission.admit(sent, "read")
+        except (Refused, StoreError):
+            return None
+        try:
+            return health_pb2.HealthCheckRequest.FromString(await received(context, self._slots, self._limits))
         except DecodeError:
             raise invalid("the request isn't a grpc.health.v1.HealthCheckRequest message") from None
-        finally:
-            self._slots.health = len(self._places)
-
-    async def _request(self, context: Context) -> bytes:
-        try:
-            async with self._reading.place(self._limits.health_seconds):
-                data = await context.read()
-        except TimeoutError:
-            self._slots.note("health")
-            text = f"the request didn't come within {self._limits.health_seconds:g} s"
-            raise Refused(grpc.StatusCode.DEADLINE_EXCEEDED, text) from None
-        if not isinstance(data, bytes):  # gRPC's mark for the end
-            raise invalid("the call ended without a request")
-        if len(data) > self._limits.health_bytes:
-            self._slots.note("health")
-            text = f"a request of {len(data)} bytes, where health takes {self._limits.health_bytes}"
-            raise Refused(grpc.StatusCode.RESOURCE_EXHAUSTED, text)
-        return data

@@ -5,7 +5,6 @@ place and does nothing can't keep others out.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -17,13 +16,11 @@ class Ousted(Exception):
 
 
 class Places:
-    """`most` of them; where all are taken, the next waits `patience` seconds for one before the oldest has to go. For one event
-    loop."""
+    """`most` of them. For one event loop."""
 
-    def __init__(self, most: int, *, patience: float = 0.0) -> None:
-        self._most, self._patience = most, patience
+    def __init__(self, most: int) -> None:
+        self._most = most
         self._taken: dict[asyncio.Timeout, None] = {}
-        self._waiting: deque[asyncio.Future[None]] = deque()
 
     def __len__(self) -> int:
         return len(self._taken)
@@ -32,7 +29,6 @@ class Places:
     async def place(self, seconds: float) -> AsyncIterator[None]:
         """A place for the block. What the block waits for ends with `TimeoutError` after so many seconds, and with `Ousted`
         when another needs the place."""
-        await self._turn()
         ousted = False
         try:
             async with asyncio.timeout(seconds) as mine:
@@ -42,24 +38,11 @@ class Places:
                     yield
                 finally:
                     ousted = mine not in self._taken
-                    self._left(mine)
+                    self._taken.pop(mine, None)
         except TimeoutError:
             if ousted:
                 raise Ousted from None
             raise
-
-    async def _turn(self) -> None:
-        """Returns when there is a place, or no more patience."""
-        loop = asyncio.get_running_loop()
-        until = loop.time() + self._patience
-        while len(self._taken) >= self._most and (left := until - loop.time()) > 0:
-            turn: asyncio.Future[None] = loop.create_future()
-            self._waiting.append(turn)
-            try:
-                await asyncio.wait([turn], timeout=left)
-            finally:
-                if not turn.done():
-                    self._waiting.remove(turn)
 
     def _make_room(self) -> None:
         while len(self._taken) >= self._most:
@@ -67,10 +50,3 @@ class Places:
             del self._taken[oldest]
             if not oldest.expired():
                 oldest.reschedule(asyncio.get_running_loop().time())
-
-    def _left(self, mine: asyncio.Timeout) -> None:
-        """The next has its turn, unless the place was taken away: then somebody has it already."""
-        if mine in self._taken:
-            del self._taken[mine]
-            if self._waiting:
-                self._waiting.popleft().set_result(None)

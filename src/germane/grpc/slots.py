@@ -29,19 +29,11 @@ class Limits:
     keys: int = 64
     """Whose key hasn't been seen before and is being verified."""
     health: int = 64
-    """Health checks and watches, which need no key."""
-    health_reading: int = 3
-    """Of these, at most so many whose request is on its way: gRPC takes in up to `max_message_bytes` of each."""
-    health_patience: float = 0.02
-    """Until the next may read its request, and the oldest of those that are reading has to go."""
-    health_bytes: int = 1024
-    """The largest request of health's."""
+    """Watches of health without a key."""
     body_seconds: float = 10.0
     """Until the request of a call with a good key is there."""
     key_seconds: float = 5.0
     """Until a key that hasn't been seen before is verified."""
-    health_seconds: float = 1.0
-    """Until the request of a health call is there."""
     watch_seconds: float = 300.0
     """Until a watch ends and has to be begun again."""
     reflection_seconds: float = 60.0

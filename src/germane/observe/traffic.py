@@ -8,7 +8,8 @@ from dataclasses import dataclass
 __all__ = ["KINDS", "REASONS", "Traffic"]
 
 KINDS = ("calls", "keys", "health", "http")
-"""What can be taken: slots of calls whose key holds, of keys that are being verified and of health; HTTP connections."""
+"""What can be taken: slots of calls whose key holds, of keys that are being verified, of watches without a key; HTTP
+connections."""
 
 REASONS = (
     "unauthenticated",  # no key, or none that holds
@@ -16,7 +17,7 @@ REASONS = (
     "slots",  # every slot was taken
     "share",  # the org held as many slots as were free
     "keys",  # too many keys were being verified
-    "health",  # a health call made room for a newer one, or its request didn't come or was too large
+    "health",  # a watch of health without a key made room for a newer one
     "body",  # a good key, and the request didn't come in time
     "late",  # the call's deadline had passed when it was taken up
     "unknown_method",
