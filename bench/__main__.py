@@ -4,6 +4,7 @@ latency        one assembly, warm and cold, by store size
 load           requests at a rate, many at once, between recordings
 client         how long its callers wait while the service hangs, is killed, comes back
 service        over the wire: at work, overloaded, and while its store fails
+port           the service under attack by somebody without a key
 ingest         messages a second
 budget         the budget invariant over generated cases
 forgery        forged delimiters over hostile contents
@@ -13,7 +14,7 @@ pack           packing and formatting by themselves
 packers DATA   items chosen together against one by one
 observing      what logs, metrics and spans cost a call
 leftover       tasks, threads, files and memory after 10,000 time-outs
-soak           budget and forgery over 100,000 cases each, and leftover
+soak           budget and forgery over 100,000 cases each, leftover, and port
 peers …        side by side with what users would pick instead
 evaluated …    what `germane eval DATA --json FILE` saved, as the tables of the docs
 """
@@ -36,6 +37,7 @@ from bench import (
     observing,
     pack,
     packers,
+    port,
     service,
     tuning,
 )
@@ -56,6 +58,8 @@ def main() -> int:
             service.main(rest)
         case "client":
             client.main(rest)
+        case "port":
+            return port.main(rest)
         case "peers":
             from bench.peers.__main__ import main as peers
 
@@ -79,7 +83,12 @@ def main() -> int:
         case "tuning":
             tuning.main(rest)
         case "soak":
-            return budget.main(["--count", "100000", *rest]) or forgery.main(["--count", "100000", *rest]) or leftover.main([])
+            return (
+                budget.main(["--count", "100000", *rest])
+                or forgery.main(["--count", "100000", *rest])
+                or leftover.main([])
+                or port.main([])
+            )
         case "all":
             ingest.main(rest)
             latency.main(["--sizes", "1000", "10000", *rest])

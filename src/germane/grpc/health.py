@@ -41,7 +41,8 @@ class Health:
         `Refused`."""
         request = await self._request(sent, context)
         if handler.unary_unary is not None:
-            return await handler.unary_unary(request or health_pb2.HealthCheckRequest(), context)
+            check: Any = handler.unary_unary
+            return await check(request or health_pb2.HealthCheckRequest(), context)
         watch: Any = handler.unary_stream
         try:
             if request is not None:
