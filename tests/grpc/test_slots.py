@@ -13,6 +13,9 @@ from germane.grpc.slots import Limits, Slots
 pytestmark = pytest.mark.requirement("RPC-5")
 
 
+PEER = "ipv4:127.0.0.1:4711"
+
+
 def taken(slots: Slots, org: str | None) -> int:
     """As many as it can get."""
     count = 0
@@ -31,6 +34,15 @@ def test_one_org_gets_half_and_the_next_as_many_as_are_free() -> None:
     assert taken(slots, "two") == 500
     assert taken(slots, "three") == 250
     assert slots.traffic.refused["share"] == 3
+
+
+def test_it_is_full_when_nobody_who_has_calls_could_have_another() -> None:
+    """One org alone at its share is; as soon as another is served, it isn't."""
+    slots = Slots(Limits(calls=100))
+    assert not slots.traffic.full
+    assert taken(slots, "one") == 50
+    assert slots.traffic.full
+    slots.take("two")
     assert not slots.traffic.full
 
 
@@ -52,23 +64,13 @@ def test_a_slot_that_is_given_back_is_there_for_the_next() -> None:
     slots.take("acme")
 
 
-def test_only_so_many_keys_are_verified_at_once() -> None:
-    """The next is refused, until one is done."""
-    slots = Slots(Limits(keys=1))
-    with slots.verifying(), pytest.raises(Refused, match="keys"), slots.verifying():
-        pass
-    with slots.verifying():
-        assert slots.traffic.used["keys"] == 1
-    assert slots.traffic.used["keys"] == 0
-
-
 async def test_the_oldest_place_is_given_to_the_newest() -> None:
     """Whoever waits in it is told, and the others aren't disturbed."""
     places, told = Places(2), list[str]()
 
     async def stays(name: str) -> None:
         try:
-            async with places.place(3600):
+            async with places.place(3600, PEER):
                 await asyncio.Event().wait()
         except Ousted:
             told.append(name)
@@ -87,7 +89,7 @@ async def test_a_place_ends_by_itself() -> None:
     """With another error than for who had to go."""
     places = Places(1)
     with pytest.raises(TimeoutError):
-        async with places.place(0.01):
+        async with places.place(0.01, PEER):
             await asyncio.Event().wait()
     assert len(places) == 0
 
@@ -95,12 +97,33 @@ async def test_a_place_ends_by_itself() -> None:
 async def test_who_is_done_in_the_moment_of_going_is_done() -> None:
     """The place was needed, but the answer was there."""
     places = Places(1)
-    async with places.place(3600):
+    async with places.place(3600, PEER):
         task = asyncio.create_task(_through(places))
         await asyncio.sleep(0)
     await task
 
 
 async def _through(places: Places) -> None:
-    async with places.place(3600):
+    async with places.place(3600, PEER):
         return
+
+
+async def test_the_address_with_most_places_makes_room() -> None:
+    """Whoever has one keeps it, however many another asks for, over whatever connections."""
+    places, told = Places(3), list[str]()
+
+    async def stays(peer: str) -> None:
+        try:
+            async with places.place(3600, peer):
+                await asyncio.Event().wait()
+        except Ousted:
+            told.append(peer)
+
+    peers = ["ipv4:10.0.0.1:1", *(f"ipv4:10.0.0.2:{port}" for port in range(1, 6)), "ipv6:%5B::1%5D:1"]
+    tasks = [asyncio.create_task(stays(peer)) for peer in peers]
+    async with asyncio.timeout(60):
+        await asyncio.gather(*tasks[1:5])
+    assert told == peers[1:5]
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

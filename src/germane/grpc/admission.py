@@ -17,8 +17,9 @@ from germane.access.grant import Grant
 from germane.access.key import Right
 from germane.grpc.apart import Apart
 from germane.grpc.authentication import Keys, authenticated, presented, unauthenticated
+from germane.grpc.places import Ousted
 from germane.grpc.refusals import Refused
-from germane.grpc.slots import Limits, Slots
+from germane.grpc.slots import Limits, Slots, exhausted
 
 __all__ = ["Admission"]
 
@@ -37,7 +38,7 @@ class Admission:
         """Whether there is a key, or none is asked for."""
         return self._keys is None or presented(sent) is not None
 
-    async def admit(self, sent: Iterable[tuple[str, str | bytes]] | None, right: Right) -> Grant | None:
+    async def admit(self, sent: Iterable[tuple[str, str | bytes]] | None, right: Right, peer: str) -> Grant | None:
         """What the caller's key opens; None where keys aren't asked for. Until the running task ends it has a slot. Raises
         `Refused` for a key that doesn't hold and where there is no slot, `StoreUnavailable` where the key can't be verified."""
         if (keys := self._keys) is None:
@@ -50,13 +51,15 @@ class Admission:
         digest = sha256(token.encode("utf-8", "surrogatepass")).digest()
         if (org := self._familiar.get(digest)) is not None:
             return await self._again(keys, token, digest, org, right)
-        with self._slots.verifying():
-            try:
-                async with asyncio.timeout(self._limits.key_seconds):
-                    grant = await self._verified(keys, token, digest, right)
-            except TimeoutError:
-                self._slots.note("unverified")
-                raise Refused(grpc.StatusCode.UNAVAILABLE, "the key can't be verified now: try again") from None
+        try:
+            async with self._slots.verifying.place(self._limits.key_seconds, peer):
+                grant = await self._verified(keys, token, digest, right)
+        except Ousted:
+            self._slots.note("keys")
+            raise exhausted("too many keys are being verified: try again") from None
+        except TimeoutError:
+            self._slots.note("unverified")
+            raise Refused(grpc.StatusCode.UNAVAILABLE, "the key can't be verified now: try again") from None
         self._hold(self._slots.take(grant.org))
         return grant
 

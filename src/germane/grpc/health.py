@@ -2,7 +2,7 @@
 
 The request of a caller without a key isn't read: gRPC can't be told to take less than `max_message_bytes` of it. Such a caller
 is answered for the server as a whole, which is what every single service would say too. Watches without a key share a few
-places, and the oldest gives way to the next; a client begins a watch that has ended anew by itself.
+places, and an old one gives way to a new one; a client begins a watch that has ended anew by itself.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from grpc_health.v1 import health_pb2
 from germane.errors import StoreError
 from germane.grpc.admission import Admission
 from germane.grpc.body import received
-from germane.grpc.places import Ousted, Places
+from germane.grpc.places import Ousted
 from germane.grpc.refusals import Refused, invalid
-from germane.grpc.slots import Limits, Slots
+from germane.grpc.slots import Limits, Slots, exhausted
 
 __all__ = ["Health"]
 
@@ -34,7 +34,6 @@ class Health:
 
     def __init__(self, admission: Admission, slots: Slots, limits: Limits) -> None:
         self._admission, self._slots, self._limits = admission, slots, limits
-        self._watches = Places(limits.health)
 
     async def answer(self, handler: Handler, sent: Iterable[tuple[str, str | bytes]] | None, context: Context) -> Any:
         """What the health service's own `handler` answers: a check's response; None for a watch, which writes. Raises
@@ -48,23 +47,20 @@ class Health:
             if request is not None:
                 async with asyncio.timeout(self._limits.watch_seconds):
                     return await watch(request, context)
-            async with self._watches.place(self._limits.watch_seconds):
-                self._slots.health = len(self._watches)
+            async with self._slots.watching.place(self._limits.watch_seconds, context.peer()):
                 return await watch(health_pb2.HealthCheckRequest(), context)
         except Ousted:
             self._slots.note("health")
-            raise Refused(grpc.StatusCode.RESOURCE_EXHAUSTED, "too many watch health: begin again later") from None
+            raise exhausted("too many watch health: begin again later") from None
         except TimeoutError:
             raise Refused(grpc.StatusCode.UNAVAILABLE, "a watch ends after a while: begin it again") from None
-        finally:
-            self._slots.health = len(self._watches)
 
     async def _request(self, sent: Iterable[tuple[str, str | bytes]] | None, context: Context) -> Any:
         """None where it isn't read."""
         if not self._admission.possible(sent):
             return None
         try:
-            await self._admission.admit(sent, "read")
+            await self._admission.admit(sent, "read", context.peer())
         except (Refused, StoreError):
             return None
         try:

@@ -1,10 +1,11 @@
-"""Places: a small number of them, for calls that need no key. When one more comes, the oldest has to go: a call that holds a
-place and does nothing can't keep others out.
+"""Places: a small number of them, for calls that show no good key. When one more comes, the oldest has to go of those from the
+address that has most: calls that hold a place and do nothing can't keep others out, nor can one address.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -16,24 +17,24 @@ class Ousted(Exception):
 
 
 class Places:
-    """`most` of them. For one event loop."""
+    """`most` of them. For one event loop, but its length, which may be read from any thread."""
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._taken: dict[asyncio.Timeout, None] = {}
+        self._taken: dict[asyncio.Timeout, str] = {}
 
     def __len__(self) -> int:
         return len(self._taken)
 
     @asynccontextmanager
-    async def place(self, seconds: float) -> AsyncIterator[None]:
+    async def place(self, seconds: float, peer: str) -> AsyncIterator[None]:
         """A place for the block. What the block waits for ends with `TimeoutError` after so many seconds, and with `Ousted`
-        when another needs the place."""
-        ousted = False
+        when another needs the place. `peer` is gRPC's name for the other end, such as `ipv4:127.0.0.1:4711`."""
+        address, ousted = peer.rpartition(":")[0], False
         try:
             async with asyncio.timeout(seconds) as mine:
-                self._make_room()
-                self._taken[mine] = None
+                self._make_room(address)
+                self._taken[mine] = address
                 try:
                     yield
                 finally:
@@ -44,9 +45,11 @@ class Places:
                 raise Ousted from None
             raise
 
-    def _make_room(self) -> None:
-        while len(self._taken) >= self._most:
-            oldest = next(iter(self._taken))
-            del self._taken[oldest]
-            if not oldest.expired():
-                oldest.reschedule(asyncio.get_running_loop().time())
+    def _make_room(self, address: str) -> None:
+        if len(self._taken) < self._most:
+            return
+        ((crowded, _),) = Counter([*self._taken.values(), address]).most_common(1)
+        fitting = [one for one, its in self._taken.items() if its == crowded] or list(self._taken)
+        del self._taken[fitting[0]]
+        if not fitting[0].expired():
+            fitting[0].reschedule(asyncio.get_running_loop().time())

@@ -7,16 +7,16 @@ third each, and whoever comes next always finds as many free as each of the othe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import grpc
 
+from germane.grpc.places import Places
 from germane.grpc.refusals import Refused
 from germane.observe.traffic import REASONS, Traffic
 
-__all__ = ["Limits", "Slots"]
+__all__ = ["Limits", "Slots", "exhausted"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,24 +40,25 @@ class Limits:
 
 
 class Slots:
-    """Of one port; for its event loop alone, but `traffic`, which may be read from any thread."""
+    """Of one port; for its event loop alone, but `traffic`, which may be read from any thread. `verifying` are the places of
+    keys that haven't been seen before, `watching` those of watches without a key."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._held: Counter[str] = Counter()
-        self._calls = self._keys = self._admitted = 0
+        self._calls = self._admitted = 0
         self._refused = dict.fromkeys(REASONS, 0)  # never another key: it is read from other threads
-        self.health = 0
+        self.verifying, self.watching = Places(limits.keys), Places(limits.health)
 
     def take(self, org: str | None) -> Callable[[], None]:
         """A slot for a call of `org` (None: keys aren't asked for). The answer gives it back, once. Raises `Refused`."""
         free = self._limits.calls - self._calls
         if free <= 0:
             self.note("slots")
-            raise _exhausted(f"{self._limits.calls} calls are under way, and no more are taken: try again")
+            raise exhausted(f"{self._limits.calls} calls are under way, and no more are taken: try again")
         if org is not None and self._held[org] >= free:
             self.note("share")
-            raise _exhausted("the key's org has as many calls under way as there is room left: try again when some have ended")
+            raise exhausted("the key's org has as many calls under way as there is room left: try again when some have ended")
         self._calls += 1
         self._admitted += 1
         if org is not None:
@@ -72,31 +73,21 @@ class Slots:
 
         return give_back
 
-    @contextmanager
-    def verifying(self) -> Iterator[None]:
-        """While a key that hasn't been seen before is verified. Raises `Refused`."""
-        if self._keys >= self._limits.keys:
-            self.note("keys")
-            raise _exhausted("too many keys are being verified: try again")
-        self._keys += 1
-        try:
-            yield
-        finally:
-            self._keys -= 1
-
     def note(self, reason: str) -> None:
         """Something was turned away."""
         self._refused[reason] += 1
 
     @property
     def traffic(self) -> Traffic:
+        free, held = self._limits.calls - self._calls, list(self._held.values())
         return Traffic(
-            used={"calls": self._calls, "keys": self._keys, "health": self.health},
+            used={"calls": self._calls, "keys": len(self.verifying), "health": len(self.watching)},
             refused=dict(self._refused),
             admitted=self._admitted,
-            full=self._calls >= self._limits.calls,
+            full=free <= 0 or bool(held and min(held) >= free),
         )
 
 
-def _exhausted(text: str) -> Refused:
+def exhausted(text: str) -> Refused:
+    """There is no room for the call."""
     return Refused(grpc.StatusCode.RESOURCE_EXHAUSTED, text)

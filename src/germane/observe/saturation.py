@@ -1,7 +1,7 @@
-"""Saturation: whether calls with a good key are being turned away because every slot is taken, looked at once a second.
+"""Saturation: whether calls with a good key are being turned away for want of slots, looked at once a second.
 
 What callers without a key are refused doesn't count: nobody may take the service out of rotation without one. Nor does an org
-that has used up its own share: the others are served.
+that has used up its own share while others are served.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ __all__ = ["Saturation"]
 
 
 class Saturation:
-    """`on` from the look that finds all slots taken, or more calls turned away than admitted since the look before; off again
+    """`on` from the look that finds the port full, or more calls turned away than admitted since the look before; off again
     after `recovered` looks without."""
 
     def __init__(self, recovered: int = 3) -> None:

@@ -16,7 +16,7 @@ REASONS = (
     "unverified",  # the store didn't say in time whether the key holds
     "slots",  # every slot was taken
     "share",  # the org held as many slots as were free
-    "keys",  # too many keys were being verified
+    "keys",  # a key that hadn't been seen made room for another
     "health",  # a watch of health without a key made room for a newer one
     "body",  # a good key, and the request didn't come in time
     "late",  # the call's deadline had passed when it was taken up
@@ -30,8 +30,8 @@ REASONS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traffic:
-    """`used` counts by kind what is taken now. `admitted` and `refused` are totals, the latter by reason. `full` says whether a
-    call with a good key would be turned away now."""
+    """`used` counts by kind what is taken now. `admitted` and `refused` are totals, the latter by reason. `full` says whether
+    every org that has calls under way would be turned away with another one."""
 
     used: Mapping[str, int]
     refused: Mapping[str, int]
