@@ -149,7 +149,7 @@ class Gate(grpc.aio.ServerInterceptor):
                 if not self._over:
                     raise
                 status = refusal(_stopping())
-            except Refused as error:
+            except Exception as error:
                 status = refusal(error)
             return await _refuse(context, status)
 

@@ -16,5 +16,8 @@ def enough() -> int:
     wanted = _ENOUGH if most == resource.RLIM_INFINITY else min(_ENOUGH, most)
     if now == resource.RLIM_INFINITY or now >= wanted:
         return _ENOUGH if now == resource.RLIM_INFINITY else now
-    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+    except (ValueError, OSError):  # some systems allow less than they say
+        return now
     return wanted
