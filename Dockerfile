@@ -1,7 +1,8 @@
 # The service in a container: built with pip in one stage, without it in the other; an unprivileged user, nothing to write but /data.
 #   docker build -t germane .
 #   docker run -v germane:/data germane --db /data/germane.db keys create --org acme
-#   docker run -v germane:/data -p 127.0.0.1:7411:7411 -p 127.0.0.1:7412:7412 germane
+#   docker run -v germane:/data -p 127.0.0.1:7411:7411 -p 127.0.0.1:7412:7412 -e GERMANE_SERVE_PLAINTEXT=true germane
+# It listens on every interface, so it begins with TLS alone, or with the variable: where only this machine reaches its ports.
 ARG PYTHON=3.13
 
 FROM python:${PYTHON}-slim AS build

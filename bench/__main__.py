@@ -4,6 +4,9 @@ latency        one assembly, warm and cold, by store size
 load           requests at a rate, many at once, between recordings
 client         how long its callers wait while the service hangs, is killed, comes back
 service        over the wire: at work, overloaded, and while its store fails
+port           the service under attack by somebody without a key
+giant          what one stored text of a million characters costs other callers
+neighbour      what one org's worst behaviour costs another, over the wire
 ingest         messages a second
 budget         the budget invariant over generated cases
 linear         processor time of every function that sees text, by the length of the text
@@ -14,7 +17,7 @@ pack           packing and formatting by themselves
 packers DATA   items chosen together against one by one
 observing      what logs, metrics and spans cost a call
 leftover       tasks, threads, files and memory after 10,000 time-outs
-soak           budget and forgery over 100,000 cases each, linear over 30,000, and leftover
+soak           the long runs one after another: budget, forgery, linear, leftover, giant, port, neighbour
 peers …        side by side with what users would pick instead
 evaluated …    what `germane eval DATA --json FILE` saved, as the tables of the docs
 """
@@ -22,6 +25,7 @@ evaluated …    what `germane eval DATA --json FILE` saved, as the tables of th
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping, Sequence
 
 from bench import (
     budget,
@@ -29,18 +33,42 @@ from bench import (
     crowd,
     evaluated,
     forgery,
+    giant,
     ingest,
     keyword,
     latency,
     leftover,
     linear,
     load,
+    neighbour,
     observing,
     pack,
     packers,
+    port,
     service,
     tuning,
 )
+
+_LONG: Mapping[str, Callable[[], int]] = {
+    "budget": lambda: budget.main(["--count", "100000"]),
+    "forgery": lambda: forgery.main(["--count", "100000"]),
+    "linear": lambda: linear.main([]),
+    "leftover": lambda: leftover.main([]),
+    "giant": lambda: giant.main([]),
+    "port": lambda: port.main([]),
+    "neighbour": lambda: neighbour.main([]),
+}
+
+
+def _soak(names: Sequence[str]) -> int:
+    """All of them, or those named; each is run, whatever came of the others."""
+    failed = []
+    for name in names or _LONG:
+        print(f"\n== {name}", flush=True)
+        if _LONG[name]():
+            failed.append(name)
+    print(f"\nsoak: {', '.join(failed) or 'nothing'} failed")
+    return int(bool(failed))
 
 
 def main() -> int:
@@ -58,6 +86,8 @@ def main() -> int:
             service.main(rest)
         case "client":
             client.main(rest)
+        case "port":
+            return port.main(rest)
         case "peers":
             from bench.peers.__main__ import main as peers
 
@@ -68,6 +98,10 @@ def main() -> int:
             return budget.main(rest)
         case "forgery":
             return forgery.main(rest)
+        case "giant":
+            return giant.main(rest)
+        case "neighbour":
+            return neighbour.main(rest)
         case "linear":
             return linear.main(rest)
         case "evaluated":
@@ -83,8 +117,7 @@ def main() -> int:
         case "tuning":
             tuning.main(rest)
         case "soak":
-            long = ["--count", "100000", *rest]
-            return budget.main(long) or forgery.main(long) or linear.main([]) or leftover.main([])
+            return _soak(rest)
         case "all":
             ingest.main(rest)
             latency.main(["--sizes", "1000", "10000", *rest])

@@ -9,6 +9,7 @@ import argparse
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from statistics import median
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 from bench.machine import describe
 from germane.context import Metadata
 from germane.observe.shared import folder, join
+from germane.pseudonym import pseudonym
 from germane.trace import SourceReport
 
 if TYPE_CHECKING:
@@ -79,7 +81,8 @@ def _calls(calls: int) -> None:
     from germane.observe.observer import Observer
     from germane.observe.spans import Spans
 
-    silent, loud = Logs(_Nowhere(), level="error"), Logs(_Nowhere())
+    named = partial(pseudonym, bytes(32))
+    silent, loud = Logs(_Nowhere(), pseudonym=named, level="error"), Logs(_Nowhere(), pseudonym=named)
     observers = {
         "a call that is only timed": Observer(silent),
         "the same with a line in the log": Observer(loud),

@@ -48,7 +48,7 @@ from germane.item import Breakdown, Candidate, Chosen, Scored
 from germane.memories import checks
 from germane.memories.compose import compose
 from germane.message import Image, Message, Opaque, Text, ToolCall, ToolResult, Wire
-from germane.observe.redaction import digest
+from germane.pseudonym import pseudonym
 from germane.query import Query
 from germane.request import Request
 from germane.scope import Scope
@@ -285,7 +285,7 @@ _OTHERS: dict[str, Reader] = {
     "memories.checks.json_value": _taken(lambda text: checks.json_value("value", [text, {text: text}])),
     "memories.compose.compose": _taken(lambda text: compose(text, kind="fact", given={"key": text})),
     "message.Message.content": lambda text: _parts(text).content,
-    "observe.redaction.digest": digest,
+    "pseudonym.pseudonym": lambda text: pseudonym(b"key", text),
     "scope.Scope": _taken(lambda text: Scope(org=text)),
     "search.unit.describe": lambda text: describe(
         key=1, session=1, created_at=0.0, text=text, role="user", name=text, sensitivity="private", kind="note"

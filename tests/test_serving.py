@@ -145,9 +145,26 @@ def test_a_key_given_in_place_of_its_path_is_not_shown(variable: str, tmp_path: 
 def test_an_address_that_others_reach_needs_keys(host: str) -> None:
     """Always: saying otherwise is refused, in code too."""
     address = Address.parse(f"{host}:7411")
-    assert Serving(grpc=address).keys_required
+    assert Serving(grpc=address, plaintext=True).keys_required
     with pytest.raises(InvalidInput, match="require_keys can't be false"):
-        Serving(grpc=address, require_keys=False)
+        Serving(grpc=address, plaintext=True, require_keys=False)
+
+
+@pytest.mark.requirement("RPC-5")
+def test_keys_over_plaintext_to_an_address_that_others_reach_are_asked_for(path: Path) -> None:
+    """Never by default, in code or in a file; over TLS nothing need be said."""
+    everywhere = Address.parse("0.0.0.0:7411")
+    said = r"grpc 0.0.0.0:7411 is reached from elsewhere.* give tls_cert and tls_key; or, .* --plaintext"
+    with pytest.raises(InvalidInput, match=said):
+        Serving(grpc=everywhere)
+    with pytest.raises(InvalidInput, match=r"--grpc 0.0.0.0:7411 is reached from elsewhere"):
+        read_serving(None, {}, {"grpc": "0.0.0.0:7411"})
+    path.write_text("[serve]\ngrpc = '0.0.0.0:7411'\nplaintext = true\n")
+    assert read_serving(path).plaintext
+    assert read_serving(None, {"GERMANE_SERVE_GRPC": "0.0.0.0:1", "GERMANE_SERVE_PLAINTEXT": "true"}).plaintext
+    (path.parent / "a.pem").write_text(PEM)
+    pem = path.parent / "a.pem"
+    assert not Serving(grpc=everywhere, tls_cert=pem, tls_key=pem).plaintext
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "localhost", "LOCALHOST", "[::1]"])

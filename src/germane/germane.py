@@ -18,6 +18,7 @@ from germane.errors import InvalidInput, StoreError, StoreUnavailable
 from germane.gather.source import SourceFactory
 from germane.keyring import Keyring
 from germane.ports.embedder import Embedder
+from germane.pseudonym import pseudonym
 from germane.rehearsal import freeze
 from germane.scope import Scope
 from germane.search.relevance import Relevance
@@ -140,6 +141,11 @@ class Germane:
     def strategies(self) -> Strategies:
         """Register your own here."""
         return self._open.strategies
+
+    def pseudonym(self, id: str) -> str:
+        """What stands in the service's log for the id of an org or an agent: twelve hex digits, the same in every process over
+        this store. It is made with a key that the store keeps, so nobody without the store can find an id by trying names."""
+        return pseudonym(self._open.engine.nonce_key, id)
 
     def count(self, text: str, *, model: str) -> int:
         """What `text` alone costs `model`, in its tokens; an upper bound where its tokenizer isn't known exactly."""

@@ -53,6 +53,9 @@ class Serving:
     tls_cert: Path | None = _set(None, perhaps(file), "the certificate chain (PEM) that gRPC is served with")
     tls_key: Path | None = _set(None, perhaps(file), "its private key (PEM, without a passphrase)")
     tls_client_ca: Path | None = _set(None, perhaps(file), "who signs callers' certificates (PEM): with it, callers need one")
+    plaintext: bool = _set(
+        False, flag, "whether keys may travel unencrypted where others could listen: behind a proxy that ends TLS"
+    )
     max_message_bytes: int = _set(16 * 1024**2, whole(64 * 1024, 1024**3), "the largest request that is read")
     max_concurrent_streams: int = _set(1000, whole(1, 100_000), "calls at once on one connection")
     keepalive_seconds: float = _set(
@@ -97,6 +100,15 @@ class Serving:
         """What doesn't go together: the setting to look at first, and what to do."""
         if self.require_keys is False and not self.grpc.loopback:
             yield "require_keys", f"can't be false while {self.grpc} is reached from elsewhere: serve 127.0.0.1, or keep keys"
+        if not self.grpc.loopback and self.tls_cert is None and not self.plaintext:
+            yield (
+                "grpc",
+                (
+                    f"{self.grpc} is reached from elsewhere, and without TLS callers' keys could be read on their way: give"
+                    " tls_cert and tls_key; or, where a proxy in front of it ends TLS, say so with --plaintext"
+                    " (GERMANE_SERVE_PLAINTEXT=true, plaintext = true)"
+                ),
+            )
         if self.tls_cert is None and self.tls_key is not None:
             yield "tls_key", "needs tls_cert as well: a key and its certificate belong together"
         if self.tls_cert is not None and self.tls_key is None:

@@ -110,6 +110,10 @@ class Germane:
         self._running()
         return self._awaited.strategies
 
+    def pseudonym(self, id: str) -> str:
+        self._running()
+        return self._awaited.pseudonym(id)
+
     def count(self, text: str, *, model: str) -> int:
         self._running()
         return self._awaited.count(text, model=model)

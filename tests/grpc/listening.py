@@ -16,6 +16,7 @@ from germane.address import Address
 from germane.grpc.authentication import Keys
 from germane.grpc.call import Observer
 from germane.grpc.server import GrpcServer
+from germane.grpc.slots import Limits
 from germane.grpc.stubs import context_pb2, context_pb2_grpc, ibex_pb2, ibex_pb2_grpc, memory_pb2, memory_pb2_grpc
 from germane.serving import Serving
 
@@ -52,12 +53,12 @@ async def listening(
     credentials: grpc.ChannelCredentials | None = None,
     metadata: Mapping[str, str] | None = None,
     observer: Observer | None = None,
-    most: int = 2000,
+    limits: Limits | None = None,
     **settings: Any,
 ) -> AsyncIterator[Wire]:
     """`settings` are those of `Serving`; `metadata` goes with every call."""
     serving = Serving(grpc=Address(host="127.0.0.1", port=0), http=None, **settings)
-    server = GrpcServer(germane, serving, keys=keys, most=most)
+    server = GrpcServer(germane, serving, keys=keys, limits=limits)
     await server.start(observer)
     target, options = f"localhost:{server.address.port}", [("grpc.max_receive_message_length", -1)]
     if credentials is None:

@@ -122,9 +122,10 @@ async def test_health_is_open_and_reflection_isnt(germane: Germane, wire: Wire) 
     checked = await health.Check(health_pb2.HealthCheckRequest())
     assert checked.status == health_pb2.HealthCheckResponse.SERVING
     asking = [reflection_pb2.ServerReflectionRequest(list_services="")]
+    told = raw(wire, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", stream=True)
+    assert (await refused(told(asking[0].SerializeToString())))[0] == "UNAUTHENTICATED"
     channel: Any = wire.channel
     reflection: Any = reflection_pb2_grpc.ServerReflectionStub(channel)
-    assert (await refused(reflection.ServerReflectionInfo(iter(asking))))[0] == "UNAUTHENTICATED"
     found = [one async for one in reflection.ServerReflectionInfo(iter(asking), metadata=await shown(germane))]
     assert len(found[0].list_services_response.service) == 7
 
@@ -144,7 +145,7 @@ async def test_keys_that_cant_be_checked_let_nobody_in(germane: Germane) -> None
 
 async def test_an_address_others_reach_isnt_served_without_keys(germane: Germane) -> None:
     """Refused at the start, whoever starts it."""
-    everywhere = Serving(grpc=Address(host="0.0.0.0", port=0), http=None)
+    everywhere = Serving(grpc=Address(host="0.0.0.0", port=0), http=None, plaintext=True)
     with pytest.raises(InvalidInput, match="keys"):
         GrpcServer(germane, everywhere)
 

@@ -20,10 +20,12 @@ from germane.clock import Clock
 from germane.context import Metadata
 from germane.errors import EmbedderError, StoreCorrupt, StoreUnavailable
 from germane.grpc import assembling
+from germane.grpc.admission import Admission
 from germane.grpc.apart import Apart
 from germane.grpc.call import Call, Unseen
 from germane.grpc.gate import Gate
 from germane.grpc.methods import Method
+from germane.grpc.slots import Limits, Slots
 from germane.grpc.stubs import context_pb2
 from germane.grpc.stubs import memory_pb2 as pb
 from germane.testing.faults import Fault, Garbage, Hang, Raise, faulty
@@ -264,7 +266,7 @@ class Ledger:
         self.told: list[tuple[str, str, str, str, str, Metadata | None]] = []
 
     @contextmanager
-    def call(self, method: str, headers: Any = None) -> Iterator[Unseen]:
+    def call(self, method: str, headers: Any = None, *, waited: float = 0.0) -> Iterator[Unseen]:
         seen = Unseen()
         try:
             yield seen
@@ -305,9 +307,10 @@ async def test_a_call_whose_time_is_over_costs_nothing_more() -> None:
     async def answer(*_: Any) -> Any:
         raise AssertionError("nobody waits for this")
 
-    ledger = Ledger()
-    gate = Gate(keys=None, apart=Apart(), clock=Clock(), observer=ledger)
+    slots = Slots(Limits())
+    admission = Admission(keys=None, apart=Apart(), slots=slots, limits=Limits())
+    gate = Gate(admission, slots, clock=Clock(), limits=Limits())
     method = Method(name="/a.B/C", request=context_pb2.AssembleContextRequest, right="read", unary=answer)
     with pytest.raises(RuntimeError, match="DEADLINE_EXCEEDED"):
-        await gate._answer(method, None, 0.0, b"", Late())  # type: ignore[arg-type]
-    assert ledger.told[0][:2] == ("C", "DEADLINE_EXCEEDED")
+        await gate._answer(method, None, 0.0, Late())  # type: ignore[arg-type]
+    assert (slots.traffic.refused["late"], slots.traffic.admitted) == (1, 0)

@@ -22,6 +22,7 @@ from germane.address import Address
 from germane.agent import Agent
 from germane.errors import InvalidInput
 from germane.grpc.server import GrpcServer
+from germane.grpc.slots import Limits
 from germane.grpc.stubs import memory_pb2 as pb
 from germane.serving import Serving
 
@@ -172,7 +173,7 @@ async def test_calls_beyond_the_limit_end_with_resource_exhausted(germane: Germa
         return ""
 
     monkeypatch.setattr(Agent, "directive", directive)
-    async with listening(germane, most=1) as wire:
+    async with listening(germane, limits=Limits(calls=1)) as wire:
         running = wire.directives.GetDirective(pb.GetDirectiveRequest(scope=SCOPE))
         await begun.wait()
         assert (await refused(wire.assembly.AssembleContext(asked())))[0] == "RESOURCE_EXHAUSTED"

@@ -7,14 +7,19 @@ import json
 from typing import Any
 
 from germane.observe.logs import Logs
+from germane.pseudonym import pseudonym
 
-__all__ = ["Kept", "kept"]
+__all__ = ["Kept", "kept", "named"]
+
+
+def named(id: str) -> str:
+    return pseudonym(bytes(32), id)
 
 
 class Kept:
     def __init__(self, **given: Any) -> None:
         self.stream = io.BytesIO()
-        self.logs = Logs(self.stream, **given)
+        self.logs = Logs(self.stream, pseudonym=named, **given)
 
     def text(self) -> str:
         """Everything, once all is written. Closes the log."""

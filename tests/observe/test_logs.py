@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from log_lines import kept
+from log_lines import kept, named
 
 from germane.context import Metadata
 from germane.observe.foreign import routed, watch
@@ -46,8 +46,8 @@ def test_a_request_is_one_line_that_says_how_it_went() -> None:
             "code": "OK",
             "milliseconds": 12.5,
             "request_id": "r-1",
-            "org": "accb46996fcf",
-            "agent": "10284b7cb776",
+            "org": named("acme"),
+            "agent": named("support"),
             "degradation_level": 1,
             "tokens": 812,
             "memories": 3,
@@ -252,7 +252,7 @@ def test_a_reader_that_does_not_read_costs_lines_and_no_time() -> None:
 def test_a_reader_that_is_gone_stops_nobody() -> None:
     """A closed pipe is no reason to end."""
     stream = io.BytesIO()
-    log = Logs(stream)
+    log = Logs(stream, pseudonym=named)
     stream.close()
     log.info("started")
     log.close()

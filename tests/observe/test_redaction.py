@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.observe.redaction import EVENTS, FIELDS, allowed, digest
+from germane.observe import redaction
+from germane.observe.redaction import EVENTS, FIELDS
+from germane.pseudonym import pseudonym
 
 pytestmark = pytest.mark.requirement("OPS-1")
 
 CANARY = "my card is 4000 1234, PIN sesame"
 AS_THEY_ARE = {"request_id", "logger", "method", "fallback_reason", "cause"}
 """Fields that take a word as it is: an id of the caller's, or names out of code."""
+
+KEY = bytes(range(32))
+
+
+def allowed(fields: dict[str, object]) -> dict[str, object]:
+    return redaction.allowed(fields, named)
+
+
+def named(id: str) -> str:
+    return pseudonym(KEY, id)
+
 
 values = st.recursive(
     st.text() | st.integers() | st.floats() | st.booleans() | st.none() | st.binary(),
@@ -50,17 +64,27 @@ def test_an_event_is_one_of_those_known() -> None:
     assert allowed({"event": f"request {CANARY}"}) == {"event": "redacted"}
 
 
-def test_ids_of_orgs_and_agents_are_written_as_a_hash() -> None:
-    """An id may be an address or a name; the same id has the same hash, so a line can be found."""
-    assert allowed({"org": "acme", "agent": "support"}) == {"org": digest("acme"), "agent": digest("support")}
-    assert digest("acme") == "5eac36b50bb6" or len(digest("acme")) == 12
+def test_for_ids_of_orgs_and_agents_stand_pseudonyms() -> None:
+    """An id may be an address or a name; the same id has the same pseudonym, so a line can be found."""
+    assert allowed({"org": "acme", "agent": "support"}) == {"org": named("acme"), "agent": named("support")}
+
+
+def test_who_guesses_a_name_cant_confirm_it_without_the_key() -> None:
+    """No hash that anybody can make stands in a line, nor does another deployment's key give the same."""
+    stands = named("acme")
+    for function in (hashlib.blake2b, hashlib.sha256, hashlib.md5, hashlib.sha1):
+        assert not function(b"acme").hexdigest().startswith(stands)
+    assert hashlib.blake2b(b"acme", digest_size=6).hexdigest() != stands
+    assert hashlib.blake2b(b"acme", digest_size=6, key=KEY).hexdigest() != stands
+    assert pseudonym(bytes(32), "acme") != stands
+    assert len(stands) == 12
 
 
 def test_a_callers_request_id_is_kept_if_it_is_one() -> None:
-    """It is how two logs are brought together; anything else under that name becomes its hash."""
+    """It is how two logs are brought together; for anything else under that name stands a pseudonym."""
     assert allowed({"request_id": "01a2007d-168f:x.1"}) == {"request_id": "01a2007d-168f:x.1"}
-    assert allowed({"request_id": CANARY}) == {"request_id": digest(CANARY)}
-    assert allowed({"request_id": "a" * 65}) == {"request_id": digest("a" * 65)}
+    assert allowed({"request_id": CANARY}) == {"request_id": named(CANARY)}
+    assert allowed({"request_id": "a" * 65}) == {"request_id": named("a" * 65)}
 
 
 def test_an_exception_is_its_type_and_its_place() -> None:

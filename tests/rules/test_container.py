@@ -30,7 +30,19 @@ IGNORED = (ROOT / ".dockerignore").read_text("utf-8")
 Instruction = tuple[str, str]
 
 SERVICE = [
-    *("build", "cap_drop", "command", "env_file", "healthcheck", "image", "init", "logging", "mem_limit", "pids_limit"),
+    *(
+        "build",
+        "cap_drop",
+        "command",
+        "env_file",
+        "environment",
+        "healthcheck",
+        "image",
+        "init",
+        "logging",
+        "mem_limit",
+        "pids_limit",
+    ),
     *("ports", "read_only", "restart", "security_opt", "stop_grace_period", "tmpfs", "volumes"),
 ]
 """What the service's part of a composition is made of; a slip of the pen would pass unseen otherwise."""
@@ -148,6 +160,8 @@ def test_the_composition_takes_away_what_the_service_does_not_need() -> None:
     assert service["security_opt"] == ["no-new-privileges:true"]
     assert [mount.partition(":")[0] for mount in service["tmpfs"]] == ["/tmp"]
     assert service["env_file"] == [{"path": ".env", "required": False}]
+    assert service["environment"] == {"GERMANE_SERVE_PLAINTEXT": "true"}
+    assert all(port.startswith("127.0.0.1:") for port in service["ports"])
     assert int(service["stop_grace_period"].removesuffix("s")) > Serving().shutdown_seconds
 
 

@@ -10,7 +10,8 @@ import pytest
 from source_tree import ROOT
 
 from germane.observe.metrics import Metrics
-from germane.observe.redaction import EVENTS, FIELDS, digest
+from germane.observe.redaction import EVENTS, FIELDS
+from germane.observe.traffic import KINDS, REASONS
 from germane.serving import Serving
 from germane.settings import Settings, read_serving
 
@@ -74,9 +75,11 @@ def test_the_guide_has_every_field_and_event_of_a_log() -> None:
     assert named >= EVENTS
 
 
-def test_the_guides_way_to_an_orgs_hash_is_the_one() -> None:
-    """Somebody will look for a line."""
-    assert f"(b'acme', digest_size=6).hexdigest())\"\n{digest('acme')}\n" in GUIDE
+def test_the_guide_has_every_reason_for_which_something_is_turned_away() -> None:
+    """And every kind of slot."""
+    part = GUIDE.partition("## Who gets in")[2].partition("\n## ")[0]
+    named = re.findall(r"^\| `([a-z_]+)` \|", part, re.MULTILINE)
+    assert sorted(named) == sorted([*REASONS, *KINDS])
 
 
 def test_the_example_has_every_variable_and_its_default() -> None:

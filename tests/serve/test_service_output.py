@@ -55,7 +55,9 @@ async def test_neither_content_nor_keys_nor_ids_are_in_any_output(tmp_path: Path
         assert service.process.stdout
         written = {"log": service.log.read_text("utf-8"), "spans": service.process.stdout.read(), "metrics": metrics}
         codes = {one.get("code") for one in service.events() if one["event"] == "request"}
-    assert {"OK", "UNAUTHENTICATED", "INVALID_ARGUMENT"} <= codes
+        refused = {one.get("reason") for one in service.events() if one["event"] == "refused"}
+    assert {"OK", "INVALID_ARGUMENT"} <= codes
+    assert {"unauthenticated", "unknown_method"} <= refused
     assert "AssembleContext" in written["spans"]
     for where, text in written.items():
         for secret in ("flowerpot", issued.token, issued.token[-52:], wrong[-52:]):

@@ -27,6 +27,7 @@ from germane.cli import (
     importing,
     keys,
     labelling,
+    pseudonym,
     record,
     remember,
     search,
@@ -138,6 +139,7 @@ app.command("export", short_help="Write everything of an agent as JSON Lines.")(
 app.command("backup", short_help="Copy the store while it is in use.")(backup.backup)
 app.command("doctor", short_help="Check that the store is well.")(doctor.doctor)
 app.add_typer(keys.app, name="keys", short_help="Make, list and revoke the API keys of a served store.")
+app.command("pseudonym", short_help="Show how an org's or agent's id stands in the service's log.")(pseudonym.pseudonym)
 app.command("reembed", short_help="Make vectors anew after a change of embedder.")(doctor.reembed)
 
 

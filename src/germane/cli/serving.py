@@ -35,6 +35,9 @@ def serve(
     tls_cert: Annotated[Path | None, typer.Option(help="The certificate chain (PEM) that gRPC is served with.")] = None,
     tls_key: Annotated[Path | None, typer.Option(help="Its private key (PEM).")] = None,
     tls_client_ca: Annotated[Path | None, typer.Option(help="Who signs callers' certificates (PEM).")] = None,
+    plaintext: Annotated[
+        bool | None, typer.Option(help="Whether keys may travel unencrypted to an address that others reach.")
+    ] = None,
     shutdown_seconds: Annotated[
         float | None, typer.Option(help="How long calls may take to end once it is told to stop.")
     ] = None,
@@ -58,6 +61,7 @@ def serve(
         "tls_cert": tls_cert,
         "tls_key": tls_key,
         "tls_client_ca": tls_client_ca,
+        "plaintext": plaintext,
         "shutdown_seconds": shutdown_seconds,
         "log_level": log_level,
         "log_format": log_format,

@@ -11,7 +11,7 @@ from germane.access.grant import Grant
 from germane.access.key import Right
 from germane.grpc.refusals import Refused
 
-__all__ = ["Keys", "authenticated", "denied", "presented"]
+__all__ = ["Keys", "authenticated", "denied", "presented", "unauthenticated"]
 
 _PATIENCE = 0.02
 """Seconds that a read waits for the store's word on a key before memory's has to do."""
@@ -36,17 +36,20 @@ def presented(metadata: Iterable[tuple[str, str | bytes]] | None) -> str | None:
     return found.get("x-api-key", "").strip() or None
 
 
-async def authenticated(keys: Keys, metadata: Iterable[tuple[str, str | bytes]] | None, right: Right) -> Grant:
+async def authenticated(keys: Keys, token: str, right: Right) -> Grant:
     """Raises `Refused`, and `StoreUnavailable` where the key can't be checked. What writes wants the store's own word."""
-    token = presented(metadata)
-    patience = None if right == "write" else _PATIENCE
-    grant = None if token is None else await keys.verify(token, patience=patience)
+    grant = await keys.verify(token, patience=None if right == "write" else _PATIENCE)
     if grant is None:
-        raise Refused(
-            grpc.StatusCode.UNAUTHENTICATED,
-            "an API key is needed that holds: send  authorization: Bearer gk_…  (germane keys create makes one)",
-        )
+        raise unauthenticated()
     return grant
+
+
+def unauthenticated() -> Refused:
+    """For no key, and for any that doesn't hold."""
+    return Refused(
+        grpc.StatusCode.UNAUTHENTICATED,
+        "an API key is needed that holds: send  authorization: Bearer gk_…  (germane keys create makes one)",
+    )
 
 
 def denied() -> Refused:

@@ -59,6 +59,7 @@ class Client:
         user: str | None = None,
         zone: str = "UTC",
         key: str | None = None,
+        plaintext: bool = False,
         tls: bool = False,
         roots: Pem | None = None,
         certificate: Pem | None = None,
@@ -72,6 +73,7 @@ class Client:
         address = Address.of(
             target,
             key=key,
+            plaintext=plaintext,
             tls=tls,
             roots=roots,
             certificate=certificate,

@@ -32,8 +32,11 @@ class Seen(Protocol):
 class Observer(Protocol):
     """Who is told of every call: for metrics, logs and spans."""
 
-    def call(self, method: str, headers: Mapping[str, str] | None = ...) -> AbstractContextManager[Seen]:
-        """Around the call; `method` is the RPC's name, `Remember`. Of the headers it gets those about tracing."""
+    def call(
+        self, method: str, headers: Mapping[str, str] | None = ..., *, waited: float = ...
+    ) -> AbstractContextManager[Seen]:
+        """Around the call; `method` is the RPC's name, `Remember`. Of the headers it gets those about tracing. The call has
+        `waited` for so many seconds already, until its key was verified."""
 
 
 class Unseen:

@@ -52,8 +52,9 @@ class Client:
 
     `limit` is how long the caller of `assemble` waits, in seconds; connecting and writing the request count. `patience` is
     that of everything else. `key` is an API key; `tls` switches encryption on, as `roots`, `certificate` with
-    `certificate_key`, or `server_name` do by themselves. After `breaker` calls in a row that hung, the server is left alone for
-    `cooldown` seconds; 0 never.
+    `certificate_key`, or `server_name` do by themselves. Without encryption a key is sent to this machine alone, unless
+    `plaintext` allows more: for networks that can be trusted, or that encrypt by themselves. After `breaker` calls in a row
+    that hung, the server is left alone for `cooldown` seconds; 0 never.
 
     Raises `InvalidInput` for an argument that can't be used, and nothing for a server that can't be reached.
     """
@@ -67,6 +68,7 @@ class Client:
         user: str | None = None,
         zone: str = "UTC",
         key: str | None = None,
+        plaintext: bool = False,
         tls: bool = False,
         roots: Pem | None = None,
         certificate: Pem | None = None,
@@ -80,6 +82,7 @@ class Client:
         address = Address.of(
             target,
             key=key,
+            plaintext=plaintext,
             tls=tls,
             roots=roots,
             certificate=certificate,

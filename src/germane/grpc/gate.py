@@ -1,5 +1,10 @@
-"""Gate: the outermost interceptor. Every call passes it once: its key is checked, its errors become statuses without content,
-and what came of it is told to the observer. What gRPC would do by itself with an exception is to send its text.
+"""Gate: the outermost interceptor. Every call passes it once. Its key is verified and it gets a slot before anything of its
+request is read, its errors become statuses without content, and what came of it is told to the observer. What gRPC would do by
+itself with an exception is to send its text.
+
+gRPC reads the request of a unary call before it calls the handler, however long that takes and however large the request is. A
+handler whose request is a stream reads it when it likes. So here every RPC has such a handler, whatever its contract says: on
+the wire there is no difference. HTTP/2's own flow control holds back what isn't read yet.
 """
 
 from __future__ import annotations
@@ -13,14 +18,15 @@ import grpc
 import grpc.aio
 from google.protobuf.message import DecodeError, Message
 
-from germane.access.grant import Grant
-from germane.access.key import Right
 from germane.clock import Clock
-from germane.grpc.apart import Apart
-from germane.grpc.authentication import Keys, authenticated
+from germane.grpc.admission import Admission
+from germane.grpc.body import received
 from germane.grpc.call import Call, Observer, Seen, Unseen
+from germane.grpc.health import Health
 from germane.grpc.methods import Method
+from germane.grpc.port import AT_ONCE
 from germane.grpc.refusals import Refused, Status, invalid, refusal
+from germane.grpc.slots import Limits, Slots
 
 __all__ = ["Gate"]
 
@@ -28,16 +34,18 @@ Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 Sent = Iterable[tuple[str, str | bytes]] | None
 
-_AT_ONCE = 64 * 1024
-"""Bytes of a request that come together with its headers. A larger one has arrived when all of it has."""
 _TRACING = ("traceparent", "tracestate")
 
 
 class Gate(grpc.aio.ServerInterceptor):
-    """`keys` None lets everybody in; they are asked at home."""
+    """For the port's loop."""
 
-    def __init__(self, *, keys: Keys | None, apart: Apart, clock: Clock, observer: Observer | None = None) -> None:
-        self._keys, self._apart, self._clock, self._observer = keys, apart, clock, observer
+    def __init__(
+        self, admission: Admission, slots: Slots, *, clock: Clock, limits: Limits, observer: Observer | None = None
+    ) -> None:
+        self._admission, self._slots, self._limits = admission, slots, limits
+        self._clock, self._observer = clock, observer
+        self._health = Health(admission, slots, limits)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._running = 0
         self._idle = asyncio.Event()
@@ -67,91 +75,110 @@ class Gate(grpc.aio.ServerInterceptor):
         sent: Sent = handler_call_details.invocation_metadata
         if isinstance(handler, Method):
             return self._through(handler, sent, arrived)
-        if handler is None or handler.unary_unary is not None:
-            return handler
-        return self._watching(handler) if handler.unary_stream is not None else self._reflecting(handler, sent)
+        if handler is None:
+            self._slots.note("unknown_method")
+            return None
+        return self._reflecting(handler, sent) if handler.stream_stream is not None else self._checking(handler, sent)
 
     def _through(self, method: Method, sent: Sent, arrived: float) -> Handler:
-        async def answer(data: bytes, context: Context) -> bytes | None:
-            return await self._answer(method, sent, arrived, data, context)
+        async def answer(_: object, context: Context) -> bytes | None:
+            return await self._answer(method, sent, arrived, context)
 
         if method.stream is not None:
-            return grpc.unary_stream_rpc_method_handler(answer)
-        return grpc.unary_unary_rpc_method_handler(answer)
+            return grpc.stream_stream_rpc_method_handler(answer)
+        return grpc.stream_unary_rpc_method_handler(answer)
 
-    async def _answer(self, method: Method, sent: Sent, arrived: float, data: bytes, context: Context) -> bytes | None:
-        now, left = self._clock.steady(), context.time_remaining()
-        ends = None if left is None else now + left
-        arrived = arrived if len(data) <= _AT_ONCE else now
-        request: Message | None = None
+    async def _answer(self, method: Method, sent: Sent, arrived: float, context: Context) -> bytes | None:
         self._running += 1
         self._idle.clear()
         try:
-            with self._seen(method, sent) as seen:
-                try:
-                    if left is not None and left <= 0:  # its caller has gone, and others wait who haven't
-                        raise Refused(grpc.StatusCode.DEADLINE_EXCEEDED, "the call waited until its time was over")
-                    call = Call(method.right, seen, arrived=arrived, ends=ends)
-                    call.grant = await self._grant(sent, method.right)
-                    request = _read(method.request, data)
-                    return await _run(method, request, call, context)
-                except asyncio.CancelledError as error:
-                    if _cancelled() and not self._over:
-                        raise  # the caller went away; else something within gave itself up, and the caller still waits
-                    status = _told(seen, _stopping() if self._over else error, request)
-                except Exception as error:
-                    status = _told(seen, error, request)
-            await _refuse(context, status)
-            return None
+            try:
+                answer, status = await self._admitted(method, sent, arrived, context)
+            except asyncio.CancelledError as error:
+                if _cancelled() and not self._over:
+                    raise  # the caller went away
+                answer, status = None, refusal(_stopping() if self._over else error)
+            except Exception as error:  # not admitted: counted by its reason, and nothing else is told of it
+                answer, status = None, refusal(error)
+            if status is not None:
+                await _refuse(context, status)
+            return answer
         finally:
             self._running -= 1
             if not self._running:
                 self._idle.set()
 
-    def _seen(self, method: Method, sent: Sent) -> AbstractContextManager[Seen]:
+    async def _admitted(
+        self, method: Method, sent: Sent, arrived: float, context: Context
+    ) -> tuple[bytes | None, Status | None]:
+        """The answer, or what the call ends with. Raises what admission does, and where the call's time is over."""
+        began, left = self._clock.steady(), context.time_remaining()
+        if left is not None and left <= 0:  # its caller has gone, and others wait who haven't
+            self._slots.note("late")
+            raise Refused(grpc.StatusCode.DEADLINE_EXCEEDED, "the call waited until its time was over")
+        grant = await self._admission.admit(sent, method.right, context.peer())
+        request: Message | None = None
+        with self._seen(method, sent, self._clock.steady() - began) as seen:
+            try:
+                data = await received(context, self._slots, self._limits)
+                arrived = arrived if len(data) <= AT_ONCE else self._clock.steady()
+                call = Call(method.right, seen, arrived=arrived, ends=None if left is None else began + left)
+                call.grant = grant
+                request = _read(method.request, data)
+                return await _run(method, request, call, context), None
+            except asyncio.CancelledError as error:
+                if _cancelled() and not self._over:
+                    raise  # the caller went away; else something within gave itself up, and the caller still waits
+                return None, _told(seen, _stopping() if self._over else error, request)
+            except Exception as error:
+                return None, _told(seen, error, request)
+
+    def _seen(self, method: Method, sent: Sent, waited: float) -> AbstractContextManager[Seen]:
         if self._observer is None:
             return nullcontext(Unseen())
         headers = {name: value for name, value in sent or () if name in _TRACING and isinstance(value, str)}
-        return self._observer.call(method.name.rpartition("/")[2], headers)
+        return self._observer.call(method.name.rpartition("/")[2], headers, waited=waited)
 
-    def _watching(self, handler: Handler) -> Handler:
-        """Health's, which would go on for ever. It asks for no key: load balancers have none."""
-        inner = handler.unary_stream
+    def _checking(self, handler: Handler, sent: Sent) -> Handler:
+        """Health's."""
 
-        async def answers(request: Any, context: Context) -> None:
+        async def answer(_: object, context: Context) -> Any:
             try:
-                await inner(request, context)  # type: ignore[arg-type,misc]
-            except asyncio.CancelledError:
-                if not self._over:
-                    raise
-            await _refuse(context, refusal(_stopping()))
-
-        return grpc.unary_stream_rpc_method_handler(answers, handler.request_deserializer, handler.response_serializer)
-
-    def _reflecting(self, handler: Handler, sent: Sent) -> Handler:
-        """What reflection tells is the contract, but only to who may call."""
-        inner = handler.stream_stream
-
-        async def answers(requests: AsyncIterator[Any], context: Context) -> AsyncIterator[Any]:
-            try:
-                await self._grant(sent, "read")
-                async for answer in inner(requests, context):  # type: ignore[arg-type,misc,union-attr]
-                    yield answer
-                return
+                return await self._health.answer(handler, sent, context)
             except asyncio.CancelledError:
                 if not self._over:
                     raise
                 status = refusal(_stopping())
             except Exception as error:
                 status = refusal(error)
+            return await _refuse(context, status)
+
+        if handler.unary_stream is not None:
+            return grpc.stream_stream_rpc_method_handler(answer, None, handler.response_serializer)
+        return grpc.stream_unary_rpc_method_handler(answer, None, handler.response_serializer)
+
+    def _reflecting(self, handler: Handler, sent: Sent) -> Handler:
+        """What reflection tells is the contract, but only to who may call."""
+        inner: Any = handler.stream_stream
+
+        async def answer(requests: AsyncIterator[Any], context: Context) -> None:
+            try:
+                await self._admission.admit(sent, "read", context.peer())
+                async with asyncio.timeout(self._limits.reflection_seconds):
+                    async for one in inner(requests, context):
+                        await context.write(one)
+                return
+            except asyncio.CancelledError:
+                if not self._over:
+                    raise
+                status = refusal(_stopping())
+            except TimeoutError:
+                status = (grpc.StatusCode.UNAVAILABLE, "reflection ends after a while: ask again")
+            except Exception as error:
+                status = refusal(error)
             await _refuse(context, status)
 
-        return grpc.stream_stream_rpc_method_handler(answers, handler.request_deserializer, handler.response_serializer)
-
-    async def _grant(self, sent: Sent, right: Right) -> Grant | None:
-        if (keys := self._keys) is None:
-            return None
-        return await self._apart.home(lambda: authenticated(keys, sent, right))
+        return grpc.stream_stream_rpc_method_handler(answer, handler.request_deserializer, handler.response_serializer)
 
 
 async def _run(method: Method, request: Message, call: Call, context: Context) -> bytes | None:

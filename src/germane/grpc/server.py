@@ -12,6 +12,7 @@ from grpc_reflection.v1alpha import reflection
 from germane.clock import Clock
 from germane.errors import InvalidInput
 from germane.germane import Germane
+from germane.grpc.admission import Admission
 from germane.grpc.answers import GermaneAnswers, IbexAnswers
 from germane.grpc.apart import Apart
 from germane.grpc.assembling import Assembling
@@ -24,15 +25,14 @@ from germane.grpc.memories import Memories
 from germane.grpc.methods import Registry
 from germane.grpc.port import bound, options
 from germane.grpc.reach import Reach
+from germane.grpc.slots import Limits, Slots
 from germane.grpc.stubs import context_pb2, ibex_pb2, memory_pb2
+from germane.observe.traffic import Traffic
 from germane.serving import Serving
 
 __all__ = ["GrpcServer", "registry"]
 
 _ASSEMBLY = "ContextAssemblyService"
-_MOST = 2000
-"""Calls at once, of all kinds: beyond that they end with RESOURCE_EXHAUSTED, before anything of them is read. Too many
-assemblies are refused long before, by the engine, with an answer."""
 _MORE = 1.0
 """Seconds for calls that were told to end: after them gRPC cancels what is left."""
 
@@ -53,7 +53,8 @@ class GrpcServer:
     close. Of `serving` it reads what is about gRPC.
 
     Without `keys` (`germane.keys`) everybody is let in: refused for an address that isn't loopback. With `shared`, several
-    processes can listen on one port. `clock.steady` is read in two threads.
+    processes can listen on one port. `clock.steady` is read in two threads. Beyond the `limits` calls end with
+    RESOURCE_EXHAUSTED before anything of them is read.
     """
 
     def __init__(
@@ -64,13 +65,15 @@ class GrpcServer:
         keys: Keys | None = None,
         shared: bool = False,
         clock: Clock | None = None,
-        most: int = _MOST,
+        limits: Limits | None = None,
     ) -> None:
         if keys is None and not serving.grpc.loopback:
             raise InvalidInput(f"grpc: {serving.grpc} is reached from elsewhere: serve 127.0.0.1, or ask for keys")
         self.address = serving.grpc
         self._germane, self._serving, self._keys = germane, serving, keys
-        self._shared, self._most, self._clock = shared, most, clock or Clock(steady=monotonic)
+        self._shared, self._clock = shared, clock or Clock(steady=monotonic)
+        self._limits = limits or Limits()
+        self._slots = Slots(self._limits)
         self._listening: _Listening | None = None
         self._apart: Apart | None = None
         self._ready = True
@@ -83,12 +86,9 @@ class GrpcServer:
         own = registry(self._germane, apart, self._clock)
 
         async def listen() -> _Listening:
-            gate = Gate(keys=self._keys, apart=apart, clock=self._clock, observer=observer)
-            server = grpc.aio.server(
-                interceptors=(gate,),
-                options=options(self._serving, shared=self._shared),
-                maximum_concurrent_rpcs=self._most,
-            )
+            admission = Admission(keys=self._keys, apart=apart, slots=self._slots, limits=self._limits)
+            gate = Gate(admission, self._slots, clock=self._clock, limits=self._limits, observer=observer)
+            server = grpc.aio.server(interceptors=(gate,), options=options(self._serving, shared=self._shared))
             server.add_generic_rpc_handlers((own,))
             listening = _Listening(server, gate, own.services)
             self.address = bound(server, self._serving)
@@ -101,6 +101,11 @@ class GrpcServer:
         except BaseException:
             await apart.close()
             raise
+
+    @property
+    def traffic(self) -> Traffic:
+        """What is under way now and was turned away so far. From any thread."""
+        return self._slots.traffic
 
     async def ready(self, ready: bool) -> None:
         """What health answers: for the server as a whole and for each service. SERVING unless said otherwise. Calls are

@@ -6,6 +6,7 @@ import asyncio
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import ceil
 from typing import Any
 
 import uvicorn
@@ -13,18 +14,24 @@ from starlette.applications import Starlette
 
 from germane.address import Address
 from germane.errors import InvalidInput
+from germane.http.connection import connecting
+from germane.http.connections import Connections, Room
+from germane.observe.traffic import Traffic
 
 __all__ = ["HttpServer"]
 
-_MOST = 100
-"""Connections at once: those who ask for health are few, and whoever opens more isn't one of them."""
+_WAITING = 1024
+"""Connections that the system keeps until they are taken."""
+_AT_ONCE = 64
+"""Connections that are taken in one turn of the event loop: few enough that one of them is read before it is the oldest."""
 
 
 class HttpServer:
     """`start` listens, `stop` ends; in between it serves. With `shared`, several processes can listen on one port."""
 
-    def __init__(self, app: Starlette, address: Address, *, shared: bool = False) -> None:
+    def __init__(self, app: Starlette, address: Address, *, shared: bool = False, room: Room | None = None) -> None:
         self._app, self._wanted, self._shared = app, address, shared
+        self._connections = Connections(room or Room())
         self._server: _Quiet | None = None
         self._task: asyncio.Task[None] | None = None
         self.address = address
@@ -36,15 +43,15 @@ class HttpServer:
         config = uvicorn.Config(
             self._app,
             loop="none",
-            http="h11",
+            http=connecting(self._connections),  # type: ignore[arg-type]
             ws="none",
             lifespan="off",
             log_config=None,
             access_log=False,
             proxy_headers=False,
             server_header=False,
-            limit_concurrency=_MOST,
-            timeout_keep_alive=15,
+            backlog=_AT_ONCE,
+            timeout_keep_alive=ceil(self._connections.room.idle),
             timeout_graceful_shutdown=1,
             h11_max_incomplete_event_size=16 * 1024,
         )
@@ -55,6 +62,11 @@ class HttpServer:
         listens.cancel()
         if self._task.done():
             self._task.result()
+
+    @property
+    def traffic(self) -> Traffic:
+        """What is open now and was turned away so far. From any thread."""
+        return self._connections.traffic
 
     async def stop(self) -> None:
         """Ends what is being answered, within a second. Again is fine."""
@@ -77,6 +89,8 @@ class _Quiet(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        for one in sockets or ():
+            one.listen(_WAITING)  # uvicorn has one number for both
         self.listening.set()
 
 
@@ -93,7 +107,7 @@ def _listen(address: Address, *, shared: bool) -> socket.socket:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         made.setblocking(False)
         made.bind(found[4])
-        made.listen(128)
+        made.listen(_WAITING)
     except OSError as error:
         made.close()
         raise InvalidInput(f"http address {address}: can't be listened on ({error.strerror})") from error

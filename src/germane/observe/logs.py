@@ -13,7 +13,7 @@ import structlog
 
 from germane.clock import Clock
 from germane.observe.lines import Lines
-from germane.observe.redaction import allowed
+from germane.observe.redaction import Pseudonym, allowed
 
 __all__ = ["Logs"]
 
@@ -25,18 +25,20 @@ _FOR_PEOPLE = MappingProxyType({"time": "timestamp", "stack": "from"})
 
 class Logs:
     """Callable from any thread; no call waits, and none raises. `level` is the least that is written, `format` is `json` or
-    `console`. `fixed` goes on every line (the worker's process, say)."""
+    `console`. `fixed` goes on every line (the worker's process, say). `pseudonym` makes what stands for an id."""
 
     def __init__(
         self,
         stream: BinaryIO,
         *,
+        pseudonym: Pseudonym,
         level: str = "info",
         format: str = "json",
         clock: Clock | None = None,
         fixed: Mapping[str, object] | None = None,
     ) -> None:
         self.least = _LEVELS[level]
+        self._pseudonym = pseudonym
         self._clock, self._fixed = clock or Clock(), dict(fixed or {})
         render = _json if format == "json" else partial(_console, structlog.dev.ConsoleRenderer(colors=False))
         self._lines = Lines(stream, told=lambda count: render(self._made("warning", "lines_lost", {"count": count})))
@@ -68,7 +70,7 @@ class Logs:
 
     def _made(self, level: str, event: str, fields: Mapping[str, object]) -> dict[str, object]:
         time = self._clock.now().isoformat(timespec="milliseconds")
-        return allowed({"time": time, **self._fixed, **fields, "level": level, "event": event})
+        return allowed({"time": time, **self._fixed, **fields, "level": level, "event": event}, self._pseudonym)
 
 
 class _Out:

@@ -12,6 +12,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 from germane.context import Metadata
 from germane.observe.labels import Labels
+from germane.observe.traffic import Traffic
 from germane.observe.weight import open_files, resident_bytes
 
 __all__ = ["CONTENT_TYPE", "Breaker", "Family", "Metrics", "State"]
@@ -104,6 +105,10 @@ class Metrics:
         ).of
         self._ready = now("ready", "1 when ready; of several processes the worst.", "livemin").of
         self._resident = now("resident_bytes", "Memory; of several processes the sum.", "livesum").of
+        self._slots = now(
+            "slots", "Slots and connections taken, by kind: calls, keys being verified, health, http.", "livesum", "kind"
+        )
+        self._refused = counts("refused", "Calls and connections turned away before they were begun, by reason.", "reason")
         self._files = now("open_files", "Open files and sockets; of several processes the sum.", "livesum").of
         now("info", "The version that runs.", "livemax", "version").of(version).set(1)
 
@@ -138,6 +143,13 @@ class Metrics:
     def lagged(self, seconds: float) -> None:
         """One look at the event loop."""
         self._lag().observe(seconds)
+
+    def carried(self, traffic: Traffic) -> None:
+        """What a port carries and has turned away, once a second or so."""
+        for kind, count in traffic.used.items():
+            self._slots.of(kind).set(count)
+        for reason, total in traffic.refused.items():
+            self._refused.of(reason).inc(self._more(f"refused {reason}", total))
 
     def refresh(self, *, state: State | None, lag_p99: float, ready: bool) -> None:
         """What isn't told by answers, once a second or so."""

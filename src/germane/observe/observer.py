@@ -50,10 +50,10 @@ class Observer:
         self._clock = clock
 
     @contextmanager
-    def call(self, method: str, headers: Mapping[str, str] | None = None) -> Iterator[Call]:
-        """`method` is one of the surface's own, in its short form; `headers` in lower case. What the block raises goes on, and
-        counts as `UNKNOWN` or `CANCELLED` unless `code` says otherwise."""
-        began = self._clock()
+    def call(self, method: str, headers: Mapping[str, str] | None = None, *, waited: float = 0.0) -> Iterator[Call]:
+        """`method` is one of the surface's own, in its short form; `headers` in lower case; `waited` are seconds that count as
+        well. What the block raises goes on, and counts as `UNKNOWN` or `CANCELLED` unless `code` says otherwise."""
+        began = self._clock() - waited
         call = Call(self._begun(method, headers or {}))
         with suppress(Exception):
             if self.metrics is not None:

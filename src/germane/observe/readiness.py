@@ -8,23 +8,24 @@ from typing import Literal
 
 __all__ = ["Readiness", "Reason"]
 
-Reason = Literal["starting", "stopping", "store_not_answering", "loop_lag"]
+Reason = Literal["starting", "stopping", "store_not_answering", "loop_lag", "saturated"]
 
 
 class Readiness:
     """`reasons` is empty when ready. `run` asks the store with `probe` every `every` seconds, one at a time, and nobody who
     wants to know does; one that isn't back after `patience` seconds says that the store doesn't answer. `fine` says whether the
-    loop keeps up."""
+    loop keeps up, `saturated` whether calls are turned away."""
 
     def __init__(
         self,
         probe: Callable[[], Awaitable[object]],
         *,
         fine: Callable[[], bool] = lambda: True,
+        saturated: Callable[[], bool] = lambda: False,
         every: float = 1.0,
         patience: float = 1.0,
     ) -> None:
-        self._probe, self._fine, self._every, self._patience = probe, fine, every, patience
+        self._probe, self._fine, self._saturated, self._every, self._patience = probe, fine, saturated, every, patience
         self._answering: bool | None = None
         self._stopping = False
 
@@ -39,6 +40,8 @@ class Readiness:
             found.append("store_not_answering")
         if not self._fine():
             found.append("loop_lag")
+        if self._saturated():
+            found.append("saturated")
         return tuple(found)
 
     @property

@@ -1,24 +1,25 @@
 """Redaction: what may be in a log. A list of what is allowed, field by field, and what each may hold; all else is dropped.
 
-Content can't get in by accident: no field takes free text. Words come from small sets or have the form of a name in code, ids
-of orgs and agents are written as a hash of six bytes, an exception as its type and place.
+Content can't get in by accident: no field takes free text. Words come from small sets or have the form of a name in code. For
+the id of an org or an agent stands a keyed hash of six bytes, for an exception its type and place.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from hashlib import blake2b
 from types import MappingProxyType
 
 from germane.observe.failure import Failure
+from germane.observe.traffic import REASONS
 
-__all__ = ["CODES", "EVENTS", "Literally", "allowed", "digest"]
+__all__ = ["CODES", "EVENTS", "Literally", "Pseudonym", "allowed"]
 
 EVENTS = frozenset(
     {
         *("request", "started", "stopping", "stopped", "ready", "not_ready", "loop_blocked", "loop_free", "lines_lost"),
-        *("worker_started", "worker_ended", "listening", "key_refused", "foreign", "uncaught", "settings", "reloaded"),
+        *("worker_started", "worker_ended", "listening", "foreign", "uncaught", "settings", "reloaded"),
+        *("refused", "saturated", "unsaturated"),
     }
 )
 """What may have happened. Another goes here first: the name of an event is no place for text either."""
@@ -33,9 +34,14 @@ class Literally(str):
     __slots__ = ()
 
 
-def digest(id: str) -> str:
-    """An id as it is logged: the same for the same id, twelve hex digits (`blake2b`, six bytes)."""
-    return blake2b(id.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+Pseudonym = Callable[[str], str]
+"""From an id to what stands for it in the log (`Germane.pseudonym`)."""
+
+
+class _Id(str):
+    """An id, for which a pseudonym is to be written."""
+
+    __slots__ = ()
 
 
 def _form(pattern: str) -> Callable[[object], object]:
@@ -60,14 +66,14 @@ def _number(value: object) -> object:
 
 
 def _id(value: object) -> object:
-    return digest(value) if isinstance(value, str) else REDACTED
+    return _Id(value) if isinstance(value, str) else REDACTED
 
 
 _PLAIN = re.compile(r"[A-Za-z0-9._:-]{1,64}", re.ASCII)
 
 
 def _request_id(value: object) -> object:
-    """As the caller made it, or as a hash where it is longer or has other signs than an id needs."""
+    """As the caller made it, or a pseudonym where it is longer or has other signs than an id needs."""
     return value if isinstance(value, str) and _PLAIN.fullmatch(value) else _id(value)
 
 
@@ -106,7 +112,7 @@ CODES = (
 )
 """How a call can end, as gRPC names it."""
 _REASON = r"|assembly_timeout|assembly_error:[A-Za-z_]\w{0,60}|shed|messages_exceed_window|grpc_error:[A-Z_]{2,20}"
-_NOT_READY = ("starting", "stopping", "store_not_answering", "loop_lag")
+_NOT_READY = ("starting", "stopping", "store_not_answering", "loop_lag", "saturated")
 
 FIELDS: Mapping[str, Callable[[object], object]] = MappingProxyType(
     {
@@ -129,6 +135,7 @@ FIELDS: Mapping[str, Callable[[object], object]] = MappingProxyType(
         "not_ready": _several(_one_of(_NOT_READY)),
         "org": _id,
         "process": _number,
+        "reason": _one_of(REASONS),
         "request_id": _request_id,
         "seconds": _number,
         "signal": _form(r"SIG[A-Z0-9]{2,10}"),
@@ -145,9 +152,9 @@ FIELDS: Mapping[str, Callable[[object], object]] = MappingProxyType(
 """Every field of a log, and what it may hold."""
 
 
-def allowed(fields: Mapping[str, object]) -> dict[str, object]:
-    """What of `fields` may be written. An exception under `error` becomes its type and place; `dropped` counts the fields that
-    nobody allowed."""
+def allowed(fields: Mapping[str, object], pseudonym: Pseudonym) -> dict[str, object]:
+    """What of `fields` may be written, with pseudonyms in place of ids. An exception under `error` becomes its type and place;
+    `dropped` counts the fields that nobody allowed."""
     found: dict[str, object] = {}
     dropped = 0
     for name, value in fields.items():
@@ -157,7 +164,8 @@ def allowed(fields: Mapping[str, object]) -> dict[str, object]:
             found |= {"error": _name(failure.error)} | {part: FIELDS[part](said) for part, said in told if said}
         elif (check := FIELDS.get(name)) is not None:
             if value is not None and value != "":
-                found[name] = check(value)
+                said = check(value)
+                found[name] = pseudonym(str(said)) if isinstance(said, _Id) else said
         else:
             dropped += 1
     if dropped:

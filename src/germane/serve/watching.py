@@ -17,7 +17,9 @@ from germane.observe.lag import Lag, Pulse
 from germane.observe.logs import Logs
 from germane.observe.metrics import Metrics, State
 from germane.observe.observer import Observer
+from germane.observe.ports import Ports
 from germane.observe.readiness import Readiness
+from germane.observe.redaction import Pseudonym
 from germane.observe.traces import open_traces
 from germane.serving import Serving
 
@@ -32,6 +34,7 @@ class Watching:
     observer: Observer
     readiness: Readiness
     metrics: Metrics | None
+    ports: Ports
 
     @property
     def logs(self) -> Logs:
@@ -44,23 +47,39 @@ async def watching(
     *,
     probe: Callable[[], Awaitable[object]],
     state: Callable[[], State],
+    pseudonym: Pseudonym,
     version: str,
     shared: Path | None,
     turned: Callable[[bool], Awaitable[object]],
 ) -> AsyncIterator[Watching]:
-    """While it lasts; `turned` is told whenever readiness changes, and `state` asked once a second."""
+    """While it lasts; `turned` is told whenever readiness changes, and `state` and the ports are asked once a second."""
     loop = asyncio.get_running_loop()
-    logs = Logs(sys.stderr.buffer, level=serving.log_level, format=serving.log_format, fixed={"process": os.getpid()})
+    logs = Logs(
+        sys.stderr.buffer,
+        pseudonym=pseudonym,
+        level=serving.log_level,
+        format=serving.log_format,
+        fixed={"process": os.getpid()},
+    )
     metrics = Metrics(version=version, shared=shared) if serving.metrics else None
     traces = open_traces(serving.otel, endpoint=serving.otel_endpoint, sample=serving.otel_sample, version=version)
     lag = Lag(serving.max_lag_ms / 1000)
-    readiness = Readiness(probe, fine=lambda: lag.fine)
+    ports = Ports(logs, metrics)
+    readiness = Readiness(probe, fine=lambda: lag.fine, saturated=lambda: ports.saturated)
     observer = Observer(logs, metrics=metrics, traces=traces)
 
     def late(seconds: float) -> None:
         lag.note(seconds)
         if metrics is not None:
             metrics.lagged(seconds)
+
+    async def carried() -> None:
+        while True:
+            try:
+                ports.look()
+            except Exception as error:
+                logs.error("uncaught", error=error)
+            await asyncio.sleep(_EVERY)
 
     async def look() -> None:
         """Goes on whatever happens: who watches must not be the first to fall asleep."""
@@ -87,13 +106,14 @@ async def watching(
         watch(loop, logs)
         pulse.start()
         blocked.start()
-        tasks = [asyncio.create_task(readiness.run()), asyncio.create_task(look())]
+        tasks = [asyncio.create_task(readiness.run()), asyncio.create_task(look()), asyncio.create_task(carried())]
         try:
-            yield Watching(observer=observer, readiness=readiness, metrics=metrics)
+            yield Watching(observer=observer, readiness=readiness, metrics=metrics, ports=ports)
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks)
+            ports.look()
             pulse.stop()
             await asyncio.to_thread(blocked.stop)
             await asyncio.to_thread(observer.close)

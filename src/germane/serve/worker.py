@@ -19,7 +19,9 @@ from germane.errors import InvalidInput
 from germane.germane import Germane
 from germane.grpc.server import GrpcServer
 from germane.http.app import app
+from germane.http.connections import Room
 from germane.http.server import HttpServer
+from germane.serve.descriptors import enough
 from germane.serve.stopping import Stopping
 from germane.serve.watching import Watching, watching
 from germane.serving import Serving
@@ -47,6 +49,7 @@ async def work(
 ) -> None:
     """`ready` is told when it listens. `shared` is the folder in which several workers' metrics meet; with it they share their
     ports as well."""
+    enough()
     with Stopping().watched() as stopping:
         async with Germane.open(serving.db, settings=settings) as germane:
             await _guarded(serving, germane)
@@ -57,10 +60,12 @@ async def work(
                 serving,
                 probe=germane.ping,
                 state=lambda: germane.state,
+                pseudonym=germane.pseudonym,
                 version=version("germane"),
                 shared=shared,
                 turned=server.ready,
             ) as watched:
+                watched.ports.add(lambda: server.traffic)
                 await server.start(watched.observer)
                 try:
                     await _listening(serving, server, watched, stopping, ready, shared=shared is not None)
@@ -78,9 +83,11 @@ async def _listening(
     shared: bool,
 ) -> None:
     """Until it is told to stop. The routes over HTTP stay until all is over: who asks then is told that it isn't ready."""
-    http = None if serving.http is None else HttpServer(_app(watched), serving.http, shared=shared)
-    if http is not None:
+    http = None
+    if serving.http is not None:
+        http = HttpServer(_app(watched), serving.http, shared=shared, room=_room(enough()))
         await http.start()
+        watched.ports.add(lambda: http.traffic)
     try:
         where = Listening(grpc=server.address, http=None if http is None else http.address)
         for address in filter(None, (where.grpc, where.http)):
@@ -105,6 +112,12 @@ async def _ended(server: GrpcServer, watched: Watching, stopping: Stopping, grac
     hurried.cancel()
     await ending
     watched.logs.info("stopped")
+
+
+def _room(files: int) -> Room:
+    """At most a quarter of the open files that there may be."""
+    most = max(2, min(Room().most, files // 4))
+    return Room(most=most, each=most // 2)
 
 
 def _app(watched: Watching) -> Any:

@@ -13,9 +13,10 @@ from typing import Any
 import grpc
 import grpc.aio
 
+from germane.address import Address as Where
 from germane.errors import InvalidInput
 
-__all__ = ["Address", "Pem", "grpc"]
+__all__ = ["Address", "Pem", "grpc", "local"]
 
 Pem = bytes | str | Path
 """A certificate or key as it is, or the file it is in."""
@@ -52,23 +53,31 @@ class Address:
         target: str,
         *,
         key: str | None,
+        plaintext: bool,
         tls: bool,
         roots: Pem | None,
         certificate: Pem | None,
         certificate_key: Pem | None,
         server_name: str | None,
     ) -> Address:
-        """Raises `InvalidInput` for what can't be used; certificates are PEM, as bytes or as the path of a file."""
+        """Raises `InvalidInput` for what can't be used, and for a `key` that would leave this machine unencrypted, unless
+        `plaintext` allows that. Certificates are PEM, as bytes or as the path of a file."""
         if not isinstance(target, str) or not target.strip():
             raise InvalidInput(f"target must be an address such as '127.0.0.1:7411', not {target!r}")
         if key is not None and not (isinstance(key, str) and key.isascii() and key.isprintable() and key.strip()):
             raise InvalidInput("key must be the API key as `germane keys create` shows it")
         if (certificate is None) != (certificate_key is None):
             raise InvalidInput("certificate and certificate_key go together: give both, or neither")
+        secure = tls or roots is not None or certificate is not None or server_name is not None
+        if key is not None and not (secure or plaintext or local(target)):
+            raise InvalidInput(
+                f"target {target[:200]!r} isn't this machine, and without TLS the key could be read on its way:"
+                " give tls=True, or plaintext=True where the network itself can be trusted"
+            )
         return cls(
             target=target,
             key=key,
-            secure=tls or roots is not None or certificate is not None or server_name is not None,
+            secure=secure,
             roots=_pem("roots", roots),
             certificate=_pem("certificate", certificate),
             certificate_key=_pem("certificate_key", certificate_key),
@@ -104,6 +113,33 @@ class Address:
 
     def __repr__(self) -> str:
         return f"<Address {self.target}{' TLS' if self.secure else ''}{' key' if self.key else ''}>"
+
+
+def local(target: str) -> bool:
+    """Whether gRPC reaches only this machine by that name: a socket of the file system, `localhost`, or addresses that are
+    loopback's. What isn't understood isn't."""
+    scheme, colon, rest = target.strip().partition(":")
+    if colon and scheme.lower() in ("unix", "unix-abstract"):
+        return True
+    if colon and scheme.lower() in ("ipv4", "ipv6"):
+        return all(_loopback(one) for one in rest.split(","))
+    if colon and scheme.lower() in ("dns", "passthrough"):
+        authority, _, name = rest[2:].partition("/") if rest.startswith("//") else ("", "", rest)
+        return not authority and _loopback(name)  # another's name server may say anything
+    return _loopback(target.strip())
+
+
+def _loopback(named: str) -> bool:
+    """`named` is HOST or HOST:PORT, an IPv6 address in brackets or not."""
+    if named.startswith("["):
+        host, _, rest = named[1:].partition("]")
+        fine = not rest or rest.startswith(":")
+    else:
+        host, fine = (named if named.count(":") > 1 else named.partition(":")[0]), True
+    try:
+        return fine and Where(host=host, port=0).loopback
+    except ValueError:
+        return False
 
 
 def _pem(name: str, given: Pem | None) -> bytes | None:

@@ -1,0 +1,130 @@
+"""Slots and places: who may have one, and who has to go."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from germane.grpc.places import Ousted, Places
+from germane.grpc.refusals import Refused
+from germane.grpc.slots import Limits, Slots
+
+pytestmark = pytest.mark.requirement("RPC-5")
+
+
+PEER = "ipv4:127.0.0.1:4711"
+
+
+def taken(slots: Slots, org: str | None) -> int:
+    """As many as it can get."""
+    count = 0
+    try:
+        while True:
+            slots.take(org)
+            count += 1
+    except Refused:
+        return count
+
+
+def test_one_org_gets_half_and_the_next_as_many_as_are_free() -> None:
+    """Nobody can take all of them, and nobody comes too late for some."""
+    slots = Slots(Limits(calls=2000))
+    assert taken(slots, "one") == 1000
+    assert taken(slots, "two") == 500
+    assert taken(slots, "three") == 250
+    assert slots.traffic.refused["share"] == 3
+
+
+def test_it_is_full_when_nobody_who_has_calls_could_have_another() -> None:
+    """One org alone at its share is; as soon as another is served, it isn't."""
+    slots = Slots(Limits(calls=100))
+    full = [slots.traffic.full]
+    assert taken(slots, "one") == 50
+    full.append(slots.traffic.full)
+    slots.take("two")
+    full.append(slots.traffic.full)
+    assert full == [False, True, False]
+
+
+def test_without_keys_all_slots_may_be_taken_and_no_more() -> None:
+    """There is no org to be fair to."""
+    slots = Slots(Limits(calls=3))
+    assert taken(slots, None) == 3
+    assert slots.traffic.full
+    assert (slots.traffic.refused["slots"], slots.traffic.used["calls"], slots.traffic.admitted) == (1, 3, 3)
+
+
+def test_a_slot_that_is_given_back_is_there_for_the_next() -> None:
+    """For its org as well."""
+    slots = Slots(Limits(calls=2))
+    give_back = slots.take("acme")
+    with pytest.raises(Refused, match="org"):
+        slots.take("acme")
+    give_back()
+    slots.take("acme")
+
+
+async def test_the_oldest_place_is_given_to_the_newest() -> None:
+    """Whoever waits in it is told, and the others aren't disturbed."""
+    places, told = Places(2), list[str]()
+
+    async def stays(name: str) -> None:
+        try:
+            async with places.place(3600, PEER):
+                await asyncio.Event().wait()
+        except Ousted:
+            told.append(name)
+
+    tasks = [asyncio.create_task(stays(name)) for name in ("first", "second", "third")]
+    async with asyncio.timeout(60):
+        await tasks[0]
+    assert (told, len(places)) == (["first"], 2)
+    for task in tasks[1:]:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert (told, len(places)) == (["first"], 0)
+
+
+async def test_a_place_ends_by_itself() -> None:
+    """With another error than for who had to go."""
+    places = Places(1)
+    with pytest.raises(TimeoutError):
+        async with places.place(0.01, PEER):
+            await asyncio.Event().wait()
+    assert len(places) == 0
+
+
+async def test_who_is_done_in_the_moment_of_going_is_done() -> None:
+    """The place was needed, but the answer was there."""
+    places = Places(1)
+    async with places.place(3600, PEER):
+        task = asyncio.create_task(_through(places))
+        await asyncio.sleep(0)
+    await task
+
+
+async def _through(places: Places) -> None:
+    async with places.place(3600, PEER):
+        return
+
+
+async def test_the_address_with_most_places_makes_room() -> None:
+    """Whoever has one keeps it, however many another asks for, over whatever connections."""
+    places, told = Places(3), list[str]()
+
+    async def stays(peer: str) -> None:
+        try:
+            async with places.place(3600, peer):
+                await asyncio.Event().wait()
+        except Ousted:
+            told.append(peer)
+
+    peers = ["ipv4:10.0.0.1:1", *(f"ipv4:10.0.0.2:{port}" for port in range(1, 6)), "ipv6:%5B::1%5D:1"]
+    tasks = [asyncio.create_task(stays(peer)) for peer in peers]
+    async with asyncio.timeout(60):
+        await asyncio.gather(*tasks[1:5])
+    assert told == peers[1:5]
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,168 @@
+"""Who opens connections and says nothing, or says what no probe says: dropped, refused, and in nobody's way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from test_http import LOOPBACK, asked
+
+from germane.http.app import app
+from germane.http.connections import Connections, Room
+from germane.http.server import HttpServer
+
+pytestmark = pytest.mark.requirement("OPS-1")
+
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+@asynccontextmanager
+async def serving(**room: float) -> AsyncIterator[HttpServer]:
+    server = HttpServer(app(reasons=tuple, metrics=lambda: b"x"), LOOPBACK, room=Room(**room))  # type: ignore[arg-type]
+    await server.start()
+    try:
+        yield server
+    finally:
+        await server.stop()
+
+
+@asynccontextmanager
+async def silent(server: HttpServer, count: int, address: str = "127.0.0.1") -> AsyncIterator[list[Streams]]:
+    """So many connections that say nothing, all of them known to the server."""
+    known = server.traffic.used["http"]
+    found = [
+        await asyncio.open_connection(server.address.host, server.address.port, local_addr=(address, 0)) for _ in range(count)
+    ]
+    while server.traffic.used["http"] < known + count:  # noqa: ASYNC110
+        await asyncio.sleep(0)
+    try:
+        yield found
+    finally:
+        for _, writer in found:
+            writer.close()
+
+
+async def said(server: HttpServer, request: bytes) -> bytes:
+    """All that the server says until it closes the connection."""
+    reader, writer = await asyncio.open_connection(server.address.host, server.address.port)
+    writer.write(request)
+    try:
+        async with asyncio.timeout(60):
+            return await reader.read()
+    finally:
+        writer.close()
+
+
+async def ended(streams: Streams) -> None:
+    """Returns when the server has dropped it."""
+    async with asyncio.timeout(60):
+        try:
+            assert await streams[0].read() == b""
+        except ConnectionError:
+            return
+
+
+async def test_health_is_answered_through_more_silent_connections_than_there_is_room_for() -> None:
+    """None of them is told that it is too busy."""
+    async with serving() as server, silent(server, 150):
+        assert (await asked(server, "/health")).status == 200
+
+
+async def test_the_connection_that_was_silent_longest_makes_room_for_a_new_one() -> None:
+    """And no other."""
+    async with serving(most=3, each=3) as server, silent(server, 3) as open:
+        assert (await asked(server, "/health")).status == 200
+        await ended(open[0])
+        open[1][1].write(b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        assert b"200 OK" in await open[1][0].read()
+        assert server.traffic.refused["http_full"] == 1
+
+
+async def test_one_address_makes_room_among_its_own() -> None:
+    """Another's connections aren't its to take."""
+    async with serving(most=9, each=2) as server, silent(server, 1, "127.0.0.2") as others, silent(server, 2) as own:
+        assert (await asked(server, "/health")).status == 200
+        await ended(own[0])
+        others[0][1].write(b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        assert b"200 OK" in await others[0][0].read()
+
+
+@pytest.mark.parametrize("bytes_", [b"", b"GET /health HTTP/1.1\r\nHost: x\r\nX-Slow: "])
+async def test_a_head_that_does_not_come_ends_the_connection(bytes_: bytes) -> None:
+    """Nothing, or a part of it."""
+    async with serving(head=0.01) as server:
+        reader, writer = await asyncio.open_connection(server.address.host, server.address.port)
+        writer.write(bytes_)
+        await ended((reader, writer))
+        writer.close()
+        assert server.traffic.refused["http_slow"] == 1
+
+
+async def test_a_slow_head_after_an_answer_ends_the_connection_too() -> None:
+    """The time counts from its first byte."""
+    async with serving(head=0.01) as server:
+        reader, writer = await asyncio.open_connection(server.address.host, server.address.port)
+        writer.write(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\nGET /hea")
+        assert b"200 OK" in await reader.readuntil(b"}")
+        await ended((reader, writer))
+        writer.close()
+
+
+async def test_a_connection_that_is_done_is_kept_for_a_while_and_no_longer() -> None:
+    """As a probe that keeps it likes."""
+    async with serving(idle=0.01) as server:
+        reader, writer = await asyncio.open_connection(server.address.host, server.address.port)
+        writer.write(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert b"200 OK" in await reader.readuntil(b"}")
+        await ended((reader, writer))
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"Content-Length: 5\r\nTransfer-Encoding: chunked",
+        b"Transfer-Encoding: chunked\r\nContent-Length: 5",
+        b"Transfer-Encoding: chunked",
+        b"Content-Length: 5000",
+        b"Content-Length: 5\r\nContent-Length: 6",
+        b"Content-Length: " + b"9" * 5000,
+    ],
+)
+async def test_a_body_or_a_length_that_is_said_twice_is_refused(head: bytes) -> None:
+    """And the connection is closed: what comes after it is nobody's request."""
+    async with serving() as server:
+        smuggled = b"GET /ready HTTP/1.1\r\nHost: y\r\n\r\n"
+        told = await said(server, b"POST /health HTTP/1.1\r\nHost: x\r\n" + head + b"\r\n\r\n" + smuggled)
+        assert told.startswith(b"HTTP/1.1 400 ")
+        assert told.count(b"HTTP/1.1") == 1
+        assert (await asked(server, "/health")).status == 200
+
+
+class Kept:
+    """A connection that knows whether it was dropped."""
+
+    def __init__(self) -> None:
+        self.dropped = False
+
+    def drop(self) -> None:
+        self.dropped = True
+
+
+def test_a_connection_that_is_answered_goes_last() -> None:
+    """And still goes: a new one always gets in."""
+    table = Connections(Room(most=2, each=2))
+    first, second, third, fourth = Kept(), Kept(), Kept(), Kept()
+    for one in (first, second):
+        table.opened(one, "a")
+    table.answering(first)
+    table.opened(third, "a")
+    assert [one.dropped for one in (first, second, third)] == [False, True, False]
+    table.answering(third)
+    table.opened(fourth, "a")
+    assert [one.dropped for one in (first, third, fourth)] == [True, False, False]
+    for one in (first, second, third, fourth, fourth):
+        table.closed(one)
+    assert table.traffic.used == {"http": 0}

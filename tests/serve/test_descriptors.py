@@ -1,0 +1,47 @@
+"""How many files and sockets the process may have: as many as the system gives, without asking for what it doesn't."""
+
+from __future__ import annotations
+
+import resource
+
+import pytest
+
+from germane.serve.descriptors import enough
+from germane.serve.worker import _room
+
+pytestmark = pytest.mark.requirement("OPS-1")
+
+ENDLESS = resource.RLIM_INFINITY
+
+
+@pytest.mark.parametrize(
+    ("now", "most", "asked", "answer"),
+    [
+        (1024, 524_288, (32_768, 524_288), 32_768),
+        (1024, 4096, (4096, 4096), 4096),
+        (1024, ENDLESS, (32_768, ENDLESS), 32_768),
+        (65_536, 524_288, None, 65_536),
+        (ENDLESS, ENDLESS, None, 32_768),
+    ],
+)
+def test_the_limit_is_raised_as_far_as_it_may_be(
+    monkeypatch: pytest.MonkeyPatch, now: int, most: int, asked: tuple[int, int] | None, answer: int
+) -> None:
+    """And never lowered."""
+    told: list[tuple[int, int]] = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (now, most))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: told.append(limits))
+    assert enough() == answer
+    assert told == ([] if asked is None else [asked])
+
+
+def test_a_system_that_refuses_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer connections, then."""
+
+    def refuse(*_: object) -> None:
+        raise ValueError("not allowed to raise maximum limit")
+
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (256, ENDLESS))
+    monkeypatch.setattr(resource, "setrlimit", refuse)
+    assert enough() == 256
+    assert (_room(256).most, _room(256).each) == (64, 32)
