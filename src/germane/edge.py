@@ -54,7 +54,8 @@ def requested(
     max_tokens: int | None = None,
     filters: Filters | None = None,
 ) -> Request:
-    """The request that these arguments ask for. Raises `InvalidInput` for the first that can't be used."""
+    """The request that these arguments ask for. Raises `InvalidInput` for the first that can't be used. Messages are read when
+    all else is sure."""
     named_model(model)
     conversation(messages, MESSAGES)
     if not messages and query is None:
@@ -63,6 +64,10 @@ def requested(
         text("query", query, QUERY, valid=False)
     if deadline is not None and (isinstance(deadline, bool) or not isinstance(deadline, int | float) or not deadline > 0):
         raise InvalidInput(f"deadline must be above 0 seconds, or None to wait, not {shown(deadline)}")
+    schemas = _tools(tools)
+    when = clock.now() if at is None else _moment("at", at, scope.zone)
+    cap = None if max_tokens is None else number("max_tokens", max_tokens, most=COUNT.most)
+    chosen = narrowed(filters, scope.zone) or Filters()
     name = catalog.find(model).provider if provider is None else text("provider", provider, NAME)
     dialect(name)
     return Request(
@@ -71,21 +76,21 @@ def requested(
         raw=tuple(messages),
         model=model,
         provider=name,
-        at=clock.now() if at is None else _moment("at", at, scope.zone),
+        at=when,
         dated=at is not None,
-        tools=_tools(tools),
+        tools=schemas,
         query=query,
         deadline=deadline,
-        max_tokens=None if max_tokens is None else number("max_tokens", max_tokens, most=COUNT.most),
-        filters=narrowed(filters, scope.zone) or Filters(),
+        max_tokens=cap,
+        filters=chosen,
     )
 
 
 def named_model(model: object) -> str:
     """A model's name as given, known or not."""
-    if not isinstance(model, str) or not model.strip():
+    if not isinstance(model, str) or not text("model", model, NAME).strip():
         raise InvalidInput(f"model must be a name such as 'gpt-4o', not {shown(model)}")
-    return text("model", model, NAME)
+    return model
 
 
 def narrowed(filters: Filters | None, zone: str) -> Filters | None:
