@@ -39,12 +39,11 @@ def test_one_org_gets_half_and_the_next_as_many_as_are_free() -> None:
 def test_it_is_full_when_nobody_who_has_calls_could_have_another() -> None:
     """One org alone at its share is; as soon as another is served, it isn't."""
     slots = Slots(Limits(calls=100))
-    full = [slots.traffic.full]
+    looks = [slots.traffic.full]
     assert taken(slots, "one") == 50
-    full.append(slots.traffic.full)
+    looks.append(slots.traffic.full)
     slots.take("two")
-    full.append(slots.traffic.full)
-    assert full == [False, True, False]
+    assert [*looks, slots.traffic.full] == [False, True, False]
 
 
 def test_without_keys_all_slots_may_be_taken_and_no_more() -> None:

@@ -38,7 +38,9 @@ class Admission:
         """Whether there is a key, or none is asked for."""
         return self._keys is None or presented(sent) is not None
 
-    async def admit(self, sent: Iterable[tuple[str, str | bytes]] | None, right: Right, peer: str) -> Grant | None:
+    async def admit(
+        self, sent: Iterable[tuple[str, str | bytes]] | None, right: Right, peer: Callable[[], str]
+    ) -> Grant | None:
         """What the caller's key opens; None where keys aren't asked for. Until the running task ends it has a slot. Raises
         `Refused` for a key that doesn't hold and where there is no slot, `StoreUnavailable` where the key can't be verified."""
         if (keys := self._keys) is None:
@@ -52,7 +54,7 @@ class Admission:
         if (org := self._familiar.get(digest)) is not None:
             return await self._again(keys, token, digest, org, right)
         try:
-            async with self._slots.verifying.place(self._limits.key_seconds, peer):
+            async with self._slots.verifying.place(self._limits.key_seconds, peer()):
                 grant = await self._verified(keys, token, digest, right)
         except Ousted:
             self._slots.note("keys")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
 from typing import Any, TypeAlias
 
 import grpc
@@ -18,8 +19,10 @@ Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
 async def received(context: Context, slots: Slots, limits: Limits) -> bytes:
     """The request's bytes. Raises `Refused` where they don't come in time, or not at all."""
+    left = context.time_remaining()
+    sooner = left is not None and left < limits.body_seconds  # then gRPC ends the call, and no timer is needed
     try:
-        async with asyncio.timeout(limits.body_seconds):
+        async with nullcontext() if sooner else asyncio.timeout(limits.body_seconds):
             data = await context.read()
     except TimeoutError:
         slots.note("body")

@@ -116,7 +116,7 @@ class Gate(grpc.aio.ServerInterceptor):
         if left is not None and left <= 0:  # its caller has gone, and others wait who haven't
             self._slots.note("late")
             raise Refused(grpc.StatusCode.DEADLINE_EXCEEDED, "the call waited until its time was over")
-        grant = await self._admission.admit(sent, method.right, context.peer())
+        grant = await self._admission.admit(sent, method.right, context.peer)
         request: Message | None = None
         with self._seen(method, sent, self._clock.steady() - began) as seen:
             try:
@@ -163,7 +163,7 @@ class Gate(grpc.aio.ServerInterceptor):
 
         async def answer(requests: AsyncIterator[Any], context: Context) -> None:
             try:
-                await self._admission.admit(sent, "read", context.peer())
+                await self._admission.admit(sent, "read", context.peer)
                 async with asyncio.timeout(self._limits.reflection_seconds):
                     async for one in inner(requests, context):
                         await context.write(one)

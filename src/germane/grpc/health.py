@@ -60,7 +60,7 @@ class Health:
         if not self._admission.possible(sent):
             return None
         try:
-            await self._admission.admit(sent, "read", context.peer())
+            await self._admission.admit(sent, "read", context.peer)
         except (Refused, StoreError):
             return None
         try:
