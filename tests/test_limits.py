@@ -200,6 +200,7 @@ async def asked(agent: Agent, verb: str, arguments: dict[str, Any]) -> Any:
     return await of(**arguments)
 
 
+@pytest.mark.requirement("LIMITS-1")
 @pytest.mark.usefixtures("idle")
 @pytest.mark.parametrize(("argument", "text"), ASSEMBLE, ids=lambda value: value[:30] if isinstance(value, str) else "")
 async def test_an_assembly_that_is_too_large_is_refused_by_the_arguments_name(

@@ -18,6 +18,7 @@ async def told(agent: Agent) -> Agent:
     return agent
 
 
+@pytest.mark.requirement("LIMITS-3")
 async def test_the_matching_part_is_shown_and_told_as_a_part(told: Agent) -> None:
     """With its place in the whole, and a share far below one."""
     context = await told.assemble(ASKED, model="gpt-4o", deadline=None)

@@ -174,6 +174,7 @@ async def begun(agent: Agent) -> None:
         pass
 
 
+@pytest.mark.requirement("LIMITS-3")
 async def test_a_long_conversation_is_kept_in_slices_in_order(agent: Agent, calendar: Calendar) -> None:
     """Sent again, and with more: only what is new is added, as for a short one."""
     talk = spoken(700)
@@ -193,7 +194,7 @@ async def test_a_long_text_is_found_by_what_stands_in_its_middle(agent: Agent) -
     assert [one.candidate.category for one in found] == ["conversation"]
 
 
-@pytest.mark.requirement("ENGINE-4")
+@pytest.mark.requirement("LIMITS-3")
 async def test_others_write_between_the_slices_of_a_long_conversation(germane: Germane) -> None:
     """A short call that comes after a long one is answered before it."""
     long, short = germane.agent("a", org="one"), germane.agent("a", org="two")

@@ -28,6 +28,7 @@ OLD_TEMPLATE_TOKENS = (
 NORMAL_FORMS = {"normalize", "is_normalized"}
 
 
+@pytest.mark.requirement("LIMITS-2")
 def test_no_expression_takes_more_than_linear_time() -> None:
     """Nothing nested, nothing adjacent, nothing that begins again inside its own run."""
     found = {
