@@ -26,7 +26,11 @@ _DROPPED = re.compile(
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff\ufdd0-\ufdef" + _PLANES + "]"
 )
 _LINES = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
-_JOINERS = re.compile("[\u200c\u200d\ufe0e\ufe0f]")
+_JOINERS = re.compile(
+    f"[\u200c\u200d\ufe0e\ufe0f](?<![{_EMOJI_SET}][\ufe0e\ufe0f])"
+    f"(?!(?<=[{_EMOJI_SET}]\u200d)[{_EMOJI_SET}])(?!(?<=[{_EMOJI_SET}]\ufe0f\u200d)[{_EMOJI_SET}])"
+)
+"""Those that have to be looked at one by one: not a selector right after an emoji, nor what joins two of them."""
 _EMOJI = re.compile(f"[{_EMOJI_SET}]")
 _JOINED = re.compile(
     "[\u0620-\u06ff\u0710-\u07fa\u0840-\u085b\u0860-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u17dd\u1807\u1820-\u18aa"

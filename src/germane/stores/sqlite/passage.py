@@ -14,9 +14,9 @@ __all__ = ["LONG", "PASSAGE", "Passage", "passage"]
 
 LONG = 16_384
 """Bytes of UTF-8 up to which a text is read whole."""
-PASSAGE = 8_192
-"""Characters of a longer one that are shown at most: some 2,000 tokens of English."""
-_READ, _MOST_READ, _OFF = 4 * PASSAGE, 16 * PASSAGE, 0.06
+PASSAGE = 4_096
+"""Characters of a longer one that are shown at most: some 1,000 tokens of English."""
+_READ, _MOST_READ, _OFF = 8 * PASSAGE, 32 * PASSAGE, 0.06
 """Bytes that are read around the place where the words stand, at least and at most, and which part of the text: its terms
 tell the place only to some per cent."""
 _MARK = "…"
