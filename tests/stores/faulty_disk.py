@@ -1,0 +1,62 @@
+"""Disks that do what tests need: SQLite's file layer with something to be done at every step that changes a file, and with an
+end to its room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+__all__ = ["Steps", "full_at"]
+
+
+class Steps(apsw.VFS):
+    """Calls `before` with the bytes a file is about to grow by (0 for any other change), before each step."""
+
+    def __init__(self, name: str) -> None:
+        self.before: Callable[[int], None] = lambda growth: None
+        self.name = name
+        super().__init__(name, base="")
+
+    def xOpen(self, name: Any, flags: list[int]) -> apsw.VFSFile:  # noqa: N802
+        return _File(self, name, flags)
+
+    def xDelete(self, filename: str, syncdir: bool) -> None:  # noqa: N802
+        self.before(0)
+        super().xDelete(filename, syncdir)
+
+
+class _File(apsw.VFSFile):
+    def __init__(self, disk: Steps, name: Any, flags: list[int]) -> None:
+        self._disk = disk
+        super().__init__("", name, flags)
+
+    def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802
+        self._disk.before(max(0, offset + len(data) - self.xFileSize()))
+        super().xWrite(data, offset)
+
+    def xTruncate(self, newsize: int) -> None:  # noqa: N802
+        self._disk.before(0)
+        super().xTruncate(newsize)
+
+    def xSync(self, flags: int) -> None:  # noqa: N802
+        self._disk.before(0)  # and no more: what a killed process wrote is there without it, and it takes long
+
+    def xFileControl(self, op: int, pointer: int) -> bool:  # noqa: N802
+        if op == apsw.SQLITE_FCNTL_SIZE_HINT:
+            import ctypes
+
+            self._disk.before(max(0, ctypes.c_int64.from_address(pointer).value - self.xFileSize()))
+        return super().xFileControl(op, pointer)
+
+
+def full_at(folder: Path, room: int) -> Callable[[int], None]:
+    """Raises once all files in the folder together would need more than `room` bytes."""
+
+    def before(growth: int) -> None:
+        if growth and growth + sum(path.stat().st_size for path in folder.iterdir() if not path.name.endswith("-shm")) > room:
+            raise apsw.FullError("no room")
+
+    return before
