@@ -35,6 +35,8 @@ _SOON, _LATE = 0.01, 1.0
 """Seconds until it is tried again, at first and at last; each time twice as many."""
 _DOUBLED = 7
 """Times until that is the longest."""
+_HARDLY, _OFTEN = 5, 8
+"""Milliseconds that readers are waited for from then on, as writers wait as long; every so many times it is longer."""
 _ROOM = 16
 """Looks between two tries to have the room back that is kept for forgetting."""
 _OTHER = "another process that is scrubbing"
@@ -173,7 +175,8 @@ class Erasure:
                 self._connection = self._database.connect()
         except apsw.Error:
             return "the file to be opened"
-        waiting = Scrub(self._database, self._connection, self._guard, self.gate).run()
+        scrub = Scrub(self._database, self._connection, self._guard, self.gate)
+        waiting = scrub.run() if self._tries < _TRIES or not self._tries % _OFTEN else scrub.run(_HARDLY)
         if not waiting:
             self.reserve.keep()
         return waiting

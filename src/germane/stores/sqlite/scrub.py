@@ -16,7 +16,7 @@ goes only with that last commit.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from itertools import groupby
 
 import apsw
@@ -35,8 +35,6 @@ _FEW = 256
 """Pages that are overwritten while nobody else can write; more are done beside the writers."""
 _ROUNDS = 8
 """Times that pages written meanwhile are gone after before all is done at one go."""
-_PATIENCE = 100
-"""Milliseconds to wait for readers that are about to end: writers wait as long."""
 _DONE = (
     "UPDATE counters SET erasures = erasures + 1, scrubbed = max(scrubbed, ?1),"
     " erased_at = CASE WHEN erased > max(scrubbed, ?1) THEN erased_at END"
@@ -60,11 +58,14 @@ class Scrub:
         self, database: Database, connection: apsw.Connection, guard: apsw.Connection, gate: AbstractContextManager[object]
     ) -> None:
         self._database, self._connection, self._guard, self._gate = database, connection, guard, gate
-        self._version = 0
+        self._version = self._patience = 0
 
-    def run(self) -> str:
+    def run(self, patience: int = 100) -> str:
         """Scrub all that was forgotten before this call. Returns what it waits for, in words; '' when it is done. Raises
-        nothing of SQLite's. Again is fine, whatever came of it before."""
+        nothing of SQLite's. Again is fine, whatever came of it before.
+
+        `patience` is how many milliseconds readers are waited for that are about to end; writers wait as long."""
+        self._patience = patience
         try:
             (upto,) = only(self._connection, "SELECT erased FROM counters")
             if self._database.path is None:
@@ -109,12 +110,9 @@ class Scrub:
         long: those that come meanwhile read the file alone and are in nobody's way."""
         connection = self._connection
         try:
-            connection.set_busy_timeout(0)
-            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)  # most of the work, while writers go on
-        except apsw.BusyError:
-            pass
-        try:
-            connection.set_busy_timeout(_PATIENCE)
+            with suppress(apsw.BusyError):  # most of the work, while writers go on
+                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            connection.set_busy_timeout(self._patience)
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         except apsw.BusyError:
             raise _Held(_WRITER if self._somebody_writes() else _READER) from None
