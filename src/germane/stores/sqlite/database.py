@@ -208,4 +208,5 @@ def private(path: Path | None) -> Iterator[str]:
         yield ""
         return
     with example:
+        os.fchmod(example.fileno(), 0o600)
         yield f"?modeof={quote(example.name)}"

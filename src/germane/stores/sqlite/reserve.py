@@ -39,6 +39,8 @@ class Reserve:
         except OSError:
             return False
         try:
+            if hasattr(os, "fchmod"):
+                os.fchmod(descriptor, 0o600)
             _fill(descriptor)
         except OSError:
             self.release()
