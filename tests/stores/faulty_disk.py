@@ -3,6 +3,7 @@ end to its room."""
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,10 @@ from typing import Any
 import apsw
 
 __all__ = ["Steps", "full_at"]
+
+
+_FRAME = 24
+"""Bytes of the header before each page of the log."""
 
 
 class Steps(apsw.VFS):
@@ -34,7 +39,8 @@ class _File(apsw.VFSFile):
         super().__init__("", name, flags)
 
     def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802
-        self._disk.before(max(0, offset + len(data) - self.xFileSize()))
+        if len(data) != _FRAME:  # a page of the log comes right after its header
+            self._disk.before(max(0, offset + len(data) - self.xFileSize()))
         super().xWrite(data, offset)
 
     def xTruncate(self, newsize: int) -> None:  # noqa: N802
@@ -46,8 +52,6 @@ class _File(apsw.VFSFile):
 
     def xFileControl(self, op: int, pointer: int) -> bool:  # noqa: N802
         if op == apsw.SQLITE_FCNTL_SIZE_HINT:
-            import ctypes
-
             self._disk.before(max(0, ctypes.c_int64.from_address(pointer).value - self.xFileSize()))
         return super().xFileControl(op, pointer)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,7 +40,7 @@ async def lived_in(shelf: Shelf) -> None:
     """Something in every table, and something forgotten before by a person of that name."""
     user = shelf.scope.user
     fact = a_memory("canary-text", "fact", key="canary-key", tags=("canary-tag",), user=user)
-    said = {"session": "canary-session", "name": "canary-name", "user": user}
+    said: dict[str, Any] = {"session": "canary-session", "name": "canary-name", "user": user}
     events = [an_event(f"canary-text {n}", position=n, message_id=f"canary-message{n}", **said) for n in range(3)]
     await shelf.journal.commit(writing(PutMemory(fact), *map(PutEvent, events), SetDirective("canary-directive")))
     gone = Forget(event_ids=(events[0].id,), at=NOON, by="canary-user", reason="canary-reason")
@@ -95,7 +96,8 @@ async def test_everything_of_a_scope_that_only_has_a_directive_takes_it(tmp_path
     journal = store.within(ANNA).journal
     await journal.commit(writing(SetDirective("canary-directive")))
     for _ in range(2):
-        assert len(await journal.commit(all_of(ANNA))) == 0
+        receipt = await journal.commit(all_of(ANNA))
+        assert len(receipt) == 0
         assert held(tmp_path, *NAMES, "canary-directive") == set()
     await store.close()
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 import random
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import apsw
 import pytest
 from faulty_disk import Steps
 
@@ -25,8 +27,6 @@ from germane.stores.sqlite import SqliteStore
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, an_event, writing
 
-_EVERY = 3
-"""Of so many steps one is tried: most are pages written to the log one after another."""
 ANNA = Scope(user="canary99z")
 
 
@@ -62,6 +62,14 @@ def canaries(folder: Path) -> set[str]:
     return {mark.decode() for mark in re.findall(rb"canary\d+z", everything)}
 
 
+def told(folder: Path) -> set[str]:
+    """What the store itself still knows: everything in every row of it."""
+    with closing(apsw.Connection(str(folder / "a.db"))) as connection:
+        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+        rows = [repr(list(connection.execute(f"SELECT * FROM {table}"))) for table in tables]
+    return set(re.findall(r"canary\d+z", "".join(rows)))
+
+
 def noise(rng: random.Random, words: int) -> str:
     return " ".join(f"w{rng.randrange(999)}" for _ in range(words))
 
@@ -83,56 +91,83 @@ def forgetting(changes: list[PutMemory | PutEvent]) -> Forget:
     return Forget(memory_ids=memories, event_ids=events, at=NOON)
 
 
-async def go(store: SqliteStore, film: Filming, scope: Scope, marks: set[str], *changes: Change) -> None:
-    film.going = marks
-    await store.within(scope).journal.commit(writing(*changes))
-    film.gone |= marks
-    film.going = set()
-
-
-async def lived(store: SqliteStore, film: Filming) -> None:
-    """What a store goes through: writing, forgetting a few and many, correcting, a directive replaced, everything of a user."""
+async def lived_in(folder: Path) -> tuple[dict[str, PutMemory | PutEvent], str]:
+    """A store, closed again: what is in it, and the id of the memory that is going to be corrected."""
     rng = random.Random(7)
-    held = things(rng, 0, 16)
-    await store.within(Scope()).journal.commit(writing(*held.values(), SetDirective("canary100z")))
-    memory = a_memory("canary101z tea")
-    own = things(rng, 200, 2)
-    mine = [
-        replace(one, memory=replace(one.memory, user=ANNA.user))
-        if isinstance(one, PutMemory)
-        else replace(one, event=replace(one.event, user=ANNA.user))
-        for one in own.values()
-    ]
-    await store.within(Scope()).journal.commit(writing(PutMemory(memory)))
-    await store.within(ANNA).journal.commit(writing(*mine, SetDirective("canary102z")))
-    few = dict(list(held.items())[3:4])
-    await go(store, film, Scope(), set(few), forgetting(list(few.values())))
-    await go(store, film, Scope(), {"canary101z"}, PutMemory(replace(a_memory("milk"), id=memory.id)))
-    await go(store, film, Scope(), {"canary100z"}, SetDirective("be kind"))
-    many = dict(list(held.items())[6:9])
-    await go(store, film, Scope(), set(many), forgetting(list(many.values())))
-    await go(store, film, ANNA, {*own, "canary99z", "canary102z"}, Forget(at=NOON, by="canary99z", everything=True))
+    held, memory, store = things(rng, 0, 16), a_memory("canary101z tea"), opened(folder)
+    own = a_memory("canary200z", user=ANNA.user)
+    said = an_event("canary201z", user=ANNA.user, session="canary202z", name="canary203z")
+    await store.within(Scope()).journal.commit(writing(*held.values(), PutMemory(memory), SetDirective("canary100z")))
+    await store.within(ANNA).journal.commit(writing(PutMemory(own), PutEvent(said), SetDirective("canary102z")))
+    await store.close()
+    return held, memory.id
+
+
+def left_behind(folder: Path, marks: set[str]) -> None:
+    """Put the marks into the unallocated space of every page that has any, where SQLite leaves such copies now and then."""
+    with closing(apsw.Connection(str(folder / "a.db"))) as connection:
+        size = connection.pragma("page_size")
+        pages = [page for (page,) in connection.execute("SELECT pageno FROM dbstat WHERE pagetype <> 'overflow'") if page > 1]
+    content, text = bytearray((folder / "a.db").read_bytes()), " ".join(sorted(marks)).encode()
+    for start in ((page - 1) * size for page in pages):
+        header = {2: 12, 5: 12, 10: 8, 13: 8}[content[start]]
+        begins = start + header + 2 * int.from_bytes(content[start + 3 : start + 5], "big")
+        if begins + len(text) <= start + int.from_bytes(content[start + 5 : start + 7], "big"):
+            content[begins : begins + len(text)] = text
+    (folder / "a.db").write_bytes(content)
+
+
+Doing = tuple[Scope, set[str], Change]
+
+
+def few(held: dict[str, PutMemory | PutEvent], _: str) -> Doing:
+    return Scope(), {"canary3z"}, forgetting([held["canary3z"]])
+
+
+def many(held: dict[str, PutMemory | PutEvent], _: str) -> Doing:
+    marks = {f"canary{number}z" for number in range(4, 12)}
+    return Scope(), marks, forgetting([held[mark] for mark in sorted(marks)])
+
+
+def corrected(_: object, id: str) -> Doing:
+    return Scope(), {"canary101z"}, PutMemory(replace(a_memory("milk"), id=id))
+
+
+def instructed(_: object, __: str) -> Doing:
+    return Scope(), {"canary100z"}, SetDirective("be kind")
+
+
+def everything(_: object, __: str) -> Doing:
+    marks = {"canary99z", "canary102z", "canary200z", "canary201z", "canary202z", "canary203z"}
+    return ANNA, marks, Forget(at=NOON, by="canary99z", everything=True)
 
 
 @pytest.mark.requirement("MEM-3")
-async def test_a_kill_at_any_step_leaves_all_or_nothing(tmp_path: Path, disk: Steps) -> None:
-    """Of what was acknowledged nothing, of what was on its way all or nothing, and the store says which."""
+@pytest.mark.parametrize("doing", [few, many, corrected, instructed, everything], ids=lambda doing: doing.__name__)
+async def test_a_kill_at_any_step_leaves_all_or_nothing(
+    tmp_path: Path, disk: Steps, doing: Callable[[dict[str, PutMemory | PutEvent], str], Doing]
+) -> None:
+    """Of what was acknowledged nothing, of what was on its way all or nothing, and the store is sound."""
     (folder := tmp_path / "live").mkdir()
-    film = Filming(folder, tmp_path)
+    scope, marks, change = doing(*await lived_in(folder))
+    left_behind(folder, marks)
+    film = Filming(folder, tmp_path, going=marks)
     store = opened(folder, vfs=disk.name)
     disk.before = film.take
-    await lived(store, film)
+    await store.within(scope).journal.commit(writing(change))
+    film.gone, film.going = marks, set()
+    film.take()
     await store.close()
     disk.before = lambda growth: None
     film.take()
-    tried = film.taken[::_EVERY]
-    assert len(tried) >= 200
-    for copy, gone, going in tried:
+    assert len(film.taken) >= 40  # of each of five: more than 200
+    for copy, gone, going in film.taken:
         again = opened(copy, vfs=disk.name)
         assert await again.within(Scope()).journal.scrub() == ""
         unwell = [finding for finding in (await again.check()).findings if not finding[2]]
         await again.close()
-        found = canaries(copy)
+        kept = told(copy)
         assert unwell == []
-        assert not found & gone, f"{copy.name}: forgotten, and there"
-        assert found & going in (set(), going), f"{copy.name}: half forgotten"
+        assert not kept & gone, f"{copy.name}: forgotten, and there"
+        assert kept & going in (set(), going), f"{copy.name}: half forgotten"
+        assert canaries(copy) == kept, f"{copy.name}: in a file, and not in the store"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 import re
-from collections.abc import Callable
 from contextlib import closing, nullcontext
 from pathlib import Path
 
@@ -18,13 +17,19 @@ from germane.memories.ledger import Forget, PutMemory
 from germane.query import Filters
 from germane.scope import Scope
 from germane.stores.sqlite import SqliteStore, erasure
-from germane.stores.sqlite.database import APPLICATION, migrations
+from germane.stores.sqlite.database import APPLICATION, Database, migrations
 from germane.stores.sqlite.erasure import mark
 from germane.stores.sqlite.scrub import Scrub
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, an_event, writing
 
 pytestmark = pytest.mark.requirement("MEM-3")
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for what stands in the way longer than it takes to notice."""
+    monkeypatch.setattr(erasure, "_TRIES", 1)
 
 
 def opened(folder: Path) -> SqliteStore:
@@ -161,6 +166,33 @@ async def test_what_is_forgotten_while_scrubbing_is_scrubbed_next(tmp_path: Path
         one.close()
 
 
+@pytest.mark.parametrize("pages", [1, 400])
+async def test_a_page_that_is_written_while_the_file_is_gone_through_is_gone_after(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pages: int
+) -> None:
+    """With what stood in its gap it is in the log by then; one page or so many that they take another round."""
+    _old(tmp_path / "a.db")
+    connection, guard, other = foreign(tmp_path), foreign(tmp_path), foreign(tmp_path)
+    other.pragma("journal_mode", "wal")
+    other.execute(migrations()[2])
+    overwrite = Scrub._overwrite
+
+    def meanwhile(scrub: Scrub, wanted: frozenset[int] | None) -> None:
+        if wanted is None:
+            others = [(str(number) + "x" * 6000,) for number in range(pages)]
+            other.execute("BEGIN")
+            other.executemany("INSERT INTO models (identity, dimension) VALUES (?, 1)", others)
+            other.execute("INSERT INTO events SELECT 1, 'a', 1, 1, 1, '', '', '', '', NULL, 1, 1, 1, 1, NULL, NULL; COMMIT")
+        overwrite(scrub, wanted)
+
+    monkeypatch.setattr(Scrub, "_overwrite", meanwhile)
+    assert Scrub(Database.at(tmp_path / "a.db"), connection, guard, nullcontext()).run() == ""
+    assert held(tmp_path) == set()
+    assert connection.pragma("integrity_check") == "ok"
+    for one in (connection, guard, other):
+        one.close()
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3])
 async def test_what_others_write_meanwhile_brings_nothing_back(tmp_path: Path, seed: int) -> None:
     """Two stores on one file record and forget at once: each has pages in memory that the other overwrites."""
@@ -253,12 +285,10 @@ async def test_a_backup_that_is_running_is_a_reader_too(tmp_path: Path) -> None:
 
 async def test_nothing_is_scrubbed_where_nothing_was_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Writing and reading alone never go through the file."""
-    runs: list[Scrub] = []
-    run: Callable[[Scrub], str] = Scrub.run
-    monkeypatch.setattr(Scrub, "run", lambda scrub: runs.append(scrub) or run(scrub))
+    monkeypatch.setattr(Scrub, "run", lambda scrub: pytest.fail("it was scrubbed"))
     store = opened(tmp_path)
     await kept(store, "tea")
     assert (await store.within(Scope()).memories.list(Filters(), at=NOON, limit=9)).memories
     assert await store.within(Scope()).journal.scrub() == ""
     await store.close()
-    assert runs == []
+    assert not mark(foreign(tmp_path)).due
