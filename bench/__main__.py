@@ -12,8 +12,9 @@ tuning DATA    the floor and the weight of recency
 pack           packing and formatting by themselves
 packers DATA   items chosen together against one by one
 observing      what logs, metrics and spans cost a call
+kills          what is left in the files when a process is killed while it forgets
 leftover       tasks, threads, files and memory after 10,000 time-outs
-soak           budget and forgery over 100,000 cases each, and leftover
+soak           budget and forgery over 100,000 cases each, leftover, and kills
 peers …        side by side with what users would pick instead
 evaluated …    what `germane eval DATA --json FILE` saved, as the tables of the docs
 """
@@ -30,6 +31,7 @@ from bench import (
     forgery,
     ingest,
     keyword,
+    kills,
     latency,
     leftover,
     load,
@@ -46,6 +48,8 @@ def main() -> int:
     match name:
         case "latency":
             latency.main(rest)
+        case "kills":
+            return kills.main(rest)
         case "leftover":
             return leftover.main(rest)
         case "load":
@@ -79,7 +83,12 @@ def main() -> int:
         case "tuning":
             tuning.main(rest)
         case "soak":
-            return budget.main(["--count", "100000", *rest]) or forgery.main(["--count", "100000", *rest]) or leftover.main([])
+            return (
+                budget.main(["--count", "100000", *rest])
+                or forgery.main(["--count", "100000", *rest])
+                or leftover.main([])
+                or kills.main([])
+            )
         case "all":
             ingest.main(rest)
             latency.main(["--sizes", "1000", "10000", *rest])

@@ -7,7 +7,6 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from faulty_disk import Steps, full_at
 
 from germane.clock import Clock
 from germane.errors import StoreUnavailable
@@ -16,6 +15,7 @@ from germane.memories.ledger import Forget, PutMemory
 from germane.scope import Scope
 from germane.stores.sqlite import SqliteStore
 from germane.stores.sqlite.reserve import ROOM, Reserve
+from germane.testing.disk import Disk, full_at
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, an_event, writing
 
@@ -23,13 +23,13 @@ pytestmark = pytest.mark.requirement("MEM-3")
 
 
 @pytest.fixture
-def disk() -> Iterator[Steps]:
-    made = Steps("limited")
+def disk() -> Iterator[Disk]:
+    made = Disk("limited")
     yield made
     made.unregister()
 
 
-def opened(folder: Path, disk: Steps) -> SqliteStore:
+def opened(folder: Path, disk: Disk) -> SqliteStore:
     return SqliteStore.open(folder / "a.db", embedder=Hashed(), clock=Clock(), vfs=disk.name)
 
 
@@ -57,7 +57,7 @@ async def filled(store: SqliteStore, words: int) -> None:
 
 @pytest.mark.parametrize("words", [20, 30_000])
 @pytest.mark.parametrize("again", [False, True], ids=["while it runs", "opened again"])
-async def test_a_full_disk_refuses_no_forgetting(tmp_path: Path, disk: Steps, words: int, again: bool) -> None:
+async def test_a_full_disk_refuses_no_forgetting(tmp_path: Path, disk: Disk, words: int, again: bool) -> None:
     """Filled until nothing goes in any more, it forgets, and the text is gone from every file."""
     store = opened(tmp_path, disk)
     journal = store.within(Scope()).journal
@@ -77,7 +77,7 @@ async def test_a_full_disk_refuses_no_forgetting(tmp_path: Path, disk: Steps, wo
     await store.close()
 
 
-async def test_what_is_no_forgetting_never_gets_the_room_that_is_kept(tmp_path: Path, disk: Steps) -> None:
+async def test_what_is_no_forgetting_never_gets_the_room_that_is_kept(tmp_path: Path, disk: Disk) -> None:
     """Nor does a plan that writes something besides."""
     store = opened(tmp_path, disk)
     journal, memory = store.within(Scope()).journal, a_memory("canary")

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import apsw
 import pytest
-from faulty_disk import Steps
 
 from germane.change import Change
 from germane.clock import Clock
@@ -24,6 +23,7 @@ from germane.events.ledger import PutEvent
 from germane.memories.ledger import Forget, PutMemory, SetDirective
 from germane.scope import Scope
 from germane.stores.sqlite import SqliteStore
+from germane.testing.disk import Disk
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, an_event, writing
 
@@ -31,8 +31,8 @@ ANNA = Scope(user="canary99z")
 
 
 @pytest.fixture
-def disk() -> Iterator[Steps]:
-    made = Steps("steps")
+def disk() -> Iterator[Disk]:
+    made = Disk("steps")
     yield made
     made.unregister()
 
@@ -145,7 +145,7 @@ def everything(_: object, __: str) -> Doing:
 @pytest.mark.requirement("MEM-3")
 @pytest.mark.parametrize("doing", [few, many, corrected, instructed, everything], ids=lambda doing: doing.__name__)
 async def test_a_kill_at_any_step_leaves_all_or_nothing(
-    tmp_path: Path, disk: Steps, doing: Callable[[dict[str, PutMemory | PutEvent], str], Doing]
+    tmp_path: Path, disk: Disk, doing: Callable[[dict[str, PutMemory | PutEvent], str], Doing]
 ) -> None:
     """Of what was acknowledged nothing, of what was on its way all or nothing, and the store is sound."""
     (folder := tmp_path / "live").mkdir()

@@ -1,5 +1,12 @@
-"""Disks that do what tests need: SQLite's file layer with something to be done at every step that changes a file, and with an
-end to its room."""
+"""Disk: SQLite's file layer with something to be done before every step that changes a file, and one whose room ends.
+
+    disk = Disk("mine")                                    # a name of its own, as SQLite keeps a list of them
+    disk.before = full_at(folder, 4 << 20)                 # or a copy of the files, a kill, anything
+    store = SqliteStore.open(folder / "a.db", vfs=disk.name, …)
+
+Nothing is forced to the disk itself: what a process wrote before it is killed is there without that, and it takes long. For
+power failures this is no stand-in.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +17,14 @@ from typing import Any
 
 import apsw
 
-__all__ = ["Steps", "full_at"]
+__all__ = ["Disk", "full_at"]
 
 
 _FRAME = 24
 """Bytes of the header before each page of the log."""
 
 
-class Steps(apsw.VFS):
+class Disk(apsw.VFS):
     """Calls `before` with the bytes a file is about to grow by (0 for any other change), before each step."""
 
     def __init__(self, name: str) -> None:
@@ -34,7 +41,7 @@ class Steps(apsw.VFS):
 
 
 class _File(apsw.VFSFile):
-    def __init__(self, disk: Steps, name: Any, flags: list[int]) -> None:
+    def __init__(self, disk: Disk, name: Any, flags: list[int]) -> None:
         self._disk = disk
         super().__init__("", name, flags)
 
@@ -48,7 +55,7 @@ class _File(apsw.VFSFile):
         super().xTruncate(newsize)
 
     def xSync(self, flags: int) -> None:  # noqa: N802
-        self._disk.before(0)  # and no more: what a killed process wrote is there without it, and it takes long
+        self._disk.before(0)
 
     def xFileControl(self, op: int, pointer: int) -> bool:  # noqa: N802
         if op == apsw.SQLITE_FCNTL_SIZE_HINT:
