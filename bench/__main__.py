@@ -16,8 +16,9 @@ tuning DATA    the floor and the weight of recency
 pack           packing and formatting by themselves
 packers DATA   items chosen together against one by one
 observing      what logs, metrics and spans cost a call
+kills          what is left in the files when a process is killed while it forgets
 leftover       tasks, threads, files and memory after 10,000 time-outs
-soak           the long runs one after another: budget, forgery, linear, leftover, giant, port, neighbour
+soak           the long runs one after another: budget, forgery, linear, leftover, kills, giant, port, neighbour
 peers …        side by side with what users would pick instead
 evaluated …    what `germane eval DATA --json FILE` saved, as the tables of the docs
 """
@@ -36,6 +37,7 @@ from bench import (
     giant,
     ingest,
     keyword,
+    kills,
     latency,
     leftover,
     linear,
@@ -54,6 +56,7 @@ _LONG: Mapping[str, Callable[[], int]] = {
     "forgery": lambda: forgery.main(["--count", "100000"]),
     "linear": lambda: linear.main([]),
     "leftover": lambda: leftover.main([]),
+    "kills": lambda: kills.main([]),
     "giant": lambda: giant.main([]),
     "port": lambda: port.main([]),
     "neighbour": lambda: neighbour.main([]),
@@ -76,6 +79,8 @@ def main() -> int:
     match name:
         case "latency":
             latency.main(rest)
+        case "kills":
+            return kills.main(rest)
         case "leftover":
             return leftover.main(rest)
         case "load":

@@ -28,6 +28,22 @@ def test_the_last_known_directive_stands_in_for_a_missing_one() -> None:
     assert standing.steady(ANN.within("s2"), found(None)).directive == "Be brief."
 
 
+@pytest.mark.requirement("ENGINE-4", "MEM-3")
+def test_only_what_is_so_no_more_is_forgotten_when_some_process_took_something_away() -> None:
+    """Everybody else's stays, and what nobody set needn't be asked about."""
+    standing, asked = Standing(), list[str | None]()
+    for user, directive in (("ann", "Be brief."), ("bo", "Be kind."), ("cy", "")):
+        standing.learn(Scope(user=user), directive)
+
+    def now(org: str, agent: str, user: str | None) -> str:
+        asked.append(user)
+        return "" if user == "ann" else "Be kind."
+
+    standing.revise(now)
+    assert [standing.last(Scope(user=user)) for user in ("ann", "bo", "cy")] == [None, "Be kind.", ""]
+    assert asked == ["ann", "bo"]
+
+
 @pytest.mark.requirement("ENGINE-4")
 def test_a_directive_that_was_taken_away_stays_away() -> None:
     """Empty is known, None isn't."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, get_args, overload
 
@@ -206,7 +207,9 @@ class Agent:
         reason: str = "",
     ) -> Receipt:
         """Remove what matches every criterion given, text, vector and index entry alike, and leave a tombstone without
-        content. `dry_run` tells what would go. Without any criterion it raises `InvalidInput`."""
+        content. `everything`, or a `user` and no other criterion, also takes the directive, the sessions and the names of whose
+        they were. The receipt says whether nothing is left in any file, or what that waits for; asked again, it says how it is
+        then. `dry_run` tells what would go. Without any criterion it raises `InvalidInput`."""
         flags(everything=everything, dry_run=dry_run)
         for name, value, limit in (
             *(("key", key, LABEL), ("tag", tag, TAG), ("session", session, ID), ("user", user, ID)),
@@ -226,7 +229,13 @@ class Agent:
             by=by,
             reason=reason,
         )
-        return await self._shelf(self.scope).journal.commit(plan)
+        journal = self._shelf(self.scope).journal
+        receipt = await journal.commit(plan)
+        if dry_run:
+            return receipt
+        self._parts.engine.forget(self.scope)
+        waiting_for = await journal.scrub()
+        return replace(receipt, scrubbed=not waiting_for, waiting_for=waiting_for)
 
     async def feedback(self, ids: Sequence[str], *, helpful: bool = True) -> int:
         """Say of memories that they helped, or that they did harm: it moves their usefulness. Answers how many it counted for:

@@ -72,7 +72,12 @@ class ResultCache:
     def put(self, key: Hashable | None, outcome: Outcome, now: float) -> None:
         if key is None:
             return
-        self._kept[key] = (now, outcome)
-        self._kept.move_to_end(key)
-        while len(self._kept) > self._most:
-            self._kept.popitem(last=False)
+        kept = self._kept
+        kept[key] = (now, outcome)
+        kept.move_to_end(key)
+        while len(kept) > self._most:
+            kept.popitem(last=False)
+
+    def clear(self) -> None:
+        """Let go of everything; from any thread."""
+        self._kept = OrderedDict()

@@ -64,6 +64,11 @@ class Store(Protocol):
 
     def within(self, scope: Scope) -> Shelf: ...
 
+    def when_vanished(self, told: Callable[[Callable[[str, str, str | None], str]], None]) -> None:
+        """From now on call `told`, from any thread, within a second after any process replaced a directive or took all that a
+        scope had: what is remembered without asking the store again ends then. It gets a function that reads the directive of
+        an org, agent and user as it is now, of use only during the call."""
+
     async def warm(self, scope: Scope) -> None:
         """Load what this scope searches into memory."""
 

@@ -90,6 +90,7 @@ async def wire(
         sources=dict(sources),
     )
     await _rehearsed(engine, store, words)
+    store.when_vanished(engine.revise)
     return Parts(
         store=store,
         engine=engine,

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from germane.cli import main
+from germane.stores.sqlite import erasure
 
 TALK = [
     {"role": "user", "content": "My flight to Lisbon leaves on 4 June", "id": "m1", "created_at": "2025-05-01T09:00:00Z"},
@@ -176,6 +180,34 @@ def test_forgetting_asks_first(run: Run) -> None:
     assert "would forget 1 memories" in run("forget", "--tag", "drinks", "--dry-run")
     assert "forgot 1 memories" in run("forget", "--tag", "drinks", "--yes")
     assert "nothing to forget" in run("forget", "--tag", "drinks", "--yes")
+
+
+@pytest.mark.requirement("MEM-3")
+def test_forgetting_says_what_it_waits_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To a person and to a program; again is how to learn of its end, and so is doctor."""
+    monkeypatch.setattr(erasure, "_TRIES", 1)
+    run("remember", "Likes tea", "--tag", "drinks")
+    with closing(apsw.Connection("germane.db")) as reader:
+        reader.execute("BEGIN; SELECT count(*) FROM memories")
+        said = " ".join(run("forget", "--tag", "drinks", "--yes").split())
+        assert said.startswith("forgot 1 memories and 0 messages some of it is still left in the file")
+        assert "waits for a reader that holds an older snapshot" in said
+        assert parsed(run("forget", "--tag", "drinks", "--yes", "--json"))["scrubbed"] is False
+        run("doctor", expect=1)
+    assert parsed(run("forget", "--tag", "drinks", "--yes", "--json"))["scrubbed"] is True
+    assert parsed(run("doctor", "--json"))["healthy"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")
+def test_an_export_is_its_owners_alone(run: Run) -> None:
+    """It holds everything. A file that is there keeps its mode."""
+    run("remember", "Likes tea")
+    Path("there.jsonl").touch()
+    Path("there.jsonl").chmod(0o644)
+    for name, mode in (("new.jsonl", 0o600), ("there.jsonl", 0o644)):
+        run("export", name)
+        assert Path(name).stat().st_mode & 0o777 == mode
+        assert "Likes tea" in Path(name).read_text("utf-8")
 
 
 def test_feedback_on_nothing_known_fails(run: Run) -> None:

@@ -72,7 +72,8 @@ async def test_what_was_recorded_and_remembered_is_in_the_next_answer() -> None:
         assert all(said in text for said in ("Be kind.", "Prefers e-mail", "blue vase came broken"))
         assert kept.id in answer.metadata.memory_ids
         assert await client.feedback([kept.id, "no-such-id"]) == 1
-        assert list((await client.forget([kept.id])).memory_ids) == [kept.id]
+        receipt = await client.forget([kept.id])
+        assert (list(receipt.memory_ids), receipt.scrubbed, receipt.waiting_for) == ([kept.id], True, "")
         again = await in_time(client, session="s2")
         assert "Prefers e-mail" not in str(again.messages)
 

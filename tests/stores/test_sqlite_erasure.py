@@ -13,6 +13,7 @@ from germane.clock import Clock
 from germane.events.ledger import PutEvent
 from germane.item import Provenance
 from germane.memories.ledger import Forget, PutMemory, SetDirective
+from germane.memories.update import update
 from germane.query import Filters
 from germane.scope import Scope
 from germane.stores.sqlite import SqliteStore
@@ -81,6 +82,19 @@ async def test_a_replaced_directive_is_in_no_file(tmp_path: Path) -> None:
     await shelf.journal.commit(writing(SetDirective("canary-old")))
     await shelf.journal.commit(writing(SetDirective("canary-new")))
     assert remains(tmp_path, {"canary-old"}) == set()
+    await store.close()
+
+
+@pytest.mark.requirement("MEM-3")
+async def test_what_a_memory_said_before_it_was_corrected_is_in_no_file(tmp_path: Path) -> None:
+    """Neither its text, long or short, nor its tags."""
+    store = SqliteStore.open(tmp_path / "a.db", embedder=Hashed(), clock=Clock())
+    journal = store.within(Scope()).journal
+    for text in ("canary-old", "canary-old of length " * 3000):
+        memory = a_memory(text, "fact", tags=("canary-tag",))
+        await journal.commit(writing(PutMemory(memory)))
+        await journal.commit(update(memory.id, {"tags": ["new"]}, text="canary-new", at=NOON, scope=Scope()))
+        assert remains(tmp_path, {"canary-old", "canary-tag", "canary-new"}) == {"canary-new"}
     await store.close()
 
 

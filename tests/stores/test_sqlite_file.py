@@ -193,7 +193,7 @@ async def test_a_backup_is_a_store_of_its_own(tmp_path: Path) -> None:
     assert len(await second.within(Scope()).memories.get([id])) == 1
     assert (await second.check()).healthy
     await second.close()
-    assert files_of(tmp_path) == ["a.db", "copy.db"]
+    assert files_of(tmp_path) == ["a.db", "a.db-reserve", "copy.db", "copy.db-reserve"]
 
 
 async def test_a_new_store_is_healthy_and_says_whose_it_is(tmp_path: Path) -> None:

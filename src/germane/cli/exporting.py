@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated, TextIO
 
 import typer
 
 from germane.cli.codec import encode
+from germane.cli.reading import private
 from germane.cli.screen import answer, console, dumped
 from germane.cli.setting import Setting, finish, setting
 from germane.errors import InvalidInput
@@ -26,7 +26,7 @@ def export(
         finish(_export(chosen, sys.stdout))
         return
     try:
-        with Path(file).open("w", encoding="utf-8", newline="\n") as stream:
+        with open(file, "w", encoding="utf-8", newline="\n", opener=private) as stream:
             count = finish(_export(chosen, stream))
     except OSError as error:
         raise InvalidInput(f"{file} can't be written: {error.strerror}") from None

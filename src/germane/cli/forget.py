@@ -28,7 +28,10 @@ def forget(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
     reason: Annotated[str, typer.Option(help="Kept with the tombstone, which holds no content.")] = "",
 ) -> None:
-    """Forget by id, key, tag or session, or everything. What is forgotten is gone from the file."""
+    """Forget by id, key, tag or session, or everything. What is forgotten is gone from the file.
+
+    Again is fine: it says whether anything is still left in the file, and why.
+    """
     chosen = setting(context)
     if not (ids or key or tag or session or everything):
         raise InvalidInput("nothing named to forget (give ids, --key, --tag, --session or --everything)")
@@ -42,19 +45,31 @@ async def _forget(chosen: Setting, named: dict[str, Any], *, dry_run: bool, yes:
     async with chosen.opened() as (_, agent):
         receipt = await agent.forget(**named, dry_run=True)
         what = f"{len(receipt.memory_ids)} memories and {len(receipt.event_ids)} messages"
-        found = bool(receipt.memory_ids or receipt.event_ids)
-        if found and not dry_run:
-            if not yes and not _agreed(what, chosen):
+        found = bool(receipt.memory_ids or receipt.event_ids or named["everything"])
+        if not dry_run:
+            if found and not yes and not _agreed(what, chosen):
                 console(stderr=True).print("nothing was forgotten")
                 raise typer.Exit(Exit.FAILED)
             receipt = await agent.forget(**named, reason=reason)
             what = f"{len(receipt.memory_ids)} memories and {len(receipt.event_ids)} messages"
     if chosen.json:
-        answer({"memory_ids": list(receipt.memory_ids), "event_ids": list(receipt.event_ids), "dry_run": dry_run})
-    elif not found:
+        answer(
+            {
+                "memory_ids": list(receipt.memory_ids),
+                "event_ids": list(receipt.event_ids),
+                "dry_run": dry_run,
+                "scrubbed": receipt.scrubbed,
+                "waiting_for": receipt.waiting_for,
+            }
+        )
+        return
+    if not found:
         console().print("nothing matches: there is nothing to forget")
     else:
         console().print(f"{'would forget' if dry_run else 'forgot'} {what}")
+    if receipt.waiting_for:
+        console().print(f"some of it is still left in the file: that waits for {receipt.waiting_for}")
+        console().print("it is finished as soon as that ends; germane doctor tells, and so does forgetting the same again")
 
 
 def _agreed(what: str, chosen: Setting) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 from germane.cli.imports.detect import document
 from germane.errors import InvalidInput
 
-__all__ = ["messages_in", "read_bytes", "read_json", "read_text", "write_text"]
+__all__ = ["messages_in", "private", "read_bytes", "read_json", "read_text", "write_text"]
 
 
 def read_bytes(path: str) -> bytes:
@@ -64,10 +65,16 @@ def messages_in(path: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]] |
     return messages, tools if isinstance(tools, list) else None
 
 
+def private(path: str, flags: int) -> int:
+    """An opener: a file that isn't there yet is made for its owner alone (mode 0600): what is written holds what is stored."""
+    return os.open(path, flags, 0o600)
+
+
 def write_text(path: Path, text: str) -> None:
-    """Write a file whole. Raises `InvalidInput` where the place can't be written."""
+    """Write a file whole; a new one is its owner's alone. Raises `InvalidInput` where the place can't be written."""
     try:
-        path.write_text(text, encoding="utf-8")
+        with open(path, "w", encoding="utf-8", opener=private) as stream:
+            stream.write(text)
     except OSError as error:
         raise InvalidInput(f"{path} can't be written: {error.strerror}") from None
 

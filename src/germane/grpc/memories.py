@@ -100,7 +100,13 @@ class Memories:
             by=request.by,
             reason=request.reason,
         )
-        return pb.ForgetResponse(memory_ids=receipt.memory_ids, event_ids=receipt.event_ids, dry_run=receipt.dry_run)
+        return pb.ForgetResponse(
+            memory_ids=receipt.memory_ids,
+            event_ids=receipt.event_ids,
+            dry_run=receipt.dry_run,
+            scrubbed=receipt.scrubbed,
+            waiting_for=receipt.waiting_for,
+        )
 
     async def give_feedback(self, request: pb.GiveFeedbackRequest, call: Call) -> pb.GiveFeedbackResponse:
         agent = self._reach.scoped(request.scope, call)

@@ -17,11 +17,19 @@ __all__ = ["Receipt", "forget"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """What was forgotten or, after a dry run, what would be. Forgetting the same again gives an empty one."""
+    """What was forgotten or, after a dry run, what would be. Forgetting the same again gives one without ids.
+
+    What was forgotten is found no more, whatever `scrubbed` says. `scrubbed` says that nothing of it, nor of anything forgotten
+    before, is left in any file of the store: the database, its log. It is False where something stands in the way:
+    `waiting_for` says in words what, and scrubbing is finished as soon as that ends, also by another process or after a
+    restart. Forgetting the same again tries again and says how it is then. After a dry run they say nothing: False and ''.
+    """
 
     memory_ids: tuple[str, ...] = ()
     event_ids: tuple[str, ...] = ()
     dry_run: bool = False
+    scrubbed: bool = False
+    waiting_for: str = ""
 
     def __len__(self) -> int:
         return len(self.memory_ids) + len(self.event_ids)
@@ -42,6 +50,8 @@ def forget(
     reason: str = "",
 ) -> Plan[Receipt]:
     """What matches every criterion given. `ids` are germane's or the caller's message ids, none of them selects nothing.
+
+    `everything`, or a `user` and no other criterion, also takes directive, sessions and the name of whose they were.
 
     `by` and `reason` stay in the tombstone: they must not hold what is being forgotten. Raises `InvalidInput` where no
     criterion is given, where one is blank, and where a user's scope names another user.
@@ -72,7 +82,8 @@ def forget(
         )
     )
     receipt = Receipt(memory_ids=found.memory_ids, event_ids=found.event_ids, dry_run=dry_run)
-    if dry_run or not receipt:
+    whole = everything or (user is not None and ids is None and key is None and tag is None and session is None)
+    if dry_run or not (receipt or whole):
         return Decision((), receipt)
-    gone = Forget(memory_ids=found.memory_ids, event_ids=found.event_ids, at=at, by=by, reason=reason)
+    gone = Forget(memory_ids=found.memory_ids, event_ids=found.event_ids, at=at, by=by, reason=reason, everything=whole)
     return Decision((gone,), receipt)

@@ -85,13 +85,16 @@ class EndMemory(Change):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forget(Change):
-    """Remove the text of these from the file, indexes, vectors and caches; leave a tombstone without content."""
+    """Remove the text of these from the file, indexes, vectors and caches; leave a tombstone without content. `everything`
+    takes all that the owner has, directive, sessions and the owner's own name included, whatever the ids: the owner that a
+    `Select` of the same plan named, else the scope's."""
 
     memory_ids: tuple[str, ...] = ()
     event_ids: tuple[str, ...] = ()
     at: datetime
     by: str = ""
     reason: str = ""
+    everything: bool = False
 
 
 @dataclass(frozen=True, slots=True)

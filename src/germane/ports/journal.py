@@ -17,3 +17,7 @@ class Journal(Protocol):
 
     async def revision(self) -> int:
         """Rises with every commit that touches this scope's content."""
+
+    async def scrub(self) -> str:
+        """Makes sure that nothing of what was forgotten so far, by whomever, is left in any file. Returns what that waits for,
+        in words, or '' where nothing is left. Idempotent; raises nothing, as what was forgotten is forgotten."""

@@ -660,8 +660,18 @@ class ForgetResponse(_message.Message):
     MEMORY_IDS_FIELD_NUMBER: _builtins.int
     EVENT_IDS_FIELD_NUMBER: _builtins.int
     DRY_RUN_FIELD_NUMBER: _builtins.int
+    SCRUBBED_FIELD_NUMBER: _builtins.int
+    WAITING_FOR_FIELD_NUMBER: _builtins.int
     dry_run: _builtins.bool
     """Whether nothing has gone yet."""
+    scrubbed: _builtins.bool
+    """Whether nothing of it, nor of anything forgotten before, is left in any file of the store. It is found no more either way.
+    Asked again with the same criteria, the service tries again and says how it is then.
+    """
+    waiting_for: _builtins.str
+    """What scrubbing waits for, in words, such as a reader with an older snapshot; empty when scrubbed. It is finished when that
+    ends, also after a restart.
+    """
     @_builtins.property
     def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Memories."""
@@ -676,10 +686,12 @@ class ForgetResponse(_message.Message):
         memory_ids: _abc.Iterable[_builtins.str] | None = ...,
         event_ids: _abc.Iterable[_builtins.str] | None = ...,
         dry_run: _builtins.bool = ...,
+        scrubbed: _builtins.bool = ...,
+        waiting_for: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["dry_run", b"dry_run", "event_ids", b"event_ids", "memory_ids", b"memory_ids"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dry_run", b"dry_run", "event_ids", b"event_ids", "memory_ids", b"memory_ids", "scrubbed", b"scrubbed", "waiting_for", b"waiting_for"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

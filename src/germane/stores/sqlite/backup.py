@@ -6,11 +6,12 @@ import asyncio
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote
 
 import apsw
 
 from germane.errors import InvalidInput, StoreUnavailable
-from germane.stores.sqlite.database import Database
+from germane.stores.sqlite.database import Database, private
 from germane.stores.sqlite.failures import mapped
 
 __all__ = ["back_up"]
@@ -52,7 +53,10 @@ def _copy(database: Database, target: Path, report: Callable[[int, int], None], 
 
 
 def _pages(database: Database, partial: Path, report: Callable[[int, int], None], stop: threading.Event) -> None:
-    source, copy = database.connect(reading=True), apsw.Connection(str(partial))
+    source = database.connect(reading=True)
+    with private(partial) as mode:
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
+        copy = apsw.Connection(f"file:{quote(str(partial.absolute()))}{mode}", flags=flags)
     try:
         source.execute("BEGIN; SELECT 1 FROM meta")  # one snapshot, so that nothing written meanwhile starts it over
         with copy.backup("main", source, "main") as backup:

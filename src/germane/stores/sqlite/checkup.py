@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
+import stat
+from pathlib import Path
 
 import apsw
 
 from germane.shelf import Checkup
 from germane.stores.sqlite.database import APPLICATION, Database, migrations
+from germane.stores.sqlite.encoding import moment
+from germane.stores.sqlite.erasure import Mark, mark
 from germane.stores.sqlite.failures import mapped
 from germane.stores.sqlite.rows import only, rows
 
@@ -19,25 +24,43 @@ _ROOM = 100 << 20
 _COUNTED = ("partitions", "sessions", "events", "memories", "tombstones")
 
 
-async def examine(database: Database, model: str, *, stale: int, read_only: bool) -> Checkup:
-    """`stale` texts have no vector of `model`."""
-    return await asyncio.to_thread(_examine, database, model, stale, read_only)
+async def examine(database: Database, model: str, *, stale: int, read_only: bool, waiting_for: str) -> Checkup:
+    """`stale` texts have no vector of `model`; `waiting_for` is what scrubbing was held up by when this process last tried."""
+    return await asyncio.to_thread(_examine, database, model, stale, read_only, waiting_for)
 
 
-def _examine(database: Database, model: str, stale: int, read_only: bool) -> Checkup:
+def _examine(database: Database, model: str, stale: int, read_only: bool, waiting_for: str) -> Checkup:
     findings: list[tuple[str, str, bool]] = [("file", database.name, True)]
     with mapped(database.name):
         connection = database.connect(reading=True)
         try:
             findings += _structure(connection)
+            findings.append(_erasure(mark(connection), waiting_for))
         finally:
             connection.close()
     findings.append(("access", "read-only" if read_only else "read and write", not read_only))
     findings.append(("vectors", f"{model}, {stale} texts without one" if stale else model, not stale))
     if database.path is not None:
+        findings += _mode(database.path)
         free = shutil.disk_usage(database.path.parent).free
         findings.append(("disk", f"{free >> 20} MB free", free >= _ROOM))
     return Checkup(findings=tuple(findings))
+
+
+def _erasure(found: Mark, waiting_for: str) -> tuple[str, str, bool]:
+    if not found.due:
+        return ("erasure", "nothing that was forgotten is left in the files", True)
+    since = "" if found.since is None else f" since {moment(found.since).isoformat(timespec='seconds')}"
+    return ("erasure", f"unfinished{since}, " + (f"waits for {waiting_for}" if waiting_for else "under way"), False)
+
+
+def _mode(path: Path) -> list[tuple[str, str, bool]]:
+    """Who may read the file; told only where the system knows of modes. No fault: whoever made the file may have wanted it."""
+    if os.name != "posix":
+        return []
+    mode = stat.S_IMODE(path.stat().st_mode)
+    others = f", everybody on this machine may read it (chmod 600 {path} changes that)" if mode & stat.S_IROTH else ""
+    return [("mode", f"{mode:04o}{others}", True)]
 
 
 def _structure(connection: apsw.Connection) -> list[tuple[str, str, bool]]:

@@ -5,10 +5,15 @@ Everything that is true of every connection is said here; who uses them is `writ
 
 from __future__ import annotations
 
+import ctypes
+import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from urllib.parse import quote
 
 import apsw
@@ -17,13 +22,16 @@ from germane.clock import Clock
 from germane.errors import StoreCorrupt, StoreTooNew, StoreUnavailable
 from germane.stores.sqlite.encoding import micros
 from germane.stores.sqlite.failures import mapped
+from germane.stores.sqlite.reserve import Reserve
 
-__all__ = ["APPLICATION", "BUSY", "Database", "migrations"]
+__all__ = ["APPLICATION", "BUSY", "Database", "migrations", "private"]
 
 APPLICATION = 0x6765726D
 """`germ`, in the file's header: how a germane store is told from any other SQLite file."""
 BUSY = 5000
 """Milliseconds to wait for another process's write."""
+_STEP = 256 << 10
+"""Bytes by which the file grows."""
 
 
 def migrations() -> tuple[str, ...]:
@@ -53,11 +61,28 @@ class Database:
     def connect(self, *, reading: bool = False) -> apsw.Connection:
         """A connection with germane's settings. Raises what SQLite raises."""
         access = apsw.SQLITE_OPEN_READONLY if reading else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-        connection = apsw.Connection(self.uri, flags=access | apsw.SQLITE_OPEN_URI, vfs=self.vfs, statementcachesize=200)
+        with private(None if reading else self.path) as mode:
+            connection = apsw.Connection(
+                self.uri + mode, flags=access | apsw.SQLITE_OPEN_URI, vfs=self.vfs, statementcachesize=200
+            )
         connection.set_busy_timeout(BUSY)
+        if self.path is not None and not reading:
+            step = ctypes.c_int(_STEP)
+            connection.file_control("main", apsw.SQLITE_FCNTL_CHUNK_SIZE, ctypes.addressof(step))
         connection.execute("PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY")
         connection.execute("PRAGMA cache_size = -16000")
         return connection
+
+    def room(self, connection: apsw.Connection) -> None:
+        """Make the file as long as this transaction needs it. So a full disk is noticed before the commit, not when the log is
+        to be copied into the file: then the log could never be emptied. Raises `apsw.FullError`."""
+        if self.path is None:
+            return
+        needed = ctypes.c_int64(connection.pragma("page_count") * connection.pragma("page_size"))
+        try:
+            connection.file_control("main", apsw.SQLITE_FCNTL_SIZE_HINT, ctypes.addressof(needed))
+        except apsw.IOError as error:
+            raise apsw.FullError("the disk is full") from error
 
     def open(self, clock: Clock) -> tuple[apsw.Connection | None, Database]:
         """The writing connection of an up-to-date store (None where it can only be read), and the database to read from.
@@ -66,6 +91,14 @@ class Database:
             raise StoreUnavailable(f"store {self.name!r} is a directory: name a file in it")
         if self.path is not None and not self.path.parent.is_dir():
             raise StoreUnavailable(f"store {self.name!r} can't be made: the directory {str(self.path.parent)!r} doesn't exist")
+        try:
+            return self._opened(clock)
+        except StoreUnavailable as error:  # on a full disk there may be no room for the log
+            if not isinstance(error.__cause__, apsw.FullError | apsw.IOError) or not Reserve(self.path).release():
+                raise
+            return self._opened(clock)
+
+    def _opened(self, clock: Clock) -> tuple[apsw.Connection | None, Database]:
         with mapped(self.name):
             try:
                 connection = self.connect()
@@ -160,3 +193,20 @@ class Database:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
+
+
+@contextmanager
+def private(path: Path | None) -> Iterator[str]:
+    """What to add to the URI of a file that isn't there yet, so that it is made with mode 0600 whatever the umask, and its log
+    with it. A file that is there keeps its mode."""
+    if path is None or os.name != "posix" or path.exists():
+        yield ""
+        return
+    try:
+        example = NamedTemporaryFile(dir=path.parent, prefix=".germane-")  # noqa: SIM115
+    except OSError:  # then the file can't be made here either
+        yield ""
+        return
+    with example:
+        os.fchmod(example.fileno(), 0o600)
+        yield f"?modeof={quote(example.name)}"

@@ -20,8 +20,10 @@ def set_directive(transaction: Transaction, partition: int, text: str) -> None:
     connection.execute("DELETE FROM directives WHERE partition = ?", (partition,))
     if text:
         connection.execute("INSERT INTO directives VALUES (?, ?, ?)", (partition, stored(text), transaction.revision))
-    transaction.erased |= had is not None
-    transaction.touch((partition,))
+    if had is None:
+        transaction.touch((partition,))
+    else:
+        transaction.erase(partition, vanished=True)
 
 
 def directive(connection: apsw.Connection, scope: Scope) -> str:

@@ -1,24 +1,31 @@
 """Forget: what a forgetting would take, and taking it: rows, search rows, vectors, the caller's own dict, the provenance. What
-stays is a tombstone without content."""
+stays is a tombstone without content. Of a partition that is forgotten as a whole not even its name stays: its row gets names
+that no scope has, so that its tombstones still belong to something and who read it before finds it gone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import secrets
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import apsw
 
 from germane.memories.ledger import Forget, Select, Selection
 from germane.stores.sqlite.encoding import micros, shown, stored
-from germane.stores.sqlite.reach import Place, listed
-from germane.stores.sqlite.rows import Row, first, rows
+from germane.stores.sqlite.reach import GONE, Place, listed
+from germane.stores.sqlite.rows import Row, first, only, rows
 from germane.stores.sqlite.sessions import shrink
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.units import Domain, delete_units
 
-__all__ = ["forget", "select"]
+__all__ = ["forget", "forget_whole", "select"]
 
 _TOMBSTONE = "INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_NAMED = (
+    "SELECT e.id FROM sessions s CROSS JOIN events e INDEXED BY events_message"
+    " ON e.session = s.key AND e.message_id = ? WHERE s.partition = ?"
+)
 _SPEAKER_LESS = "UPDATE speakers SET events = events - 1 WHERE partition = ? AND name = ?"
 
 
@@ -37,6 +44,36 @@ def forget(transaction: Transaction, places: tuple[Place, ...], change: Forget) 
     _forget_events(transaction, places, change)
 
 
+def forget_whole(transaction: Transaction, place: Place, change: Forget) -> None:
+    """Remove all there is in `place`, and the place itself: directive, sessions, speakers, the names of org, agent and user.
+    What earlier tombstones say of who and why goes too: it may name somebody. Of `change` itself it stays, unless it holds one
+    of the names that are gone with this."""
+    transaction.flush()
+    connection = transaction.connection
+    everything = Select(everything=True)
+    memories, events = _memories(connection, place, everything), _events(connection, place, everything)
+    connection.execute("UPDATE tombstones SET by = '', reason = '' WHERE partition = ?", (place.id,))
+    names = _names_only_here(connection, place)
+    if any(name in f"{change.by}\n{change.reason}".casefold() for name in names):
+        change = replace(change, by="", reason="")
+    forget(transaction, (place,), replace(change, memory_ids=memories, event_ids=events))
+    for table in ("directives", "sessions", "speakers"):
+        connection.execute(f"DELETE FROM {table} WHERE partition = ?", (place.id,))
+    row = (GONE, secrets.token_hex(16), place.id)
+    connection.execute("UPDATE partitions SET org = ?, agent = ?, user = '' WHERE id = ?", row)
+    transaction.erase(place.id, vanished=True)
+
+
+def _names_only_here(connection: apsw.Connection, place: Place) -> list[str]:
+    names = only(connection, "SELECT org, agent, user FROM partitions WHERE id = ?", (place.id,))
+    found = list[str]()
+    for column, name in zip(("org", "agent", "user"), names, strict=True):
+        elsewhere = f"SELECT 1 FROM partitions WHERE {column} = ? AND id <> ?"
+        if name and first(connection, elsewhere, (name, place.id)) is None:
+            found.append(name.casefold())
+    return found
+
+
 def _memories(connection: apsw.Connection, place: Place, read: Select) -> tuple[str, ...]:
     where, values = ["partition = ?"], list[Any]([place.id])
     criteria: list[tuple[str, Any]] = [("fact_key = ?", read.key), ("session = ?", read.session)]
@@ -45,7 +82,8 @@ def _memories(connection: apsw.Connection, place: Place, read: Select) -> tuple[
         if value is not None:
             where.append(clause)
             values.append(stored(value))
-    return _matching(connection, f"SELECT id, message_id FROM memories WHERE {' AND '.join(where)}", values, read.ids)
+    sql = f"SELECT id, message_id FROM memories WHERE {' AND '.join(where)}"
+    return _matching(connection, sql, values, read.ids, lambda wanted: _scanned(connection, sql, values, wanted))
 
 
 def _events(connection: apsw.Connection, place: Place, read: Select) -> tuple[str, ...]:
@@ -55,10 +93,25 @@ def _events(connection: apsw.Connection, place: Place, read: Select) -> tuple[st
     if read.session is not None:
         where.append("session = (SELECT key FROM sessions WHERE partition = events.partition AND id = ?)")
         values.append(stored(read.session))
-    return _matching(connection, f"SELECT id, message_id FROM events WHERE {' AND '.join(where)}", values, read.ids)
+    sql = f"SELECT id, message_id FROM events WHERE {' AND '.join(where)}"
+
+    def named(wanted: Collection[Any]) -> list[str]:
+        """By the index on each session's message ids, unless going through all events is less work."""
+        sessions, events = only(connection, "SELECT count(*), total(length) FROM sessions WHERE partition = ?", (place.id,))
+        if read.session is not None or sessions * len(wanted) > events:
+            return _scanned(connection, sql, values, wanted)
+        return [id for one in wanted for (id,) in rows(connection, _NAMED, (one, place.id))]
+
+    return _matching(connection, sql, values, read.ids, named)
 
 
-def _matching(connection: apsw.Connection, sql: str, values: list[Any], ids: tuple[str, ...] | None) -> tuple[str, ...]:
+def _matching(
+    connection: apsw.Connection,
+    sql: str,
+    values: list[Any],
+    ids: tuple[str, ...] | None,
+    named: Callable[[Collection[Any]], list[str]],
+) -> tuple[str, ...]:
     """All rows, or those with one of `ids`; only what isn't an id of germane's is looked for among the caller's."""
     if ids is None:
         return tuple(id for id, _ in rows(connection, f"{sql} ORDER BY key", values))
@@ -66,9 +119,13 @@ def _matching(connection: apsw.Connection, sql: str, values: list[Any], ids: tup
     found = [id for id in wanted if first(connection, f"{sql} AND id = ?", (*values, id))]
     rest = wanted.keys() - found
     if rest:
-        named = rows(connection, f"{sql} AND message_id IS NOT NULL ORDER BY key", values)
-        found += [id for id, message_id in named if message_id in rest]
+        found += named(rest)
     return tuple(map(shown, dict.fromkeys(found)))
+
+
+def _scanned(connection: apsw.Connection, sql: str, values: list[Any], wanted: Collection[Any]) -> list[str]:
+    found = rows(connection, f"{sql} AND message_id IS NOT NULL ORDER BY key", values)
+    return [id for id, message_id in found if message_id in wanted]
 
 
 def _forget_memories(transaction: Transaction, places: tuple[Place, ...], change: Forget) -> None:
@@ -103,5 +160,5 @@ def _bury(transaction: Transaction, domain: Domain, found: Sequence[Row], change
     said = (micros(change.at), stored(change.by), stored(change.reason))
     stones = [(row[1], domain, row[0], row[2], transaction.revision, *said) for row in found]
     transaction.connection.executemany(_TOMBSTONE, stones)
-    transaction.touch({row[2] for row in found})
-    transaction.erased = True
+    for partition in {row[2] for row in found}:
+        transaction.erase(partition)

@@ -1,13 +1,13 @@
 """Journal: drives a plan inside the writer's transaction: answers what it reads, writes what it decides.
 
 The plan's scope bounds both. Reads see what the scope sees; changes reach only what it owns, and what a `Select` of the same
-plan named.
+plan named. A plan runs once; what it decided can be written again, as far as it only forgets: that is idempotent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from germane.change import Change, Decision, Plan, Read
 from germane.errors import InvalidInput, StoreUnavailable
@@ -28,13 +28,14 @@ from germane.memories.ledger import (
 from germane.scope import Scope
 from germane.stores.sqlite import events, memories
 from germane.stores.sqlite.directives import set_directive
-from germane.stores.sqlite.forget import forget, select
+from germane.stores.sqlite.erasure import Erasure, mark
+from germane.stores.sqlite.forget import forget, forget_whole, select
 from germane.stores.sqlite.reach import Place, places
-from germane.stores.sqlite.readers import Readers
+from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.writer import Writer
 
-__all__ = ["SqliteJournal", "drive"]
+__all__ = ["SqliteJournal"]
 
 T = TypeVar("T")
 
@@ -49,40 +50,61 @@ _OWN_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
 
 
 class SqliteJournal:
-    def __init__(self, scope: Scope, writer: Writer | None, readers: Readers, name: str) -> None:
+    def __init__(self, scope: Scope, writer: Writer | None, readers: Readers, erasure: Erasure, name: str) -> None:
         self._scope = scope
         self._writer = writer
         self._readers = readers
+        self._erasure = erasure
         self._name = name
 
     async def commit(self, plan: Plan[T]) -> T:
         if self._writer is None:
             raise StoreUnavailable(f"store {self._name!r} is read-only: check the permissions of the file and of its directory")
-        return await self._writer.run(lambda transaction: drive(transaction, self._scope, plan))
+        return await self._writer.run(_Drive(self._scope, plan))
 
     async def revision(self) -> int:
-        seen = await self._readers.glance(lambda reading: places(reading.connection, self._scope))
-        return max((place.revision for place in seen), default=0)
+        """What vanished counts for every scope: a partition that is gone has no revision of its own any more."""
+
+        def work(reading: Reading) -> int:
+            seen = places(reading.connection, self._scope)
+            return max([mark(reading.connection).vanished, *(place.revision for place in seen)])
+
+        return await self._readers.glance(work)
+
+    async def scrub(self) -> str:
+        return await self._erasure.scrub()
 
 
-def drive(transaction: Transaction, scope: Scope, plan: Plan[T]) -> T:
-    """The plan's outcome; what it decided is written, and will hold once the transaction is committed."""
-    drive = _Drive(transaction, scope)
-    try:
-        question = next(plan)
-        while True:
-            question = plan.send(drive.answer(question))
-    except StopIteration as stop:
-        decision: Decision[T] = stop.value
-    drive.apply(decision.changes)
-    return decision.outcome
+class _Drive(Generic[T]):
+    """A plan on its way through the writer. Called, it returns the plan's outcome; what it decided is written, and will hold
+    once the transaction is committed."""
 
-
-class _Drive:
-    def __init__(self, transaction: Transaction, scope: Scope) -> None:
-        self._transaction = transaction
-        self._scope = scope
+    def __init__(self, scope: Scope, plan: Plan[T]) -> None:
+        self._scope, self._plan = scope, plan
         self._selected: set[Place] = set()
+        self._decided: Decision[T] | None = None
+        self._transaction: Transaction
+
+    def __call__(self, transaction: Transaction) -> T:
+        self._transaction = transaction
+        if self._decided is None:
+            self._decided = self._decision()
+        self.apply(self._decided.changes)
+        return self._decided.outcome
+
+    @property
+    def forgets(self) -> bool:
+        """Whether it does nothing but forget, as far as is known: before the plan has run it may."""
+        return self._decided is None or all(isinstance(change, Forget) for change in self._decided.changes)
+
+    def _decision(self) -> Decision[T]:
+        try:
+            question = next(self._plan)
+            while True:
+                question = self._plan.send(self.answer(question))
+        except StopIteration as stop:
+            decision: Decision[T] = stop.value
+            return decision
 
     def answer(self, read: Read[Any]) -> Any:
         connection = self._transaction.connection
@@ -146,13 +168,19 @@ class _Drive:
                 memories.end_memory(transaction, transaction.own(scope), change)
             case Forget():
                 own = self._own(transaction.places(scope))
-                forget(transaction, tuple(self._selected | ({own} if own else set())), change)
+                owned = {own} if own else set[Place]()
+                if change.everything:
+                    for place in self._selected or owned:
+                        forget_whole(transaction, place, change)
+                else:
+                    forget(transaction, tuple(self._selected | owned), change)
             case CountFeedback():
                 own = self._own(transaction.places(scope))
                 memories.count_feedback(connection, (own,) if own else (), change)
             case CountRetrievals():
                 memories.count_retrievals(connection, transaction.places(scope), change)
             case SetDirective(text):
-                set_directive(transaction, transaction.own(scope), text)
+                if text or self._own(transaction.places(scope)) is not None:  # nothing to remove makes no partition
+                    set_directive(transaction, transaction.own(scope), text)
             case _:
                 raise InvalidInput(f"the store can't write {type(change).__name__}")

@@ -111,6 +111,7 @@ def put_memory(transaction: Transaction, partition: int, memory: Memory) -> None
         connection.execute(_UPDATE, (*_row(partition, memory), key))
         connection.execute("DELETE FROM memory_tags WHERE memory = ?", (key,))
         delete_units(connection, "memories", (key,))
+        transaction.erase(partition)  # what it said before is to be in no file either
     tags = [(partition, stored(tag), key) for tag in dict.fromkeys(memory.tags)]
     connection.executemany("INSERT INTO memory_tags VALUES (?, ?, ?)", tags)
     ends = [end.timestamp() for end in (memory.valid_to, memory.expires_at) if end is not None]

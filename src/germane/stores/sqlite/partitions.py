@@ -77,6 +77,12 @@ class Partitions:
             self._evict({place.id for place in places})
         return held
 
+    def keep(self, partitions: Set[int]) -> None:
+        """Let go of all others: they are gone from the file."""
+        with self._lock:
+            for key in [key for key in self._held if key[0] not in partitions]:
+                del self._held[key]
+
     def forget(self) -> None:
         """Let go of everything."""
         with self._lock:

@@ -9,7 +9,10 @@ import apsw
 from germane.scope import Scope
 from germane.stores.sqlite.rows import rows
 
-__all__ = ["Place", "listed", "places"]
+__all__ = ["GONE", "Place", "kept", "listed", "places"]
+
+GONE = ""
+"""The org of a partition of which everything was forgotten; no scope has it."""
 
 _SQL = "SELECT id, user, revision FROM partitions WHERE org = ? AND agent = ? AND user IN (?, ?)"
 
@@ -27,6 +30,11 @@ def places(connection: apsw.Connection, scope: Scope) -> tuple[Place, ...]:
     found = rows(connection, _SQL, (scope.org, scope.agent, "", scope.user or ""))
     seen = [Place(id, user or None, revision) for id, user, revision in found]
     return tuple(sorted(seen, key=lambda place: place.user is not None))
+
+
+def kept(connection: apsw.Connection) -> frozenset[int]:
+    """Every partition of the file that some scope can reach."""
+    return frozenset(id for (id,) in rows(connection, "SELECT id FROM partitions WHERE org <> ?", (GONE,)))
 
 
 def listed(places: tuple[Place, ...]) -> str:

@@ -22,14 +22,17 @@ from germane.shelf import Checkup
 from germane.stores.sqlite.backup import back_up
 from germane.stores.sqlite.checkup import examine
 from germane.stores.sqlite.database import Database
+from germane.stores.sqlite.directives import directive
 from germane.stores.sqlite.embedding import Embedding, model_row
+from germane.stores.sqlite.encoding import micros
+from germane.stores.sqlite.erasure import Erasure
 from germane.stores.sqlite.event_reader import SqliteEvents
 from germane.stores.sqlite.failures import mapped
 from germane.stores.sqlite.journal import SqliteJournal
 from germane.stores.sqlite.keys import SqliteKeys
 from germane.stores.sqlite.memory_reader import SqliteMemories
 from germane.stores.sqlite.partitions import Partitions
-from germane.stores.sqlite.reach import places
+from germane.stores.sqlite.reach import kept, places
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import only
 from germane.stores.sqlite.shelf import SqliteShelf
@@ -39,6 +42,8 @@ from germane.stores.sqlite.writer import Writer
 __all__ = ["SqliteStore"]
 
 _MEMORY = 256 << 20
+_SCRUBBING = 0.25
+"""Seconds that an opening waits for scrubbing that a killed process left."""
 
 
 class SqliteStore:
@@ -52,10 +57,11 @@ class SqliteStore:
         *,
         readers: int,
         memory_limit: int,
+        clock: Clock,
         relevance: Relevance | None = None,
         words: WordVectors | None = None,
     ) -> None:
-        self._database, self._embedder = database, embedder
+        self._database, self._embedder, self._clock = database, embedder, clock
         self._judging = relevance, words
         with mapped(database.name):
             self._model = model_row(database, writing, embedder)
@@ -64,7 +70,10 @@ class SqliteStore:
         self._partitions = Partitions(
             dimension=embedder.dimension, model=self._model, limit=memory_limit, behind=self._aside.behind
         )
-        self._writer = None if writing is None else Writer(writing, self._begin, database)
+        self._told: Callable[[Callable[[str, str, str | None], str]], None] | None = None
+        with mapped(database.name):
+            self._erasure = Erasure(database, self._vanished, writable=writing is not None)
+        self._writer = None if writing is None else Writer(writing, self._begin, database, self._erasure)
         self._embedding = Embedding(embedder, self._model, self._aside)
 
     @classmethod
@@ -85,16 +94,20 @@ class SqliteStore:
         `readers` threads read at once, `memory_limit` bytes of search partitions are kept, `vfs` names another of SQLite's
         file systems, `relevance` is the model that search chooses by (none: the shipped one), `words` knows words of nearly
         the same meaning. Where the file can't be written it is opened for reading. Raises `StoreUnavailable`, `StoreCorrupt`
-        or `StoreTooNew`. Blocks for some milliseconds.
+        or `StoreTooNew`.
+
+        Blocks for some milliseconds. Where a process was killed before everything it forgot was scrubbed, that is done first,
+        but not waited for longer than a quarter of a second: it goes on in a thread, and `check` tells of it until it is done.
         """
         writing, database = Database.at(path, vfs).open(clock)
         try:
-            return cls(
+            store = cls(
                 database,
                 writing,
                 embedder,
                 readers=max(1, readers),
                 memory_limit=memory_limit,
+                clock=clock,
                 relevance=relevance,
                 words=words,
             )
@@ -102,6 +115,8 @@ class SqliteStore:
             if writing is not None:
                 writing.close()
             raise
+        store._erasure.begun.wait(_SCRUBBING)
+        return store
 
     @property
     def read_only(self) -> bool:
@@ -118,8 +133,11 @@ class SqliteStore:
             readers,
             SqliteMemories(scope, readers, partitions, model, *self._judging),
             SqliteEvents(scope, readers, partitions, model, *self._judging),
-            SqliteJournal(scope, self._writer, readers, self._database.name),
+            SqliteJournal(scope, self._writer, readers, self._erasure, self._database.name),
         )
+
+    def when_vanished(self, told: Callable[[Callable[[str, str, str | None], str]], None]) -> None:
+        self._told = told
 
     async def warm(self, scope: Scope) -> None:
         def work(reading: Reading) -> None:
@@ -138,7 +156,13 @@ class SqliteStore:
 
     async def check(self) -> Checkup:
         stale = await self.stale_vectors()
-        return await examine(self._database, self._embedder.identity, stale=stale, read_only=self.read_only)
+        return await examine(
+            self._database,
+            self._embedder.identity,
+            stale=stale,
+            read_only=self.read_only,
+            waiting_for=self._erasure.waiting_for,
+        )
 
     async def embed_pending(self, limit: int | None = None) -> int:
         """Embed what was stored without a vector; answers how many. Slow embedders' texts come this way."""
@@ -166,9 +190,18 @@ class SqliteStore:
         self._aside.join()
         if self._writer is not None:
             self._writer.join()
+        self._erasure.join()
+        if self._writer is not None:
+            self._writer.close()
 
     def _begin(self, connection: apsw.Connection) -> Transaction:
-        return Transaction(connection, self._embedder, self._model)
+        return Transaction(connection, self._embedder, self._model, micros(self._clock.now()))
+
+    def _vanished(self, connection: apsw.Connection) -> None:
+        """Some process took away what nobody asks the file about again: nothing of it stays in memory."""
+        self._partitions.keep(kept(connection))
+        if self._told is not None:
+            self._told(lambda org, agent, user: directive(connection, Scope(org=org, agent=agent, user=user)))
 
     def _write(self) -> Writer:
         if self._writer is None:

@@ -20,22 +20,28 @@ from germane.stores.sqlite.units import Domain, Pending, insert_units
 
 __all__ = ["Mark", "Transaction"]
 
+_ERASED = "UPDATE counters SET erased_at = CASE WHEN erased > scrubbed THEN erased_at ELSE ?1 END, erased = ?2"
+
 
 class Mark(NamedTuple):
     pending: list[Pending]
     length: int
     touched: frozenset[int]
-    erased: bool
+    erased: int
+    vanished: bool
 
 
 class Transaction:
-    """`revision` is the one this commit brings. `model` is the row of the embedder in use."""
+    """`revision` is the one this commit brings. `model` is the row of the embedder in use, `now` the time in microseconds."""
 
-    def __init__(self, connection: apsw.Connection, embedder: Embedder, model: int) -> None:
+    def __init__(self, connection: apsw.Connection, embedder: Embedder, model: int, now: int) -> None:
         self.connection = connection
-        self.erased = False
+        self.erased = 0
+        """How often content was taken away so far."""
         self._embedder = embedder
         self._model = model
+        self._now = now
+        self._vanished = False
         revision, events, memories = only(connection, "SELECT revision, events, memories FROM counters")
         self.revision: int = revision + 1
         self._keys: dict[Domain, int] = {"events": events, "memories": memories}
@@ -44,13 +50,13 @@ class Transaction:
         self._places: dict[tuple[str, str, str | None], tuple[Place, ...]] = {}
 
     def mark(self) -> Mark:
-        return Mark(self._pending, len(self._pending), self._touched, self.erased)
+        return Mark(self._pending, len(self._pending), self._touched, self.erased, self._vanished)
 
     def undo(self, mark: Mark) -> None:
         """Back to `mark`, also where rows were flushed since: their savepoint has taken them back."""
         self._pending = mark.pending
         del self._pending[mark.length :]
-        self._touched, self.erased = mark.touched, mark.erased
+        self._touched, self.erased, self._vanished = mark.touched, mark.erased, mark.vanished
         self._places.clear()
 
     def places(self, scope: Scope) -> tuple[Place, ...]:
@@ -73,6 +79,14 @@ class Transaction:
     def touch(self, partitions: Iterable[int]) -> None:
         """The content of these changes with this commit."""
         self._touched |= frozenset(partitions)
+
+    def erase(self, partition: int, *, vanished: bool = False) -> None:
+        """Content of this partition is taken away with this commit: the files are to be scrubbed. `vanished` says that it is
+        something which processes remember without asking the file again: a directive, or that there is a partition at all."""
+        self.touch((partition,))
+        self.erased += 1
+        self._vanished |= vanished
+        self._places.clear()
 
     def keys(self, domain: Domain, count: int) -> range:
         """New row numbers, never given out again."""
@@ -104,3 +118,7 @@ class Transaction:
         self.connection.execute("UPDATE counters SET revision = ?, events = ?, memories = ?", row)
         rows = [(self.revision, partition) for partition in self._touched]
         self.connection.executemany("UPDATE partitions SET revision = ? WHERE id = ?", rows)
+        if self.erased:
+            self.connection.execute(_ERASED, (self._now, self.revision))
+        if self._vanished:
+            self.connection.execute("UPDATE counters SET vanished = ?", (self.revision,))

@@ -1,8 +1,9 @@
 """Writer: the one thread that writes, with group commit.
 
 It takes everything that waits, does each in a savepoint of one transaction, and answers all of them after one COMMIT, so
-fifty callers share one fsync. What fails rolls back to its own savepoint; a failing COMMIT fails all. After a forgetting the
-files are scrubbed before anybody is answered.
+fifty callers share one fsync. What fails rolls back to its own savepoint; a failing COMMIT fails all. Who took content away is
+answered by `erasure.py`, once nothing of it is left in any file. A full disk fails everything but a forgetting, which is done
+again by itself with the room that is kept back for it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 import apsw
@@ -18,8 +20,8 @@ import apsw
 from germane.errors import StoreUnavailable
 from germane.stores.sqlite.database import Database
 from germane.stores.sqlite.delivery import Job, deliver
+from germane.stores.sqlite.erasure import Erasure
 from germane.stores.sqlite.failures import read_as
-from germane.stores.sqlite.scrub import scrub
 from germane.stores.sqlite.transaction import Transaction
 
 __all__ = ["Writer"]
@@ -27,21 +29,23 @@ __all__ = ["Writer"]
 T = TypeVar("T")
 _MOST = 500
 """Jobs in one commit at most."""
-_AGAIN = 0.25
-"""Seconds after which scrubbing is tried again, where a reader stood in the way."""
 
 
 class Writer:
     def __init__(
-        self, connection: apsw.Connection, begin: Callable[[apsw.Connection], Transaction], database: Database
+        self,
+        connection: apsw.Connection,
+        begin: Callable[[apsw.Connection], Transaction],
+        database: Database,
+        erasure: Erasure,
     ) -> None:
         self._connection = connection
         self._begin = begin
         self._database, self._name = database, database.name
+        self._erasure = erasure
         self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._closed = False
-        self._unclean = False
         self._thread = threading.Thread(target=self._serve, name="germane-writer", daemon=True)
         self._thread.start()
 
@@ -67,46 +71,56 @@ class Writer:
                 self._queue.put(None)
 
     def join(self) -> None:
-        """Wait for the end, and close the connection: the last one to do so, that the log is removed."""
+        """Wait for the end."""
         self._thread.join()
+
+    def close(self) -> None:
+        """Close the connection: the last one to do so, that the log is removed."""
         self._connection.close()
 
     def _serve(self) -> None:
         going = True
         while going:
-            try:
-                taken = [self._queue.get(timeout=_AGAIN if self._unclean else None)]
-            except queue.Empty:
-                self._clean()
-                continue
+            taken = [self._queue.get()]
             while len(taken) < _MOST and not self._queue.empty():
                 taken.append(self._queue.get())
             going = None not in taken
             jobs = [job for job in taken if job is not None and not job.cancelled]
             if jobs:
                 self._commit(jobs)
-        if self._unclean:
-            self._clean()
 
     def _commit(self, jobs: list[Job]) -> None:
-        connection, erased = self._connection, False
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            transaction = self._begin(connection)
-            for job in jobs:
-                self._attempt(job, transaction)
-            transaction.finish()
-            connection.execute("COMMIT")
-            erased = transaction.erased
+            with self._erasure.gate:
+                revision, erasing, full = self._together(jobs)
         except BaseException as error:  # the thread must live on, and everybody be told
             self._rollback()
-            for job in jobs:
-                job.error = job.error or read_as(error, self._name)
-        if erased:
-            self._clean()
-        deliver(jobs)
+            failed = [job for job in jobs if job.error is None]
+            for job in failed:
+                job.error = read_as(error, self._name)
+            revision, erasing, full = 0, [], failed if isinstance(error, apsw.FullError) else []
+        if erasing:
+            self._erasure.settle(erasing, revision)
+        settled = {*erasing, *(job for job in full if self._insisted(job))}
+        deliver([job for job in jobs if job not in settled])
 
-    def _attempt(self, job: Job, transaction: Transaction) -> None:
+    def _together(self, jobs: list[Job]) -> tuple[int, list[Job], list[Job]]:
+        """All of them in one transaction: its revision, those that took content away, and those the disk had no room for."""
+        connection = self._connection
+        connection.execute("BEGIN IMMEDIATE")
+        transaction = self._begin(connection)
+        erasing, full = list[Job](), list[Job]()
+        for job in jobs:
+            before = transaction.erased
+            if self._attempt(job, transaction):
+                full.append(job)
+            elif transaction.erased > before:
+                erasing.append(job)
+        self._end(transaction)
+        return transaction.revision, erasing, full
+
+    def _attempt(self, job: Job, transaction: Transaction) -> bool:
+        """Whether the disk had no room for it."""
         connection = self._connection
         connection.execute("SAVEPOINT one")
         mark = transaction.mark()
@@ -119,6 +133,45 @@ class Writer:
             connection.execute("ROLLBACK TO one; RELEASE one")
             transaction.undo(mark)
             job.error = read_as(error, self._name)
+            return isinstance(error, apsw.FullError)
+        return False
+
+    def _insisted(self, job: Job) -> bool:
+        """Whether it was done in spite of a full disk, and took content away. Only what does nothing but forget is done again:
+        with the room that emptying the log makes, then with the room that is kept back."""
+        for kept_back in (False, True):
+            if not _forgets(job) or (kept_back and not self._erasure.reserve.release()):
+                break
+            with suppress(apsw.Error):  # else what is in the log stays there for now
+                self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            try:
+                with self._erasure.gate:
+                    transaction = self._alone(job)
+            except BaseException as error:
+                self._rollback()
+                job.error = read_as(error, self._name)
+                if isinstance(error, apsw.FullError):
+                    continue
+                break
+            job.error = None
+            if transaction.erased:
+                self._erasure.settle([job], transaction.revision)
+            return bool(transaction.erased)
+        return False
+
+    def _alone(self, job: Job) -> Transaction:
+        self._connection.execute("BEGIN IMMEDIATE")
+        transaction = self._begin(self._connection)
+        job.outcome = job.work(transaction)
+        if not _forgets(job):
+            raise apsw.FullError
+        self._end(transaction)
+        return transaction
+
+    def _end(self, transaction: Transaction) -> None:
+        transaction.finish()
+        self._database.room(self._connection)
+        self._connection.execute("COMMIT")
 
     def _rollback(self) -> None:
         try:
@@ -127,5 +180,7 @@ class Writer:
         except apsw.Error:
             pass  # already rolled back by SQLite
 
-    def _clean(self) -> None:
-        self._unclean = not scrub(self._connection, self._database)
+
+def _forgets(job: Job) -> bool:
+    """Whether its work does nothing but forget, as far as is known yet (see `journal.py`)."""
+    return bool(getattr(job.work, "forgets", False))

@@ -1,0 +1,272 @@
+"""Kills: processes that are killed while they forget, and what is left in the files once the store has been opened again.
+
+    python -m bench kills [--count 2000] [--seed 1]
+
+A process records, remembers, corrects, replaces directives and forgets: a thing, some, all of a user. Every text, name, key and
+id of a caller's is a mark of its own. While one of its forgettings is under way it is killed (SIGKILL): every other time at a
+random moment, else before a random step that changes a file. Then the store is opened and closed, and every byte of every file
+is searched for marks: there must be none that the store itself doesn't know any more, none of what was acknowledged as
+forgotten, and of what was being forgotten all or none. The store goes on being used, as one in which processes were killed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import re
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from bench.machine import describe
+from germane.change import Change
+from germane.clock import Clock
+from germane.events.ledger import PutEvent
+from germane.memories.ledger import Forget, PutMemory, SetDirective
+from germane.scope import Scope
+from germane.stores.sqlite.store import SqliteStore
+from germane.testing.disk import Disk
+from germane.testing.hashed import Hashed
+from germane.testing.stored import NOON, a_memory, an_event, writing
+
+__all__ = ["Killed", "kills", "main"]
+
+_MARK = re.compile(rb"canary\d+z")
+_LIVES = 25
+"""Kills after which a store is given up for a new one."""
+_MOMENTS = 0.03
+"""Seconds after the beginning of a forgetting within which a process is killed at a random moment."""
+_STEPS = 400
+"""Steps of its forgettings within which it is killed at one."""
+_SIZES = (3, 3, 15, 15, 60, 400, 1500)
+"""Words of a text."""
+
+
+@dataclass(slots=True)
+class Killed:
+    """How many were killed, and what was found: marks in a file though forgotten, forgettings half done, stores that weren't
+    sound, or not done with scrubbing after the opening and one try."""
+
+    kills: int = 0
+    forgettings: int = 0
+    midway: int = 0
+    marks: int = 0
+    left: int = 0
+    half: int = 0
+    unsound: int = 0
+
+    @property
+    def clean(self) -> bool:
+        return not (self.left or self.half or self.unsound)
+
+
+@dataclass
+class _Life:
+    """What a process says of itself: one line before something goes, one after."""
+
+    gone: set[str] = field(default_factory=set)
+    going: set[str] = field(default_factory=set)
+
+    def heard(self, said: bytes) -> None:
+        for line in said.splitlines(keepends=True):
+            if not line.endswith(b"\n"):
+                return  # killed in the middle of a word
+            word, marks = json.loads(line)
+            if word == "gone":
+                self.gone |= set(marks)
+            self.going = set(marks) if word == "going" else set()
+
+
+class _Child:
+    """The process that is to be killed."""
+
+    def __init__(self, store: SqliteStore, out: int, rng: random.Random, number: int) -> None:
+        self._store, self._out, self._rng = store, out, rng
+        self._numbers = count(number)
+        self._kept: list[tuple[Scope, str, set[str], str]] = []
+        self.forgetting = False
+
+    async def live(self) -> None:
+        users = [Scope(), *(Scope(user=self._mark()) for _ in range(2))]
+        while True:
+            scope = self._rng.choice(users)
+            await self._keep(scope)
+            act = self._rng.random()
+            if act < 0.3:
+                await self._forget([self._kept.pop(self._rng.randrange(len(self._kept)))])
+            elif act < 0.4:
+                some = [one for one in self._kept if one[0] == scope][:9]
+                self._kept = [one for one in self._kept if one not in some]
+                await self._forget(some)
+            elif act < 0.6:
+                await self._correct()
+            elif act < 0.75:
+                old, new = self._mark(), self._mark()
+                await self._commit(scope, SetDirective(old))
+                await self._take(scope, {old}, SetDirective(new))
+            elif act < 0.85 and scope.user is not None:
+                marks = {scope.user, *(mark for one in self._kept if one[0] == scope for mark in one[2])}
+                self._kept = [one for one in self._kept if one[0] != scope]
+                users[users.index(scope)] = Scope(user=self._mark())
+                await self._take(scope, marks, Forget(at=NOON, by=scope.user, everything=True))
+
+    def _mark(self) -> str:
+        return f"canary{next(self._numbers)}z"
+
+    def _text(self, mark: str) -> str:
+        return " ".join([mark, *(f"w{self._rng.randrange(999)}" for _ in range(self._rng.choice(_SIZES)))])
+
+    async def _keep(self, scope: Scope) -> None:
+        changes: list[Change] = []
+        for _ in range(self._rng.randrange(1, 12)):
+            mark = self._mark()
+            user: dict[str, Any] = {"user": scope.user}
+            if self._rng.random() < 0.5:
+                memory = a_memory(self._text(mark), "fact", key=mark, tags=(mark,), **user)
+                changes.append(PutMemory(memory))
+                self._kept.append((scope, memory.id, {mark}, "memory"))
+            else:
+                event = an_event(self._text(mark), session=mark, name=mark, message_id=mark, raw={"content": mark}, **user)
+                changes.append(PutEvent(event))
+                self._kept.append((scope, event.id, {mark}, "event"))
+        await self._commit(scope, *changes)
+
+    async def _correct(self) -> None:
+        memories = [one for one in self._kept if one[3] == "memory"]
+        if memories:
+            chosen = scope, id, marks, kind = self._rng.choice(memories)
+            new = self._mark()
+            memory = a_memory(self._text(new), "fact", key=new, id=id, user=scope.user)
+            self._kept[self._kept.index(chosen)] = (scope, id, {new}, kind)
+            await self._take(scope, marks, PutMemory(memory))
+
+    async def _forget(self, things: list[tuple[Scope, str, set[str], str]]) -> None:
+        for scope in dict.fromkeys(one[0] for one in things):
+            own = [one for one in things if one[0] == scope]
+            memories = tuple(one[1] for one in own if one[3] == "memory")
+            events = tuple(one[1] for one in own if one[3] == "event")
+            gone = Forget(memory_ids=memories, event_ids=events, at=NOON)
+            await self._take(scope, {mark for one in own for mark in one[2]}, gone)
+
+    async def _take(self, scope: Scope, marks: set[str], change: Change) -> None:
+        self._say("going", marks)
+        self.forgetting = True
+        await self._commit(scope, change)
+        self.forgetting = False
+        self._say("gone", marks)
+
+    async def _commit(self, scope: Scope, *changes: Change) -> None:
+        await self._store.within(scope).journal.commit(writing(*changes))
+
+    def _say(self, word: str, marks: set[str]) -> None:
+        os.write(self._out, json.dumps([word, sorted(marks)]).encode() + b"\n")
+
+
+def kills(wanted: int, seed: int) -> Killed:
+    """Until so many were killed in the middle of a forgetting."""
+    found, rng, told = Killed(), random.Random(seed), 0
+    while found.midway < wanted:
+        with tempfile.TemporaryDirectory() as folder:
+            for life in range(_LIVES):
+                if found.midway < wanted:
+                    _kill(Path(folder), random.Random(rng.random()), found, 100_000 * (life + 1))
+        if found.midway - told >= 250:
+            told = found.midway
+            print(f"{told:,} of {wanted:,}", file=sys.stderr, flush=True)
+    return found
+
+
+def _kill(folder: Path, rng: random.Random, found: Killed, number: int) -> None:
+    life, (said, out) = _Life(), os.pipe()
+    at = rng.randrange(_STEPS) if rng.random() < 0.5 else None
+    child = os.fork()
+    if not child:
+        _lived(folder, said, out, rng, number, at)
+    os.close(out)
+    heard, forgettings = b"", rng.randrange(1, 5)
+    while said_now := os.read(said, 1 << 16):
+        heard += said_now
+        if at is None and heard.count(b'"going"') >= forgettings:
+            time.sleep(rng.random() * _MOMENTS)
+            os.kill(child, signal.SIGKILL)
+            at = 0
+    os.close(said)
+    os.waitpid(child, 0)
+    life.heard(heard)
+    found.kills += 1
+    found.midway += bool(life.going)
+    found.forgettings += bool(life.gone)
+    found.marks += len(life.gone | life.going)
+    found.unsound += not asyncio.run(_opened_again(folder))
+    kept = _told(folder)
+    there = {mark.decode() for path in folder.iterdir() for mark in _MARK.findall(path.read_bytes())}
+    found.left += len(there - kept) + len(kept & life.gone)
+    found.half += kept & life.going not in (set(), life.going)
+
+
+def _lived(folder: Path, said: int, out: int, rng: random.Random, number: int, at: int | None) -> None:
+    """The life of the process, which ends by SIGKILL: by its own hand at step `at` of its forgettings."""
+    os.close(said)
+    disk, steps = Disk("killing"), count()
+
+    async def live() -> None:
+        store = SqliteStore.open(folder / "a.db", embedder=Hashed(), clock=Clock(), vfs=None if at is None else disk.name)
+        child = _Child(store, out, rng, number)
+
+        def before(_: int) -> None:
+            if child.forgetting and next(steps) == at:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        disk.before = before
+        await child.live()
+
+    try:
+        asyncio.run(live())
+    except BaseException as error:  # a child must never come back as its parent
+        print(repr(error), file=sys.stderr, flush=True)
+    finally:
+        os._exit(1)
+
+
+async def _opened_again(folder: Path) -> bool:
+    """Whether it was sound, and done at the first try."""
+    store = SqliteStore.open(folder / "a.db", embedder=Hashed(), clock=Clock())
+    waiting_for = await store.within(Scope()).journal.scrub()
+    sound = (await store.check()).healthy
+    await store.close()
+    return sound and not waiting_for
+
+
+def _told(folder: Path) -> set[str]:
+    """The marks that the store still knows: in any row."""
+    connection = apsw.Connection(str(folder / "a.db"))
+    tables = [str(name) for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+    rows = "".join(repr(list(connection.execute(f"SELECT * FROM {table}"))) for table in tables)
+    connection.close()
+    return {mark.decode() for mark in _MARK.findall(rows.encode("utf-8", "surrogatepass"))}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench kills", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args(arguments)
+    print(describe())
+    found = kills(options.count, options.seed)
+    print(
+        f"{found.kills:,} kills, {found.midway:,} in the middle of a forgetting, {found.forgettings:,} after others were done"
+    )
+    print(f"{found.marks:,} forgotten texts and names looked for in every file after the next opening")
+    print(f"{found.left:,} found, {found.half:,} half forgotten, {found.unsound:,} stores not sound or not done")
+    return 0 if found.clean else 1

@@ -1,0 +1,73 @@
+"""Raw: the bytes of the database's file, or of its log, past SQLite's cache but through its own handle.
+
+Opening the file a second time isn't safe: POSIX drops a process's locks on a file when *any* descriptor of it is closed. So
+what is read and written here goes through the handle of a connection (`sqlite3_file` of sqlite.org/c3ref/file.html), whatever
+file layer that has. Other threads go on meanwhile.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Raw"]
+
+_FILE = ctypes.c_void_p
+_OFFSET = ctypes.c_int64
+
+
+class _Methods(ctypes.Structure):
+    """The beginning of `sqlite3_io_methods`; SQLite only ever adds to its end."""
+
+    _fields_ = (
+        ("version", ctypes.c_int),
+        ("close", ctypes.c_void_p),
+        ("read", ctypes.CFUNCTYPE(ctypes.c_int, _FILE, ctypes.c_void_p, ctypes.c_int, _OFFSET)),
+        ("write", ctypes.CFUNCTYPE(ctypes.c_int, _FILE, ctypes.c_char_p, ctypes.c_int, _OFFSET)),
+        ("truncate", ctypes.c_void_p),
+        ("sync", ctypes.CFUNCTYPE(ctypes.c_int, _FILE, ctypes.c_int)),
+        ("size", ctypes.CFUNCTYPE(ctypes.c_int, _FILE, ctypes.POINTER(_OFFSET))),
+    )
+
+
+class Raw:
+    """The main file of `connection`, or with `log` its log, which must be there. Of no use once the connection is closed.
+    Every method raises what SQLite raises."""
+
+    def __init__(self, connection: apsw.Connection, *, log: bool = False) -> None:
+        found = ctypes.c_void_p()
+        kind = apsw.SQLITE_FCNTL_JOURNAL_POINTER if log else apsw.SQLITE_FCNTL_FILE_POINTER
+        connection.file_control("main", kind, ctypes.addressof(found))
+        self._file = found.value
+        methods = ctypes.cast(found, ctypes.POINTER(ctypes.c_void_p)).contents.value if found.value else None
+        if methods is None:
+            raise apsw.CantOpenError("the file isn't open")
+        self._methods = ctypes.cast(methods, ctypes.POINTER(_Methods)).contents
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        size = _OFFSET()
+        _check(self._methods.size(self._file, ctypes.byref(size)))
+        return size.value
+
+    def read(self, length: int, start: int) -> NDArray[np.uint8]:
+        """`length` bytes from `start` on; zeros for what lies beyond the end."""
+        content = np.empty(length, np.uint8)
+        _check(self._methods.read(self._file, content.ctypes.data, length, start))
+        return content
+
+    def write(self, content: bytes, start: int) -> None:
+        _check(self._methods.write(self._file, content, len(content), start))
+
+    def sync(self) -> None:
+        """What was written survives a power failure."""
+        _check(self._methods.sync(self._file, apsw.SQLITE_SYNC_FULL))
+
+
+def _check(code: int) -> None:
+    if code not in (apsw.SQLITE_OK, apsw.SQLITE_IOERR_SHORT_READ):
+        raise apsw.exception_for(code)

@@ -1,0 +1,90 @@
+"""Forgetting through the front: what the receipt says, and what is answered from memory afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import apsw
+import pytest
+
+from germane import Agent, Germane
+from germane.memories.forget import Receipt
+from germane.stores.sqlite import erasure
+from germane.testing.hashed import Hashed
+
+ASKED = [{"role": "user", "content": "What does Caroline drink?"}]
+MODEL = "gpt-4o"
+
+pytestmark = pytest.mark.requirement("MEM-3")
+
+
+@pytest.fixture
+async def germane(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Germane]:
+    monkeypatch.setattr(erasure, "_TRIES", 1)
+    async with Germane.open(tmp_path / "a.db", embedder=Hashed()) as opened:
+        yield opened
+
+
+@pytest.fixture
+def agent(germane: Germane) -> Agent:
+    return germane.agent()
+
+
+def held(folder: Path, text: bytes) -> bool:
+    return any(text in path.read_bytes() for path in folder.iterdir())
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """A foreign reader that holds a snapshot of what the file is now."""
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute("BEGIN; SELECT count(*) FROM memories")
+        yield
+
+
+async def test_the_receipt_says_that_nothing_is_left(agent: Agent, tmp_path: Path) -> None:
+    """After a dry run it says nothing."""
+    memory = await agent.remember("canary tea")
+    assert await agent.forget([memory.id], dry_run=True) == Receipt(memory_ids=(memory.id,), dry_run=True)
+    assert await agent.forget([memory.id]) == Receipt(memory_ids=(memory.id,), scrubbed=True)
+    assert not held(tmp_path, b"canary")
+
+
+async def test_the_receipt_says_what_it_waits_for_and_again_how_it_is_then(agent: Agent, tmp_path: Path) -> None:
+    """It is found no more either way."""
+    memory = await agent.remember("canary tea")
+    with reading(tmp_path / "a.db"):
+        receipt = await agent.forget([memory.id])
+        assert (receipt.memory_ids, receipt.scrubbed) == ((memory.id,), False)
+        assert "a reader that holds an older snapshot of the file" in receipt.waiting_for
+        assert await agent.recall("tea") == ()
+        assert not (await agent.forget(tag="anything")).scrubbed
+    assert await agent.forget([memory.id]) == Receipt(scrubbed=True)
+
+
+async def test_a_forgotten_directive_is_no_last_known_one(germane: Germane) -> None:
+    """Not in this process, nor in another that has the store open."""
+    anna = germane.agent(user="anna")
+    await anna.directive("canary: be kind")
+    context = await anna.fallback(ASKED, model=MODEL)
+    assert "canary" in str(context.messages)
+    await germane.agent().forget(user="anna")
+    context = await anna.fallback(ASKED, model=MODEL)
+    assert "canary" not in str(context.messages)
+
+
+async def test_a_directive_that_another_process_forgot_is_no_last_known_one(
+    germane: Germane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Within a second; a directive that stands is still known."""
+    monkeypatch.setattr(erasure, "_LOOK", 0.001)
+    async with Germane.open(tmp_path / "a.db", embedder=Hashed()) as other:
+        there, kept = other.agent(user="anna"), other.agent("another", user="anna")
+        await kept.directive("be brief")
+        await there.directive("canary: be kind")
+        await germane.agent().forget(user="anna")
+        while "canary" in str((await there.fallback(ASKED, model=MODEL)).messages):
+            await other.ping()
+        assert "be brief" in str((await kept.fallback(ASKED, model=MODEL)).messages)

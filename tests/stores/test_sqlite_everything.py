@@ -1,0 +1,153 @@
+"""Everything: after all of a scope was forgotten no file knows whose it was, and no process remembers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from germane.change import Plan
+from germane.clock import Clock
+from germane.events.ledger import PutEvent
+from germane.memories.forget import Receipt, forget
+from germane.memories.ledger import CountRetrievals, Forget, PutMemory, Select, SetDirective
+from germane.query import Filters
+from germane.scope import Scope
+from germane.shelf import Shelf
+from germane.stores.sqlite import SqliteStore, erasure
+from germane.testing.hashed import Hashed
+from germane.testing.stored import NOON, a_memory, an_event, asking, question, writing
+
+pytestmark = pytest.mark.requirement("MEM-3", "OPS-2")
+
+NAMES = ("canary-org", "canary-agent", "canary-user")
+ANNA = Scope(org=NAMES[0], agent=NAMES[1], user=NAMES[2])
+WIDE = Scope(org=NAMES[0], agent=NAMES[1])
+SAID = ("canary-text", "canary-name", "canary-session", "canary-message", "canary-key", "canary-tag", "canary-directive")
+
+
+def opened(folder: Path) -> SqliteStore:
+    return SqliteStore.open(folder / "a.db", embedder=Hashed(), clock=Clock())
+
+
+def held(folder: Path, *words: str) -> set[str]:
+    everything = b"\0".join(path.read_bytes() for path in folder.iterdir())
+    return {word for word in words if word.encode() in everything}
+
+
+async def lived_in(shelf: Shelf) -> None:
+    """Something in every table, and something forgotten before by a person of that name."""
+    user = shelf.scope.user
+    fact = a_memory("canary-text", "fact", key="canary-key", tags=("canary-tag",), user=user)
+    said: dict[str, Any] = {"session": "canary-session", "name": "canary-name", "user": user}
+    events = [an_event(f"canary-text {n}", position=n, message_id=f"canary-message{n}", **said) for n in range(3)]
+    await shelf.journal.commit(writing(PutMemory(fact), *map(PutEvent, events), SetDirective("canary-directive")))
+    gone = Forget(event_ids=(events[0].id,), at=NOON, by="canary-user", reason="canary-reason")
+    await shelf.journal.commit(writing(gone))
+
+
+def all_of(scope: Scope, *, user: str | None = None, by: str = "", reason: str = "") -> Plan[Receipt]:
+    """Of a user, where one is named, else of the scope."""
+    return forget(user=user, everything=user is None, scope=scope, at=NOON, by=by, reason=reason)
+
+
+async def test_everything_takes_directive_sessions_names_and_ids_of_the_scope(tmp_path: Path) -> None:
+    """Nothing that was said, nobody's name, and not whose it was: in no file."""
+    store = opened(tmp_path)
+    shelf = store.within(ANNA)
+    await lived_in(shelf)
+    assert held(tmp_path, *NAMES, *SAID) == {*NAMES, *SAID}
+    receipt = await shelf.journal.commit(all_of(ANNA, by="canary-user", reason="asked by Canary-User"))
+    assert len(receipt) == 3
+    assert await shelf.journal.scrub() == ""
+    assert held(tmp_path, *NAMES, *SAID, "canary-reason", "Canary-User") == set()
+    assert await shelf.directive() == ""
+    assert await shelf.events.sessions(9) == ()
+    await store.close()
+    assert held(tmp_path, *NAMES, *SAID, "canary-reason", "Canary-User") == set()
+
+
+async def test_who_says_nothing_of_whom_is_remembered_with_the_tombstones(tmp_path: Path) -> None:
+    """Who asked and why stays, where it names nobody that is gone."""
+    store = opened(tmp_path)
+    shelf = store.within(ANNA)
+    await lived_in(shelf)
+    await shelf.journal.commit(all_of(ANNA, by="operator-seven", reason="article 17"))
+    assert held(tmp_path, "operator-seven", "article 17", *NAMES) == {"operator-seven", "article 17"}
+    await store.close()
+
+
+async def test_names_that_others_share_stay_with_the_others(tmp_path: Path) -> None:
+    """The agent's own things are the agent's; only the user is gone."""
+    store = opened(tmp_path)
+    await lived_in(store.within(ANNA))
+    await store.within(WIDE).journal.commit(writing(PutMemory(a_memory("tea")), SetDirective("be kind")))
+    await store.within(WIDE).journal.commit(all_of(WIDE, user="canary-user"))
+    assert held(tmp_path, *NAMES, *SAID) == {"canary-org", "canary-agent"}
+    assert await store.within(ANNA).directive() == "be kind"
+    assert len((await store.within(ANNA).memories.list(Filters(), at=NOON, limit=9)).memories) == 1
+    await store.close()
+
+
+async def test_everything_of_a_scope_that_only_has_a_directive_takes_it(tmp_path: Path) -> None:
+    """Though the receipt names nothing. Again is fine, and so is a scope that never was."""
+    store = opened(tmp_path)
+    journal = store.within(ANNA).journal
+    await journal.commit(writing(SetDirective("canary-directive")))
+    for _ in range(2):
+        receipt = await journal.commit(all_of(ANNA))
+        assert len(receipt) == 0
+        assert held(tmp_path, *NAMES, "canary-directive") == set()
+    await store.close()
+
+
+async def test_nothing_that_comes_late_brings_the_scope_back(tmp_path: Path) -> None:
+    """Counts that were still waiting, a directive that is removed, another forgetting: no row with its names is made."""
+    store = opened(tmp_path)
+    shelf = store.within(ANNA)
+    await lived_in(shelf)
+    ids = (await shelf.journal.commit(asking(Select(everything=True)))).memory_ids
+    await shelf.journal.commit(all_of(ANNA))
+    await shelf.journal.commit(writing(CountRetrievals(ids), SetDirective("")))
+    await shelf.journal.commit(all_of(ANNA))
+    assert held(tmp_path, *NAMES) == set()
+    await store.close()
+
+
+async def test_the_revision_never_goes_back(tmp_path: Path) -> None:
+    """A result that was kept for an earlier state isn't taken for one of the state after."""
+    store = opened(tmp_path)
+    shelf = store.within(ANNA)
+    await store.within(WIDE).journal.commit(writing(PutMemory(a_memory("tea"))))
+    seen = [await shelf.journal.revision()]
+    await lived_in(shelf)
+    seen.append(await shelf.journal.revision())
+    await shelf.journal.commit(all_of(ANNA))
+    seen.append(await shelf.journal.revision())
+    assert seen == sorted(set(seen))
+    await store.close()
+
+
+async def test_another_process_finds_it_gone_and_forgets_what_it_had_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At its next question; what it would answer without asking the file goes as soon as it looks."""
+    monkeypatch.setattr(erasure, "_LOOK", 0.001)
+    here, there = opened(tmp_path), opened(tmp_path)
+    shelf = there.within(ANNA)
+    await lived_in(here.within(ANNA))
+    assert len(await shelf.events.search(question("canary text"), 9, keywords=True, vectors=False, wait=True)) == 2
+    told: list[str] = []
+    there.when_vanished(lambda directive: told.append(directive(*NAMES)))
+    await here.within(ANNA).journal.commit(all_of(ANNA))
+    assert await shelf.events.search(question("canary text"), 9, keywords=True, vectors=False, wait=True) == ()
+    assert await shelf.directive() == ""
+    while not told:
+        await there.nonce_key()
+    assert set(told) == {""}
+    assert len(there._partitions) == 0
+    await shelf.journal.commit(writing(PutMemory(a_memory("anew", user=ANNA.user))))
+    assert len((await here.within(ANNA).memories.list(Filters(), at=NOON, limit=9)).memories) == 1
+    await here.close()
+    await there.close()

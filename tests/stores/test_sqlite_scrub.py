@@ -1,0 +1,300 @@
+"""Scrubbing: it waits for what stands in its way, is taken over by others, misses nothing that is written meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+from contextlib import closing, nullcontext
+from pathlib import Path
+
+import apsw
+import pytest
+
+from germane.clock import Clock
+from germane.events.ledger import PutEvent
+from germane.memories.ledger import Forget, PutMemory
+from germane.query import Filters
+from germane.scope import Scope
+from germane.stores.sqlite import SqliteStore, erasure
+from germane.stores.sqlite.database import APPLICATION, Database, migrations
+from germane.stores.sqlite.erasure import mark
+from germane.stores.sqlite.scrub import Scrub
+from germane.testing.hashed import Hashed
+from germane.testing.stored import NOON, a_memory, an_event, writing
+
+pytestmark = pytest.mark.requirement("MEM-3")
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for what stands in the way longer than it takes to notice."""
+    monkeypatch.setattr(erasure, "_TRIES", 1)
+
+
+def opened(folder: Path) -> SqliteStore:
+    return SqliteStore.open(folder / "a.db", embedder=Hashed(), clock=Clock())
+
+
+def foreign(folder: Path) -> apsw.Connection:
+    """A connection that isn't germane's, as another process has one."""
+    return apsw.Connection(str(folder / "a.db"))
+
+
+def reading(folder: Path) -> apsw.Connection:
+    """A foreign one that holds a snapshot of what the file is now."""
+    connection = foreign(folder)
+    connection.execute("BEGIN; SELECT count(*) FROM memories")
+    return connection
+
+
+def held(folder: Path) -> set[str]:
+    everything = b"\0".join(path.read_bytes() for path in folder.iterdir() if path.is_file())
+    return {mark.decode() for mark in re.findall(rb"canary\d+z", everything)}
+
+
+async def kept(store: SqliteStore, text: str) -> str:
+    memory = a_memory(text)
+    await store.within(Scope()).journal.commit(writing(PutMemory(memory)))
+    return memory.id
+
+
+async def forgotten(store: SqliteStore, *ids: str) -> str:
+    """What it waits for."""
+    journal = store.within(Scope()).journal
+    await journal.commit(writing(Forget(memory_ids=ids, at=NOON)))
+    return await journal.scrub()
+
+
+async def finding(store: SqliteStore) -> tuple[str, bool]:
+    (found,) = [(text, fine) for name, text, fine in (await store.check()).findings if name == "erasure"]
+    return found
+
+
+async def finished(store: SqliteStore) -> None:
+    """Returns once the check-up has nothing to say of it; nobody asks for it in between."""
+    while not (await finding(store))[1]:
+        pass
+
+
+async def test_a_reader_with_an_older_snapshot_is_waited_for_and_named(tmp_path: Path) -> None:
+    """The forgetting holds at once; the check-up tells since when; it is finished by itself when the reader ends."""
+    store = opened(tmp_path)
+    id = await kept(store, "canary1z")
+    reader = reading(tmp_path)
+    assert "a reader that holds an older snapshot" in await forgotten(store, id)
+    assert await store.within(Scope()).memories.get([id]) == ()
+    text, fine = await finding(store)
+    assert not fine
+    assert re.match(r"unfinished since \d{4}-.*, waits for a reader", text)
+    assert held(tmp_path) == {"canary1z"}
+    reader.close()
+    await finished(store)
+    assert held(tmp_path) == set()
+    await store.close()
+
+
+async def test_an_opening_finishes_what_was_left_and_no_reader_holds_it_up(tmp_path: Path) -> None:
+    """With the reader still there it opens, says what it waits for, and goes on."""
+    store = opened(tmp_path)
+    id = await kept(store, "canary1z")
+    reader = reading(tmp_path)
+    await forgotten(store, id)
+    await store.close()
+    store = opened(tmp_path)
+    assert "a reader" in (await finding(store))[0] or "under way" in (await finding(store))[0]
+    await store.close()
+    reader.close()
+    store = opened(tmp_path)
+    assert await store.within(Scope()).journal.scrub() == ""
+    assert held(tmp_path) == set()
+    await store.close()
+
+
+async def test_forgetting_again_scrubs_again(tmp_path: Path) -> None:
+    """What is gone already makes sure that nothing of it is left."""
+    store = opened(tmp_path)
+    id = await kept(store, "canary1z")
+    reader = reading(tmp_path)
+    assert await forgotten(store, id)
+    assert await forgotten(store, id)
+    reader.close()
+    assert await forgotten(store, id) == ""
+    assert held(tmp_path) == set()
+    await store.close()
+
+
+async def test_what_a_killed_process_forgot_is_finished_by_one_that_lives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its mark is in the file; whoever has it open gets on with it after a while."""
+    monkeypatch.setattr(erasure, "_LOOK", 0.001)
+    store = opened(tmp_path)
+    await kept(store, "canary1z")
+    other = foreign(tmp_path)
+    other.pragma("secure_delete", True)
+    other.execute("BEGIN; DELETE FROM memories; UPDATE counters SET erased = revision; COMMIT")
+    await finished(store)
+    assert held(tmp_path) == set()
+    other.close()
+    await store.close()
+
+
+async def test_what_is_forgotten_while_scrubbing_is_scrubbed_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mark goes only as far as what was forgotten before it began."""
+    store = opened(tmp_path)
+    await kept(store, "anything")
+    await store.close()
+    connection, guard, late = foreign(tmp_path), foreign(tmp_path), foreign(tmp_path)
+    late.execute("UPDATE counters SET erased = revision")
+    overwrite = Scrub._overwrite
+
+    def meanwhile(scrub: Scrub, pages: frozenset[int] | None) -> None:
+        if pages is None:
+            late.execute("UPDATE counters SET erased = erased + 5, erased_at = 1")
+        overwrite(scrub, pages)
+
+    monkeypatch.setattr(Scrub, "_overwrite", meanwhile)
+    scrub = Scrub(store._database, connection, guard, nullcontext())
+    before = mark(late)
+    assert scrub.run() == ""
+    assert mark(late) == before._replace(erased=before.erased + 5, scrubbed=before.erased, since=1)
+    monkeypatch.undo()
+    assert scrub.run() == ""
+    assert (mark(late).due, mark(late).since) == (False, None)
+    for one in (connection, guard, late):
+        one.close()
+
+
+@pytest.mark.parametrize("pages", [1, 400])
+async def test_a_page_that_is_written_while_the_file_is_gone_through_is_gone_after(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pages: int
+) -> None:
+    """With what stood in its gap it is in the log by then; one page or so many that they take another round."""
+    _old(tmp_path / "a.db")
+    connection, guard, other = foreign(tmp_path), foreign(tmp_path), foreign(tmp_path)
+    other.pragma("journal_mode", "wal")
+    other.execute(migrations()[2])
+    overwrite = Scrub._overwrite
+
+    def meanwhile(scrub: Scrub, wanted: frozenset[int] | None) -> None:
+        if wanted is None:
+            others = [(str(number) + "x" * 6000,) for number in range(pages)]
+            other.execute("BEGIN")
+            other.executemany("INSERT INTO models (identity, dimension) VALUES (?, 1)", others)
+            other.execute("INSERT INTO events SELECT 1, 'a', 1, 1, 1, '', '', '', '', NULL, 1, 1, 1, 1, NULL, NULL; COMMIT")
+        overwrite(scrub, wanted)
+
+    monkeypatch.setattr(Scrub, "_overwrite", meanwhile)
+    assert Scrub(Database.at(tmp_path / "a.db"), connection, guard, nullcontext()).run() == ""
+    assert held(tmp_path) == set()
+    assert connection.pragma("integrity_check") == "ok"
+    for one in (connection, guard, other):
+        one.close()
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+async def test_what_others_write_meanwhile_brings_nothing_back(tmp_path: Path, seed: int) -> None:
+    """Two stores on one file record and forget at once: each has pages in memory that the other overwrites."""
+    rng = random.Random(seed)
+    stores = [opened(tmp_path), opened(tmp_path)]
+    gone: set[str] = set()
+
+    async def living(store: SqliteStore, first: int) -> None:
+        journal = store.within(Scope()).journal
+        for number in range(first, first + 12):
+            noise = " ".join(f"w{rng.randrange(999)}" for _ in range(rng.choice([3, 40, 1500])))
+            memory = a_memory(f"canary{number}z {noise}")
+            events = [an_event(f"{n} {noise}", session=f"s{number}", position=n) for n in range(rng.randrange(1, 30))]
+            await journal.commit(writing(PutMemory(memory), *map(PutEvent, events)))
+            await journal.commit(writing(Forget(memory_ids=(memory.id,), at=NOON)))
+            while await journal.scrub():
+                pass
+            gone.add(f"canary{number}z")
+            assert not held(tmp_path) & gone
+
+    await asyncio.gather(living(stores[0], 0), living(stores[1], 100))
+    for store in stores:
+        await store.close()
+    assert held(tmp_path) == set()
+
+
+async def test_who_writes_beside_a_forgetting_is_answered_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the file is gone through, others are written and answered."""
+    store = opened(tmp_path)
+    id = await kept(store, "canary1z")
+    answered = asyncio.Event()
+    loop, overwrite = asyncio.get_running_loop(), Scrub._overwrite
+
+    def slowly(scrub: Scrub, pages: frozenset[int] | None) -> None:
+        if pages is None:
+            asyncio.run_coroutine_threadsafe(answered.wait(), loop).result(10)
+        overwrite(scrub, pages)
+
+    monkeypatch.setattr(Scrub, "_overwrite", slowly)
+    forgetting = asyncio.ensure_future(forgotten(store, id))
+    await asyncio.sleep(0)
+    await kept(store, "somebody else's")
+    assert not forgetting.done()
+    answered.set()
+    assert await forgetting == ""
+    assert held(tmp_path) == set()
+    await store.close()
+
+
+def _old(path: Path) -> None:
+    """A store as the version before made it, with a text left in the unallocated space of a page."""
+    connection = apsw.Connection(str(path))
+    connection.execute(f"PRAGMA page_size = 8192; {''.join(migrations()[:2])}")
+    connection.execute(f"PRAGMA user_version = 2; PRAGMA application_id = {APPLICATION}")
+    connection.execute("INSERT INTO meta VALUES ('nonce_key', zeroblob(32)); UPDATE counters SET revision = 7")
+    ((root,),) = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'events'")
+    connection.close()
+    content = bytearray(path.read_bytes())
+    content[(root - 1) * 8192 + 4000 : (root - 1) * 8192 + 4008] = b"canary1z"
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("touched", [True, False])
+async def test_a_store_of_the_version_before_is_scrubbed_once(tmp_path: Path, touched: bool) -> None:
+    """It may hold what a killed process left. One that never held anything needn't be."""
+    _old(tmp_path / "a.db")
+    if not touched:
+        connection = foreign(tmp_path)
+        connection.execute("UPDATE counters SET revision = 0")
+        connection.close()
+    store = opened(tmp_path)
+    assert await store.within(Scope()).journal.scrub() == ""
+    await store.close()
+    assert held(tmp_path) == (set() if touched else {"canary1z"})
+    with closing(foreign(tmp_path)) as connection:
+        assert connection.pragma("integrity_check") == "ok"
+
+
+async def test_a_backup_that_is_running_is_a_reader_too(tmp_path: Path) -> None:
+    """It copies what was there when it began; afterwards the file is clean, and the copy is its maker's."""
+    store = opened(tmp_path)
+    id = await kept(store, "canary1z")
+    (elsewhere := tmp_path / "copies").mkdir()
+    await asyncio.gather(store.backup(elsewhere / "copy.db"), forgotten(store, id))
+    while await store.within(Scope()).journal.scrub():
+        pass
+    assert held(tmp_path) == set()
+    await store.close()
+
+
+async def test_nothing_is_scrubbed_where_nothing_was_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Writing and reading alone never go through the file."""
+    runs, run = list[int](), Scrub.run
+
+    def counted(scrub: Scrub, patience: int = 100) -> str:
+        runs.append(patience)
+        return run(scrub, patience)
+
+    monkeypatch.setattr(Scrub, "run", counted)
+    store = opened(tmp_path)
+    await kept(store, "tea")
+    assert (await store.within(Scope()).memories.list(Filters(), at=NOON, limit=9)).memories
+    assert await store.within(Scope()).journal.scrub() == ""
+    await store.close()
+    assert runs == []
