@@ -201,8 +201,8 @@ _FORMAT: dict[str, Reader] = {
     "format.layout.Format.cost": lambda text: _format().cost(_candidate(text), text, frozenset()),
     "format.layout.Format.total": lambda text: _format("xml").total(text, [_chosen(text)]),
     "format.layout.Format.write": lambda text: _format().write(text, [_chosen(text)]),
-    "format.layout.Format.shorten": lambda text: _format().shorten(_candidate(text), 300),
-    "format.shorten.Excerpts.of": lambda text: _EXCERPTS.of(text, 200, lambda shown: 4 + len(shown) // 4),
+    "format.layout.Format.shorten": lambda text: _format().shorten(_candidate(text), 60),
+    "format.shorten.Excerpts.of": lambda text: _EXCERPTS.of(text, 40, lambda shown: 4 + len(shown) // 4),
     "format.shorten.Excerpts.of a large part": lambda text: _EXCERPTS.of(
         text, len(text) // 5, lambda shown: 4 + len(shown) // 4
     ),
