@@ -21,6 +21,7 @@ from germane.cli.screen import dumped, plain
 from germane.dialects.gemini_check import either
 from germane.dialects.image_size import data_url, image_size
 from germane.dialects.registry import DIALECTS, dialect_of, parse
+from germane.dialects.shaping import shaping
 from germane.dialects.wording import closed_call, closed_result, image_note, json_object, json_text, sendable, tool_name
 from germane.embedders.static import Static
 from germane.embedders.words import Words
@@ -201,8 +202,8 @@ _FORMAT: dict[str, Reader] = {
     "format.layout.Format.cost": lambda text: _format().cost(_candidate(text), text, frozenset()),
     "format.layout.Format.total": lambda text: _format("xml").total(text, [_chosen(text)]),
     "format.layout.Format.write": lambda text: _format().write(text, [_chosen(text)]),
-    "format.layout.Format.shorten": lambda text: _format().shorten(_candidate(text), 300),
-    "format.shorten.Excerpts.of": lambda text: _EXCERPTS.of(text, 200, lambda shown: 4 + len(shown) // 4),
+    "format.layout.Format.shorten": lambda text: _format().shorten(_candidate(text), 60),
+    "format.shorten.Excerpts.of": lambda text: _EXCERPTS.of(text, 40, lambda shown: 4 + len(shown) // 4),
     "format.shorten.Excerpts.of a large part": lambda text: _EXCERPTS.of(
         text, len(text) // 5, lambda shown: 4 + len(shown) // 4
     ),
@@ -260,6 +261,7 @@ _OTHERS: dict[str, Reader] = {
     "dialects.image_size.image_size": lambda text: (image_size(text), image_size(f"/9j{text}")),
     "dialects.registry.dialect_of": lambda text: dialect_of({"role": text, "content": [{"type": text}]}, "openai"),
     "dialects.registry.parse": lambda text: parse({"role": "user", "content": text, "name": text, "id": text}),
+    "dialects.shaping.shaping": lambda text: shaping([_parts(text)], Profile(name="m", provider="openai"), len),
     "dialects.wording.sendable": sendable,
     "dialects.wording.tool_name": tool_name,
     "dialects.wording.json_object": lambda text: (json_object(text), json_object(f'{{"a": {text}}}'), json_object(f'"{text}"')),

@@ -246,6 +246,12 @@ keys = st.sampled_from(
 )
 
 
+@pytest.mark.parametrize("calls", [1.0, True, {}, "x", [1]])
+def test_tool_calls_that_are_no_list_of_calls_are_not_sent_as_they_are(calls: object) -> None:
+    """On a message of the user's they aren't read, and it is written anew."""
+    assert dialect("openai").native({"role": "user", "content": "", "tool_calls": calls}) is None
+
+
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.dictionaries(keys, json_values, max_size=5),

@@ -70,6 +70,22 @@ def test_no_conversation_costs_more_than_was_counted(provider: str, messages: li
     assert weight(dialect(provider).render(messages)) <= counted(messages)
 
 
+EXCHANGE = (
+    Message.of("user", "How warm is it in Graz?"),
+    Message(role="assistant", parts=(ToolCall(id="call_a", name="wetter_für_morgen", arguments='{"city":"Graz","unit":"C"}'),)),
+    Message(role="tool", parts=(ToolResult(call_id="call_a", text="17"),)),
+)
+
+
+@pytest.mark.requirement("BUD-4")
+@pytest.mark.parametrize("provider", [one.name for one in DIALECTS])
+@pytest.mark.parametrize("cut", range(4))
+def test_an_exchange_of_tool_calls_costs_no_more_than_was_counted(provider: str, cut: int) -> None:
+    """Whole, and cut anywhere; a provider that wants names with results gets them."""
+    for messages in (EXCHANGE[cut:], EXCHANGE[:cut], (*EXCHANGE, *EXCHANGE[cut:])):
+        assert weight(dialect(provider).render(messages)) <= counted(list(messages))
+
+
 @pytest.mark.requirement("BUD-4")
 @pytest.mark.parametrize("provider", ["anthropic", "gemini"])
 def test_the_turn_put_before_the_models_own_is_counted(provider: str) -> None:

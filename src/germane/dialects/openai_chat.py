@@ -67,7 +67,7 @@ class OpenAIChat:
             return None
         if not raw.get({"tool": "tool_call_id", "function": "name"}.get(str(who), "role")):
             return None
-        if "tool_calls" in raw and (not raw["tool_calls"] or any(_odd(call) for call in raw["tool_calls"])):
+        if "tool_calls" in raw and not _are_calls(raw["tool_calls"]):
             return None
         raw = without(raw, ("id", "created_at"))
         name = raw.get("name")
@@ -99,6 +99,11 @@ class OpenAIChat:
 
 def _fits(call_id: str) -> bool:
     return 0 < len(call_id) <= 40
+
+
+def _are_calls(given: object) -> bool:
+    """Whether the API takes this for the tool calls of a message as it is."""
+    return isinstance(given, list | tuple) and bool(given) and not any(map(_odd, given))
 
 
 def _odd(call: object) -> bool:

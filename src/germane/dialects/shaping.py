@@ -8,6 +8,7 @@ An upper bound over all dialects, made of counts of short texts alone: nothing l
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from germane.catalog.images import price
@@ -33,20 +34,70 @@ _SHORT = 2_000
 def shaping(messages: Sequence[Message], profile: Profile, count: Count) -> int:
     """Tokens beyond what `measure` counts for these messages, at most. 0 for a conversation that begins with the user's words
     and holds nothing but texts."""
-    spoken = [Turn(message=message) for message in messages if message.role != "system"]
-    apart = [Turn(message=message) for message in messages if message.role == "system"]
-    written = paired(spoken, fits=ID.fullmatch)
-    total = 0 if written and _is_users(written[0].message) else profile.per_message + count(START)
+    if all(type(part) is Text for message in messages for part in message.parts):
+        first = next((message for message in messages if message.role != "system"), None)
+        return 0 if first is not None and _is_users(first) else profile.per_message + count(START)
+    count = _remembered(count)
+    total = 0
     for message in messages:
         for part in message.parts:
             if isinstance(part, Image):
                 total += _noted(part, profile, count)
             elif isinstance(part, ToolCall):
                 total += max(0, count(tool_name(part.name)) - count(part.name)) + _in_an_object(part.arguments, count)
-    before, after = [*spoken, *apart], [*written, *map(closed, apart)]
-    if len(before) != len(after) or any(one is not other for one, other in zip(before, after, strict=True)):
-        total += _paired(before, after, profile, count)
-    return total
+    spoken = [message for message in messages if message.role != "system"]
+    apart = [message for message in messages if message.role == "system"]
+    names = None if any(map(_has_tools, apart)) else _names_to_come(spoken)
+    if names is not None:
+        total += sum(times * count(tool_name(name)) for name, times in names.items())
+        return total if spoken and _is_users(spoken[0]) else total + profile.per_message + count(START)
+    written = paired([Turn(message=message) for message in spoken], fits=ID.fullmatch)
+    total += 0 if written and _is_users(written[0].message) else profile.per_message + count(START)
+    after = [turn.message for turn in (*written, *(closed(Turn(message=message)) for message in apart))]
+    return total + _paired([*spoken, *apart], after, profile, count)
+
+
+def _names_to_come(spoken: Sequence[Message]) -> Counter[str] | None:
+    """Of a conversation whose calls are all answered right after them, each by an id that every provider takes: the names that
+    results don't bear and some provider wants, with how often. None for any other conversation."""
+    names, seen, at = Counter[str](), set[str](), 0
+    while at < len(spoken):
+        message = spoken[at]
+        at += 1
+        calls = message.tool_calls
+        if message.tool_results or message.role == "tool" or (calls and message.role != "assistant"):
+            return None
+        waiting = {call.id: call.name for call in calls}
+        if len(waiting) < len(calls) or not seen.isdisjoint(waiting) or not all(map(ID.fullmatch, waiting)):
+            return None
+        seen.update(waiting)
+        while waiting:
+            if at == len(spoken) or spoken[at].role != "tool":
+                return None
+            for part in spoken[at].parts:
+                if not isinstance(part, ToolResult) or part.call_id not in waiting:
+                    return None
+                name = waiting.pop(part.call_id)
+                names[name] += part.name != name
+            at += 1
+    return names
+
+
+def _remembered(count: Count) -> Count:
+    """Names come again and again."""
+    known: dict[str, int] = {}
+
+    def counted(text: str) -> int:
+        found = known.get(text)
+        if found is None:
+            found = known[text] = count(text)
+        return found
+
+    return counted
+
+
+def _has_tools(message: Message) -> bool:
+    return bool(message.tool_calls or message.tool_results)
 
 
 def _is_users(message: Message) -> bool:
@@ -55,7 +106,7 @@ def _is_users(message: Message) -> bool:
     return said and message.role in ("user", "tool")
 
 
-def _paired(before: Sequence[Turn], after: Sequence[Turn], profile: Profile, count: Count) -> int:
+def _paired(before: Sequence[Message], after: Sequence[Message], profile: Profile, count: Count) -> int:
     """What closing, numbering and naming add."""
     calls, results = _calls(before), _results(before)
     calls_left, results_left = _calls(after), _results(after)
@@ -71,12 +122,12 @@ def _paired(before: Sequence[Turn], after: Sequence[Turn], profile: Profile, cou
     )
 
 
-def _calls(turns: Sequence[Turn]) -> list[ToolCall]:
-    return [each for turn in turns for each in turn.message.tool_calls]
+def _calls(messages: Sequence[Message]) -> list[ToolCall]:
+    return [each for message in messages for each in message.tool_calls]
 
 
-def _results(turns: Sequence[Turn]) -> list[ToolResult]:
-    return [each for turn in turns for each in turn.message.tool_results]
+def _results(messages: Sequence[Message]) -> list[ToolResult]:
+    return [each for message in messages for each in message.tool_results]
 
 
 def _in_an_object(arguments: str, count: Count) -> int:
