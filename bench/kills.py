@@ -29,6 +29,7 @@ from typing import Any
 
 import apsw
 
+from bench.disk import Disk
 from bench.machine import describe
 from germane.change import Change
 from germane.clock import Clock
@@ -36,7 +37,6 @@ from germane.events.ledger import PutEvent
 from germane.memories.ledger import Forget, PutMemory, SetDirective
 from germane.scope import Scope
 from germane.stores.sqlite.store import SqliteStore
-from germane.testing.disk import Disk
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, an_event, writing
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from bench.disk import Disk
 
 from germane.change import Change
 from germane.clock import Clock
@@ -23,7 +24,6 @@ from germane.events.ledger import PutEvent
 from germane.memories.ledger import Forget, PutMemory, SetDirective
 from germane.scope import Scope
 from germane.stores.sqlite import SqliteStore
-from germane.testing.disk import Disk
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, an_event, writing
 
