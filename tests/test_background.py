@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
 
-from germane.background import Breath
+from germane.background import Background, Breath
+from germane.testing.time_warp import warped
 
 
 class Time:
@@ -60,3 +62,33 @@ def test_it_goes_on_in_the_end_however_busy_everybody_is(time: Time) -> None:
     time.now += 0.0006
     breath()
     assert sum(time.slept) == pytest.approx(0.010, abs=0.0011)
+
+
+@warped
+async def test_on_an_event_loop_one_step_is_done_at_a_time() -> None:
+    background, order = Background(lambda: False), list[str]()
+
+    async def stepping(name: str) -> None:
+        async with background.step():
+            order.append(f"{name} begins")
+            await asyncio.sleep(0.001)
+            order.append(f"{name} ends")
+
+    await asyncio.gather(stepping("one"), stepping("two"))
+    background.close()
+    assert order == ["one begins", "one ends", "two begins", "two ends"]
+
+
+@pytest.mark.requirement("LIMITS-3")
+@warped
+async def test_a_step_stands_back_for_an_assembly_but_not_for_ever() -> None:
+    """Until it has ended, or for ten milliseconds."""
+    loop, busy = asyncio.get_running_loop(), [True]
+    background = Background(lambda: busy[0])
+    loop.call_later(0.004, lambda: busy.__setitem__(0, False))
+    async with background.step():
+        assert loop.time() == pytest.approx(0.004, abs=0.0011)
+    busy[0], began = True, loop.time()
+    async with background.step():
+        assert loop.time() - began == pytest.approx(0.010, abs=0.0011)
+    background.close()

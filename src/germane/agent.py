@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, get_args, overload
 
-from germane.background import Breath
 from germane.context import Context
 from germane.conversation import listed
 from germane.edge import flags, identifiers, number, optional, requested
@@ -161,8 +160,7 @@ class Agent:
             origin,
             now=self._parts.clock.now(),
             nonces=[nonce(self._parts.engine.nonce_key, asked) for asked in (scope, self.scope)],  # it may have named none
-            aside=self._parts.aside,
-            breath=Breath(self._parts.engine.turns.busy),
+            background=self._parts.background,
         )
         outcome = await recording.keep(messages)
         if outcome.added:

@@ -119,7 +119,7 @@ class Germane:
             await parts.retrievals.close()
             await parts.verification.close()
             await parts.store.close()
-            await asyncio.to_thread(parts.aside.shutdown)
+            await asyncio.to_thread(parts.background.close)
             if parts.embedder is not self._embedder:
                 await parts.embedder.close()
 

@@ -9,14 +9,14 @@ call sent again.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
+from germane.background import Background
+from germane.change import Plan
 from germane.conversation import look, recordable
 from germane.dialects.registry import parse_all
 from germane.events.appending import Origin, append, ends, known
@@ -34,78 +34,81 @@ from germane.search.unit import analysed
 __all__ = ["Recording"]
 
 _MANY = 128
-"""Messages of one slice at most: about 20 ms of the writer."""
+"""Messages that are read at once, and that a call may have to be written as a whole: about 20 ms of the writer."""
 _LARGE = 65_536
-"""Characters of one slice, at most where it has several messages; likewise."""
+"""Characters likewise; a message that is longer by itself is a slice of its own."""
+_WRITTEN = 32
+"""Messages that are written at once: about 5 ms of the writer."""
 _PAGE = 2000
 """Stored messages that are read at once, to tell which the session holds: about 5 ms of the writer."""
 _TRIES = 8
-"""How often what is left is compared with a session that others write to; then it is appended wherever the session ends."""
+"""How often in a row what is left is compared with a session that others write to; then it is appended where the session
+ends."""
 
 Raw = Mapping[str, Any] | Message
+T = TypeVar("T")
 
 
 class Recording:
-    """One call of `record`. `nonces` mark what germane itself injected, which isn't kept. `aside` has one thread: long texts
-    are analysed in it, one after another, so that several long recordings take turns; `breath` is called between its steps."""
+    """One call of `record`. `nonces` mark what germane itself injected, which isn't kept."""
 
     def __init__(
-        self,
-        journal: Journal,
-        origin: Origin,
-        *,
-        now: datetime,
-        nonces: Sequence[str],
-        aside: Executor,
-        breath: Callable[[], None],
+        self, journal: Journal, origin: Origin, *, now: datetime, nonces: Sequence[str], background: Background
     ) -> None:
         self._journal, self._origin, self._now = journal, origin, now
-        self._nonces, self._aside, self._breath = nonces, aside, breath
+        self._nonces, self._background = nonces, background
 
     async def keep(self, raws: Sequence[Raw]) -> Recorded:
-        """Raises `Conflict` and `InvalidInput`, before anything is written."""
-        kept = await self._read(raws)
-        given: Sequence[Mapping[str, Any] | None] | None = None
-        if len(kept) == len(raws):
-            given = [raw if isinstance(raw, Mapping) else None for raw in raws]
+        """`raws` is read once, from the beginning. Raises `Conflict` and `InvalidInput`, before anything is written."""
+        kept, given = await self._read(raws)
         if len(kept) <= _MANY and sum(_size(message) for message in kept) <= _LARGE:
             return await self._journal.commit(record(kept, origin=self._origin, now=self._now, raws=given))
-        return await self._in_slices(kept, given)
+        scope = self._origin.scope
+        async with self._background.alone((scope.org, scope.agent, scope.user, self._origin.session)):
+            return await self._in_slices(kept, given)
 
-    async def _read(self, raws: Sequence[Raw]) -> list[Message]:
-        """The messages, without what germane itself injected."""
-        messages: list[Message] = []
-        extent, zone = Extent("messages", CHARACTERS), self._origin.scope.zone
+    async def _read(self, raws: Sequence[Raw]) -> tuple[list[Message], list[Mapping[str, Any] | None] | None]:
+        """The messages without what germane itself injected, and the callers' own dicts where each is one of them."""
+        messages, given = list[Message](), list[Raw]()
+        extent = Extent("messages", CHARACTERS)
         for start in range(0, len(raws), _MANY):
-            given = raws[start : start + _MANY]
-            look(given, extent, first=start)
-            part = parse_all(given, "openai", first=start)
-            recordable(part, zone, first=start)
-            for nonce in self._nonces:
-                part = without_injected(part, nonce)
-            messages += part
             if start:
-                await asyncio.sleep(0)
-        return messages
+                async with self._background.step():
+                    self._take(raws[start : start + _MANY], start, extent, messages, given)
+            else:
+                self._take(raws[:_MANY], 0, extent, messages, given)
+        if len(messages) < len(given):
+            return messages, None
+        return messages, [raw if isinstance(raw, Mapping) else None for raw in given]
+
+    def _take(self, raws: Sequence[Raw], start: int, extent: Extent, messages: list[Message], given: list[Raw]) -> None:
+        look(raws, extent, first=start)
+        part = parse_all(raws, "openai", first=start)
+        recordable(part, self._origin.scope.zone, first=start)
+        for nonce in self._nonces:
+            part = without_injected(part, nonce)
+        messages += part
+        given += raws
 
     async def _in_slices(self, kept: list[Message], raws: Sequence[Mapping[str, Any] | None] | None) -> Recorded:
         turns = await self._turns(kept, raws)
         held, length = await self._held(turns)
-        new = [place for place in range(len(turns)) if place not in held]
+        new = await self._background.run(partial(_without, range(len(turns)), held))
         added: list[str] = []
         tries = at = 0
         while at < len(new):
-            part = [turns[place] for place in new[at : at + _MANY]]
+            part = [turns[place] for place in new[at : at + _WRITTEN]]
             part = part[: _fitting([len(turn.text) for turn in part])]
-            part = await self._off_the_loop(partial(_analysed, part, self._breath))
+            part = await self._background.run(partial(_analysed, part, self._background.breath))
             expected = length if tries < _TRIES else None
-            ids = await self._journal.commit(append(part, self._origin, now=self._now, first=at, expected=expected))
+            ids = await self._commit(append(part, self._origin, now=self._now, first=at, expected=expected))
             if ids is None:
                 tries += 1
                 held, length = await self._held(turns)
-                new[at:] = [place for place in new[at:] if place not in held]
+                new[at:] = _without(new[at:], held)
                 continue
             added += ids
+            tries = 0
             at, length = at + len(part), length + len(part)
         return Recorded(added=tuple(added), skipped=len(kept) - len(added))
 
@@ -113,34 +116,38 @@ class Recording:
         zone, made = self._origin.scope.zone, list[Turn | None]()
         for part in _runs(kept):
             own = None if raws is None else raws[len(made) : len(made) + len(part)]
-            made += await self._off_the_loop(partial(_ready, part, own, zone, self._breath))
-        found: list[Turn] = await self._off_the_loop(partial(distinct, made))
-        return found
+            made += await self._background.run(partial(_ready, part, own, zone, self._background.breath))
+        return await self._background.run(partial(distinct, made))
 
     async def _held(self, turns: Sequence[Turn]) -> tuple[set[int], int]:
         """Which of `turns` the session holds, and its next position."""
-        session, commit = self._origin.session, self._journal.commit
+        session = self._origin.session
         ids = [turn.id for turn in turns if turn.id is not None]
         there: dict[str, EventHead] = {}
         for start in range(0, len(ids), _MANY):
-            some: dict[str, EventHead] = await commit(known(session, ids[start : start + _MANY]))
+            some: dict[str, EventHead] = await self._commit(known(session, ids[start : start + _MANY]))
             there |= some
         agree(turns, there)
         held = {place for place, turn in enumerate(turns) if turn.id in there}
         limit = reach(turns, len(there))
-        tail, length = await commit(ends(session, min(limit, _PAGE)))
+        tail, length = await self._commit(ends(session, min(limit, _PAGE)))
         pages = [tail]
         while tail and (left := limit - sum(map(len, pages))) > 0:
-            tail, _ = await commit(ends(session, min(left, _PAGE), tail[0].position))
+            tail, _ = await self._commit(ends(session, min(left, _PAGE), tail[0].position))
             pages.append(tail)
         found = [head for page in reversed(pages) for head in page]
         if limit:
             whole = len(found) < limit
-            held |= await self._off_the_loop(partial(resent, turns, found, length, whole=whole))
+            held |= await self._background.run(partial(resent, turns, found, length, whole=whole))
         return held, length
 
-    async def _off_the_loop(self, work: partial[Any]) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._aside, work)
+    async def _commit(self, plan: Plan[T]) -> T:
+        async with self._background.step():
+            return await self._journal.commit(plan)
+
+
+def _without(places: Sequence[int], held: set[int]) -> list[int]:
+    return [place for place in places if place not in held]
 
 
 def _ready(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from germane.background import Background
 from germane.catalog.catalog import Catalog
 from germane.clock import Clock
 from germane.embedders.cached import Cached
@@ -49,8 +49,8 @@ class Parts:
     catalog: Catalog
     retrievals: Retrievals
     verification: Verification
-    aside: Executor
-    """One thread, for long texts."""
+    background: Background
+    """For long recordings."""
     clock: Clock
 
 
@@ -99,7 +99,7 @@ async def wire(
         catalog=catalog,
         retrievals=Retrievals(store),
         verification=Verification(store.keys, Uses(store.keys, read_only=store.read_only), clock),
-        aside=ThreadPoolExecutor(1, thread_name_prefix="germane-aside"),
+        background=Background(engine.turns.busy),
         clock=clock,
     )
 

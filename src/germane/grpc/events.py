@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, overload
 
 from germane.access.key import Right
 from germane.grpc.call import Call
@@ -18,9 +17,6 @@ from germane.grpc.stubs import memory_pb2 as pb
 from germane.limits import RECORDED, within
 
 __all__ = ["Events"]
-
-_AT_ONCE = 256
-"""Messages that are read without a pause: less than a millisecond, but for JSON."""
 
 
 class Events:
@@ -35,7 +31,7 @@ class Events:
             raise invalid("session_id is missing: say which conversation this is")
         within("messages", len(request.messages), RECORDED)
         recorded = await agent.record(
-            await _read(request.messages),
+            _Sent(request.messages),
             session=request.session_id,
             source_kind=request.source_kind or "user",
             channel=request.channel or None,
@@ -43,11 +39,20 @@ class Events:
         return pb.RecordResponse(added=recorded.added, skipped=recorded.skipped)
 
 
-async def _read(sent: Sequence[context_pb2.Message]) -> list[dict[str, Any]]:
-    """The dicts that a library's caller would have given, a few at a time: others want the event loop too."""
-    json, read = JsonText(), list[dict[str, Any]]()
-    for at, one in enumerate(sent):
-        read.append(message(one, at, json))
-        if at % _AT_ONCE == _AT_ONCE - 1:
-            await asyncio.sleep(0)
-    return read
+class _Sent(Sequence[dict[str, Any]]):
+    """The dicts that a library's caller would have given, each made when it is asked for: a long list isn't read in one go."""
+
+    def __init__(self, messages: Sequence[context_pb2.Message]) -> None:
+        self._messages, self._json = messages, JsonText()
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    @overload
+    def __getitem__(self, at: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[dict[str, Any]]: ...
+    def __getitem__(self, at: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
+        if isinstance(at, slice):
+            return [message(self._messages[place], place, self._json) for place in range(*at.indices(len(self)))]
+        return message(self._messages[at], at, self._json)
