@@ -76,7 +76,7 @@ def _unbracketed(text: str) -> str:
         if not content or before == "\n" or after == "\n":
             continue
         content = content.strip()
-        begins = content.removeprefix("/").lstrip()[:2].casefold()
+        begins = content.removeprefix("/").removesuffix("/").strip()[:2].casefold()
         if len(content) > _LONGEST or not (begins[:1] == "|" or begins[:2] in _TABLE.beginnings):
             continue
         token = _listed(f"{before}{_folded(content)}{after}")
