@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import sys
 import time
@@ -134,7 +135,11 @@ ATTACKS: Mapping[str, Callable[[Attacker], Awaitable[None]]] = {
 
 async def _attack(name: str, address: str, key: str, callers: int, seconds: float) -> None:
     """Calls until the time is up, and tells how each ended."""
-    attacker, until, codes = Attacker(address, key), time.monotonic() + seconds, Counter[str]()
+    attacker, codes = Attacker(address, key), Counter[str]()
+    with contextlib.suppress(grpc.aio.AioRpcError):
+        await attacker.assemble()  # connected
+    print("ready", flush=True)
+    until = time.monotonic() + seconds
 
     async def caller() -> None:
         while time.monotonic() < until:
@@ -205,7 +210,8 @@ async def _run(options: argparse.Namespace) -> int:
                 command = ["-m", "bench.neighbour", "--attack", name, "--address", address, "--key", own]
                 command += ["--seconds", str(options.seconds + 1), "--callers", str(options.callers)]
                 attack = await asyncio.create_subprocess_exec(sys.executable, *command, stdout=asyncio.subprocess.PIPE)
-                await asyncio.sleep(1)
+                assert attack.stdout is not None
+                await attack.stdout.readline()
                 told = await _neighbour(address, key, options.rate, options.seconds, numbers)
                 output, _ = await attack.communicate()
         levels = told["levels_percent"]
