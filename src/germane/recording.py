@@ -9,7 +9,7 @@ call sent again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -59,39 +59,28 @@ class Recording:
         self._nonces, self._background = nonces, background
 
     async def keep(self, raws: Sequence[Raw]) -> Recorded:
-        """`raws` is read once, from the beginning. Raises `Conflict` and `InvalidInput`, before anything is written."""
-        kept, given = await self._read(raws)
-        if len(kept) <= _MANY and sum(_size(message) for message in kept) <= _LARGE:
-            return await self._journal.commit(record(kept, origin=self._origin, now=self._now, raws=given))
+        """`raws` is read slice by slice. Raises `Conflict` and `InvalidInput`, before anything is written."""
+        if len(raws) <= _MANY:
+            kept, given = self._messages(raws, 0, Extent("messages", CHARACTERS))
+            if sum(len(message.content) for message in kept) <= _LARGE:
+                return await self._journal.commit(record(kept, origin=self._origin, now=self._now, raws=given))
         scope = self._origin.scope
         async with self._background.alone((scope.org, scope.agent, scope.user, self._origin.session)):
-            return await self._in_slices(kept, given)
+            return await self._in_slices(raws)
 
-    async def _read(self, raws: Sequence[Raw]) -> tuple[list[Message], list[Mapping[str, Any] | None] | None]:
+    def _messages(
+        self, raws: Sequence[Raw], first: int, extent: Extent
+    ) -> tuple[Sequence[Message], Sequence[Mapping[str, Any] | None] | None]:
         """The messages without what germane itself injected, and the callers' own dicts where each is one of them."""
-        messages, given = list[Message](), list[Raw]()
-        extent = Extent("messages", CHARACTERS)
-        for start in range(0, len(raws), _MANY):
-            if start:
-                async with self._background.step():
-                    self._take(raws[start : start + _MANY], start, extent, messages, given)
-            else:
-                self._take(raws[:_MANY], 0, extent, messages, given)
-        if len(messages) < len(given):
-            return messages, None
-        return messages, [raw if isinstance(raw, Mapping) else None for raw in given]
-
-    def _take(self, raws: Sequence[Raw], start: int, extent: Extent, messages: list[Message], given: list[Raw]) -> None:
-        look(raws, extent, first=start)
-        part = parse_all(raws, "openai", first=start)
-        recordable(part, self._origin.scope.zone, first=start)
+        look(raws, extent, first=first)
+        part = parse_all(raws, "openai", first=first)
+        recordable(part, self._origin.scope.zone, first=first)
         for nonce in self._nonces:
             part = without_injected(part, nonce)
-        messages += part
-        given += raws
+        return part, [raw if isinstance(raw, Mapping) else None for raw in raws] if len(part) == len(raws) else None
 
-    async def _in_slices(self, kept: list[Message], raws: Sequence[Mapping[str, Any] | None] | None) -> Recorded:
-        turns = await self._turns(kept, raws)
+    async def _in_slices(self, raws: Sequence[Raw]) -> Recorded:
+        turns, kept = await self._background.run(partial(self._turns, raws))
         held, length = await self._held(turns)
         new = await self._background.run(partial(_without, range(len(turns)), held))
         added: list[str] = []
@@ -110,14 +99,19 @@ class Recording:
             added += ids
             tries = 0
             at, length = at + len(part), length + len(part)
-        return Recorded(added=tuple(added), skipped=len(kept) - len(added))
+        return Recorded(added=tuple(added), skipped=kept - len(added))
 
-    async def _turns(self, kept: list[Message], raws: Sequence[Mapping[str, Any] | None] | None) -> list[Turn]:
-        zone, made = self._origin.scope.zone, list[Turn | None]()
-        for part in _runs(kept):
-            own = None if raws is None else raws[len(made) : len(made) + len(part)]
-            made += await self._background.run(partial(_ready, part, own, zone, self._background.breath))
-        return await self._background.run(partial(distinct, made))
+    def _turns(self, raws: Sequence[Raw]) -> tuple[list[Turn], int]:
+        """All that is to be kept, each id once, and how many messages there were; in the background's thread. Nothing but the
+        turns outlives its slice: the garbage collector's walks take as long as there are objects."""
+        extent, made, count = Extent("messages", CHARACTERS), list[Turn | None](), 0
+        for start in range(0, len(raws), _MANY):
+            part, given = self._messages(raws[start : start + _MANY], start, extent)
+            count += len(part)
+            for at, message in enumerate(part):
+                made.append(Turn.of(message, None if given is None else given[at], self._origin.scope.zone))
+                self._background.breath()
+        return distinct(made), count
 
     async def _held(self, turns: Sequence[Turn]) -> tuple[set[int], int]:
         """Which of `turns` the session holds, and its next position."""
@@ -150,28 +144,8 @@ def _without(places: Sequence[int], held: set[int]) -> list[int]:
     return [place for place in places if place not in held]
 
 
-def _ready(
-    part: Sequence[Message], raws: Sequence[Mapping[str, Any] | None] | None, zone: str, breath: Callable[[], None]
-) -> list[Turn | None]:
-    made: list[Turn | None] = []
-    for at, message in enumerate(part):
-        made.append(Turn.of(message, None if raws is None else raws[at], zone))
-        breath()
-    return made
-
-
 def _analysed(turns: Sequence[Turn], breath: Callable[[], None]) -> list[Turn]:
     return [replace(turn, analysis=analysed(turn.text, breath)) for turn in turns]
-
-
-def _runs(messages: Sequence[Message]) -> Iterator[Sequence[Message]]:
-    """Slices of bounded number and size; a message that is larger by itself is a slice of its own."""
-    start = 0
-    while start < len(messages):
-        part = messages[start : start + _MANY]
-        count = _fitting([_size(message) for message in part])
-        yield part[:count]
-        start += count
 
 
 def _fitting(sizes: Sequence[int]) -> int:
@@ -182,7 +156,3 @@ def _fitting(sizes: Sequence[int]) -> int:
         if total > _LARGE and count:
             return count
     return len(sizes)
-
-
-def _size(message: Message) -> int:
-    return len(message.content)

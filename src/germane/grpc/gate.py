@@ -24,6 +24,7 @@ from germane.grpc.body import received
 from germane.grpc.call import Call, Observer, Seen, Unseen
 from germane.grpc.health import Health
 from germane.grpc.methods import Method
+from germane.grpc.pace import Pace
 from germane.grpc.port import AT_ONCE
 from germane.grpc.refusals import Refused, Status, invalid, refusal
 from germane.grpc.slots import Limits, Slots
@@ -34,6 +35,8 @@ Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 Sent = Iterable[tuple[str, str | bytes]] | None
 
+_CALLERS = (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.PERMISSION_DENIED)
+"""What a call ends with that its caller has to put right."""
 _TRACING = ("traceparent", "tracestate")
 
 
@@ -46,6 +49,7 @@ class Gate(grpc.aio.ServerInterceptor):
         self._admission, self._slots, self._limits = admission, slots, limits
         self._clock, self._observer = clock, observer
         self._health = Health(admission, slots, limits)
+        self._pace = Pace()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._running = 0
         self._idle = asyncio.Event()
@@ -131,7 +135,10 @@ class Gate(grpc.aio.ServerInterceptor):
                     raise  # the caller went away; else something within gave itself up, and the caller still waits
                 return None, _told(seen, _stopping() if self._over else error, request)
             except Exception as error:
-                return None, _told(seen, error, request)
+                status = _told(seen, error, request)
+                if grant is not None and status[0] in _CALLERS:
+                    await asyncio.sleep(self._pace.delay(grant.org, self._clock.steady()))
+                return None, status
 
     def _seen(self, method: Method, sent: Sent, waited: float) -> AbstractContextManager[Seen]:
         if self._observer is None:
