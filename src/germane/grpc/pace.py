@@ -1,6 +1,6 @@
 """Pace: how quickly calls that can't be used are refused. Arithmetic alone; whoever asks for a delay keeps to it.
 
-A refusal takes about a millisecond of the machine. An org that sends nothing but what is refused, as fast as it is answered, would
+A refusal takes about a millisecond of the machine. An org that sends nothing else, as fast as it is answered, would
 take all of it from the others. So each org is told of a few at once and of more no faster than at a steady rate.
 """
 
