@@ -31,7 +31,7 @@ check: $(VENV)/.ready-dev  ## lint and types
 bench: $(VENV)/.ready-dev  ## the figures of the docs, measured here (ARGS=…)
 	@$(BIN)/python -m bench $(ARGS)
 
-soak: $(VENV)/.ready-dev  ## the long runs: budget and forgery over 100,000 generated cases each, 10,000 time-outs (ARGS=…)
+soak: $(VENV)/.ready-dev  ## the long runs: budget and forgery over 100,000 generated cases each, 10,000 time-outs, 2,000 kills (ARGS=…)
 	@$(BIN)/python -m bench soak $(ARGS)
 
 proto: $(VENV)/.ready-dev  ## the typed stubs in src/germane/grpc/stubs, from proto/

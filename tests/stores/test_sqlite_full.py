@@ -7,6 +7,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from bench.disk import Disk, full_at
 
 from germane.clock import Clock
 from germane.errors import StoreUnavailable
@@ -15,7 +16,6 @@ from germane.memories.ledger import Forget, PutMemory
 from germane.scope import Scope
 from germane.stores.sqlite import SqliteStore
 from germane.stores.sqlite.reserve import ROOM, Reserve
-from germane.testing.disk import Disk, full_at
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, an_event, writing
 
