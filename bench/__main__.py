@@ -16,6 +16,7 @@ tuning DATA    the floor and the weight of recency
 pack           packing and formatting by themselves
 packers DATA   items chosen together against one by one
 observing      what logs, metrics and spans cost a call
+forgetting     how long it takes in a large store, and what others feel of it
 kills          what is left in the files when a process is killed while it forgets
 leftover       tasks, threads, files and memory after 10,000 time-outs
 soak           the long runs one after another: budget, forgery, linear, leftover, kills, giant, port, neighbour
@@ -34,6 +35,7 @@ from bench import (
     crowd,
     evaluated,
     forgery,
+    forgetting,
     giant,
     ingest,
     keyword,
@@ -79,6 +81,8 @@ def main() -> int:
     match name:
         case "latency":
             latency.main(rest)
+        case "forgetting":
+            forgetting.main(rest)
         case "kills":
             return kills.main(rest)
         case "leftover":

@@ -34,7 +34,7 @@ from bench.machine import describe
 from germane.change import Change
 from germane.clock import Clock
 from germane.events.ledger import PutEvent
-from germane.memories.ledger import Forget, PutMemory, SetDirective
+from germane.memories.ledger import Forget, ForgetOwner, PutMemory, SetDirective
 from germane.scope import Scope
 from germane.stores.sqlite.store import SqliteStore
 from germane.testing.hashed import Hashed
@@ -119,7 +119,7 @@ class _Child:
                 marks = {scope.user, *(mark for one in self._kept if one[0] == scope for mark in one[2])}
                 self._kept = [one for one in self._kept if one[0] != scope]
                 users[users.index(scope)] = Scope(user=self._mark())
-                await self._take(scope, marks, Forget(at=NOON, by=scope.user, everything=True))
+                await self._take(scope, marks, ForgetOwner(at=NOON, by=scope.user))
 
     def _mark(self) -> str:
         return f"canary{next(self._numbers)}z"

@@ -72,12 +72,13 @@ class ResultCache:
     def put(self, key: Hashable | None, outcome: Outcome, now: float) -> None:
         if key is None:
             return
-        kept = self._kept
-        kept[key] = (now, outcome)
-        kept.move_to_end(key)
-        while len(kept) > self._most:
-            kept.popitem(last=False)
+        self._kept[key] = (now, outcome)
+        self._kept.move_to_end(key)
+        while len(self._kept) > self._most:
+            self._kept.popitem(last=False)
 
-    def clear(self) -> None:
-        """Let go of everything; from any thread."""
-        self._kept = OrderedDict()
+    def forget(self, scope: Scope) -> None:
+        """Something of this agent was forgotten: no answer to it stays here, whichever user asked."""
+        mine = (scope.org, scope.agent)
+        for key in [key for key in self._kept if isinstance(key, tuple) and (key[0].org, key[0].agent) == mine]:
+            del self._kept[key]

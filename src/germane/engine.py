@@ -112,14 +112,8 @@ class Engine:
 
     def forget(self, scope: Scope) -> None:
         """Something was forgotten in this scope: nothing of it stays in memory."""
-        self.cache.clear()
+        self.cache.forget(scope)
         self.standing.forget(scope)
-
-    def revise(self, directive: Callable[[str, str, str | None], str]) -> None:
-        """Some process replaced a directive or took all that a scope had: nothing of it stays in memory. `directive` reads that
-        of an org, agent and user. From any thread."""
-        self.cache.clear()
-        self.standing.revise(directive)
 
     async def recall(self, request: Request, shelf: Shelf, strategy: Strategy) -> tuple[Scored, ...]:
         """Scored items in score order: signals, gathering and scoring; nothing packed, nothing counted."""

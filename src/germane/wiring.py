@@ -90,7 +90,7 @@ async def wire(
         sources=dict(sources),
     )
     await _rehearsed(engine, store, words)
-    store.when_vanished(engine.revise)
+    store.when_vanished(engine.standing.revise)
     return Parts(
         store=store,
         engine=engine,

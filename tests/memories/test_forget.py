@@ -11,7 +11,7 @@ from memory_ledger import MemoryLedger
 from germane.change import Read, replay
 from germane.errors import InvalidInput
 from germane.memories.forget import Receipt, forget
-from germane.memories.ledger import Forget, Select, Selection
+from germane.memories.ledger import Forget, ForgetOwner, Select, Selection
 from germane.memories.remember import new_memory, remember
 from germane.scope import Scope
 
@@ -86,3 +86,26 @@ def test_an_agents_own_scope_forgets_a_user() -> None:
     """All that the user owns with the agent."""
     plan = forget(user="melanie", everything=True, scope=Scope(), at=NOW)
     assert next(plan) == Select(user="melanie", everything=True)
+
+
+@pytest.mark.parametrize(
+    ("criteria", "scope", "user"),
+    [
+        ({"everything": True}, SCOPE, None),
+        ({"everything": True, "user": "melanie"}, Scope(), "melanie"),
+        ({"user": "melanie"}, Scope(), "melanie"),
+    ],
+)
+def test_everything_takes_its_owner_too_found_or_not(criteria: dict[str, Any], scope: Scope, user: str | None) -> None:
+    """Also where there is nothing but a directive."""
+    for found in (Selection(), Selection(memory_ids=("m",))):
+        decision = replay(forget(**criteria, scope=scope, at=NOW, by="op"), {Select: found})
+        assert decision.changes == (ForgetOwner(user=user, at=NOW, by="op"),)
+        assert decision.outcome == Receipt(memory_ids=found.memory_ids)
+    assert replay(forget(**criteria, scope=scope, at=NOW, dry_run=True), {Select: Selection()}).changes == ()
+
+
+def test_a_user_with_another_criterion_is_no_owner() -> None:
+    """Only what matches goes."""
+    decision = replay(forget(user="melanie", tag="t", scope=Scope(), at=NOW), {Select: Selection(memory_ids=("m",))})
+    assert [type(change) for change in decision.changes] == [Forget]

@@ -11,7 +11,7 @@ from germane.change import Plan
 from germane.clock import Clock
 from germane.events.ledger import PutEvent
 from germane.memories.forget import Receipt, forget
-from germane.memories.ledger import CountRetrievals, Forget, PutMemory, Select, SetDirective
+from germane.memories.ledger import CountRetrievals, Forget, ForgetOwner, PutMemory, Select, SetDirective
 from germane.query import Filters
 from germane.scope import Scope
 from germane.shelf import Shelf
@@ -99,6 +99,27 @@ async def test_everything_of_a_scope_that_only_has_a_directive_takes_it(tmp_path
         receipt = await journal.commit(all_of(ANNA))
         assert len(receipt) == 0
         assert held(tmp_path, *NAMES, "canary-directive") == set()
+    await store.close()
+
+
+async def test_everything_of_a_user_who_never_was_takes_nothing_of_anybody(tmp_path: Path) -> None:
+    """Least of all what is agent-wide."""
+    store = opened(tmp_path)
+    await lived_in(store.within(WIDE))
+    await store.within(WIDE).journal.commit(all_of(WIDE, user="nobody"))
+    assert await store.within(WIDE).directive() == "canary-directive"
+    assert len((await store.within(WIDE).memories.list(Filters(), at=NOON, limit=9)).memories) == 1
+    await store.close()
+
+
+async def test_a_users_scope_takes_nothing_of_another(tmp_path: Path) -> None:
+    """Whatever a plan says."""
+    store = opened(tmp_path)
+    await lived_in(store.within(ANNA))
+    bo = Scope(org=NAMES[0], agent=NAMES[1], user="bo")
+    for user in (NAMES[2], None):
+        await store.within(bo).journal.commit(writing(ForgetOwner(user=user, at=NOON)))
+    assert await store.within(ANNA).directive() == "canary-directive"
     await store.close()
 
 

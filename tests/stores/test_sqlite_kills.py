@@ -21,7 +21,7 @@ from bench.disk import Disk
 from germane.change import Change
 from germane.clock import Clock
 from germane.events.ledger import PutEvent
-from germane.memories.ledger import Forget, PutMemory, SetDirective
+from germane.memories.ledger import Forget, ForgetOwner, PutMemory, SetDirective
 from germane.scope import Scope
 from germane.stores.sqlite import SqliteStore
 from germane.testing.hashed import Hashed
@@ -139,7 +139,7 @@ def instructed(_: object, __: str) -> Doing:
 
 def everything(_: object, __: str) -> Doing:
     marks = {"canary99z", "canary102z", "canary200z", "canary201z", "canary202z", "canary203z"}
-    return ANNA, marks, Forget(at=NOON, by="canary99z", everything=True)
+    return ANNA, marks, ForgetOwner(at=NOON, by="canary99z")
 
 
 @pytest.mark.requirement("MEM-3")

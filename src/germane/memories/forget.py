@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from germane.change import Decision, Plan, ask
+from germane.change import Change, Decision, Plan, ask
 from germane.errors import InvalidInput
 from germane.memories.checks import label
-from germane.memories.ledger import Forget, Select
+from germane.memories.ledger import Forget, ForgetOwner, Select
 from germane.scope import Scope
 
 __all__ = ["Receipt", "forget"]
@@ -85,5 +85,7 @@ def forget(
     whole = everything or (user is not None and ids is None and key is None and tag is None and session is None)
     if dry_run or not (receipt or whole):
         return Decision((), receipt)
-    gone = Forget(memory_ids=found.memory_ids, event_ids=found.event_ids, at=at, by=by, reason=reason, everything=whole)
+    gone: Change = Forget(memory_ids=found.memory_ids, event_ids=found.event_ids, at=at, by=by, reason=reason)
+    if whole:
+        gone = ForgetOwner(user=user, at=at, by=by, reason=reason)
     return Decision((gone,), receipt)

@@ -18,6 +18,7 @@ __all__ = [
     "EndMemory",
     "FactsOnKey",
     "Forget",
+    "ForgetOwner",
     "MemoriesByHash",
     "MemoriesById",
     "PutMemory",
@@ -85,16 +86,24 @@ class EndMemory(Change):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forget(Change):
-    """Remove the text of these from the file, indexes, vectors and caches; leave a tombstone without content. `everything`
-    takes all that the owner has, directive, sessions and the owner's own name included, whatever the ids: the owner that a
-    `Select` of the same plan named, else the scope's."""
+    """Remove the text of these from the file, indexes, vectors and caches; leave a tombstone without content."""
 
     memory_ids: tuple[str, ...] = ()
     event_ids: tuple[str, ...] = ()
     at: datetime
     by: str = ""
     reason: str = ""
-    everything: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetOwner(Change):
+    """As `Forget`, of all that one owner has: memories, messages, directive, sessions, and the owner's own name. The owner is
+    the scope's own user (agent-wide where it has none), or, with `user` given, that user of this agent, if there is one."""
+
+    user: str | None = None
+    at: datetime
+    by: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

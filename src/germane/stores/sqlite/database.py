@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -55,7 +56,7 @@ class Database:
         """The database at `path`; `:memory:` is one of its own that lives as long as its connections."""
         if str(path) == ":memory:":
             return cls(name=":memory:", uri=f"file:/germane-{secrets.token_hex(8)}?vfs=memdb", path=None)
-        place = Path(path).absolute()
+        place = Path(path).resolve()  # what lies beside it lies beside the file, not beside a link to it
         return cls(name=str(path), uri=f"file:{quote(str(place))}", path=place, vfs=vfs)
 
     def connect(self, *, reading: bool = False) -> apsw.Connection:
@@ -81,8 +82,9 @@ class Database:
         needed = ctypes.c_int64(connection.pragma("page_count") * connection.pragma("page_size"))
         try:
             connection.file_control("main", apsw.SQLITE_FCNTL_SIZE_HINT, ctypes.addressof(needed))
-        except apsw.IOError as error:
-            raise apsw.FullError("the disk is full") from error
+        except apsw.IOError as error:  # some file systems can't be asked
+            if shutil.disk_usage(self.path.parent).free < 2 * _STEP:
+                raise apsw.FullError("the disk is full") from error
 
     def open(self, clock: Clock) -> tuple[apsw.Connection | None, Database]:
         """The writing connection of an up-to-date store (None where it can only be read), and the database to read from.

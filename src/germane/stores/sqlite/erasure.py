@@ -13,6 +13,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from time import monotonic
 from typing import NamedTuple
 
 import apsw
@@ -44,12 +45,13 @@ _OTHER = "another process that is scrubbing"
 
 class Mark(NamedTuple):
     """As revisions: the last commit that took content away, how far scrubbing has come, since when they differ (microseconds),
-    and the last commit that replaced a directive or took a whole partition."""
+    the last commit that took a whole partition, and the last one that took or replaced a directive."""
 
     erased: int
     scrubbed: int
     since: int | None
     vanished: int
+    replaced: int
 
     @property
     def due(self) -> bool:
@@ -57,12 +59,12 @@ class Mark(NamedTuple):
 
 
 def mark(connection: apsw.Connection) -> Mark:
-    return Mark(*only(connection, "SELECT erased, scrubbed, erased_at, vanished FROM counters"))
+    return Mark(*only(connection, "SELECT erased, scrubbed, erased_at, vanished, replaced FROM counters"))
 
 
 class Erasure:
-    """`told` is called in this thread, with a connection to read from, whenever `Mark.vanished` has risen. Where the store can
-    only be read (`writable` false) nothing is scrubbed."""
+    """`told` is called in this thread, with a connection to read from, within a second after `Mark.replaced` has risen, and not
+    oftener than every half. Where the store can only be read (`writable` false) nothing is scrubbed."""
 
     def __init__(self, database: Database, told: Callable[[apsw.Connection], None], *, writable: bool) -> None:
         self._database, self._told, self._writable = database, told, writable
@@ -74,7 +76,8 @@ class Erasure:
         """Held by whoever of this process writes, one after another."""
         self._settling: list[tuple[int, list[Job]]] = []
         self._asking: list[Job] = []
-        self._mine = self._seen.due
+        self._mine = self._seen.due and writable
+        self._heard, self._told_at = self._seen.replaced, 0.0
         self._closing = self._closed = False
         self._tries = self._looks = 0
         self.reserve = Reserve(database.path if writable else None)
@@ -139,10 +142,10 @@ class Erasure:
             seen = self._look()
         with self._lock:
             self._tries = self._tries + 1 if self.waiting_for else 0
-            self._mine = self._mine and seen.due
             over = closing or self._tries >= _TRIES or not self._writable
             ready = [job for revision, jobs in self._settling if over or revision <= seen.scrubbed for job in jobs]
             self._settling = [] if over else [pair for pair in self._settling if pair[0] > seen.scrubbed]
+            self._mine = (self._mine and seen.due) or bool(self._settling)  # a commit may have come since the look
         for job in asking:
             job.outcome = "" if asked <= seen.scrubbed else self.waiting_for or _OTHER
         deliver([*ready, *asking])
@@ -154,16 +157,17 @@ class Erasure:
         """The mark as it is now. Takes over what another process doesn't get on with."""
         try:
             seen, before = mark(self._guard), self._seen
-            if seen.vanished > before.vanished:
-                with suppress(Exception):  # this thread lives on whatever they do with it
-                    self._told(self._guard)
         except apsw.Error:
             return self._seen
         self._seen = seen
+        if seen.replaced > self._heard and monotonic() - self._told_at >= _LOOK:
+            self._heard, self._told_at = seen.replaced, monotonic()
+            with suppress(Exception):  # this thread lives on whatever they do with it
+                self._told(self._guard)
         if not seen.due:
             self.waiting_for = ""
         self._looks = self._looks + 1 if seen.scrubbed == before.scrubbed else 0
-        if seen.due and self._looks >= _OTHERS:
+        if seen.due and self._writable and self._looks >= _OTHERS:
             self._mine = True
         if self._looks % _ROOM == 0:
             self.reserve.keep()

@@ -6,12 +6,11 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import apsw
 
-from germane.memories.ledger import Forget, Select, Selection
+from germane.memories.ledger import Forget, ForgetOwner, Select, Selection
 from germane.stores.sqlite.encoding import micros, shown, stored
 from germane.stores.sqlite.reach import GONE, Place, listed
 from germane.stores.sqlite.rows import Row, first, only, rows
@@ -44,7 +43,7 @@ def forget(transaction: Transaction, places: tuple[Place, ...], change: Forget) 
     _forget_events(transaction, places, change)
 
 
-def forget_whole(transaction: Transaction, place: Place, change: Forget) -> None:
+def forget_whole(transaction: Transaction, place: Place, change: ForgetOwner) -> None:
     """Remove all there is in `place`, and the place itself: directive, sessions, speakers, the names of org, agent and user.
     What earlier tombstones say of who and why goes too: it may name somebody. Of `change` itself it stays, unless it holds one
     of the names that are gone with this."""
@@ -54,9 +53,9 @@ def forget_whole(transaction: Transaction, place: Place, change: Forget) -> None
     memories, events = _memories(connection, place, everything), _events(connection, place, everything)
     connection.execute("UPDATE tombstones SET by = '', reason = '' WHERE partition = ?", (place.id,))
     names = _names_only_here(connection, place)
-    if any(name in f"{change.by}\n{change.reason}".casefold() for name in names):
-        change = replace(change, by="", reason="")
-    forget(transaction, (place,), replace(change, memory_ids=memories, event_ids=events))
+    told = not any(name in f"{change.by}\n{change.reason}".casefold() for name in names)
+    by, reason = (change.by, change.reason) if told else ("", "")
+    forget(transaction, (place,), Forget(memory_ids=memories, event_ids=events, at=change.at, by=by, reason=reason))
     for table in ("directives", "sessions", "speakers"):
         connection.execute(f"DELETE FROM {table} WHERE partition = ?", (place.id,))
     row = (GONE, secrets.token_hex(16), place.id)

@@ -18,6 +18,7 @@ from germane.memories.ledger import (
     EndMemory,
     FactsOnKey,
     Forget,
+    ForgetOwner,
     MemoriesByHash,
     MemoriesById,
     PutMemory,
@@ -95,7 +96,7 @@ class _Drive(Generic[T]):
     @property
     def forgets(self) -> bool:
         """Whether it does nothing but forget, as far as is known: before the plan has run it may."""
-        return self._decided is None or all(isinstance(change, Forget) for change in self._decided.changes)
+        return self._decided is None or all(isinstance(change, Forget | ForgetOwner) for change in self._decided.changes)
 
     def _decision(self) -> Decision[T]:
         try:
@@ -123,16 +124,19 @@ class _Drive(Generic[T]):
         return next((place for place in seen if place.user == self._scope.user), None)
 
     def _select(self, read: Select) -> Selection:
-        """Another user's things only for who speaks for the agent as a whole."""
-        user = self._scope.user if read.user is None else read.user
-        if self._scope.user not in (None, user):
-            return Selection()
-        whose = Scope(org=self._scope.org, agent=self._scope.agent, user=user)
-        own = next((place for place in self._transaction.places(whose) if place.user == user), None)
+        own = self._owned(read.user)
         if own is None:
             return Selection()
         self._selected.add(own)
         return select(self._transaction.connection, own, read)
+
+    def _owned(self, user: str | None) -> Place | None:
+        """The partition of this user, else of the scope's own; another user's only for who speaks for the agent as a whole."""
+        user = self._scope.user if user is None else user
+        if self._scope.user not in (None, user):
+            return None
+        whose = Scope(org=self._scope.org, agent=self._scope.agent, user=user)
+        return next((place for place in self._transaction.places(whose) if place.user == user), None)
 
     def apply(self, changes: tuple[Change, ...]) -> None:
         """In order; a run of events is written in one go."""
@@ -168,12 +172,11 @@ class _Drive(Generic[T]):
                 memories.end_memory(transaction, transaction.own(scope), change)
             case Forget():
                 own = self._own(transaction.places(scope))
-                owned = {own} if own else set[Place]()
-                if change.everything:
-                    for place in self._selected or owned:
-                        forget_whole(transaction, place, change)
-                else:
-                    forget(transaction, tuple(self._selected | owned), change)
+                forget(transaction, tuple(self._selected | ({own} if own else set())), change)
+            case ForgetOwner():
+                whole = self._owned(change.user)
+                if whole is not None:
+                    forget_whole(transaction, whole, change)
             case CountFeedback():
                 own = self._own(transaction.places(scope))
                 memories.count_feedback(connection, (own,) if own else (), change)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import apsw
 
-from germane.stores.sqlite.database import Database
 from germane.stores.sqlite.raw import Raw
 
 __all__ = ["empty", "logged"]
@@ -15,17 +14,14 @@ _HEADER, _FRAME = 32, 24
 """Bytes of the log's own header, and of the one before each page."""
 
 
-def empty(database: Database) -> bool:
-    """Whether the log holds nothing at all; also where there is none."""
-    try:
-        return not Path(f"{database.path}-wal").stat().st_size
-    except FileNotFoundError:
-        return True
+def empty(connection: apsw.Connection) -> bool:
+    """Whether the log holds nothing at all."""
+    return not Path(connection.filename_wal).stat().st_size
 
 
-def logged(database: Database, connection: apsw.Connection) -> frozenset[int]:
+def logged(connection: apsw.Connection) -> frozenset[int]:
     """The pages in the log, and perhaps some of commits that never came about. To be asked while nobody can write."""
-    if empty(database):
+    if empty(connection):
         return frozenset()
     size, pages = connection.pragma("page_size"), set[int]()
     log = Raw(connection, log=True)

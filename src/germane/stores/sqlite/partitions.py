@@ -77,11 +77,13 @@ class Partitions:
             self._evict({place.id for place in places})
         return held
 
-    def keep(self, partitions: Set[int]) -> None:
-        """Let go of all others: they are gone from the file."""
+    def drop(self, gone: Callable[[int], bool]) -> None:
+        """Let go of those that are gone from the file."""
         with self._lock:
-            for key in [key for key in self._held if key[0] not in partitions]:
-                del self._held[key]
+            held = list(self._held)
+        for key in [key for key in held if gone(key[0])]:
+            with self._lock:
+                self._held.pop(key, None)
 
     def forget(self) -> None:
         """Let go of everything."""

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import apsw
 
 from germane.scope import Scope
-from germane.stores.sqlite.rows import rows
+from germane.stores.sqlite.rows import first, rows
 
-__all__ = ["GONE", "Place", "kept", "listed", "places"]
+__all__ = ["GONE", "Place", "gone", "listed", "places"]
 
 GONE = ""
 """The org of a partition of which everything was forgotten; no scope has it."""
@@ -32,9 +32,9 @@ def places(connection: apsw.Connection, scope: Scope) -> tuple[Place, ...]:
     return tuple(sorted(seen, key=lambda place: place.user is not None))
 
 
-def kept(connection: apsw.Connection) -> frozenset[int]:
-    """Every partition of the file that some scope can reach."""
-    return frozenset(id for (id,) in rows(connection, "SELECT id FROM partitions WHERE org <> ?", (GONE,)))
+def gone(connection: apsw.Connection, partition: int) -> bool:
+    """Whether no scope can reach this partition any more."""
+    return first(connection, "SELECT 1 FROM partitions WHERE id = ? AND org <> ?", (partition, GONE)) is None
 
 
 def listed(places: tuple[Place, ...]) -> str:

@@ -80,6 +80,8 @@ class Scrub:
             return _WRITER
         except (apsw.Error, OSError):
             return _DISK
+        except Exception as error:  # the thread lives on, and tries again
+            return f"a fault of its own to pass ({type(error).__name__})"
         finally:
             self._let_go()
         return ""
@@ -87,7 +89,9 @@ class Scrub:
     def _all(self, upto: int) -> None:
         pages: frozenset[int] | None = None  # all of them
         guarded = False
-        for _ in range(_ROUNDS):
+        for _ in range(_ROUNDS if self._logging() else 0):
+            if not guarded:
+                self._copy_log()
             with self._gate:
                 if guarded and (pages := self._written_meanwhile(upto)) is None:
                     return
@@ -101,17 +105,25 @@ class Scrub:
                 pages = None
         self._let_go()
         with self._gate:
-            self._empty_log()
+            if self._logging():
+                self._empty_log()
             if not self._exclusively(None, upto):
                 raise _Held(_WRITER)
+
+    def _logging(self) -> bool:
+        """Whether there is a log. On a file system without shared memory there is none: who writes has the file to himself."""
+        return bool(self._connection.pragma("journal_mode") == "wal")
+
+    def _copy_log(self) -> None:
+        """Most of what is in the log is in the file now: so there is less to do while others have to wait."""
+        with suppress(apsw.BusyError):
+            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     def _empty_log(self) -> None:
         """Everything committed is in the file now, and nothing in the log. Waits for readers while holding writers up, but not
         long: those that come meanwhile read the file alone and are in nobody's way."""
         connection = self._connection
         try:
-            with suppress(apsw.BusyError):  # most of the work, while writers go on
-                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
             connection.set_busy_timeout(self._patience)
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         except apsw.BusyError:
@@ -131,7 +143,7 @@ class Scrub:
         since the pages written meanwhile were last looked up."""
         self._guard.execute("BEGIN")
         first(self._guard, "SELECT erased FROM counters")
-        if empty(self._database) and not (continued and self._changed()):
+        if empty(self._connection) and not (continued and self._changed()):
             return True
         self._let_go()
         return False
@@ -139,7 +151,7 @@ class Scrub:
     def _written_meanwhile(self, upto: int) -> frozenset[int] | None:
         """The pages written since the guard stood, which is over now; None where there are none, and the scrubbing done."""
         with _Writing(self._connection):
-            pages = logged(self._database, self._connection)
+            pages = logged(self._connection)
             self._guard.execute("COMMIT")
             self._version = self._data_version()
             if not pages:
@@ -150,7 +162,7 @@ class Scrub:
         """Overwrite the gaps of these pages (None: all) while nobody can write, and be done. False where somebody wrote before
         that, so that these may not be all."""
         with _Writing(self._connection):
-            if not empty(self._database) or (pages is not None and self._changed()):
+            if (self._logging() and not empty(self._connection)) or (pages is not None and self._changed()):
                 return False
             self._overwrite(pages)
             self._connection.execute(_DONE, (upto,))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -22,7 +23,7 @@ from germane.shelf import Checkup
 from germane.stores.sqlite.backup import back_up
 from germane.stores.sqlite.checkup import examine
 from germane.stores.sqlite.database import Database
-from germane.stores.sqlite.directives import directive
+from germane.stores.sqlite.directives import directive_now
 from germane.stores.sqlite.embedding import Embedding, model_row
 from germane.stores.sqlite.encoding import micros
 from germane.stores.sqlite.erasure import Erasure
@@ -32,7 +33,7 @@ from germane.stores.sqlite.journal import SqliteJournal
 from germane.stores.sqlite.keys import SqliteKeys
 from germane.stores.sqlite.memory_reader import SqliteMemories
 from germane.stores.sqlite.partitions import Partitions
-from germane.stores.sqlite.reach import kept, places
+from germane.stores.sqlite.reach import gone, places
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import only
 from germane.stores.sqlite.shelf import SqliteShelf
@@ -199,9 +200,9 @@ class SqliteStore:
 
     def _vanished(self, connection: apsw.Connection) -> None:
         """Some process took away what nobody asks the file about again: nothing of it stays in memory."""
-        self._partitions.keep(kept(connection))
+        self._partitions.drop(lambda partition: gone(connection, partition))
         if self._told is not None:
-            self._told(lambda org, agent, user: directive(connection, Scope(org=org, agent=agent, user=user)))
+            self._told(partial(directive_now, connection))
 
     def _write(self) -> Writer:
         if self._writer is None:

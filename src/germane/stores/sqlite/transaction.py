@@ -29,6 +29,7 @@ class Mark(NamedTuple):
     touched: frozenset[int]
     erased: int
     vanished: bool
+    replaced: bool
 
 
 class Transaction:
@@ -41,7 +42,7 @@ class Transaction:
         self._embedder = embedder
         self._model = model
         self._now = now
-        self._vanished = False
+        self._vanished = self._replaced = False
         revision, events, memories = only(connection, "SELECT revision, events, memories FROM counters")
         self.revision: int = revision + 1
         self._keys: dict[Domain, int] = {"events": events, "memories": memories}
@@ -50,13 +51,14 @@ class Transaction:
         self._places: dict[tuple[str, str, str | None], tuple[Place, ...]] = {}
 
     def mark(self) -> Mark:
-        return Mark(self._pending, len(self._pending), self._touched, self.erased, self._vanished)
+        return Mark(self._pending, len(self._pending), self._touched, self.erased, self._vanished, self._replaced)
 
     def undo(self, mark: Mark) -> None:
         """Back to `mark`, also where rows were flushed since: their savepoint has taken them back."""
         self._pending = mark.pending
         del self._pending[mark.length :]
-        self._touched, self.erased, self._vanished = mark.touched, mark.erased, mark.vanished
+        self._touched, self.erased = mark.touched, mark.erased
+        self._vanished, self._replaced = mark.vanished, mark.replaced
         self._places.clear()
 
     def places(self, scope: Scope) -> tuple[Place, ...]:
@@ -80,12 +82,13 @@ class Transaction:
         """The content of these changes with this commit."""
         self._touched |= frozenset(partitions)
 
-    def erase(self, partition: int, *, vanished: bool = False) -> None:
-        """Content of this partition is taken away with this commit: the files are to be scrubbed. `vanished` says that it is
-        something which processes remember without asking the file again: a directive, or that there is a partition at all."""
+    def erase(self, partition: int, *, vanished: bool = False, replaced: bool = False) -> None:
+        """Content of this partition is taken away with this commit: the files are to be scrubbed. `vanished`: the partition
+        itself; `replaced`: its directive, which processes remember without asking the file again."""
         self.touch((partition,))
         self.erased += 1
         self._vanished |= vanished
+        self._replaced |= replaced or vanished
         self._places.clear()
 
     def keys(self, domain: Domain, count: int) -> range:
@@ -122,3 +125,5 @@ class Transaction:
             self.connection.execute(_ERASED, (self._now, self.revision))
         if self._vanished:
             self.connection.execute("UPDATE counters SET vanished = ?", (self.revision,))
+        if self._replaced:
+            self.connection.execute("UPDATE counters SET replaced = ?", (self.revision,))
