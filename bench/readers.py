@@ -53,7 +53,7 @@ from germane.pseudonym import pseudonym
 from germane.query import Query
 from germane.request import Request
 from germane.scope import Scope
-from germane.search.unit import describe
+from germane.search.unit import analysed, describe
 from germane.signals.asks import asks_name, asks_when
 from germane.signals.excerpt import excerpt
 from germane.signals.heard import heard
@@ -65,6 +65,7 @@ from germane.signals.phrases import phrases
 from germane.signals.read import read
 from germane.signals.times import times
 from germane.text.analyse import analyse, query_terms, stem, term_hash, worded
+from germane.text.blocks import blocks
 from germane.text.language import detect, of_script
 from germane.text.normal import bare, content_hash, fold, is_normalised, normalised, unpiled, wide
 from germane.text.traits import capitals, is_question, temporal, word_count
@@ -225,6 +226,8 @@ _TEXT: dict[str, Reader] = {
     "text.normal.bare": bare,
     "text.normal.fold": fold,
     "text.normal.content_hash": content_hash,
+    "text.blocks.blocks": lambda text: list(blocks(text, 1024)),
+    "search.unit.analysed": analysed,
     "text.traits.is_question": is_question,
     "text.traits.temporal": temporal,
     "text.traits.capitals": capitals,
@@ -308,7 +311,8 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "dialects.registry.dialect": "compared with three names",
         "dialects.registry.parse_all": "parses one by one",
         "events.reader.EventReader.recent": "a protocol",
-        "events.record.record": "Scope checks the session, 256 characters; the channel is kept as it is",
+        "events.appending.ends": "a session's name, checked by Scope",
+        "events.appending.known": "a session's name, checked by Scope; ids are compared",
         "format.layout.Grammar.line": "a protocol",
         "format.layout.Grammar.stable": "a protocol",
         "format.named.open_format": _OF_CODE,
