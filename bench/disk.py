@@ -4,8 +4,8 @@
     disk.before = full_at(folder, 4 << 20)                 # or a copy of the files, a kill, anything
     store = SqliteStore.open(folder / "a.db", vfs=disk.name, …)
 
-For `bench/kills.py` and the tests of the store. Nothing is forced to the disk itself: what a process wrote before it is killed is there without that, and it takes long. For
-power failures this is no stand-in.
+For `bench/kills.py` and the tests of the store. Nothing is forced to the disk itself: what a process wrote before it is killed
+is there without that, and it takes long. For power failures this is no stand-in.
 """
 
 from __future__ import annotations
