@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import re
+import threading
 from contextlib import closing, nullcontext
 from pathlib import Path
 
@@ -18,7 +19,8 @@ from germane.query import Filters
 from germane.scope import Scope
 from germane.stores.sqlite import SqliteStore, erasure
 from germane.stores.sqlite.database import APPLICATION, Database, migrations
-from germane.stores.sqlite.erasure import mark
+from germane.stores.sqlite.delivery import Job
+from germane.stores.sqlite.erasure import Erasure, Mark, mark
 from germane.stores.sqlite.scrub import Scrub
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, an_event, writing
@@ -279,6 +281,68 @@ async def test_a_backup_that_is_running_is_a_reader_too(tmp_path: Path) -> None:
     await asyncio.gather(store.backup(elsewhere / "copy.db"), forgotten(store, id))
     while await store.within(Scope()).journal.scrub():
         pass
+    assert held(tmp_path) == set()
+    await store.close()
+
+
+async def test_a_forgetting_that_comes_as_another_is_done_is_not_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look that finds all done and the answer: it is seen to at once, not when somebody looks again."""
+    monkeypatch.setattr(erasure, "_LOOK", 3600.0)
+    settled, done, settle, run, look = threading.Event(), list[int](), Erasure.settle, Scrub.run, erasure.mark
+
+    def told(self: Erasure, jobs: list[Job], revision: int) -> None:
+        settle(self, jobs, revision)
+        if done:
+            settled.set()
+
+    def finished_once(scrub: Scrub, patience: int = 100) -> str:
+        outcome = run(scrub, patience)
+        done.append(patience)
+        return outcome
+
+    def waiting(connection: apsw.Connection) -> Mark:
+        seen = look(connection)
+        if len(done) == 1 and not settled.is_set():
+            settled.wait(10)
+        return seen
+
+    for owner, name, change in ((Erasure, "settle", told), (Scrub, "run", finished_once), (erasure, "mark", waiting)):
+        monkeypatch.setattr(owner, name, change)
+    store = opened(tmp_path)
+    ids = [await kept(store, "canary1z"), await kept(store, "canary2z")]
+    gone = [writing(Forget(memory_ids=(id,), at=NOON)) for id in ids]
+    first = asyncio.ensure_future(store.within(Scope()).journal.commit(gone[0]))
+    while not done:
+        await store.nonce_key()
+    async with asyncio.timeout(60):  # passed over, it would wait for the next look
+        await store.within(Scope()).journal.commit(gone[1])
+    await first
+    assert held(tmp_path) == set()
+    await store.close()
+
+
+async def test_a_link_to_the_file_is_as_good_as_the_file(tmp_path: Path) -> None:
+    """What belongs beside the file is beside it, and not beside the link."""
+    (real := tmp_path / "real").mkdir()
+    (link := tmp_path / "link").mkdir()
+    (link / "a.db").symlink_to(real / "a.db")
+    store = opened(link)
+    id = await kept(store, "canary1z")
+    assert await forgotten(store, id) == ""
+    assert held(real) == set()
+    assert {path.name for path in link.iterdir()} == {"a.db"}
+    await store.close()
+
+
+async def test_without_a_log_it_is_scrubbed_too(tmp_path: Path) -> None:
+    """On a file system that has no shared memory, as SQLite's own without locks."""
+    _old(tmp_path / "a.db")
+    store = SqliteStore.open(tmp_path / "a.db", embedder=Hashed(), clock=Clock(), vfs="unix-none")
+    assert ("journal", "delete", True) in (await store.check()).findings
+    id = await kept(store, "canary2z")
+    assert await forgotten(store, id) == ""
     assert held(tmp_path) == set()
     await store.close()
 
