@@ -16,6 +16,8 @@ LONG = 16_384
 """Bytes of UTF-8 up to which a text is read whole."""
 PASSAGE = 4_096
 """Characters of a longer one that are shown at most: some 1,000 tokens of English."""
+_BYTES = 3 * PASSAGE // 2
+"""Bytes of a passage at most: what takes more bytes a character takes more tokens, and more time to write."""
 _READ, _MOST_READ, _OFF = 8 * PASSAGE, 32 * PASSAGE, 0.06
 """Bytes that are read around the place where the words stand, at least and at most, and which part of the text: its terms
 tell the place only to some per cent."""
@@ -45,20 +47,23 @@ def _cut(text: str, offset: int, size: int, middle: int, words: Sequence[str]) -
     """The best stretch of `text`, which begins at byte `offset`: the one with most of the words, of equals the one nearest to
     `middle`."""
     low = text.casefold() if words else ""
-    last = max(0, len(text) - PASSAGE)
+    whole = len(text.encode("utf-8", "surrogatepass"))
+    width = max(1, min(PASSAGE, _BYTES * len(text) // max(1, whole)))
+    last = max(0, len(text) - width)
 
     def worth(start: int) -> tuple[int, int]:
-        found = sum(low.find(word, start, start + PASSAGE) >= 0 for word in words)
-        return found, -abs(start + PASSAGE // 2 - middle)
+        found = sum(low.find(word, start, start + width) >= 0 for word in words)
+        return found, -abs(start + width // 2 - middle)
 
-    start = max((*range(0, last, PASSAGE // 4), last), key=worth)
-    end = min(len(text), start + PASSAGE)
+    start = max((*range(0, last, max(1, width // 4)), last), key=worth)
+    matches = worth(start)[0]
     if offset + start:
         start = _border(text, start, start + _EDGE)
+    part, taken = utf_8_decode(text[start : start + width].encode("utf-8", "surrogatepass")[:_BYTES], "surrogatepass", False)
     begin = offset + len(text[:start].encode("utf-8", "surrogatepass"))
-    stop = begin + len(text[start:end].encode("utf-8", "surrogatepass"))
-    shown = f"{_MARK * (begin > 0)}{text[start:end]}{_MARK * (stop < size)}"
-    return Passage(shown, PassageRange(begin, stop, size, worth(start)[0]))
+    stop = begin + taken
+    shown = f"{_MARK * (begin > 0)}{part}{_MARK * (stop < size)}"
+    return Passage(shown, PassageRange(begin, stop, size, matches))
 
 
 def _border(text: str, start: int, limit: int) -> int:
