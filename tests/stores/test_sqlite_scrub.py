@@ -195,7 +195,7 @@ async def test_a_page_that_is_written_while_the_file_is_gone_through_is_gone_aft
         one.close()
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2])
 async def test_what_others_write_meanwhile_brings_nothing_back(tmp_path: Path, seed: int) -> None:
     """Two stores on one file record and forget at once: each has pages in memory that the other overwrites."""
     rng = random.Random(seed)
@@ -204,7 +204,7 @@ async def test_what_others_write_meanwhile_brings_nothing_back(tmp_path: Path, s
 
     async def living(store: SqliteStore, first: int) -> None:
         journal = store.within(Scope()).journal
-        for number in range(first, first + 12):
+        for number in range(first, first + 6):
             noise = " ".join(f"w{rng.randrange(999)}" for _ in range(rng.choice([3, 40, 1500])))
             memory = a_memory(f"canary{number}z {noise}")
             events = [an_event(f"{n} {noise}", session=f"s{number}", position=n) for n in range(rng.randrange(1, 30))]

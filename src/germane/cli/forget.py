@@ -46,8 +46,10 @@ async def _forget(chosen: Setting, named: dict[str, Any], *, dry_run: bool, yes:
         receipt = await agent.forget(**named, dry_run=True)
         what = f"{len(receipt.memory_ids)} memories and {len(receipt.event_ids)} messages"
         found = bool(receipt.memory_ids or receipt.event_ids or named["everything"])
-        if not dry_run:
-            if found and not yes and not _agreed(what, chosen):
+        if not found and not dry_run:
+            receipt = await agent.forget([])  # nobody agreed to anything: only how it is with what was forgotten before
+        elif not dry_run:
+            if not yes and not _agreed(what, chosen):
                 console(stderr=True).print("nothing was forgotten")
                 raise typer.Exit(Exit.FAILED)
             receipt = await agent.forget(**named, reason=reason)

@@ -26,6 +26,7 @@ from germane.memories.ledger import (
     EndMemory,
     FactsOnKey,
     Forget,
+    ForgetOwner,
     MemoriesByHash,
     MemoriesById,
     PutMemory,
@@ -312,6 +313,27 @@ class StoreContract(ScopeContract, KeyContract):
             assert await shelf.events.sessions(5) == ()
             assert await shelf.events.speakers() == ()
             assert await shelf.journal.commit(asking(FactsOnKey("drink"))) == ()
+
+    @pytest.mark.requirement("MEM-3")
+    async def test_forgetting_an_owner_takes_all_the_owner_has_and_nothing_of_others(self, store: Store) -> None:
+        """Directive and sessions too, and what it says is scrubbed. Who is forgotten again, or never was, is no error."""
+        agent, anna = store.within(AGENT), store.within(ANNA)
+        for shelf in (agent, anna):
+            user = shelf.scope.user
+            kept = (PutMemory(a_memory("cat", user=user)), PutEvent(an_event("cat", user=user)), SetDirective("Be kind"))
+            await shelf.journal.commit(writing(*kept))
+        before = await anna.journal.revision()
+        for user in (ANNA.user, ANNA.user, "nobody"):
+            await agent.journal.commit(writing(ForgetOwner(user=user, at=LATER)))
+            assert await agent.journal.scrub() == ""
+            assert await found(anna, "cat") == ["cat", "cat"]
+            assert await anna.directive() == "Be kind"
+            assert len(await anna.events.sessions(5)) == 1
+        assert await anna.journal.revision() > before
+        await anna.journal.commit(writing(ForgetOwner(user=None, at=LATER)))
+        assert len(await found(anna, "cat")) == 2
+        await agent.journal.commit(writing(ForgetOwner(at=LATER)))
+        assert (await found(anna, "cat"), await anna.directive()) == ([], "")
 
     @pytest.mark.requirement("MEM-3")
     async def test_a_selection_meets_every_criterion(self, shelf: Shelf) -> None:

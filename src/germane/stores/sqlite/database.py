@@ -74,17 +74,20 @@ class Database:
         connection.execute("PRAGMA cache_size = -16000")
         return connection
 
-    def room(self, connection: apsw.Connection) -> None:
-        """Make the file as long as this transaction needs it. So a full disk is noticed before the commit, not when the log is
-        to be copied into the file: then the log could never be emptied. Raises `apsw.FullError`."""
-        if self.path is None:
-            return
-        needed = ctypes.c_int64(connection.pragma("page_count") * connection.pragma("page_size"))
+    def room(self, connection: apsw.Connection, pages: int) -> int:
+        """Make the file as long as this transaction needs it, where that is more than the `pages` it had room for. So a full
+        disk is noticed before the commit, not when the log is to be copied into the file: then it could never be emptied.
+        Returns the pages there is room for now; raises `apsw.FullError`."""
+        wanted: int = connection.pragma("page_count")
+        if self.path is None or wanted <= pages:
+            return pages
+        needed = ctypes.c_int64(wanted * connection.pragma("page_size"))
         try:
             connection.file_control("main", apsw.SQLITE_FCNTL_SIZE_HINT, ctypes.addressof(needed))
         except apsw.IOError as error:  # some file systems can't be asked
             if shutil.disk_usage(self.path.parent).free < 2 * _STEP:
                 raise apsw.FullError("the disk is full") from error
+        return wanted
 
     def open(self, clock: Clock) -> tuple[apsw.Connection | None, Database]:
         """The writing connection of an up-to-date store (None where it can only be read), and the database to read from.

@@ -115,11 +115,11 @@ def _matching(
     if ids is None:
         return tuple(id for id, _ in rows(connection, f"{sql} ORDER BY key", values))
     wanted = dict.fromkeys(map(stored, ids))
-    found = [id for id in wanted if first(connection, f"{sql} AND id = ?", (*values, id))]
-    rest = wanted.keys() - found
+    found = dict.fromkeys(id for id in wanted if first(connection, f"{sql} AND id = ?", (*values, id)))
+    rest = dict.fromkeys(id for id in wanted if id not in found)
     if rest:
-        found += named(rest)
-    return tuple(map(shown, dict.fromkeys(found)))
+        found |= dict.fromkeys(named(rest))
+    return tuple(map(shown, found))
 
 
 def _scanned(connection: apsw.Connection, sql: str, values: list[Any], wanted: Collection[Any]) -> list[str]:

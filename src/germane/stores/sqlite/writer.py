@@ -43,6 +43,8 @@ class Writer:
         self._begin = begin
         self._database, self._name = database, database.name
         self._erasure = erasure
+        self._pages = 0
+        """Of the file, that there is room for."""
         self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._closed = False
@@ -170,10 +172,11 @@ class Writer:
 
     def _end(self, transaction: Transaction) -> None:
         transaction.finish()
-        self._database.room(self._connection)
+        self._pages = self._database.room(self._connection, self._pages)
         self._connection.execute("COMMIT")
 
     def _rollback(self) -> None:
+        self._pages = 0  # what the file was made longer for isn't written, and may go again
         try:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
