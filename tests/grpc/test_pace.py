@@ -27,6 +27,12 @@ def test_time_makes_up_for_it() -> None:
     assert pace.delay("acme", 101.0) == 0
 
 
+def test_a_large_request_counts_for_many() -> None:
+    """Each 64 KB for one."""
+    pace = Pace(rate=10, burst=3)
+    assert pace.delay("acme", 100.0, size=10 * 64 * 1024) == pytest.approx(0.8)
+
+
 @pytest.mark.requirement("ENGINE-4")
 def test_an_org_pays_for_itself_alone_and_never_more_than_the_longest() -> None:
     pace = Pace(rate=10, burst=3, longest=0.5)

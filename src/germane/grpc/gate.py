@@ -122,6 +122,7 @@ class Gate(grpc.aio.ServerInterceptor):
             raise Refused(grpc.StatusCode.DEADLINE_EXCEEDED, "the call waited until its time was over")
         grant = await self._admission.admit(sent, method.right, context.peer)
         request: Message | None = None
+        data = b""
         with self._seen(method, sent, self._clock.steady() - began) as seen:
             try:
                 data = await received(context, self._slots, self._limits)
@@ -137,7 +138,7 @@ class Gate(grpc.aio.ServerInterceptor):
             except Exception as error:
                 status = _told(seen, error, request)
                 if grant is not None and status[0] in _CALLERS:
-                    await asyncio.sleep(self._pace.delay(grant.org, self._clock.steady()))
+                    await asyncio.sleep(self._pace.delay(grant.org, self._clock.steady(), len(data)))
                 return None, status
 
     def _seen(self, method: Method, sent: Sent, waited: float) -> AbstractContextManager[Seen]:
