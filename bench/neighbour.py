@@ -1,8 +1,8 @@
 """Neighbour: what one org's worst behaviour costs another, over the wire.
 
-    python -m bench neighbour [--seconds 10] [--rate 10] [--only NAME ...] [--callers 4]
+    python -m bench neighbour [--seconds 10] [--rate 20] [--only NAME ...] [--callers 4]
 
-A real `germane serve` with API keys, a neighbour with 100 messages that asks at a steady rate, and one org that attacks with
+A real `germane serve` with API keys, a neighbour with 1,000 messages that asks at a steady rate, and one org that attacks with
 its own good key, as fast as it is answered, by several callers in a process of their own: stored texts of every kind of a
 million characters, model names and filters far too long, requests that can't be used, nested JSON, recordings of 15 MB and of
 150,000 messages. The aim for the neighbour: a p99 within 48 ms, and no answer without its sources. Requirement: ENGINE-4.
@@ -17,7 +17,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from itertools import count
 from pathlib import Path
@@ -27,6 +27,7 @@ from typing import Any
 import grpc.aio
 
 from bench.arrivals import Answered, offered
+from bench.corpus import conversations, endless
 from bench.giant import KINDS, text_of
 from bench.machine import describe
 from germane import Germane
@@ -35,7 +36,7 @@ from germane.grpc.stubs import context_pb2, context_pb2_grpc, filters_pb2, memor
 __all__ = ["ATTACKS", "main"]
 
 _OPTIONS = (("grpc.max_send_message_length", 20 << 20), ("grpc.max_receive_message_length", 20 << 20))
-_P99, _WARM = 48.0, 100
+_P99, _WARM, _HELD = 48.0, 100, 1_000
 _HELLO = "Which parcel did the fox find in Lisbon?"
 
 
@@ -161,10 +162,9 @@ async def _served(folder: Path) -> AsyncIterator[tuple[str, str, str]]:
     """The address, the neighbour's key and the attacker's."""
     path = folder / "neighbour.db"
     async with Germane.open(path) as germane:
-        said: list[dict[str, Any]] = [
-            {"role": "user" if at % 2 else "assistant", "content": f"{_HELLO} It was number {at}."} for at in range(100)
-        ]
-        await germane.agent("a", org="neighbour", user="u").record(said, session="before")
+        neighbour = germane.agent("a", org="neighbour", user="u")
+        for session, said in conversations(_HELD):
+            await neighbour.record(said, session=session)
         keys = [(await germane.keys.create(org=org)).token for org in ("neighbour", "attacker")]
     command = [*("-m", "germane.cli", "--db", str(path), "--json", "serve", "--grpc", "127.0.0.1:0", "--http", "off")]
     command += ["--require-keys", "--log-level", "error"]
@@ -181,12 +181,12 @@ async def _served(folder: Path) -> AsyncIterator[tuple[str, str, str]]:
             await process.wait()
 
 
-async def _neighbour(address: str, key: str, rate: float, seconds: float, numbers: count[int]) -> dict[str, Any]:
+async def _neighbour(address: str, key: str, rate: float, seconds: float, questions: Iterator[str]) -> dict[str, Any]:
     async with grpc.aio.insecure_channel(address, options=_OPTIONS) as channel:
         stub = context_pb2_grpc.ContextAssemblyServiceStub(channel)
 
         async def ask() -> Answered:
-            message = context_pb2.Message(role="user", content=f"{_HELLO} {next(numbers)}")
+            message = context_pb2.Message(role="user", content=next(questions))
             request = context_pb2.AssembleContextRequest(
                 org_id="neighbour", agent_id="a", user_id="u", model="gpt-4o", messages=[message]
             )
@@ -202,17 +202,17 @@ async def _neighbour(address: str, key: str, rate: float, seconds: float, number
 
 async def _run(options: argparse.Namespace) -> int:
     print(f"{describe()}\n\nneighbour at {options.rate:g}/s for {options.seconds:g} s each; milliseconds\n")
-    missed, numbers = 0, count()
+    missed, questions = 0, endless(5_000, seed=3)
     for name in options.only or ATTACKS:
         with TemporaryDirectory() as folder:
             async with _served(Path(folder)) as (address, key, own):
-                await _neighbour(address, key, options.rate, 0, numbers)
+                await _neighbour(address, key, options.rate, 0, questions)
                 command = ["-m", "bench.neighbour", "--attack", name, "--address", address, "--key", own]
                 command += ["--seconds", str(options.seconds + 1), "--callers", str(options.callers)]
                 attack = await asyncio.create_subprocess_exec(sys.executable, *command, stdout=asyncio.subprocess.PIPE)
                 assert attack.stdout is not None
                 await attack.stdout.readline()
-                told = await _neighbour(address, key, options.rate, options.seconds, numbers)
+                told = await _neighbour(address, key, options.rate, options.seconds, questions)
                 output, _ = await attack.communicate()
         levels = told["levels_percent"]
         missed += told["p99"] > _P99 or levels.get("L0", 0.0) < 100 or bool(told["failed"])
@@ -228,7 +228,7 @@ async def _run(options: argparse.Namespace) -> int:
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench neighbour", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seconds", type=float, default=10.0)
-    parser.add_argument("--rate", type=float, default=10.0)
+    parser.add_argument("--rate", type=float, default=20.0)
     parser.add_argument("--callers", type=int, default=4)
     parser.add_argument("--only", nargs="*", choices=list(ATTACKS))
     parser.add_argument("--attack", choices=list(ATTACKS), help=argparse.SUPPRESS)
