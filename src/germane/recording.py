@@ -9,7 +9,7 @@ call sent again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -46,6 +46,7 @@ _TRIES = 8
 ends."""
 
 Raw = Mapping[str, Any] | Message
+Slice = tuple[Sequence[Message], Sequence[Mapping[str, Any] | None] | None]
 T = TypeVar("T")
 
 
@@ -59,28 +60,32 @@ class Recording:
         self._nonces, self._background = nonces, background
 
     async def keep(self, raws: Sequence[Raw]) -> Recorded:
-        """`raws` is read slice by slice. Raises `Conflict` and `InvalidInput`, before anything is written."""
+        """Reads `raws` slice by slice, each message once. Raises `Conflict` and `InvalidInput`, before anything is written."""
+        slices = self._read(raws)
         if len(raws) <= _MANY:
-            kept, given = self._messages(raws, 0, Extent("messages", CHARACTERS))
+            kept, given = next(slices, ((), None))
             if sum(len(message.content) for message in kept) <= _LARGE:
                 return await self._journal.commit(record(kept, origin=self._origin, now=self._now, raws=given))
+            slices = iter([(kept, given)])
         scope = self._origin.scope
         async with self._background.alone((scope.org, scope.agent, scope.user, self._origin.session)):
-            return await self._in_slices(raws)
+            return await self._in_slices(slices)
 
-    def _messages(
-        self, raws: Sequence[Raw], first: int, extent: Extent
-    ) -> tuple[Sequence[Message], Sequence[Mapping[str, Any] | None] | None]:
-        """The messages without what germane itself injected, and the callers' own dicts where each is one of them."""
-        look(raws, extent, first=first)
-        part = parse_all(raws, "openai", first=first)
-        recordable(part, self._origin.scope.zone, first=first)
-        for nonce in self._nonces:
-            part = without_injected(part, nonce)
-        return part, [raw if isinstance(raw, Mapping) else None for raw in raws] if len(part) == len(raws) else None
+    def _read(self, raws: Sequence[Raw]) -> Iterator[Slice]:
+        """Slice by slice, when it is asked for: the messages without what germane itself injected, and the callers' own dicts
+        where each is one of them."""
+        extent = Extent("messages", CHARACTERS)
+        for first in range(0, len(raws), _MANY):
+            some = raws[first : first + _MANY]
+            look(some, extent, first=first)
+            part = parse_all(some, "openai", first=first)
+            recordable(part, self._origin.scope.zone, first=first)
+            for nonce in self._nonces:
+                part = without_injected(part, nonce)
+            yield part, [raw if isinstance(raw, Mapping) else None for raw in some] if len(part) == len(some) else None
 
-    async def _in_slices(self, raws: Sequence[Raw]) -> Recorded:
-        turns, kept = await self._background.run(partial(self._turns, raws))
+    async def _in_slices(self, slices: Iterator[Slice]) -> Recorded:
+        turns, kept = await self._background.run(partial(self._turns, slices))
         held, length = await self._held(turns)
         new = await self._background.run(partial(_without, range(len(turns)), held))
         added: list[str] = []
@@ -101,12 +106,11 @@ class Recording:
             at, length = at + len(part), length + len(part)
         return Recorded(added=tuple(added), skipped=kept - len(added))
 
-    def _turns(self, raws: Sequence[Raw]) -> tuple[list[Turn], int]:
+    def _turns(self, slices: Iterator[Slice]) -> tuple[list[Turn], int]:
         """All that is to be kept, each id once, and how many messages there were; in the background's thread. Nothing but the
         turns outlives its slice: the garbage collector's walks take as long as there are objects."""
-        extent, made, count = Extent("messages", CHARACTERS), list[Turn | None](), 0
-        for start in range(0, len(raws), _MANY):
-            part, given = self._messages(raws[start : start + _MANY], start, extent)
+        made, count = list[Turn | None](), 0
+        for part, given in slices:
             count += len(part)
             for at, message in enumerate(part):
                 made.append(Turn.of(message, None if given is None else given[at], self._origin.scope.zone))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -247,3 +248,27 @@ async def test_a_conflict_in_a_long_conversation_writes_nothing(agent: Agent) ->
 async def test_a_message_that_cannot_be_read_is_named_by_its_place_in_a_long_list(agent: Agent) -> None:
     with pytest.raises(InvalidInput, match="message 700"):
         await agent.record([*spoken(700), {"role": "nobody", "content": "?"}], session="s1")
+
+
+@pytest.mark.parametrize(("count", "size"), [(3, 10), (3, 40_000), (300, 10)], ids=["short", "large", "long"])
+async def test_each_message_is_read_once(agent: Agent, count: int, size: int) -> None:
+    """A list may make its messages when they are asked for, as the service's does."""
+
+    class Made(Sequence[dict[str, Any]]):
+        def __init__(self) -> None:
+            self.made: list[int] = []
+
+        def __len__(self) -> int:
+            return count
+
+        def __getitem__(self, at: Any) -> Any:
+            if isinstance(at, slice):
+                return [self[place] for place in range(*at.indices(count))]
+            if at >= count:
+                raise IndexError
+            self.made.append(at)
+            return {"role": "user", "content": f"{at} " * (size // 2)}
+
+    messages = Made()
+    assert len((await agent.record(messages, session="s1")).added) == count
+    assert messages.made == list(range(count))
