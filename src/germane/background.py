@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import TypeVar
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakValueDictionary
 
 __all__ = ["Background", "Breath"]
 
@@ -24,6 +24,7 @@ _WORK = 0.0005
 _REST = 0.00005
 """Seconds of a rest when nothing else is going on. To sleep for no time at all isn't enough: the lock would be taken again
 before another thread has woken."""
+_STEP = "a step"
 _LOOK = 0.001
 _LONGEST = 0.010
 """Seconds that work stands back for assemblies, looking again each millisecond; then it goes on even so."""
@@ -60,8 +61,7 @@ class Background:
         self.breath = Breath(busy)
         self._busy = busy
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="germane-background")
-        self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
-        self._keyed: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
+        self._locks: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
 
     async def run(self, work: Callable[[], T]) -> T:
         """What `work` returns, in the thread. It should call `breath` between its steps."""
@@ -70,9 +70,9 @@ class Background:
     def alone(self, key: Hashable) -> asyncio.Lock:
         """A lock for all that has this key, on the running event loop."""
         whose = asyncio.get_running_loop(), key
-        lock = self._keyed.get(whose)
+        lock = self._locks.get(whose)
         if lock is None:
-            lock = self._keyed[whose] = asyncio.Lock()
+            lock = self._locks[whose] = asyncio.Lock()
         return lock
 
     @asynccontextmanager
@@ -80,7 +80,7 @@ class Background:
         """Around a step on the event loop, or in the store's writer: entered when no other step is being done on this loop, and
         no assembly is under way or ten milliseconds have passed."""
         loop = asyncio.get_running_loop()
-        async with self._locks.setdefault(loop, asyncio.Lock()):
+        async with self.alone(_STEP):
             await asyncio.sleep(0)
             until = loop.time() + _LONGEST
             while self._busy() and loop.time() < until:  # noqa: ASYNC110

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 from germane.evidence import Evidence
 
 __all__ = [
+    "LONG",
     "Breakdown",
     "Candidate",
     "Chosen",
@@ -44,6 +45,10 @@ class Provenance:
     tool_call_id: str | None = None
     refs: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+LONG = 16_384
+"""Bytes of UTF-8 above which a stored text is long: a request gets a passage of it."""
 
 
 class PassageRange(NamedTuple):

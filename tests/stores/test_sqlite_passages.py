@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.stores.sqlite.passage import LONG, PASSAGE, passage
+from germane.item import LONG
+from germane.stores.sqlite.passage import PASSAGE, passage
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from germane.evidence import FEATURES, Evidence
-from germane.item import Candidate, PassageRange
+from germane.item import LONG, Candidate, PassageRange
 from germane.message import Message
 from germane.query import Filters
 from germane.text.normal import content_hash
@@ -53,7 +53,7 @@ def _repeated(talk: Sequence[Candidate], messages: Sequence[Message]) -> frozens
     """Ids of those that the request says in the same words. A short text is compared by its hash. Of a long one only a passage
     is at hand: it must stand in the request where it stood in the text. No long message is hashed."""
     contents = [(message.role, content) for message in messages if (content := message.content)]
-    hashes = {content_hash(role, content) for role, content in contents if len(content) <= _LONG}
+    hashes = {content_hash(role, content) for role, content in contents if len(content) <= LONG}
     long = [one for one in contents if len(one[1]) > _SHORTEST_LONG] if any(one.passage for one in talk) else []
     return frozenset(
         one.id
@@ -69,10 +69,8 @@ def _same(one: Candidate, whole: PassageRange, role: str, content: str) -> bool:
     return len(data) == whole.size and data[whole.start : whole.end].decode("utf-8", "replace") in one.text
 
 
-_LONG = 16_384
-"""Characters above which a stored message is never whole at hand."""
-_SHORTEST_LONG = _LONG // 4
-"""Characters that may be as many bytes."""
+_SHORTEST_LONG = LONG // 4
+"""Characters that may be more bytes than that."""
 _STRICTNESS = ("public", "private", "sensitive")
 
 

@@ -11,6 +11,7 @@ import apsw
 
 from germane.events.event import Event, EventHead, Session
 from germane.events.ledger import EventsByMessageId, PutEvent, SessionLength, SessionTail
+from germane.item import LONG
 from germane.search.unit import SENSITIVITY_CODES, Analysis, Unit, describe
 from germane.stores.sqlite.encoding import (
     from_json,
@@ -23,7 +24,7 @@ from germane.stores.sqlite.encoding import (
     to_json,
     written_provenance,
 )
-from germane.stores.sqlite.passage import LONG, passage
+from germane.stores.sqlite.passage import passage
 from germane.stores.sqlite.reach import Place
 from germane.stores.sqlite.sessions import Begun
 from germane.stores.sqlite.transaction import Transaction

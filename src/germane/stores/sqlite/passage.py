@@ -10,10 +10,8 @@ import apsw
 
 from germane.item import PassageRange
 
-__all__ = ["LONG", "PASSAGE", "Passage", "passage"]
+__all__ = ["PASSAGE", "Passage", "passage"]
 
-LONG = 16_384
-"""Bytes of UTF-8 up to which a text is read whole."""
 PASSAGE = 4_096
 """Characters of a longer one that are shown at most: some 1,000 tokens of English."""
 _BYTES = 3 * PASSAGE // 2
