@@ -11,7 +11,7 @@ export PIP_ROOT_USER_ACTION := ignore
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench soak proto clean
+.PHONY: help demo test check bench soak docs proto clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)$$/\1|\2/p' Makefile | while IFS='|' read -r name what; do printf 'make %-7s %s\n' "$$name" "$$what"; done
@@ -33,6 +33,9 @@ bench: $(VENV)/.ready-dev  ## the figures of the docs, measured here (ARGS=…)
 
 soak: $(VENV)/.ready-dev  ## the long runs: generated cases, timings, kills, attacks; about an hour (ARGS=names)
 	@$(BIN)/python -m bench soak $(ARGS)
+
+docs: $(VENV)/.ready-dev  ## what owns what, in ARCHITECTURE.md, from the first sentence of each module
+	@PYTHONPATH=tests $(BIN)/python -m support.ownership
 
 proto: $(VENV)/.ready-dev  ## the typed stubs in src/germane/grpc/stubs, from proto/
 	@$(BIN)/python proto/generate.py

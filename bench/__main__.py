@@ -20,6 +20,7 @@ forgetting     how long it takes in a large store, and what others feel of it
 kills          what is left in the files when a process is killed while it forgets
 leftover       tasks, threads, files and memory after 10,000 time-outs
 soak           the long runs one after another: budget, forgery, linear, leftover, kills, giant, port, neighbour
+golden …       messages and traces of 300 assemblies, to compare before and after a refactoring
 peers …        side by side with what users would pick instead
 evaluated …    what `germane eval DATA --json FILE` saved, as the tables of the docs
 """
@@ -37,6 +38,7 @@ from bench import (
     forgery,
     forgetting,
     giant,
+    golden,
     ingest,
     keyword,
     kills,
@@ -110,6 +112,8 @@ def main() -> int:
             return budget.main(rest)
         case "forgery":
             return forgery.main(rest)
+        case "golden":
+            golden.main(rest)
         case "giant":
             return giant.main(rest)
         case "neighbour":

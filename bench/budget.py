@@ -23,20 +23,20 @@ from typing import Any
 
 from germane.catalog.catalog import Catalog
 from germane.clock import Clock
-from germane.context import Context
 from germane.embedders.static import Static
 from germane.engine import Engine
-from germane.evidence import Evidence
-from germane.item import Candidate
-from germane.message import Message
 from germane.ports.tokenizer import Tokenizer
-from germane.query import Filters, Query
-from germane.request import Request
-from germane.scope import Scope
 from germane.search.relevance import shipped
 from germane.strategies import COMPACT, COMPOSITE, DEFAULT
-from germane.strategy import SourcePlan, Strategy
 from germane.tokenizers.named import open_tokenizer
+from germane.types.candidate import Candidate
+from germane.types.context import Context
+from germane.types.evidence import Evidence
+from germane.types.message import Message
+from germane.types.query import Filters, Query
+from germane.types.request import Request
+from germane.types.scope import Scope
+from germane.types.strategy import SourcePlan, Strategy
 
 sys.path.append(str(Path(__file__).parent.parent / "tests"))
 from oracle import oracle

@@ -23,7 +23,7 @@ from typing import Literal
 
 from germane.format.layout import Written
 from germane.format.named import FORMATS, open_format
-from germane.item import Breakdown, Candidate, Chosen, Scored
+from germane.types.candidate import Breakdown, Candidate, Chosen, Scored
 
 __all__ = ["forgeries", "hostile", "main", "trials", "written"]
 

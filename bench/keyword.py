@@ -29,14 +29,14 @@ from numpy.typing import NDArray
 
 from bench.corpus import conversations, queries
 from bench.machine import describe as machine
-from germane.query import Query
-from germane.request import Request
-from germane.scope import Scope
 from germane.search.bm25 import lexical, weigh
 from germane.search.partition import Partition
 from germane.search.snapshot import snapshot
 from germane.search.unit import Unit, describe
 from germane.signals.read import read
+from germane.types.query import Query
+from germane.types.request import Request
+from germane.types.scope import Scope
 
 __all__ = ["main"]
 

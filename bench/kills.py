@@ -31,14 +31,14 @@ import apsw
 
 from bench.disk import Disk
 from bench.machine import describe
-from germane.change import Change
 from germane.clock import Clock
 from germane.events.ledger import PutEvent
 from germane.memories.ledger import Forget, ForgetOwner, PutMemory, SetDirective
-from germane.scope import Scope
 from germane.stores.sqlite.store import SqliteStore
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, an_event, writing
+from germane.types.plan import Change
+from germane.types.scope import Scope
 
 __all__ = ["Killed", "kills", "main"]
 

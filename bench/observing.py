@@ -17,10 +17,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from bench.machine import describe
-from germane.context import Metadata
 from germane.observe.shared import folder, join
 from germane.pseudonym import pseudonym
-from germane.trace import SourceReport
+from germane.types.context import Metadata
+from germane.types.trace import SourceReport
 
 if TYPE_CHECKING:
     from germane.observe.observer import Observer

@@ -26,7 +26,7 @@ from germane.evaluate.formats.load import load
 from germane.evaluate.recall import every_within, fraction_within, shares
 from germane.evaluate.when import ends
 from germane.strategies import COMPACT, DEFAULT
-from germane.strategy import Packer, Strategy
+from germane.types.strategy import Packer, Strategy
 
 __all__ = ["main"]
 

@@ -28,7 +28,6 @@ from germane.embedders.words import Words
 from germane.errors import GermaneError, InvalidInput
 from germane.events.turn import Turn, slim
 from germane.events.turn import clean as whole
-from germane.evidence import Evidence
 from germane.format.category import rank, tag
 from germane.format.compact import Compact
 from germane.format.escape import clean, escape_attribute, escape_operator, escape_text, escape_xml, label
@@ -45,14 +44,9 @@ from germane.grpc.outgoing import text as wire_text
 from germane.grpc.refusals import refusal
 from germane.inject.inject import inject
 from germane.inject.recognise import injected, without_injected
-from germane.item import Breakdown, Candidate, Chosen, Scored
 from germane.memories import checks
 from germane.memories.compose import compose
-from germane.message import Image, Message, Opaque, Text, ToolCall, ToolResult, Wire
 from germane.pseudonym import pseudonym
-from germane.query import Query
-from germane.request import Request
-from germane.scope import Scope
 from germane.search.unit import analysed, describe
 from germane.signals.asks import asks_name, asks_when
 from germane.signals.excerpt import excerpt
@@ -73,6 +67,12 @@ from germane.text.words import words
 from germane.tokenizers.bpe import ENCODINGS, Bpe, as_sent
 from germane.tokenizers.cached import Cached
 from germane.tokenizers.estimate import UPPER, Bytes, Estimate
+from germane.types.candidate import Breakdown, Candidate, Chosen, Scored
+from germane.types.evidence import Evidence
+from germane.types.message import Image, Message, Opaque, Text, ToolCall, ToolResult, Wire
+from germane.types.query import Query
+from germane.types.request import Request
+from germane.types.scope import Scope
 
 __all__ = ["READERS", "UNREAD", "Reader"]
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from germane import Candidate, Germane, derive
-from germane.evidence import Evidence
-from germane.query import Query
 from germane.shelf import Shelf
-from germane.strategy import SourcePlan
+from germane.types.evidence import Evidence
+from germane.types.query import Query
+from germane.types.strategy import SourcePlan
 
 PRICES = {"vase": "Blue vase, 24 euros, in stock", "teapot": "Iron teapot, 61 euros, two weeks"}
 

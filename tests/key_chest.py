@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from germane.access.key import Issued, Key, Sealed
 from germane.access.ledger import AddKey, ChangeKey, KeyById
-from germane.change import Plan, replay
 from germane.testing.faults import Fault, faulty
 from germane.testing.key_contract import issuing
+from germane.types.plan import Plan, replay
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.budget import Budget, allot
+from germane.types.budget import Budget, allot
 
 SIZES = st.integers(0, 3_000_000)
 

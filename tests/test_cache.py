@@ -11,13 +11,13 @@ import pytest
 
 from germane.assembly import Outcome
 from germane.cache import ResultCache
-from germane.message import Image, Message, Opaque, Text, ToolCall, ToolResult
-from germane.query import Filters
-from germane.request import Request
-from germane.scope import Scope
 from germane.strategies import COMPACT, DEFAULT, derive
-from germane.strategy import Strategy
 from germane.testing.builders import MOMENT, message
+from germane.types.message import Image, Message, Opaque, Text, ToolCall, ToolResult
+from germane.types.query import Filters
+from germane.types.request import Request
+from germane.types.scope import Scope
+from germane.types.strategy import Strategy
 
 TALK = (message("hello"), message("hi", "assistant"), message("what tea?"))
 REQUEST = Request(scope=Scope(user="ann"), messages=TALK, raw=(), model="gpt-4o", provider="openai", at=MOMENT)

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from germane.errors import InvalidInput
-from germane.extent import Extent, bounded
-from germane.limits import DEPTH, VALUES, Limit
+from germane.types.extent import Extent, bounded
+from germane.types.limits import DEPTH, VALUES, Limit
 
 FEW = Limit(most=10, unit="values", of="", why="")
 JSON = st.recursive(

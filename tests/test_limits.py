@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from germane import Agent, Filters, Germane, InvalidInput, Message, derive
-from germane.item import Provenance
-from germane.message import Opaque, Text
 from germane.stores.sqlite.readers import Readers
 from germane.stores.sqlite.writer import Writer
 from germane.strategies import DEFAULT
-from germane.strategy import Strategy
 from germane.sync import Germane as Blocking
+from germane.types.candidate import Provenance
+from germane.types.message import Opaque, Text
+from germane.types.strategy import Strategy
 
 ASKED: list[Any] = [{"role": "user", "content": "What is my greyhound called?"}]
 HALF = "\ud800"

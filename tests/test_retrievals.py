@@ -9,14 +9,14 @@ from typing import Any, cast
 
 import pytest
 
-from germane.change import replay
 from germane.errors import StoreUnavailable
 from germane.memories.ledger import CountRetrievals
 from germane.retrievals import Retrievals
-from germane.scope import Scope
 from germane.shelf import Store
 from germane.testing.faults import Hang, faulty
 from germane.testing.time_warp import warped
+from germane.types.plan import replay
+from germane.types.scope import Scope
 
 ANN, BO = Scope(user="ann"), Scope(user="bo")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from germane.gather.gather import Gathered
-from germane.query import Query
-from germane.scope import Scope
 from germane.standing import Standing
 from germane.testing.builders import MOMENT
-from germane.trace import SourceReport
+from germane.types.query import Query
+from germane.types.scope import Scope
+from germane.types.trace import SourceReport
 
 ANN, BO = Scope(user="ann"), Scope(user="bo")
 

@@ -8,7 +8,7 @@ import pytest
 
 from germane.errors import InvalidInput, UnknownName
 from germane.strategies import COMPACT, COMPOSITE, DEFAULT, Strategies, derive
-from germane.strategy import Cap, SourcePlan
+from germane.types.strategy import Cap, SourcePlan
 
 
 def test_the_built_in_strategies_are_found_by_name() -> None:

@@ -11,7 +11,6 @@ import pytest
 from germane.access.grant import Grant
 from germane.access.key import Sealed
 from germane.access.token import mint
-from germane.change import replay
 from germane.clock import Clock
 from germane.errors import InvalidInput, StoreCorrupt, StoreUnavailable
 from germane.keyring import Keyring
@@ -19,6 +18,7 @@ from germane.testing.faults import Garbage, Hang, Raise, Slow, faulty
 from germane.testing.key_contract import issuing
 from germane.testing.stored import NOON
 from germane.testing.time_warp import warped
+from germane.types.plan import replay
 from germane.uses import Uses
 from germane.verification import FRESH, GRACE, Verification
 from key_chest import Chest, Failing

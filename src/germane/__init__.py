@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from germane.agent import Agent
     from germane.clock import Clock
-    from germane.context import Context, Metadata
     from germane.errors import (
         Conflict,
         EmbedderError,
@@ -31,16 +30,17 @@ if TYPE_CHECKING:
         UnknownName,
     )
     from germane.germane import Germane
-    from germane.item import Candidate, Chosen, Provenance, Scored
     from germane.memories.memory import Memory
-    from germane.message import Message
-    from germane.query import Filters
-    from germane.scope import Scope
     from germane.settings import Settings
     from germane.state import State
     from germane.strategies import Strategies, derive
-    from germane.strategy import Cap, Shares, SourcePlan, Strategy, Weights
-    from germane.trace import Trace
+    from germane.types.candidate import Candidate, Chosen, Provenance, Scored
+    from germane.types.context import Context, Metadata
+    from germane.types.message import Message
+    from germane.types.query import Filters
+    from germane.types.scope import Scope
+    from germane.types.strategy import Cap, Shares, SourcePlan, Strategy, Weights
+    from germane.types.trace import Trace
 
 __all__ = [
     "Agent",
@@ -82,22 +82,22 @@ __all__ = [
 _HOMES = {
     "agent": ("Agent",),
     "clock": ("Clock",),
-    "context": ("Context", "Metadata"),
+    "types.context": ("Context", "Metadata"),
     "errors": (
         *("Conflict", "EmbedderError", "GermaneError", "InvalidInput", "MissingExtra", "NotFound"),
         *("StoreCorrupt", "StoreError", "StoreTooNew", "StoreUnavailable", "UnknownName"),
     ),
     "germane": ("Germane",),
-    "item": ("Candidate", "Chosen", "Provenance", "Scored"),
+    "types.candidate": ("Candidate", "Chosen", "Provenance", "Scored"),
     "memories.memory": ("Memory",),
-    "message": ("Message",),
-    "query": ("Filters",),
-    "scope": ("Scope",),
+    "types.message": ("Message",),
+    "types.query": ("Filters",),
+    "types.scope": ("Scope",),
     "settings": ("Settings",),
     "state": ("State",),
     "strategies": ("Strategies", "derive"),
-    "strategy": ("Cap", "Shares", "SourcePlan", "Strategy", "Weights"),
-    "trace": ("Trace",),
+    "types.strategy": ("Cap", "Shares", "SourcePlan", "Strategy", "Weights"),
+    "types.trace": ("Trace",),
 }
 """Where each name lives: it is imported when first asked for, so that `import germane` costs nothing that isn't used."""
 

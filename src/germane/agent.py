@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, get_args, overload
 
-from germane.context import Context
 from germane.conversation import listed
 from germane.edge import flags, identifiers, number, optional, requested
 from germane.errors import EmbedderError, InvalidInput
@@ -15,22 +14,23 @@ from germane.events.appending import Origin
 from germane.events.record import Recorded
 from germane.export import Exported, everything
 from germane.format.nonce import nonce
-from germane.item import Provenance, Scored, SourceKind
-from germane.limits import COUNT, DIRECTIVE, ID, LABEL, NAME, QUERY, RECORDED, REMARK, TAG, shown
-from germane.limits import text as string
 from germane.memories.directive import set_directive
 from germane.memories.feedback import feedback
 from germane.memories.forget import Receipt, forget
 from germane.memories.memory import Memory
 from germane.memories.provenance import source
 from germane.memories.remember import new_memory, remember
-from germane.message import Message
-from germane.query import Filters
 from germane.recollections import Recollections
 from germane.recording import Recording
-from germane.scope import Scope
 from germane.shelf import Shelf
-from germane.strategy import Strategy
+from germane.types.candidate import Provenance, Scored, SourceKind
+from germane.types.context import Context
+from germane.types.limits import COUNT, DIRECTIVE, ID, LABEL, NAME, QUERY, RECORDED, REMARK, TAG, shown
+from germane.types.limits import text as string
+from germane.types.message import Message
+from germane.types.query import Filters
+from germane.types.scope import Scope
+from germane.types.strategy import Strategy
 from germane.wiring import Parts
 
 __all__ = ["Agent"]

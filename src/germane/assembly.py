@@ -7,19 +7,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from germane.budget import Budget
 from germane.catalog.profile import Profile
 from germane.clock import Clock
-from germane.context import Context, Metadata
 from germane.deadline import Deadline
 from germane.format.layout import Format, Written
 from germane.gather.gather import Gathered
 from germane.inject.inject import inject, untouched
 from germane.pack.packing import Packing
 from germane.ports.tokenizer import Tokenizer
-from germane.request import Request
-from germane.strategy import Strategy
-from germane.trace import SourceReport, Trace
+from germane.types.budget import Budget
+from germane.types.context import Context, Metadata
+from germane.types.request import Request
+from germane.types.strategy import Strategy
+from germane.types.trace import SourceReport, Trace
 
 __all__ = ["LEAVING", "Assembly", "Late", "Outcome", "unanswered"]
 

@@ -13,10 +13,10 @@ from collections.abc import Hashable
 from hashlib import blake2b
 
 from germane.assembly import Outcome
-from germane.message import Image, Opaque
-from germane.request import Request
-from germane.scope import Scope
-from germane.strategy import Strategy
+from germane.types.message import Image, Opaque
+from germane.types.request import Request
+from germane.types.scope import Scope
+from germane.types.strategy import Strategy
 
 __all__ = ["ResultCache"]
 

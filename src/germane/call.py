@@ -12,7 +12,7 @@ from germane.breaker import BreakerOpen, Breakers, Place
 from germane.clock import Clock
 from germane.errors import InvalidInput
 from germane.gather.abandoned import Abandoned
-from germane.scope import Scope
+from germane.types.scope import Scope
 
 __all__ = ["call", "place"]
 

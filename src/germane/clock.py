@@ -9,7 +9,7 @@ from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
 from germane.errors import InvalidInput
-from germane.limits import NAME, text
+from germane.types.limits import NAME, text
 
 __all__ = ["Clock", "aware", "zone"]
 

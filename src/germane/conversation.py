@@ -9,9 +9,9 @@ from typing import Any, get_args
 
 from germane.clock import aware
 from germane.errors import InvalidInput
-from germane.extent import Extent
-from germane.limits import CHARACTERS, ID, MESSAGE_TEXT, Limit, text, within
-from germane.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult
+from germane.types.extent import Extent
+from germane.types.limits import CHARACTERS, ID, MESSAGE_TEXT, Limit, text, within
+from germane.types.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult
 
 __all__ = ["conversation", "listed", "look", "recordable"]
 

@@ -14,8 +14,9 @@ from germane.clock import Clock, aware
 from germane.conversation import conversation
 from germane.dialects.registry import dialect, parse_all
 from germane.errors import InvalidInput
-from germane.extent import Extent
-from germane.limits import (
+from germane.memories.memory import KINDS
+from germane.types.extent import Extent
+from germane.types.limits import (
     COUNT,
     ID,
     IDS,
@@ -30,11 +31,10 @@ from germane.limits import (
     text,
     within,
 )
-from germane.memories.memory import KINDS
-from germane.message import Message
-from germane.query import Filters
-from germane.request import Request
-from germane.scope import Scope
+from germane.types.message import Message
+from germane.types.query import Filters
+from germane.types.request import Request
+from germane.types.scope import Scope
 
 __all__ = ["flags", "identifiers", "named_model", "narrowed", "number", "optional", "requested"]
 

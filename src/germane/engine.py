@@ -23,7 +23,6 @@ from germane.catalog.catalog import Catalog
 from germane.catalog.ceiling import Ceiling, at_most, light
 from germane.catalog.measure import measure, texts_of
 from germane.clock import Clock, zone
-from germane.context import Context
 from germane.deadline import Deadline
 from germane.dialects.shaping import shaping
 from germane.format.layout import Format
@@ -34,15 +33,11 @@ from germane.gather.builtin import sources
 from germane.gather.gather import Gathered, gather
 from germane.gather.merge import fresh, merge
 from germane.gather.source import SourceFactory
-from germane.item import Scored
 from germane.pack.gate import gate
 from germane.pack.pack import pack, trim
 from germane.pack.packing import Packing
 from germane.ports.embedder import Embedder
 from germane.ports.tokenizer import Tokenizer
-from germane.query import Query
-from germane.request import Request
-from germane.scope import Scope
 from germane.score.floor import above, least
 from germane.score.score import score
 from germane.search.relevance import Relevance
@@ -50,8 +45,13 @@ from germane.shelf import Shelf
 from germane.signals.read import read
 from germane.standing import Standing
 from germane.state import State
-from germane.strategy import Strategy
 from germane.turns import Shed, Turn, Turns
+from germane.types.candidate import Scored
+from germane.types.context import Context
+from germane.types.query import Query
+from germane.types.request import Request
+from germane.types.scope import Scope
+from germane.types.strategy import Strategy
 
 __all__ = ["Engine"]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from germane.events.event import Event
 from germane.memories.memory import Memory
-from germane.query import Filters
 from germane.shelf import Shelf
+from germane.types.query import Filters
 
 __all__ = ["Exported", "everything"]
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from germane import limits
 from germane.agent import Agent
 from germane.clock import Clock
 from germane.edge import named_model
@@ -20,12 +19,13 @@ from germane.keyring import Keyring
 from germane.ports.embedder import Embedder
 from germane.pseudonym import pseudonym
 from germane.rehearsal import freeze
-from germane.scope import Scope
 from germane.search.relevance import Relevance
 from germane.settings import Settings
 from germane.shelf import Checkup
 from germane.state import State
 from germane.strategies import Strategies
+from germane.types import limits
+from germane.types.scope import Scope
 from germane.wiring import Parts, wire
 
 __all__ = ["Germane"]

@@ -14,8 +14,8 @@ from germane.access.token import key_id
 from germane.access.vault import Vault
 from germane.clock import Clock
 from germane.errors import InvalidInput
-from germane.limits import ID, shown, text
-from germane.scope import Scope
+from germane.types.limits import ID, shown, text
+from germane.types.scope import Scope
 from germane.verification import Verification
 
 __all__ = ["Keyring"]

@@ -7,14 +7,14 @@ from typing import Any
 from germane.clock import Clock
 from germane.edge import narrowed, number, optional
 from germane.errors import NotFound
-from germane.limits import CURSOR, ID, PAGE
-from germane.limits import text as string
 from germane.memories.memory import Memory
 from germane.memories.reader import Page
 from germane.memories.update import update
-from germane.query import Filters
-from germane.scope import Scope
 from germane.shelf import Shelf
+from germane.types.limits import CURSOR, ID, PAGE
+from germane.types.limits import text as string
+from germane.types.query import Filters
+from germane.types.scope import Scope
 
 __all__ = ["Recollections"]
 

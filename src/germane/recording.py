@@ -16,7 +16,6 @@ from functools import partial
 from typing import Any, TypeVar
 
 from germane.background import Background
-from germane.change import Plan
 from germane.conversation import look, recordable
 from germane.dialects.registry import parse_all
 from germane.events.appending import Origin, append, ends, known
@@ -24,12 +23,13 @@ from germane.events.event import EventHead
 from germane.events.record import Recorded, agree, distinct, reach, record
 from germane.events.resent import resent
 from germane.events.turn import Turn
-from germane.extent import Extent
 from germane.inject.recognise import without_injected
-from germane.limits import CHARACTERS
-from germane.message import Message
 from germane.ports.journal import Journal
 from germane.search.unit import analysed
+from germane.types.extent import Extent
+from germane.types.limits import CHARACTERS
+from germane.types.message import Message
+from germane.types.plan import Plan
 
 __all__ = ["Recording"]
 

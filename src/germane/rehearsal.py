@@ -11,16 +11,16 @@ from germane.cache import ResultCache
 from germane.engine import Engine
 from germane.events.appending import Origin
 from germane.events.record import record
-from germane.evidence import Evidence
-from germane.item import Candidate
 from germane.memories.remember import new_memory, remember
-from germane.message import Message
-from germane.query import Query
-from germane.request import Request
-from germane.scope import Scope
 from germane.shelf import Store
 from germane.strategies import COMPACT, DEFAULT
-from germane.strategy import SourcePlan
+from germane.types.candidate import Candidate
+from germane.types.evidence import Evidence
+from germane.types.message import Message
+from germane.types.query import Query
+from germane.types.request import Request
+from germane.types.scope import Scope
+from germane.types.strategy import SourcePlan
 
 __all__ = ["freeze", "rehearse"]
 

@@ -16,8 +16,8 @@ from germane.access.vault import Vault
 from germane.events.reader import EventReader
 from germane.memories.reader import MemoryReader
 from germane.ports.journal import Journal
-from germane.query import Filters
-from germane.scope import Scope
+from germane.types.query import Filters
+from germane.types.scope import Scope
 
 __all__ = ["Checkup", "Shelf", "Store", "Warming"]
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from threading import Lock
 
 from germane.gather.gather import Gathered
-from germane.scope import Scope
+from germane.types.scope import Scope
 
 __all__ = ["Standing"]
 

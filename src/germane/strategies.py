@@ -8,8 +8,8 @@ from typing import Any
 
 from germane.errors import InvalidInput, UnknownName
 from germane.format.named import FORMATS
-from germane.limits import NAME, shown, text
-from germane.strategy import Cap, Shares, SourcePlan, Strategy, Weights
+from germane.types.limits import NAME, shown, text
+from germane.types.strategy import Cap, Shares, SourcePlan, Strategy, Weights
 
 __all__ = ["COMPACT", "COMPOSITE", "DEFAULT", "Strategies", "derive"]
 

@@ -27,25 +27,25 @@ from germane.access.grant import Grant
 from germane.access.key import Issued, Key, Right
 from germane.agent import Raw
 from germane.clock import Clock
-from germane.context import Context
 from germane.errors import StoreUnavailable
 from germane.events.record import Recorded
 from germane.export import Exported
 from germane.gather.source import SourceFactory
-from germane.item import Provenance, Scored
 from germane.loop import Loop
 from germane.memories.forget import Receipt
 from germane.memories.memory import Memory
 from germane.memories.reader import Page
 from germane.ports.embedder import Embedder
-from germane.query import Filters
-from germane.scope import Scope
 from germane.search.relevance import Relevance
 from germane.settings import Settings
 from germane.shelf import Checkup
 from germane.state import State
 from germane.strategies import Strategies
-from germane.strategy import Strategy
+from germane.types.candidate import Provenance, Scored
+from germane.types.context import Context
+from germane.types.query import Filters
+from germane.types.scope import Scope
+from germane.types.strategy import Strategy
 
 __all__ = ["Agent", "Germane", "Keyring", "Recollections"]
 

@@ -14,10 +14,10 @@ from germane.access.ledger import AddKey, ChangeKey, KeyById
 from germane.access.revoke import revoke
 from germane.access.token import presented
 from germane.access.use import used
-from germane.change import Decision, replay
 from germane.errors import InvalidInput, NotFound
 from germane.testing.key_contract import a_key, issuing
 from germane.testing.stored import NOON
+from germane.types.plan import Decision, replay
 
 DAY = timedelta(days=1)
 OLD = a_key(agents=("support",), rights=("read",), note="gateway", expires_at=NOON + 30 * DAY, created_at=NOON - 60 * DAY)

@@ -14,7 +14,7 @@ from bench.readers import READERS, UNREAD
 from bench import linear
 
 sys.path.append(str(Path(__file__).parents[1] / "rules"))
-from source_tree import Module, modules
+from support.source_tree import Module, modules
 
 PACKAGES = [
     "format",

@@ -12,8 +12,8 @@ from germane.catalog.catalog import Catalog
 from germane.catalog.images import price
 from germane.catalog.profile import Profile
 from germane.errors import InvalidInput
-from germane.message import Image
 from germane.tokenizers import TOKENIZERS, open_tokenizer
+from germane.types.message import Image
 
 CATALOG = Catalog.built_in()
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from germane.catalog.catalog import Catalog
 from germane.catalog.ceiling import Ceiling, at_most, light
 from germane.catalog.measure import measure
-from germane.message import Image, Message, Text, ToolCall, ToolResult
 from germane.tokenizers.named import open_tokenizer
+from germane.types.message import Image, Message, Text, ToolCall, ToolResult
 
 CATALOG = Catalog.built_in()
 texts = st.text(max_size=60) | st.text("abc 0123456789\n<|>ü漢字ก", max_size=200)

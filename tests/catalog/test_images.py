@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from germane.catalog.images import price
 from germane.errors import InvalidInput
-from germane.message import Image
+from germane.types.message import Image
 
 RULES = ("fixed:258", "tiles:85:170", "patches:1.62", "area:750:1600", "grid:258", "unknown")
 

@@ -10,8 +10,8 @@ from germane.catalog.catalog import Catalog
 from germane.catalog.measure import measure, message_tokens, texts_of, tools_tokens
 from germane.catalog.payload import split_payloads
 from germane.catalog.profile import Profile
-from germane.message import Image, Message, Opaque, Part, Text, ToolCall, ToolResult
 from germane.tokenizers import open_tokenizer
+from germane.types.message import Image, Message, Opaque, Part, Text, ToolCall, ToolResult
 from oracle import oracle
 
 CATALOG = Catalog.built_in()

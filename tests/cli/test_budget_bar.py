@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.budget import allot
 from germane.cli.budget_bar import bar, slices, widths
 from germane.cli.screen import console
-from germane.context import Metadata
-from germane.trace import Trace
+from germane.types.budget import allot
+from germane.types.context import Metadata
+from germane.types.trace import Trace
 
 
 @settings(max_examples=200, deadline=None)

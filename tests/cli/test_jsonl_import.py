@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from germane.cli.imports import Broken, Directed, Remembered, Row, Turn, read
 from germane.errors import InvalidInput
-from germane.message import ToolCall, ToolResult
+from germane.types.message import ToolCall, ToolResult
 
 
 def rows(*lines: Any, session: str = "talk") -> list[Row]:

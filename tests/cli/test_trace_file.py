@@ -12,17 +12,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.budget import allot
 from germane.cli.codec import decode, encode
 from germane.cli.explanation import explanation
 from germane.cli.screen import answer, console, dumped, plain, table
 from germane.cli.trace_file import Saved, dump, load, save
-from germane.context import Metadata
 from germane.errors import InvalidInput
-from germane.evidence import Evidence
-from germane.item import Breakdown, Candidate, Chosen, LeftOut, Provenance, Scored
-from germane.query import Days, Query, Term
-from germane.trace import SourceReport, Trace
+from germane.types.budget import allot
+from germane.types.candidate import Breakdown, Candidate, Chosen, LeftOut, Provenance, Scored
+from germane.types.context import Metadata
+from germane.types.evidence import Evidence
+from germane.types.query import Days, Query, Term
+from germane.types.trace import SourceReport, Trace
 
 NOW = datetime(2025, 5, 3, 10, 40, tzinfo=UTC)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from germane.dialects.pairing import paired
 from germane.dialects.turn import Turn
-from germane.message import Message, ToolCall, ToolResult
+from germane.types.message import Message, ToolCall, ToolResult
 
 
 class Compared(str):

@@ -13,7 +13,7 @@ from wild_conversations import PNG
 
 from germane.dialects.registry import dialect, dialect_of, parse, parse_all
 from germane.errors import InvalidInput, UnknownName
-from germane.message import Image, Message, Opaque, Text, ToolCall, ToolResult
+from germane.types.message import Image, Message, Opaque, Text, ToolCall, ToolResult
 
 PROVIDERS = ("openai", "anthropic", "gemini")
 SAID = datetime(2024, 5, 1, 10, tzinfo=UTC)

@@ -12,8 +12,8 @@ from germane.clock import Clock
 from germane.dialects.plain import plain, sent
 from germane.dialects.registry import parse, parse_all
 from germane.inject.inject import inject
-from germane.request import Request
-from germane.scope import Scope
+from germane.types.request import Request
+from germane.types.scope import Scope
 
 PROVIDERS = ("openai", "anthropic", "gemini")
 plain_dicts = st.fixed_dictionaries({"role": st.sampled_from(["system", "user", "assistant"]), "content": st.text(max_size=9)})

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from germane.dialects.registry import dialect
-from germane.message import Wire
+from germane.types.message import Wire
 
 USER: dict[str, Any] = {"role": "user", "content": "hi"}
 MARK = {"cache_control": {"type": "ephemeral"}}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from germane.dialects.registry import dialect, parse
-from germane.message import Message, Text, ToolCall, ToolResult
+from germane.types.message import Message, Text, ToolCall, ToolResult
 
 PDF = "JVBERi0="
 IMAGES: dict[str, dict[str, Any]] = {

@@ -10,7 +10,7 @@ from wild_conversations import call_ids, conversations, dicts, said, strings
 
 from germane.dialects.registry import dialect, dialect_of, parse_all
 from germane.dialects.turn import Turn
-from germane.message import Message, Text, ToolCall, ToolResult
+from germane.types.message import Message, Text, ToolCall, ToolResult
 
 PROVIDERS = ("openai", "anthropic", "gemini")
 

@@ -16,8 +16,8 @@ from germane.catalog.catalog import Catalog
 from germane.catalog.measure import measure
 from germane.dialects.registry import DIALECTS, dialect
 from germane.dialects.shaping import shaping
-from germane.message import Image, Message, Text, ToolCall, ToolResult, Wire
 from germane.tokenizers import open_tokenizer
+from germane.types.message import Image, Message, Text, ToolCall, ToolResult, Wire
 from oracle import oracle
 
 GPT = Catalog.built_in().find("gpt-4o")

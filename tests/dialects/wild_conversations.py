@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from germane.dialects.wording import sendable
-from germane.message import Image, Message, Opaque, Part, Text, ToolCall, ToolResult
+from germane.types.message import Image, Message, Opaque, Part, Text, ToolCall, ToolResult
 
 __all__ = ["PNG", "call_ids", "conversations", "dicts", "said", "strings"]
 

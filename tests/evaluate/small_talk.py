@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 from germane.evaluate.answered import Answered, Shown
 from germane.evaluate.dataset import Conversation, Dataset, Question
-from germane.item import Breakdown, Chosen, Provenance, Scored
-from germane.message import Message
 from germane.testing.builders import candidate
+from germane.types.candidate import Breakdown, Chosen, Provenance, Scored
+from germane.types.message import Message
 
 __all__ = ["BEGAN", "answered", "chat", "chosen", "dataset", "scored", "shown"]
 

@@ -10,7 +10,7 @@ import pytest
 from germane import Agent, Germane, InvalidInput
 from germane.evaluate.dataset import Conversation, Stated
 from germane.evaluate.fill import fill
-from germane.message import Message
+from germane.types.message import Message
 
 BEGAN = datetime(2024, 5, 1, 9, tzinfo=UTC)
 

@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
-from germane.change import Plan, Read
 from germane.events.appending import Origin
 from germane.events.event import Event, EventHead
 from germane.events.ledger import EventsByMessageId, PutEvent, SessionLength, SessionTail
 from germane.events.record import Recorded, record
-from germane.message import Message
-from germane.scope import Scope
+from germane.types.message import Message
+from germane.types.plan import Plan, Read
+from germane.types.scope import Scope
 
 NOW = datetime(2024, 5, 8, 12, tzinfo=UTC)
 

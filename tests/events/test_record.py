@@ -10,8 +10,8 @@ import pytest
 from session_ledger import NOW, SessionLedger
 
 from germane.errors import Conflict, InvalidInput
-from germane.message import Message, Opaque, Role, Text, ToolCall, ToolResult
-from germane.scope import Scope
+from germane.types.message import Message, Opaque, Role, Text, ToolCall, ToolResult
+from germane.types.scope import Scope
 
 
 def said(*texts: str) -> list[Message]:

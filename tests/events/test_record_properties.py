@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from session_ledger import SessionLedger
 
 from germane.errors import Conflict
-from germane.message import Message
+from germane.types.message import Message
 
 TURNS = st.lists(st.tuples(st.sampled_from(["user", "assistant"]), st.sampled_from(["ok", "a", "b"])), min_size=1, max_size=30)
 

@@ -12,14 +12,9 @@ from germane.catalog.catalog import Catalog
 from germane.clock import Clock
 from germane.engine import Engine
 from germane.events.event import Event, Session
-from germane.evidence import Evidence
 from germane.memories.memory import Memory
 from germane.memories.reader import Page
-from germane.message import Message
 from germane.ports.embedder import Embedder
-from germane.query import Filters, Query
-from germane.request import Request
-from germane.scope import Scope
 from germane.search.hit import Hit
 from germane.search.relevance import shipped
 from germane.shelf import Shelf
@@ -27,6 +22,11 @@ from germane.testing.builders import MOMENT
 from germane.testing.hashed import Hashed
 from germane.testing.stored import a_memory, an_event
 from germane.tokenizers.named import open_tokenizer
+from germane.types.evidence import Evidence
+from germane.types.message import Message
+from germane.types.query import Filters, Query
+from germane.types.request import Request
+from germane.types.scope import Scope
 
 __all__ = ["DIRECTIVE", "MEMORY", "MESSAGE", "Kept", "engine", "request", "shelf"]
 

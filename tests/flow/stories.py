@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from germane import Agent, Context
-from germane.item import Chosen
+from germane.types.candidate import Chosen
 
 __all__ = ["ASKED", "MODELS", "QUESTION", "TALK", "ask", "ids", "texts", "told"]
 

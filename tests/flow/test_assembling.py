@@ -12,7 +12,7 @@ from flow.stories import ASKED, MODELS, QUESTION, TALK, ask, ids, texts, told
 from germane import Agent, Context, Germane
 from germane.dialects.registry import dialect
 from germane.embedders.static import Static
-from germane.message import Message, Wire
+from germane.types.message import Message, Wire
 from oracle import oracle
 
 STRATEGIES = ("default", "compact", "composite")

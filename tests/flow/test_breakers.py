@@ -12,16 +12,16 @@ import pytest
 from flow.conftest import Opening
 from flow.shelves import DIRECTIVE, MEMORY, MESSAGE, Kept, engine, request, shelf
 from germane.breaker import Breakers
-from germane.context import Context
 from germane.engine import Engine
-from germane.request import Request
-from germane.scope import Scope
 from germane.shelf import Shelf
 from germane.strategies import DEFAULT
 from germane.testing.faults import Fault, Garbage, Hang, Raise, Slow, faulty
 from germane.testing.hashed import Hashed
 from germane.testing.time_warp import warped
 from germane.turns import Shed, Turns
+from germane.types.context import Context
+from germane.types.request import Request
+from germane.types.scope import Scope
 
 STORE = (
     *("memories.search", "memories.pinned", "events.search", "events.recent", "events.speakers", "directive", "allowed"),

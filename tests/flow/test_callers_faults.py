@@ -14,14 +14,14 @@ import pytest
 from flow.conftest import Opening
 from flow.shelves import Kept, engine, request, shelf
 from germane import Filters, InvalidInput
-from germane.context import Context
 from germane.engine import Engine
-from germane.scope import Scope
 from germane.shelf import Shelf
 from germane.strategies import DEFAULT
 from germane.testing.faults import Fault, Hang, Raise, faulty
 from germane.testing.hashed import Hashed
 from germane.testing.time_warp import warped
+from germane.types.context import Context
+from germane.types.scope import Scope
 
 STORE = (
     *("memories.search", "memories.pinned", "events.search", "events.recent", "events.speakers", "directive", "allowed"),

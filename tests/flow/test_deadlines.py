@@ -11,19 +11,19 @@ import pytest
 
 from flow.shelves import DIRECTIVE, MEMORY, MESSAGE, engine, request, shelf
 from germane.clock import Clock
-from germane.context import Context
 from germane.engine import Engine
 from germane.errors import StoreCorrupt, StoreUnavailable
 from germane.gather.abandoned import Abandoned
-from germane.request import Request
 from germane.shelf import Shelf
 from germane.strategies import DEFAULT
 from germane.testing.builders import MOMENT
 from germane.testing.faults import Fault, Garbage, Hang, Raise, Slow, faulty
 from germane.testing.hashed import Hashed
 from germane.testing.time_warp import run, warped
-from germane.trace import SourceReport
 from germane.turns import Turns
+from germane.types.context import Context
+from germane.types.request import Request
+from germane.types.trace import SourceReport
 
 CANARY = "canary-7351"
 SEARCHES = {"memories.search": "memories", "memories.pinned": "structured", "events.search": "messages"}

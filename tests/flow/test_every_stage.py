@@ -15,7 +15,6 @@ import pytest
 
 from flow.shelves import DIRECTIVE, MEMORY, engine, request, shelf
 from germane import Agent
-from germane.context import Context
 from germane.engine import Engine
 from germane.errors import (
     Conflict,
@@ -35,6 +34,7 @@ from germane.testing.faults import Raise, faulty
 from germane.testing.hashed import Hashed
 from germane.testing.time_warp import run
 from germane.tokenizers.named import open_tokenizer
+from germane.types.context import Context
 
 CANARY = "canary-7351"
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from flow.shelves import DIRECTIVE, engine, request, shelf
-from germane.context import Context
 from germane.dialects.registry import parse_all
 from germane.engine import Engine
 from germane.strategies import DEFAULT
 from germane.testing.time_warp import warped
 from germane.tokenizers.named import open_tokenizer
 from germane.turns import Shed, Turns
+from germane.types.context import Context
 
 
 class Full(Turns):

@@ -13,13 +13,13 @@ from flow.conftest import Calendar, Opening
 from flow.stories import ASKED, MODELS, TALK, ask, ids, texts, told
 from germane import Agent, Candidate, Cap, Germane, InvalidInput, Settings, Shares, SourcePlan, UnknownName
 from germane.dialects.registry import dialect
-from germane.evidence import Evidence
-from germane.item import Provenance
-from germane.message import Wire
-from germane.query import Query
 from germane.shelf import Shelf
 from germane.strategies import COMPACT, COMPOSITE, DEFAULT, derive
 from germane.testing.builders import MOMENT
+from germane.types.candidate import Provenance
+from germane.types.evidence import Evidence
+from germane.types.message import Wire
+from germane.types.query import Query
 
 SPLIT = derive(DEFAULT, {"name": "split", "placement": "split"})
 TOML = """

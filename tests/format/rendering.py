@@ -8,10 +8,10 @@ from typing import Any
 
 from germane.format.layout import Format
 from germane.format.named import open_format
-from germane.item import Breakdown, Candidate, Chosen, Scored
 from germane.ports.tokenizer import Tokenizer
 from germane.testing.builders import candidate
 from germane.tokenizers.named import open_tokenizer
+from germane.types.candidate import Breakdown, Candidate, Chosen, Scored
 
 __all__ = ["NONCE", "chosen", "o200k", "opened"]
 

@@ -13,7 +13,7 @@ from rendering import NONCE, chosen, opened
 
 from germane.format.attribution import attribute
 from germane.format.nonce import nonce
-from germane.scope import Scope
+from germane.types.scope import Scope
 
 MAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 TALK: dict[str, Any] = {"session": "s3", "session_number": 3, "session_started_at": MAY}

@@ -10,8 +10,8 @@ from rendering import chosen, o200k, opened
 
 from germane.errors import UnknownName
 from germane.format.named import open_format
-from germane.item import Chosen
 from germane.pack.cost import Layout
+from germane.types.candidate import Chosen
 from oracle import oracle
 
 NAMES = ["xml", "compact"]

@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 
 from germane.format.nonce import LENGTH, nonce
-from germane.scope import Scope
+from germane.types.scope import Scope
 
 KEY = bytes(range(32))
 

@@ -13,19 +13,19 @@ from germane.events.event import Event
 from germane.gather.abandoned import Abandoned
 from germane.gather.gather import Gathered, Leave, gather
 from germane.gather.source import Source
-from germane.item import Candidate
 from germane.memories.memory import Memory
 from germane.ports.embedder import Embedder
-from germane.query import Filters, Query
-from germane.scope import Scope
 from germane.search.hit import Hit
 from germane.shelf import Shelf
 from germane.strategies import DEFAULT
-from germane.strategy import SourcePlan, Strategy
 from germane.testing.builders import MOMENT, candidate
 from germane.testing.hashed import Hashed
 from germane.text.analyse import query_terms
-from germane.trace import SourceReport
+from germane.types.candidate import Candidate
+from germane.types.query import Filters, Query
+from germane.types.scope import Scope
+from germane.types.strategy import SourcePlan, Strategy
+from germane.types.trace import SourceReport
 
 __all__ = ["Answers", "Late", "Memoirs", "Stubborn", "Talk", "Told", "asking", "gathered", "hit", "planning", "report", "shelf"]
 

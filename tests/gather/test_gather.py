@@ -13,10 +13,10 @@ from stand_ins import Answers, Late, Stubborn, Talk, Told, asking, gathered, rep
 from germane.gather.abandoned import Abandoned
 from germane.gather.source import Busy, Skipped
 from germane.shelf import Warming
-from germane.strategy import SourcePlan
 from germane.testing.builders import candidate
 from germane.testing.faults import Hang, Raise, Slow, faulty
 from germane.testing.time_warp import warped
+from germane.types.strategy import SourcePlan
 
 TEA, MILK, RAIN = candidate("tea", id="tea"), candidate("milk", id="milk"), candidate("rain", id="rain")
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.evidence import FEATURES, Evidence
 from germane.gather.merge import fresh, merge
-from germane.item import Candidate, Provenance
-from germane.query import Filters
 from germane.testing.builders import candidate, message
 from germane.text.normal import content_hash
+from germane.types.candidate import Candidate, Provenance
+from germane.types.evidence import FEATURES, Evidence
+from germane.types.query import Filters
 
 
 @pytest.mark.requirement("GATHER-3")

@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 from stand_ins import Memoirs, Talk, asking, hit, planning, shelf
 
-from germane.evidence import Evidence
 from germane.gather.builtin import SOURCES, sources
 from germane.gather.history import History
 from germane.gather.memories import Memories, Structured
 from germane.gather.messages import Messages, Recent
 from germane.gather.source import Skipped
-from germane.query import Filters
 from germane.shelf import Warming
 from germane.strategies import DEFAULT
-from germane.strategy import SourcePlan
 from germane.testing.builders import MOMENT
 from germane.testing.stored import a_memory, an_event
+from germane.types.evidence import Evidence
+from germane.types.query import Filters
+from germane.types.strategy import SourcePlan
 
 FILTERS = Filters(kinds=("note",), since=MOMENT - timedelta(days=3))
 PLAN = SourcePlan(name="any", limit=3, keywords=True, vectors=False)

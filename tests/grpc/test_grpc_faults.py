@@ -17,7 +17,6 @@ from listening import SCOPE, Wire, asked, ibex_asked, listening, opened, refused
 from germane import Germane, Scope
 from germane.agent import Agent
 from germane.clock import Clock
-from germane.context import Metadata
 from germane.errors import EmbedderError, StoreCorrupt, StoreUnavailable
 from germane.grpc import assembling
 from germane.grpc.admission import Admission
@@ -29,6 +28,7 @@ from germane.grpc.slots import Limits, Slots
 from germane.grpc.stubs import context_pb2
 from germane.grpc.stubs import memory_pb2 as pb
 from germane.testing.faults import Fault, Garbage, Hang, Raise, faulty
+from germane.types.context import Metadata
 
 CANARY = "hunter2 said the canary"
 ERRORS: list[type[BaseException]] = [

@@ -17,7 +17,7 @@ from germane.grpc.json_text import JsonText
 from germane.grpc.refusals import Refused
 from germane.grpc.stubs import context_pb2, filters_pb2
 from germane.grpc.stubs import memory_pb2 as pb
-from germane.limits import DEPTH, Limit
+from germane.types.limits import DEPTH, Limit
 
 OPTIONS = context_pb2.AssembleOptions
 LONG = "x" * 300

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from germane.dialects.registry import dialect, parse_all
 from germane.errors import UnknownName
 from germane.inject.inject import Injected, inject
-from germane.message import Message
-from germane.request import Request
-from germane.scope import Scope
-from germane.strategy import Placement
+from germane.types.message import Message
+from germane.types.request import Request
+from germane.types.scope import Scope
+from germane.types.strategy import Placement
 
 PROVIDERS = ("openai", "anthropic", "gemini")
 CALL = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}

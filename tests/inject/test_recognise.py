@@ -10,7 +10,7 @@ from test_inject import CLAUDE, EXCHANGE, GEMINI, request
 from germane.dialects.registry import parse_all
 from germane.inject.inject import inject
 from germane.inject.recognise import injected, without_injected
-from germane.message import Message, Text
+from germane.types.message import Message, Text
 
 NONCE = "7f3a9c"
 STABLE = f'<directive nonce="{NONCE}">Be brief.</directive>'

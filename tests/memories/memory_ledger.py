@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from germane.change import Change, Plan, Read
 from germane.memories.ledger import (
     CountFeedback,
     CountRetrievals,
@@ -20,6 +19,7 @@ from germane.memories.ledger import (
     SetDirective,
 )
 from germane.memories.memory import Fact, Memory
+from germane.types.plan import Change, Plan, Read
 
 T = TypeVar("T")
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from memory_ledger import MemoryLedger
 
-from germane.change import replay
 from germane.errors import InvalidInput
 from germane.memories.directive import set_directive
 from germane.memories.feedback import count_retrievals, feedback
 from germane.memories.ledger import CountRetrievals
 from germane.memories.memory import Memory
 from germane.memories.remember import new_memory, remember
-from germane.scope import Scope
+from germane.types.plan import replay
+from germane.types.scope import Scope
 
 NOW = datetime(2024, 5, 8, 12, tzinfo=UTC)
 

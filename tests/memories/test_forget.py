@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from memory_ledger import MemoryLedger
 
-from germane.change import Read, replay
 from germane.errors import InvalidInput
 from germane.memories.forget import Receipt, forget
 from germane.memories.ledger import Forget, ForgetOwner, Select, Selection
 from germane.memories.remember import new_memory, remember
-from germane.scope import Scope
+from germane.types.plan import Read, replay
+from germane.types.scope import Scope
 
 pytestmark = pytest.mark.requirement("MEM-3")
 

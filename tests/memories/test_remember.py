@@ -14,7 +14,7 @@ from memory_ledger import MemoryLedger
 from germane.errors import InvalidInput
 from germane.memories.memory import Memory
 from germane.memories.remember import Remembered, new_memory, remember
-from germane.scope import Scope
+from germane.types.scope import Scope
 
 NOW = datetime(2024, 5, 8, 12, tzinfo=UTC)
 SCOPE = Scope(user="caroline")

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from memory_ledger import MemoryLedger
 
-from germane.change import replay
 from germane.errors import InvalidInput, NotFound
 from germane.memories.ledger import MemoriesById
 from germane.memories.memory import Memory
 from germane.memories.remember import new_memory, remember
 from germane.memories.update import update
-from germane.scope import Scope
+from germane.types.plan import replay
+from germane.types.scope import Scope
 
 pytestmark = pytest.mark.requirement("MEM-3")
 

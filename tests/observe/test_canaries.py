@@ -18,8 +18,8 @@ from germane.observe.foreign import routed, watch
 from germane.observe.metrics import Metrics
 from germane.observe.observer import Observer
 from germane.observe.spans import Spans
-from germane.query import Query
 from germane.strategies import DEFAULT
+from germane.types.query import Query
 
 pytestmark = pytest.mark.requirement("OPS-1")
 

@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 from log_lines import kept, named
 
-from germane.context import Metadata
 from germane.observe.foreign import routed, watch
 from germane.observe.lines import Lines
 from germane.observe.logs import Logs
 from germane.observe.observer import Observer
 from germane.testing.clocks import fixed
-from germane.trace import SourceReport
+from germane.types.context import Metadata
+from germane.types.trace import SourceReport
 
 pytestmark = pytest.mark.requirement("OPS-1")
 

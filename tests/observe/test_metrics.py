@@ -14,12 +14,12 @@ from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
 from germane.breaker import BreakerState
-from germane.context import Metadata
 from germane.observe.metrics import Metrics
 from germane.observe.observer import Observer
 from germane.observe.shared import bury, folder, join
 from germane.state import State
-from germane.trace import SourceReport
+from germane.types.context import Metadata
+from germane.types.trace import SourceReport
 
 pytestmark = pytest.mark.requirement("OPS-1")
 
@@ -123,7 +123,7 @@ import os, sys
 from pathlib import Path
 from germane.observe.shared import join
 join(Path(sys.argv[1]))
-from germane.context import Metadata
+from germane.types.context import Metadata
 from germane.observe.metrics import Metrics
 metrics = Metrics(shared=Path(sys.argv[1]))
 for _ in range(int(sys.argv[2])):

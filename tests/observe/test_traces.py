@@ -13,12 +13,12 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
-from germane.context import Metadata
 from germane.errors import MissingExtra
 from germane.observe.observer import Observer
 from germane.observe.spans import Spans
 from germane.observe.traces import open_traces
-from germane.trace import SourceReport
+from germane.types.context import Metadata
+from germane.types.trace import SourceReport
 
 pytestmark = pytest.mark.requirement("OPS-1")
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from germane.item import Breakdown, Candidate, Chosen, Scored
 from germane.strategies import DEFAULT
-from germane.strategy import Cap, Shares, Strategy
 from germane.testing.builders import candidate
+from germane.types.candidate import Breakdown, Candidate, Chosen, Scored
+from germane.types.strategy import Cap, Shares, Strategy
 
 __all__ = ["RANK", "Excerpt", "PlainLayout", "item", "ranked", "scored_items", "strategies"]
 

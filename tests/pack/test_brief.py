@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from plain_layout import PlainLayout, item
 
-from germane.item import Scored
 from germane.pack.pack import pack
 from germane.pack.packing import Packing
 from germane.strategies import DEFAULT
-from germane.strategy import Cap, Shares, Strategy
+from germane.types.candidate import Scored
+from germane.types.strategy import Cap, Shares, Strategy
 
 SAID: dict[str, Any] = {"kinds": ("event",)}
 STATED: dict[str, Any] = {"kinds": ("factual",), "category": "factual"}

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from plain_layout import PlainLayout, item, scored_items, strategies
 
 from germane.errors import InvalidInput
-from germane.item import Scored
 from germane.pack.exact import Offer, select
 from germane.pack.gate import gate
 from germane.pack.pack import pack
 from germane.pack.packing import Packing
 from germane.pack.shares import Tally
 from germane.strategies import COMPOSITE, DEFAULT
-from germane.strategy import Cap, Shares, Strategy
+from germane.types.candidate import Scored
+from germane.types.strategy import Cap, Shares, Strategy
 
 EXACT = replace(DEFAULT, packer="exact")
 LAYOUTS = st.builds(PlainLayout, header=st.integers(0, 20), wrapper=st.integers(0, 20), excerpts=st.booleans())

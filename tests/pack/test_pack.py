@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain_layout import RANK, PlainLayout, item, ranked, scored_items, strategies
 
-from germane.item import Scored
 from germane.pack.gate import gate
 from germane.pack.pack import pack, trim
 from germane.pack.packing import Packing
 from germane.strategies import DEFAULT
-from germane.strategy import Shares, Strategy
+from germane.types.candidate import Scored
+from germane.types.strategy import Shares, Strategy
 
 LAYOUTS = st.builds(
     PlainLayout, header=st.integers(0, 20), wrapper=st.integers(0, 20), extra=st.integers(-1, 9), excerpts=st.booleans()

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain_layout import RANK, PlainLayout, item, ranked, scored_items, strategies
 
-from germane.item import Scored
 from germane.pack.pack import pack
 from germane.pack.packing import Packing
-from germane.strategy import Cap, Shares, Strategy
+from germane.types.candidate import Scored
+from germane.types.strategy import Cap, Shares, Strategy
 
 
 def packed(items: list[Scored], available: int = 100, **shares: Any) -> Packing:

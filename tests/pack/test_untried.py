@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain_layout import RANK, PlainLayout, item, ranked
 
-from germane.item import Scored
 from germane.pack.pack import pack
 from germane.pack.packing import Packing
 from germane.strategies import DEFAULT
-from germane.strategy import Strategy
+from germane.types.candidate import Scored
+from germane.types.strategy import Strategy
 
 
 def packed(items: list[Scored], available: int, strategy: Strategy = DEFAULT, layout: PlainLayout | None = None) -> Packing:

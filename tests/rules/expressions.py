@@ -20,7 +20,7 @@ from functools import cache
 from types import BuiltinMethodType
 from typing import Any
 
-from source_tree import Module, modules
+from support.source_tree import Module, modules
 
 __all__ = ["Expression", "expressions", "faults"]
 

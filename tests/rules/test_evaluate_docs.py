@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from source_tree import ROOT
 from test_docs import Block, blocks, run
 
 from germane.cli import main
+from support.source_tree import ROOT
 
 GUIDE = (ROOT / "docs" / "evaluate.md").read_text("utf-8")
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from source_tree import modules
-
 import germane
 import germane.sync
+from support.source_tree import modules
 
 FACE = """
     Agent Candidate Cap Chosen Clock Conflict Context EmbedderError Filters Germane GermaneError InvalidInput Memory Message

@@ -6,7 +6,8 @@ import ast
 
 import pytest
 from expressions import expressions, faults
-from source_tree import modules
+
+from support.source_tree import modules
 
 MADE_WHEN_IT_RUNS = {
     "format.escape:re.sub": "the nonce, escaped: twelve letters",

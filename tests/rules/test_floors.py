@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 
 import pytest
-from source_tree import Module, modules
+
+from support.source_tree import Module, modules
 
 FLOORS = {
-    "nouns": """scope message request query item evidence change strategy budget context trace explain errors clock ids
-        deadline limits extent""",
+    "nouns": "types clock errors deadline",
     "ports": "ports catalog text",
     "dialects": "dialects",
     "domains": "memories events search access shelf export",
@@ -99,8 +99,8 @@ def test_every_exception_is_still_needed() -> None:
 @pytest.mark.parametrize(
     ("importer", "imported"),
     [
-        ("item", "engine"),
-        ("item", "ports.embedder"),
+        ("types.candidate", "engine"),
+        ("types.candidate", "ports.embedder"),
         ("gather.merge", "score.score"),
         ("engine", "stores.sqlite.store"),
         ("stores.sqlite.store", "settings"),

@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
-from source_tree import ROOT
 from test_docs import Block, blocks, run
 
 from germane import Settings, Strategies
 from germane.catalog.catalog import Catalog
+from support.source_tree import ROOT
 
 GUIDE = (ROOT / "docs" / "guide.md").read_text("utf-8")
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-from source_tree import ROOT
-
-from germane import limits
-from germane.limits import Limit
+from germane.types import limits
+from germane.types.limits import Limit
+from support.source_tree import ROOT
 
 ROW = re.compile(r"^\| (?!what |-)(?P<row>.+) \|$", re.MULTILINE)
 

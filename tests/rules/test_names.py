@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from importlib import import_module
 
 import pytest
-from source_tree import Module, modules
+
+from support.source_tree import Module, modules
 
 VAGUE = {"manager", "helper", "util", "handler", "service", "processor", "base", "common", "core", "misc"}
 """Names that say nothing of what is inside; plurals and compounds too."""

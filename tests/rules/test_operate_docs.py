@@ -7,13 +7,13 @@ import re
 from pathlib import Path
 
 import pytest
-from source_tree import ROOT
 
 from germane.observe.metrics import Metrics
 from germane.observe.redaction import EVENTS, FIELDS
 from germane.observe.traffic import KINDS, REASONS
 from germane.serving import Serving
 from germane.settings import Settings, read_serving
+from support.source_tree import ROOT
 
 pytestmark = pytest.mark.requirement("OPS-1")
 

@@ -6,7 +6,8 @@ import subprocess
 import sys
 
 import pytest
-from source_tree import modules
+
+from support.source_tree import modules
 
 ANYWHERE = {"numpy"}
 

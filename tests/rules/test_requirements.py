@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from source_tree import ROOT
+from support.source_tree import ROOT
 
 FORM = re.compile(r"[A-Z]+-\d+[a-z]?")
 PROMISED = re.compile(rf"^- \*\*({FORM.pattern})\*\*", re.MULTILINE)

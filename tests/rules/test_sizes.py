@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from source_tree import ROOT, modules, project_files
+from support.source_tree import ROOT, modules, project_files
 
 LOOK_TWICE = 250
 MOST = 400

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from source_tree import ROOT, project_files
+
+from support.source_tree import ROOT, project_files
 
 HOMES = ["work", "root", "home", "Users", "tmp"]
 FINE_IN_TESTS = ["home", "Users", "tmp"]

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.evidence import Evidence
-from germane.item import Breakdown, Scored
 from germane.score.floor import above
 from germane.score.recency import recency
 from germane.score.usefulness import frequency, usefulness
-from germane.strategy import HALF_LIVES
 from germane.testing.builders import MOMENT, candidate
+from germane.types.candidate import Breakdown, Scored
+from germane.types.evidence import Evidence
+from germane.types.strategy import HALF_LIVES
 
 
 def recent(*kinds: str, days: float, half_lives: dict[str, float] | None = None) -> float:

@@ -14,14 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.errors import InvalidInput
-from germane.evidence import Evidence
-from germane.item import Candidate, Scored
 from germane.score.floor import above, least
 from germane.score.score import score
 from germane.search.relevance import matrix, shipped
 from germane.strategies import COMPOSITE, DEFAULT, derive
-from germane.strategy import Strategy, Weights
 from germane.testing.builders import MOMENT, candidate
+from germane.types.candidate import Candidate, Scored
+from germane.types.evidence import Evidence
+from germane.types.strategy import Strategy, Weights
 
 LATER = MOMENT + timedelta(hours=1)
 PARTS = ("relevance", "recency", "usefulness", "confidence", "frequency")

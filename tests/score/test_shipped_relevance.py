@@ -8,10 +8,10 @@ import pytest
 from germane.clock import Clock
 from germane.embedders.minilm import MiniLM
 from germane.embedders.openai import OpenAICompatible
-from germane.evidence import FEATURES, Evidence
 from germane.ports.embedder import Embedder
 from germane.search.relevance import matrix, shipped
 from germane.settings import Settings
+from germane.types.evidence import FEATURES, Evidence
 from germane.wiring import wire
 
 

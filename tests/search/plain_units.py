@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from germane.query import Filters, Query, Term, Vector
 from germane.search.find import Found, find
 from germane.search.partition import BLOCK, Partition
 from germane.search.quantised import encode
 from germane.search.unit import Unit, hashes
 from germane.testing.builders import MOMENT
+from germane.types.query import Filters, Query, Term, Vector
 
 __all__ = ["DIMENSION", "Text", "asking", "asking_terms", "bm25", "held", "search", "texts", "unit", "windows"]
 

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain_units import Text, asking, bm25, held, texts, unit
 
-from germane.query import Query, Term
 from germane.search.bm25 import lexical, weigh
 from germane.search.partition import BLOCK, Partition
 from germane.search.snapshot import snapshot
 from germane.testing.builders import MOMENT
 from germane.text.analyse import term_hash
+from germane.types.query import Query, Term
 
 ASKED = ("ash", "elm", "oak")
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from germane.clock import zone
-from germane.query import Days
 from germane.search.dated import dated
+from germane.types.query import Days
 
 NAMED = date(2026, 3, 10)
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)

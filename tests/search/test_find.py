@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_units import DIMENSION, Text, asking, held, search, texts, unit
 
-from germane.evidence import FEATURES
-from germane.query import Days, Query
 from germane.search.find import find
 from germane.search.partition import Partition
 from germane.search.relevance import matrix, shipped
 from germane.search.unit import ASSISTANT, CAPITALS, QUESTION, TEMPORAL, USER, describe
 from germane.testing.builders import MOMENT
 from germane.text.analyse import query_terms, term_hash
+from germane.types.evidence import FEATURES
+from germane.types.query import Days, Query
 
 VECTOR = np.array([0.5, 0.5, 0.5, 0.5], np.float32)
 

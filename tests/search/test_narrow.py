@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from plain_units import Text, asking, unit
 
-from germane.query import Filters
 from germane.search.find import find
 from germane.search.narrow import allowed_rows
 from germane.search.partition import Partition
 from germane.search.unit import KIND_CODES, SENSITIVITY_CODES, Unit
 from germane.testing.builders import MOMENT
+from germane.types.query import Filters
 
 NOW = MOMENT.timestamp()
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.errors import InvalidInput
-from germane.evidence import Evidence
 from germane.search.relevance import Relevance, matrix, shipped
+from germane.types.evidence import Evidence
 
 COLUMNS = ("people", "people_lexical", "assistant", "assistant_lexical")
 

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from germane.embedders import words as module
 from germane.embedders.static import Static
 from germane.embedders.words import Words
-from germane.evidence import Evidence
 from germane.search.bm25 import Weighed
 from germane.search.relevance import matrix, shipped
 from germane.search.soft import soft
 from germane.text.analyse import analyse, term_hash, worded
+from germane.types.evidence import Evidence
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.message import Message, ToolResult
-from germane.query import Filters
-from germane.request import Request
-from germane.scope import Scope
 from germane.signals import read
+from germane.types.message import Message, ToolResult
+from germane.types.query import Filters
+from germane.types.request import Request
+from germane.types.scope import Scope
 
 AT = datetime(2023, 5, 9, 23, 30, tzinfo=UTC)
 

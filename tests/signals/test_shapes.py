@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.query import Intent
 from germane.signals.identifiers import identifiers
 from germane.signals.intent import EVENT_TYPES, intent
 from germane.signals.mentions import mentions
 from germane.signals.phrases import phrases
+from germane.types.query import Intent
 
 
 @pytest.mark.requirement("SIG-1")

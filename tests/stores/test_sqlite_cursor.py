@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from germane.clock import Clock
 from germane.errors import InvalidInput
 from germane.memories.ledger import PutMemory
-from germane.query import Filters
-from germane.scope import Scope
 from germane.stores.sqlite import SqliteStore
 from germane.stores.sqlite.cursor import Listing
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, writing
+from germane.types.query import Filters
+from germane.types.scope import Scope
 
 SECRET = bytes(range(32))
 WHOLE = st.integers(-(2**63), 2**63 - 1)

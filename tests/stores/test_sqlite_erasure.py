@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from germane.change import Change
 from germane.clock import Clock
 from germane.events.ledger import PutEvent
-from germane.item import Provenance
 from germane.memories.ledger import Forget, PutMemory, SetDirective
 from germane.memories.update import update
-from germane.query import Filters
-from germane.scope import Scope
 from germane.stores.sqlite import SqliteStore
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, an_event, question, writing
+from germane.types.candidate import Provenance
+from germane.types.plan import Change
+from germane.types.query import Filters
+from germane.types.scope import Scope
 
 
 def remains(folder: Path, words: set[str]) -> set[str]:

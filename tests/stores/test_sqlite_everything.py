@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from germane.change import Plan
 from germane.clock import Clock
 from germane.events.ledger import PutEvent
 from germane.memories.forget import Receipt, forget
 from germane.memories.ledger import CountRetrievals, Forget, ForgetOwner, PutMemory, Select, SetDirective
-from germane.query import Filters
-from germane.scope import Scope
 from germane.shelf import Shelf
 from germane.stores.sqlite import SqliteStore, erasure
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, an_event, asking, question, writing
+from germane.types.plan import Plan
+from germane.types.query import Filters
+from germane.types.scope import Scope
 
 pytestmark = pytest.mark.requirement("MEM-3", "OPS-2")
 

@@ -13,13 +13,13 @@ import pytest
 from germane.clock import Clock
 from germane.errors import InvalidInput, StoreCorrupt, StoreTooNew, StoreUnavailable
 from germane.memories.ledger import PutMemory
-from germane.query import Filters
-from germane.scope import Scope
 from germane.stores.sqlite import SqliteStore
 from germane.stores.sqlite.database import APPLICATION, migrations
 from germane.stores.sqlite.rows import rows
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, writing
+from germane.types.query import Filters
+from germane.types.scope import Scope
 
 
 def opened(path: Path | str, **settings: Any) -> SqliteStore:

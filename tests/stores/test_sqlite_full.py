@@ -13,11 +13,11 @@ from germane.clock import Clock
 from germane.errors import StoreUnavailable
 from germane.events.ledger import PutEvent
 from germane.memories.ledger import Forget, PutMemory
-from germane.scope import Scope
 from germane.stores.sqlite import SqliteStore
 from germane.stores.sqlite.reserve import ROOM, Reserve
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, an_event, writing
+from germane.types.scope import Scope
 
 pytestmark = pytest.mark.requirement("MEM-3")
 

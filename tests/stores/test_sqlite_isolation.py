@@ -16,11 +16,11 @@ from germane.clock import Clock
 from germane.errors import NotFound
 from germane.events.ledger import PutEvent
 from germane.memories.ledger import EndMemory, Forget, PutMemory
-from germane.query import Filters
-from germane.scope import Scope
 from germane.stores.sqlite import SqliteStore
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, an_event, question, writing
+from germane.types.query import Filters
+from germane.types.scope import Scope
 
 T = TypeVar("T")
 SCOPES = [

@@ -17,13 +17,13 @@ from germane.clock import Clock
 from germane.errors import StoreUnavailable
 from germane.export import everything
 from germane.memories.ledger import PutMemory
-from germane.scope import Scope
 from germane.stores.sqlite import SqliteStore
 from germane.stores.sqlite.database import APPLICATION, migrations
 from germane.stores.sqlite.readers import Reading
 from germane.testing.hashed import Hashed
 from germane.testing.key_contract import issuing
 from germane.testing.stored import NOON, a_memory, writing
+from germane.types.scope import Scope
 
 
 class Locked(apsw.VFS):

@@ -18,14 +18,14 @@ import apsw
 import pytest
 from bench.disk import Disk
 
-from germane.change import Change
 from germane.clock import Clock
 from germane.events.ledger import PutEvent
 from germane.memories.ledger import Forget, ForgetOwner, PutMemory, SetDirective
-from germane.scope import Scope
 from germane.stores.sqlite import SqliteStore
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, an_event, writing
+from germane.types.plan import Change
+from germane.types.scope import Scope
 
 ANNA = Scope(user="canary99z")
 

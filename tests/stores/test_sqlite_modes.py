@@ -11,10 +11,10 @@ import pytest
 
 from germane.clock import Clock
 from germane.memories.ledger import PutMemory
-from germane.scope import Scope
 from germane.stores.sqlite import SqliteStore
 from germane.testing.hashed import Hashed
 from germane.testing.stored import a_memory, writing
+from germane.types.scope import Scope
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")
 

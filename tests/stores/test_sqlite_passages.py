@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.item import LONG
 from germane.stores.sqlite.passage import PASSAGE, passage
+from germane.types.candidate import LONG
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,6 @@ import pytest
 from germane.clock import Clock
 from germane.events.ledger import PutEvent
 from germane.memories.ledger import Forget, PutMemory
-from germane.query import Filters
-from germane.scope import Scope
 from germane.stores.sqlite import SqliteStore, erasure
 from germane.stores.sqlite.database import APPLICATION, Database, migrations
 from germane.stores.sqlite.delivery import Job
@@ -24,6 +22,8 @@ from germane.stores.sqlite.erasure import Erasure, Mark, mark
 from germane.stores.sqlite.scrub import Scrub
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, an_event, writing
+from germane.types.query import Filters
+from germane.types.scope import Scope
 
 pytestmark = pytest.mark.requirement("MEM-3")
 

@@ -13,12 +13,12 @@ import pytest
 from germane.clock import Clock
 from germane.events.ledger import PutEvent
 from germane.memories.ledger import Forget, PutMemory
-from germane.scope import Scope
 from germane.shelf import Warming
 from germane.stores.sqlite import SqliteStore, partitions
 from germane.stores.sqlite.readers import Reading
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, an_event, question, writing
+from germane.types.scope import Scope
 
 EMBEDDER = Hashed()
 

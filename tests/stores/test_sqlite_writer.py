@@ -12,18 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from germane.change import Decision, Plan
 from germane.clock import Clock
 from germane.errors import Conflict
 from germane.events.ledger import PutEvent
 from germane.memories.ledger import PutMemory
-from germane.query import Filters
-from germane.scope import Scope
 from germane.stores.sqlite import SqliteStore
 from germane.stores.sqlite.delivery import Job
 from germane.stores.sqlite.writer import Writer
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, an_event, writing
+from germane.types.plan import Decision, Plan
+from germane.types.query import Filters
+from germane.types.scope import Scope
 
 ALL = Filters()
 
@@ -107,7 +107,7 @@ _CHILD = """
 import asyncio, sys
 from germane.clock import Clock
 from germane.events.ledger import PutEvent
-from germane.scope import Scope
+from germane.types.scope import Scope
 from germane.stores.sqlite import SqliteStore
 from germane.testing.hashed import Hashed
 from germane.testing.stored import an_event, writing

@@ -11,11 +11,11 @@ from typing import cast
 from germane.access.key import RIGHTS, Issued, Key, Right, Sealed
 from germane.access.ledger import AddKey, ChangeKey, KeyById
 from germane.access.token import key_id, mint, presented
-from germane.change import Change, Decision, Plan, ask
 from germane.errors import InvalidInput, NotFound
-from germane.limits import AGENTS, NAMES, shown, within
 from germane.memories.checks import label
-from germane.scope import Scope
+from germane.types.limits import AGENTS, NAMES, shown, within
+from germane.types.plan import Change, Decision, Plan, ask
+from germane.types.scope import Scope
 
 __all__ = ["Wanted", "issue"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from germane.access.key import Key, Sealed
-from germane.change import Change, Read
+from germane.types.plan import Change, Read
 
 __all__ = ["AddKey", "ChangeKey", "KeyById"]
 

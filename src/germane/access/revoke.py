@@ -8,8 +8,8 @@ from datetime import datetime
 from germane.access.key import Key
 from germane.access.ledger import ChangeKey, KeyById
 from germane.access.token import key_id
-from germane.change import Decision, Plan, ask
 from germane.errors import NotFound
+from germane.types.plan import Decision, Plan, ask
 
 __all__ = ["revoke"]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from germane.access.ledger import ChangeKey, KeyById
-from germane.change import Change, Decision, Plan, ask
+from germane.types.plan import Change, Decision, Plan, ask
 
 __all__ = ["COARSE", "due", "used"]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Protocol, TypeVar
 
 from germane.access.key import Key, Sealed
-from germane.change import Plan
+from germane.types.plan import Plan
 
 __all__ = ["Vault"]
 

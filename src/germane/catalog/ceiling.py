@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from germane.budget import Budget, allot
 from germane.catalog.measure import message_tokens, tools_tokens
 from germane.catalog.profile import Profile
-from germane.message import Message, Text
 from germane.ports.tokenizer import Tokenizer
+from germane.types.budget import Budget, allot
+from germane.types.message import Message, Text
 
 __all__ = ["Ceiling", "at_most", "light"]
 

@@ -21,7 +21,7 @@ from math import ceil, isfinite
 from types import MappingProxyType
 
 from germane.errors import InvalidInput
-from germane.message import Image
+from germane.types.message import Image
 
 __all__ = ["price"]
 

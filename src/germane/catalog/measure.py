@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from germane.budget import Budget, allot
 from germane.catalog.images import price
 from germane.catalog.payload import split_payloads, written
 from germane.catalog.profile import Profile
-from germane.message import Image, Message, Opaque, Part, Text, ToolCall, ToolResult
 from germane.ports.tokenizer import Tokenizer
+from germane.types.budget import Budget, allot
+from germane.types.message import Image, Message, Opaque, Part, Text, ToolCall, ToolResult
 
 __all__ = ["PER_CALL", "measure", "message_tokens", "texts_of", "tools_tokens"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 from germane.catalog.images import price
 from germane.errors import InvalidInput
-from germane.message import Image
+from germane.types.message import Image
 
 __all__ = ["Profile"]
 

@@ -9,8 +9,8 @@ from typing import Any
 from germane.cli.narrowing import Narrowing, filters
 from germane.cli.reading import messages_in
 from germane.cli.setting import Setting
-from germane.context import Context
 from germane.errors import InvalidInput
+from germane.types.context import Context
 
 __all__ = ["Asked", "assembled"]
 

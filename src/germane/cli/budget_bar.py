@@ -8,9 +8,9 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.text import Text
 
-from germane.budget import Budget
-from germane.context import Metadata
-from germane.trace import Trace
+from germane.types.budget import Budget
+from germane.types.context import Metadata
+from germane.types.trace import Trace
 
 __all__ = ["Slice", "bar", "slices", "widths"]
 

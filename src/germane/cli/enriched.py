@@ -11,7 +11,7 @@ from rich.text import Text
 
 from germane.cli.codec import encode
 from germane.cli.screen import plain
-from germane.context import Context
+from germane.types.context import Context
 
 __all__ = ["enriched"]
 

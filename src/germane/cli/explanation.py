@@ -9,8 +9,8 @@ from rich.text import Text
 from germane.cli.budget_bar import bar, slices
 from germane.cli.screen import plain
 from germane.cli.trace_file import Saved
-from germane.item import Chosen, LeftOut, Scored
-from germane.trace import SourceReport
+from germane.types.candidate import Chosen, LeftOut, Scored
+from germane.types.trace import SourceReport
 
 __all__ = ["explanation"]
 

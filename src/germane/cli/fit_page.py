@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from germane.evaluate.fit.columns import Tables
-from germane.evidence import FEATURES
+from germane.types.evidence import FEATURES
 
 __all__ = ["page"]
 

@@ -13,7 +13,7 @@ from germane.evaluate.fit.lists import Candidates
 from germane.evaluate.fit.packed import recall
 from germane.evaluate.fit.refit import Refit
 from germane.evaluate.fit.reliability import Reliability
-from germane.evidence import FEATURES
+from germane.types.evidence import FEATURES
 
 __all__ = ["figures", "origin", "show", "show_coefficients"]
 

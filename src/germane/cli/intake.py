@@ -13,7 +13,7 @@ from germane.cli.codec import decode
 from germane.cli.imports import Broken, Directed, Remembered, Row, Shared, Turn
 from germane.cli.imports.turn import moment
 from germane.errors import InvalidInput
-from germane.item import Provenance
+from germane.types.candidate import Provenance
 
 if TYPE_CHECKING:
     from germane.agent import Agent

@@ -11,7 +11,7 @@ from germane.cli.setting import Setting
 from germane.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from germane.query import Filters
+    from germane.types.query import Filters
 
 __all__ = ["Allow", "Kind", "Narrowing", "Since", "Tag", "Until", "filters"]
 
@@ -35,9 +35,9 @@ class Narrowing:
 
 def filters(setting: Setting, given: Narrowing) -> Filters:
     """Raises `InvalidInput` for a time, a kind or a sensitivity that there isn't."""
-    from germane.item import Sensitivity
     from germane.memories.memory import KINDS
-    from germane.query import Filters
+    from germane.types.candidate import Sensitivity
+    from germane.types.query import Filters
 
     levels: tuple[Any, ...] = tuple(_known("--allow", name, get_args(Sensitivity)) for name in given.allow or ())
     return Filters(

@@ -12,8 +12,8 @@ from germane.cli.screen import answer, console, plain, table
 from germane.cli.setting import Setting, finish, setting
 
 if TYPE_CHECKING:
-    from germane.item import Scored
-    from germane.query import Filters
+    from germane.types.candidate import Scored
+    from germane.types.query import Filters
 
 __all__ = ["search"]
 

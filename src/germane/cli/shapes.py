@@ -6,9 +6,9 @@ from dataclasses import fields
 from typing import Any
 
 from germane.cli.codec import encode
-from germane.context import Context
-from germane.item import Chosen, Scored
 from germane.memories.memory import Memory
+from germane.types.candidate import Chosen, Scored
+from germane.types.context import Context
 
 __all__ = ["context_shape", "hit_shape", "memory_shape"]
 

@@ -17,8 +17,8 @@ from germane.cli.screen import console, plain, progress
 from germane.cli.setting import Setting
 from germane.cli.trace_file import saved
 from germane.clock import aware
-from germane.context import Context
 from germane.errors import InvalidInput
+from germane.types.context import Context
 
 __all__ = ["tour"]
 

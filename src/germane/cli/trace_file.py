@@ -13,9 +13,9 @@ from typing import Any
 from germane.cli.codec import decode, encode
 from germane.cli.reading import read_json, write_text
 from germane.cli.screen import dumped
-from germane.context import Context, Metadata
 from germane.errors import InvalidInput
-from germane.trace import Trace
+from germane.types.context import Context, Metadata
+from germane.types.trace import Trace
 
 __all__ = ["VERSION", "Saved", "dump", "load", "save", "saved"]
 

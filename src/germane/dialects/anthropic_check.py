@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from germane.dialects.envelope import mapping
-from germane.message import Wire
+from germane.types.message import Wire
 
 __all__ = ["ASSISTANT_ONLY", "BREAKPOINTS", "ID", "NAME", "USER_ONLY", "blank", "breakpoints", "problems"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from germane.dialects.image_size import data_url
-from germane.message import Opaque
+from germane.types.message import Opaque
 
 __all__ = ["Attachment", "attachment"]
 

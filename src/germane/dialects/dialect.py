@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from germane.dialects.turn import Turn
-from germane.message import Message, Wire
+from germane.types.message import Message, Wire
 
 __all__ = ["Dialect"]
 

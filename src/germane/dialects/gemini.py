@@ -20,7 +20,7 @@ from germane.dialects.pairing import closed, paired
 from germane.dialects.turn import Turn
 from germane.dialects.wording import START, image_note, json_object, json_text, sendable, tool_name
 from germane.errors import InvalidInput
-from germane.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult, Wire
+from germane.types.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult, Wire
 
 __all__ = ["Gemini"]
 

@@ -17,7 +17,7 @@ from germane.dialects.pairing import paired
 from germane.dialects.turn import Turn
 from germane.dialects.wording import image_note, json_text, sendable, tool_name
 from germane.errors import InvalidInput
-from germane.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult, Wire
+from germane.types.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult, Wire
 
 __all__ = ["OpenAIChat"]
 

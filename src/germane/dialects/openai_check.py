@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from germane.dialects.envelope import mapping
-from germane.message import Wire
+from germane.types.message import Wire
 
 __all__ = ["FUNCTION", "NAME", "problems"]
 

@@ -14,7 +14,7 @@ from itertools import count
 
 from germane.dialects.turn import Turn
 from germane.dialects.wording import closed_call, closed_result
-from germane.message import Message, Part, Text, ToolCall, ToolResult
+from germane.types.message import Message, Part, Text, ToolCall, ToolResult
 
 __all__ = ["closed", "paired"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from germane.dialects.openai_chat import OpenAIChat
-from germane.message import Message, Text
+from germane.types.message import Message, Text
 
 __all__ = ["plain", "plain_message", "sent"]
 

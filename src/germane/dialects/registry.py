@@ -12,7 +12,7 @@ from germane.dialects.gemini import Gemini
 from germane.dialects.openai_chat import OpenAIChat
 from germane.dialects.plain import plain, plain_message
 from germane.errors import InvalidInput, UnknownName
-from germane.message import Message
+from germane.types.message import Message
 
 __all__ = ["DIALECTS", "dialect", "dialect_of", "parse", "parse_all"]
 

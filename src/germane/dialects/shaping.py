@@ -18,7 +18,7 @@ from germane.dialects.anthropic_check import ID
 from germane.dialects.pairing import closed, paired
 from germane.dialects.turn import Turn
 from germane.dialects.wording import START, closed_call, closed_result, image_note, tool_name
-from germane.message import Image, Message, Text, ToolCall, ToolResult
+from germane.types.message import Image, Message, Text, ToolCall, ToolResult
 
 __all__ = ["shaping"]
 

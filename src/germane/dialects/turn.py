@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from germane.message import Message
+from germane.types.message import Message
 
 __all__ = ["Turn"]
 

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from germane.message import Image, ToolCall, ToolResult
+from germane.types.message import Image, ToolCall, ToolResult
 
 __all__ = ["START", "closed_call", "closed_result", "image_note", "json_object", "json_text", "sendable", "tool_name"]
 

@@ -8,7 +8,6 @@ from datetime import datetime
 
 from germane.agent import Agent
 from germane.clock import Clock
-from germane.context import Context
 from germane.evaluate.answered import Answered, Shown
 from germane.evaluate.containment import contained, words_shared
 from germane.evaluate.dataset import Question
@@ -16,8 +15,9 @@ from germane.evaluate.latency import Timed
 from germane.evaluate.recall import ranks, shares
 from germane.evaluate.redundancy import redundancy
 from germane.evaluate.staleness import stale
-from germane.item import Scored
-from germane.strategy import Strategy
+from germane.types.candidate import Scored
+from germane.types.context import Context
+from germane.types.strategy import Strategy
 
 __all__ = ["Asker"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from germane.message import Message
+from germane.types.message import Message
 
 __all__ = ["Conversation", "Dataset", "Dropped", "Question", "Stated"]
 

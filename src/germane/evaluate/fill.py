@@ -8,7 +8,7 @@ from datetime import datetime
 from germane.agent import Agent
 from germane.errors import InvalidInput
 from germane.evaluate.dataset import Conversation, Stated
-from germane.item import Provenance
+from germane.types.candidate import Provenance
 
 __all__ = ["fill"]
 

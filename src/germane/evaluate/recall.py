@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from germane.item import Chosen, Scored
+from germane.types.candidate import Chosen, Scored
 
 __all__ = [
     "WHOLE",

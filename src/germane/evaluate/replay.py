@@ -11,8 +11,8 @@ from germane.evaluate.fill import fill
 from germane.evaluate.prefix import Call, common, prompt
 from germane.evaluate.when import starts
 from germane.germane import Germane
-from germane.message import Message
-from germane.strategy import Strategy
+from germane.types.message import Message
+from germane.types.strategy import Strategy
 
 __all__ = ["AGENT", "calls_of", "replay", "tail"]
 

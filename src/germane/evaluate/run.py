@@ -27,7 +27,7 @@ from germane.germane import Germane
 from germane.ports.embedder import Embedder
 from germane.search.relevance import Relevance
 from germane.settings import Settings
-from germane.strategy import Strategy
+from germane.types.strategy import Strategy
 
 __all__ = ["BUDGETS", "DEADLINE", "KS", "evaluate"]
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from germane.change import Decision, Plan, ask
 from germane.events.event import Event, EventHead
 from germane.events.ledger import EventsByMessageId, PutEvent, SessionLength, SessionTail
 from germane.events.turn import Turn
-from germane.ids import uuid7
-from germane.item import Provenance, Sensitivity, SourceKind
-from germane.scope import Scope
+from germane.types.candidate import Provenance, Sensitivity, SourceKind
+from germane.types.ids import uuid7
+from germane.types.plan import Decision, Plan, ask
+from germane.types.scope import Scope
 
 __all__ = ["Origin", "append", "ends", "known", "put"]
 

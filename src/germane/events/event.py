@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from germane.item import PassageRange, Provenance, Sensitivity
+from germane.types.candidate import PassageRange, Provenance, Sensitivity
 
 __all__ = ["Event", "EventHead", "Session"]
 

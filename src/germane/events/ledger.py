@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from germane.change import Change, Read
 from germane.events.event import Event, EventHead
 from germane.search.unit import Analysis
+from germane.types.plan import Change, Read
 
 __all__ = ["EventsByMessageId", "PutEvent", "SessionLength", "SessionTail"]
 

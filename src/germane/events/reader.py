@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from germane.events.event import Event, Session
-from germane.query import Filters, Query
 from germane.search.hit import Hit
+from germane.types.query import Filters, Query
 
 __all__ = ["EventReader"]
 

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from germane.change import Decision, Plan, ask
 from germane.errors import Conflict, InvalidInput
 from germane.events.appending import Origin, put
 from germane.events.event import EventHead
 from germane.events.ledger import EventsByMessageId, SessionLength, SessionTail
 from germane.events.resent import resent
 from germane.events.turn import Turn
-from germane.message import Message
+from germane.types.message import Message
+from germane.types.plan import Decision, Plan, ask
 
 __all__ = ["Recorded", "agree", "distinct", "reach", "record"]
 

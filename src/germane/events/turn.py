@@ -10,9 +10,9 @@ from typing import Any
 
 from germane.clock import aware
 from germane.errors import InvalidInput
-from germane.message import Message, Opaque
 from germane.search.unit import Analysis
 from germane.text.normal import content_hash
+from germane.types.message import Message, Opaque
 
 __all__ = ["Turn", "clean", "slim"]
 

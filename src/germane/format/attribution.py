@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from germane.item import Chosen, Provenance
+from germane.types.candidate import Chosen, Provenance
 
 __all__ = ["Attribution", "attribute"]
 

@@ -29,8 +29,8 @@ from germane.format.category import CONVERSATION, TALK, rank, tag
 from germane.format.escape import clean, escape_operator, escape_text, label
 from germane.format.layout import Line, Section
 from germane.format.moment import day
-from germane.item import Candidate, Chosen
 from germane.text.normal import normalised
+from germane.types.candidate import Candidate, Chosen
 
 __all__ = ["Compact"]
 

@@ -13,8 +13,8 @@ from typing import NamedTuple, Protocol
 
 from germane.format.category import TALK
 from germane.format.shorten import Excerpt, Excerpts
-from germane.item import Candidate, Chosen
 from germane.ports.tokenizer import Tokenizer
+from germane.types.candidate import Candidate, Chosen
 
 __all__ = ["Format", "Grammar", "Line", "Section", "Written"]
 

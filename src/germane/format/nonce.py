@@ -11,7 +11,7 @@ import hmac
 from hashlib import sha256
 from string import ascii_lowercase
 
-from germane.scope import Scope
+from germane.types.scope import Scope
 
 __all__ = ["LENGTH", "nonce"]
 

@@ -24,7 +24,7 @@ from germane.format.category import CONVERSATION, rank, tag
 from germane.format.escape import clean, escape_attribute, escape_operator, escape_xml, label
 from germane.format.layout import Line, Section
 from germane.format.moment import minute
-from germane.item import Candidate, Chosen
+from germane.types.candidate import Candidate, Chosen
 
 __all__ = ["Xml"]
 

@@ -8,10 +8,10 @@ from germane.gather.history import History
 from germane.gather.memories import Memories, Structured
 from germane.gather.messages import Messages, Recent
 from germane.gather.source import Busy, Source, SourceFactory
-from germane.item import Candidate
-from germane.query import Query
 from germane.shelf import Shelf
-from germane.strategy import SourcePlan, Strategy
+from germane.types.candidate import Candidate
+from germane.types.query import Query
+from germane.types.strategy import SourcePlan, Strategy
 
 __all__ = ["SOURCES", "sources"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from germane.events.event import Event
-from germane.evidence import Evidence
-from germane.item import Candidate
 from germane.memories.memory import Memory
-from germane.query import Query
+from germane.types.candidate import Candidate
+from germane.types.evidence import Evidence
+from germane.types.query import Query
 
 __all__ = ["from_event", "from_memory", "verbatim"]
 

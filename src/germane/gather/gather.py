@@ -20,12 +20,12 @@ from germane.gather.abandoned import Abandoned
 from germane.gather.outcome import answer, candidates, reported, verdict
 from germane.gather.source import Busy, Source
 from germane.gather.vector import with_vector
-from germane.item import Candidate
 from germane.ports.embedder import Embedder
-from germane.query import Query
 from germane.shelf import Shelf
-from germane.strategy import SourcePlan, Strategy
-from germane.trace import SourceReport
+from germane.types.candidate import Candidate
+from germane.types.query import Query
+from germane.types.strategy import SourcePlan, Strategy
+from germane.types.trace import SourceReport
 
 __all__ = ["Gathered", "Leave", "Trial", "gather"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from germane.evidence import Evidence
 from germane.gather.candidates import from_event
 from germane.gather.source import Skipped
-from germane.item import Candidate
-from germane.query import Query
 from germane.shelf import Shelf
-from germane.strategy import SourcePlan
+from germane.types.candidate import Candidate
+from germane.types.evidence import Evidence
+from germane.types.query import Query
+from germane.types.strategy import SourcePlan
 
 __all__ = ["History"]
 

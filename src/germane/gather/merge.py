@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from germane.evidence import FEATURES, Evidence
-from germane.item import LONG, Candidate, PassageRange
-from germane.message import Message
-from germane.query import Filters
 from germane.text.normal import content_hash
+from germane.types.candidate import LONG, Candidate, PassageRange
+from germane.types.evidence import FEATURES, Evidence
+from germane.types.message import Message
+from germane.types.query import Filters
 
 __all__ = ["fresh", "merge"]
 

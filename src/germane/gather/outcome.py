@@ -10,10 +10,10 @@ from typing import Any
 
 from germane.errors import InvalidInput
 from germane.gather.source import Skipped
-from germane.item import Candidate
-from germane.query import Query
 from germane.shelf import Warming
-from germane.trace import SourceReport
+from germane.types.candidate import Candidate
+from germane.types.query import Query
+from germane.types.trace import SourceReport
 
 __all__ = ["answer", "candidates", "reported", "verdict"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from germane.item import Candidate
-from germane.query import Query
 from germane.shelf import Shelf
-from germane.strategy import SourcePlan
+from germane.types.candidate import Candidate
+from germane.types.query import Query
+from germane.types.strategy import SourcePlan
 
 __all__ = ["Busy", "Skipped", "Source", "SourceFactory"]
 

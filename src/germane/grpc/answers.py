@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Protocol
 
-from germane.context import Context, Metadata
 from germane.grpc.asking import Asking, Request
 from germane.grpc.outgoing import ibex_metadata, metadata, text
 from germane.grpc.stubs import context_pb2, ibex_pb2
+from germane.types.context import Context, Metadata
 
 __all__ = ["Answers", "GermaneAnswers", "IbexAnswers", "Response"]
 

@@ -10,7 +10,7 @@ from germane.grpc.conversation import Conversation
 from germane.grpc.incoming import filters, listed, moment
 from germane.grpc.refusals import invalid
 from germane.grpc.stubs import context_pb2, ibex_pb2
-from germane.limits import NAME, TOOL_CHARACTERS, text, within
+from germane.types.limits import NAME, TOOL_CHARACTERS, text, within
 
 __all__ = ["Asking"]
 

@@ -12,7 +12,6 @@ from typing import ClassVar
 
 from germane.access.key import Right
 from germane.clock import Clock
-from germane.context import Context, Metadata
 from germane.errors import InvalidInput
 from germane.grpc.answers import Answers, Response
 from germane.grpc.apart import Apart
@@ -20,7 +19,8 @@ from germane.grpc.asking import Asking, Request
 from germane.grpc.call import Call
 from germane.grpc.reach import Reach
 from germane.grpc.refusals import Refused
-from germane.ids import uuid7
+from germane.types.context import Context, Metadata
+from germane.types.ids import uuid7
 
 __all__ = ["Assembling"]
 

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from germane.access.grant import Grant
 from germane.access.key import Right
-from germane.context import Metadata
+from germane.types.context import Metadata
 
 __all__ = ["RESERVE", "Call", "Observer", "Seen", "Unseen"]
 

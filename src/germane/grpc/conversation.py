@@ -13,8 +13,8 @@ from google.protobuf.message import Message as Wire
 from germane.grpc.incoming import WireMessage, message
 from germane.grpc.json_text import JsonText
 from germane.grpc.outgoing import text
-from germane.limits import MESSAGES, within
-from germane.message import Message
+from germane.types.limits import MESSAGES, within
+from germane.types.message import Message
 
 __all__ = ["Conversation"]
 

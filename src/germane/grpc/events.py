@@ -14,7 +14,7 @@ from germane.grpc.reach import Reach
 from germane.grpc.refusals import invalid
 from germane.grpc.stubs import context_pb2
 from germane.grpc.stubs import memory_pb2 as pb
-from germane.limits import RECORDED, within
+from germane.types.limits import RECORDED, within
 
 __all__ = ["Events"]
 

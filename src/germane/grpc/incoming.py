@@ -14,9 +14,9 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from germane.grpc.json_text import JsonText
 from germane.grpc.refusals import invalid
 from germane.grpc.stubs import filters_pb2
-from germane.item import Sensitivity
-from germane.limits import FIELD_VALUES, NAMES, within
-from germane.query import Filters
+from germane.types.candidate import Sensitivity
+from germane.types.limits import FIELD_VALUES, NAMES, within
+from germane.types.query import Filters
 
 __all__ = ["WireMessage", "fields", "filters", "listed", "message", "moment"]
 

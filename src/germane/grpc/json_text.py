@@ -8,7 +8,7 @@ import re
 from typing import Any, NoReturn
 
 from germane.grpc.refusals import invalid
-from germane.limits import DEPTH, VALUES, VALUES_IN_ALL, Limit
+from germane.types.limits import DEPTH, VALUES, VALUES_IN_ALL, Limit
 
 __all__ = ["JsonText"]
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from germane.context import Metadata
 from germane.grpc.stubs import context_pb2, ibex_pb2, memory_pb2
-from germane.item import Scored
 from germane.memories.memory import Memory
+from germane.types.candidate import Scored
+from germane.types.context import Metadata
 
 __all__ = ["found", "ibex_metadata", "memory", "metadata", "text"]
 

@@ -8,7 +8,7 @@ from germane.grpc.authentication import denied
 from germane.grpc.call import Call
 from germane.grpc.refusals import invalid
 from germane.grpc.stubs import memory_pb2
-from germane.scope import Scope
+from germane.types.scope import Scope
 
 __all__ = ["Reach"]
 

@@ -19,9 +19,9 @@ from germane.dialects.plain import sent
 from germane.dialects.registry import dialect, dialect_of
 from germane.dialects.turn import Turn
 from germane.inject.placement import place
-from germane.message import Message, Wire
-from germane.request import Request
-from germane.strategy import Placement
+from germane.types.message import Message, Wire
+from germane.types.request import Request
+from germane.types.strategy import Placement
 
 __all__ = ["Injected", "inject", "untouched"]
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from germane.dialects.turn import Turn
-from germane.message import Message, ToolResult
-from germane.strategy import Placement
+from germane.types.message import Message, ToolResult
+from germane.types.strategy import Placement
 
 __all__ = ["last_human", "place"]
 

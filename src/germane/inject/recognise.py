@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from germane.message import Message, Part, Text
+from germane.types.message import Message, Part, Text
 
 __all__ = ["injected", "without_injected"]
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from germane.clock import aware
 from germane.errors import InvalidInput
-from germane.extent import bounded
-from germane.limits import FIELD_VALUES, LABEL, MEMORY_TEXT, NAMES, TAG, shown, within
 from germane.text.normal import normalised
+from germane.types.extent import bounded
+from germane.types.limits import FIELD_VALUES, LABEL, MEMORY_TEXT, NAMES, TAG, shown, within
 
 __all__ = ["LONGEST", "flag", "json_value", "label", "moment", "share", "tag_names", "words"]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from germane.change import Decision, Plan
 from germane.memories.checks import words
 from germane.memories.ledger import SetDirective
+from germane.types.plan import Decision, Plan
 
 __all__ = ["set_directive"]
 

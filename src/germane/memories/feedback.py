@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from germane.change import Decision, Plan, ask
 from germane.errors import InvalidInput
-from germane.limits import shown
 from germane.memories.ledger import CountFeedback, CountRetrievals, MemoriesById
-from germane.scope import Scope
+from germane.types.limits import shown
+from germane.types.plan import Decision, Plan, ask
+from germane.types.scope import Scope
 
 __all__ = ["count_retrievals", "feedback"]
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from germane.change import Change, Decision, Plan, ask
 from germane.errors import InvalidInput
 from germane.memories.checks import label
 from germane.memories.ledger import Forget, ForgetOwner, Select
-from germane.scope import Scope
+from germane.types.plan import Change, Decision, Plan, ask
+from germane.types.scope import Scope
 
 __all__ = ["Receipt", "forget"]
 

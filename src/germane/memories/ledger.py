@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from germane.change import Change, Read
 from germane.memories.memory import Memory
+from germane.types.plan import Change, Read
 
 __all__ = [
     "CountFeedback",

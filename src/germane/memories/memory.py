@@ -9,7 +9,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
-from germane.item import Provenance, Sensitivity
+from germane.types.candidate import Provenance, Sensitivity
 
 __all__ = [
     "CATEGORIES",

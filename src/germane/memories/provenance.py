@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import get_args
 
 from germane.errors import InvalidInput
-from germane.item import Provenance, SourceKind
-from germane.limits import ID, NAME, REFERENCES, entries, shown, text
 from germane.memories.checks import json_value
+from germane.types.candidate import Provenance, SourceKind
+from germane.types.limits import ID, NAME, REFERENCES, entries, shown, text
 
 __all__ = ["source"]
 

@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Protocol
 
 from germane.memories.memory import Memory
-from germane.query import Filters, Query
 from germane.search.hit import Hit
+from germane.types.query import Filters, Query
 
 __all__ = ["MemoryReader", "Page"]
 

@@ -11,17 +11,17 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, get_args
 
-from germane.change import Change, Decision, Plan, ask
 from germane.errors import InvalidInput
-from germane.ids import uuid7
-from germane.item import Provenance, Sensitivity
-from germane.limits import shown
 from germane.memories.checks import flag, moment, share, tag_names
 from germane.memories.compose import compose, content_fields
 from germane.memories.ledger import EndMemory, FactsOnKey, MemoriesByHash, PutMemory
 from germane.memories.memory import Content, Fact, Memory
-from germane.scope import Scope
 from germane.text.normal import content_hash
+from germane.types.candidate import Provenance, Sensitivity
+from germane.types.ids import uuid7
+from germane.types.limits import shown
+from germane.types.plan import Change, Decision, Plan, ask
+from germane.types.scope import Scope
 
 __all__ = ["ATTRIBUTES", "Remembered", "attributes", "hash_of", "new_memory", "remember"]
 

@@ -7,13 +7,13 @@ from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any
 
-from germane.change import Decision, Plan, ask
 from germane.errors import InvalidInput, NotFound
 from germane.memories.compose import MAIN_FIELDS, compose
 from germane.memories.ledger import MemoriesById, PutMemory
 from germane.memories.memory import Memory
 from germane.memories.remember import attributes, hash_of
-from germane.scope import Scope
+from germane.types.plan import Decision, Plan, ask
+from germane.types.scope import Scope
 
 __all__ = ["update"]
 

@@ -10,10 +10,10 @@ from typing import Literal, Protocol
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, values
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from germane.context import Metadata
 from germane.observe.labels import Labels
 from germane.observe.traffic import Traffic
 from germane.observe.weight import open_files, resident_bytes
+from germane.types.context import Metadata
 
 __all__ = ["CONTENT_TYPE", "Breaker", "Family", "Metrics", "State"]
 

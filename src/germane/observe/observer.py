@@ -13,10 +13,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
-from germane.context import Metadata
 from germane.observe.logs import Logs
 from germane.observe.metrics import Metrics
 from germane.observe.traces import NoTraces, Span, Traces
+from germane.types.context import Metadata
 
 __all__ = ["Call", "Observer"]
 

@@ -12,8 +12,8 @@ from opentelemetry.trace import Span as Recorded
 from opentelemetry.trace import SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from germane.context import Metadata
 from germane.errors import MissingExtra
+from germane.types.context import Metadata
 
 __all__ = ["Spans", "exporter"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from germane.context import Metadata
+from germane.types.context import Metadata
 
 __all__ = ["NoTraces", "Span", "Traces", "open_traces"]
 

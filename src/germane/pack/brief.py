@@ -6,8 +6,8 @@ messages. Typed memories are not cut like this: somebody chose their words.
 
 from __future__ import annotations
 
-from germane.item import Candidate, Scored
 from germane.pack.cost import Layout
+from germane.types.candidate import Candidate, Scored
 
 __all__ = ["PASSAGE", "Brief"]
 

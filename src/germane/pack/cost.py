@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from germane.item import Candidate, Chosen
+from germane.types.candidate import Candidate, Chosen
 
 __all__ = ["Layout", "Shortened"]
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from germane.item import Scored
 from germane.pack.cost import Layout
 from germane.pack.knapsack import EFFORT, solve
 from germane.pack.prices import Knapsack
 from germane.pack.shares import Tally
+from germane.types.candidate import Scored
 
 __all__ = ["Offer", "Selection", "select"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Set
 from dataclasses import replace
 
-from germane.item import LeftOut
 from germane.pack.packing import Packing
+from germane.types.candidate import LeftOut
 
 __all__ = ["gate"]
 

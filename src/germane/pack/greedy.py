@@ -15,11 +15,11 @@ from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from math import inf, log
 
-from germane.item import Scored
 from germane.pack.brief import PASSAGE, Brief
 from germane.pack.cost import Layout
 from germane.pack.sieve import Sieve
-from germane.strategy import Packer
+from germane.types.candidate import Scored
+from germane.types.strategy import Packer
 
 __all__ = ["Queue"]
 

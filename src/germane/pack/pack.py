@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import compress
 
-from germane.item import LeftOut, Scored, Sensitivity
 from germane.pack.cost import Layout
 from germane.pack.packing import Packing
 from germane.pack.room import Room
 from germane.pack.sieve import Sieve
-from germane.strategy import Strategy
+from germane.types.candidate import LeftOut, Scored, Sensitivity
+from germane.types.strategy import Strategy
 
 __all__ = ["pack", "trim"]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from germane.item import Chosen, LeftOut, Scored, Sensitivity
 from germane.pack.sieve import Sieve
+from germane.types.candidate import Chosen, LeftOut, Scored, Sensitivity
 
 __all__ = ["Packing"]
 

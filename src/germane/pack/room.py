@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from germane.item import Chosen, LeftOut, Scored
 from germane.pack.brief import Brief
 from germane.pack.cost import Layout
 from germane.pack.exact import Offer, select
 from germane.pack.greedy import Queue
 from germane.pack.shares import Tally
 from germane.pack.sieve import Sieve
-from germane.strategy import Strategy
+from germane.types.candidate import Chosen, LeftOut, Scored
+from germane.types.strategy import Strategy
 
 __all__ = ["Room"]
 

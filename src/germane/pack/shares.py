@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from germane.item import Candidate, Reason
-from germane.strategy import Cap, Shares
+from germane.types.candidate import Candidate, Reason
+from germane.types.strategy import Cap, Shares
 
 __all__ = ["Limit", "Tally"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from germane.item import LeftOut, Scored, Sensitivity
+from germane.types.candidate import LeftOut, Scored, Sensitivity
 
 __all__ = ["Sieve"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, TypeVar
 
-from germane.change import Plan
+from germane.types.plan import Plan
 
 __all__ = ["Journal"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import exp, log
 
-from germane.item import Scored
-from germane.strategy import Strategy
+from germane.types.candidate import Scored
+from germane.types.strategy import Strategy
 
 __all__ = ["FAINT", "SURE", "above", "least"]
 

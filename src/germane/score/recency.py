@@ -8,8 +8,8 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.item import Candidate
-from germane.strategy import HALF_LIVES
+from germane.types.candidate import Candidate
+from germane.types.strategy import HALF_LIVES
 
 __all__ = ["recency"]
 

@@ -8,12 +8,12 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.item import Breakdown, Candidate, Scored
 from germane.score.floor import FAINT, SURE
 from germane.score.recency import recency
 from germane.score.usefulness import frequency, usefulness
 from germane.search.relevance import Relevance, matrix
-from germane.strategy import Strategy
+from germane.types.candidate import Breakdown, Candidate, Scored
+from germane.types.strategy import Strategy
 
 __all__ = ["score"]
 

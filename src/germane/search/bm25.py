@@ -16,11 +16,11 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.query import Query
 from germane.search.frequent import Frequent
 from germane.search.partition import Partition
 from germane.search.snapshot import K1, Snapshot
 from germane.text.analyse import term_hash
+from germane.types.query import Query
 
 __all__ = ["Lexical", "Terms", "Weighed", "lexical", "weigh"]
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.query import Vector
 from germane.search.partition import Partition
 from germane.search.quantised import dots, restored
 from germane.search.snapshot import Snapshot
+from germane.types.query import Vector
 
 __all__ = ["Cosines", "cosines", "windows"]
 

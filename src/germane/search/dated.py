@@ -8,7 +8,7 @@ from datetime import UTC, datetime, time, tzinfo
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.query import Days
+from germane.types.query import Days
 
 __all__ = ["dated"]
 

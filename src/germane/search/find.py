@@ -15,8 +15,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.evidence import Evidence
-from germane.query import Query
 from germane.search.bm25 import Terms, lexical, weigh
 from germane.search.cosine import cosines
 from germane.search.narrow import allowed_rows
@@ -25,6 +23,8 @@ from germane.search.partition import Partition
 from germane.search.relevance import Relevance, shipped
 from germane.search.snapshot import snapshot
 from germane.text.normal import fold
+from germane.types.evidence import Evidence
+from germane.types.query import Query
 
 __all__ = ["Finding", "Found", "find"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from germane.evidence import Evidence
+from germane.types.evidence import Evidence
 
 __all__ = ["Hit"]
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence, Set
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.query import Query
 from germane.search.partition import Partition
 from germane.search.unit import KIND_CODES, SENSITIVITY_CODES
+from germane.types.query import Query
 
 __all__ = ["allowed_rows"]
 

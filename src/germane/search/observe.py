@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.clock import zone
-from germane.evidence import FEATURES
-from germane.query import Query
 from germane.search.bm25 import Lexical, Terms
 from germane.search.cosine import Cosines, windows
 from germane.search.dated import dated
@@ -18,6 +16,8 @@ from germane.search.partition import Partition
 from germane.search.phrase import phrase
 from germane.search.snapshot import Snapshot
 from germane.search.unit import CAPITALS, QUESTION, TEMPORAL, USER
+from germane.types.evidence import FEATURES
+from germane.types.query import Query
 
 __all__ = ["View"]
 

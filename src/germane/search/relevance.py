@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.errors import InvalidInput
-from germane.evidence import FEATURES, Evidence
+from germane.types.evidence import FEATURES, Evidence
 
 __all__ = ["Relevance", "shipped"]
 

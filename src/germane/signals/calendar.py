@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-from germane.query import Days
+from germane.types.query import Days
 
 __all__ = [
     "MONTHS",

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from datetime import date
 
-from germane.query import Days
 from germane.signals import calendar
+from germane.types.query import Days
 
 __all__ = ["DATES", "DIGIT", "EAST_ASIAN", "LAST", "NEXT", "WHICH", "YEAR", "Resolve", "Rule", "rule"]
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from germane.query import Intent
 from germane.signals.heard import silent
 from germane.text.traits import is_question
+from germane.types.query import Intent
 
 __all__ = ["EVENT_TYPES", "intent"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from germane.query import Term
 from germane.text.analyse import query_terms
 from germane.text.normal import fold
+from germane.types.query import Term
 
 __all__ = ["follow_up", "keywords"]
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from germane.message import Message
-from germane.query import Intent, Query
-from germane.request import Request
 from germane.signals.asks import asks_name, asks_when
 from germane.signals.excerpt import excerpt
 from germane.signals.identifiers import identifiers
@@ -15,6 +12,9 @@ from germane.signals.keywords import follow_up, keywords
 from germane.signals.mentions import mentions
 from germane.signals.phrases import phrases
 from germane.signals.times import times, today
+from germane.types.message import Message
+from germane.types.query import Intent, Query
+from germane.types.request import Request
 
 __all__ = ["read"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from datetime import date, timedelta
 
-from germane.query import Days
 from germane.signals import calendar
 from germane.signals.dates import EAST_ASIAN, LAST, NEXT, WHICH, Resolve, Rule, rule
+from germane.types.query import Days
 
 __all__ = ["RELATIVE"]
 

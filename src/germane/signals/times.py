@@ -6,9 +6,9 @@ import re
 from datetime import date, datetime
 
 from germane.clock import zone
-from germane.query import Days
 from germane.signals.dates import DATES, DIGIT, EAST_ASIAN, YEAR, Resolve
 from germane.signals.relative import RELATIVE
+from germane.types.query import Days
 
 __all__ = ["times", "today"]
 

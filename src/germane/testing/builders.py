@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 from zlib import crc32
 
-from germane.item import Candidate
-from germane.message import Message, Role
+from germane.types.candidate import Candidate
+from germane.types.message import Message, Role
 
 __all__ = ["MOMENT", "candidate", "message"]
 

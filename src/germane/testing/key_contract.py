@@ -16,12 +16,12 @@ from germane.access.ledger import AddKey, ChangeKey, KeyById
 from germane.access.revoke import revoke
 from germane.access.token import presented
 from germane.access.use import used
-from germane.change import Plan
 from germane.errors import Conflict, GermaneError, NotFound, StoreUnavailable
 from germane.memories.ledger import SetDirective
-from germane.scope import Scope
 from germane.shelf import Store
 from germane.testing.stored import NOON, asking, writing
+from germane.types.plan import Plan
+from germane.types.scope import Scope
 
 __all__ = ["KeyContract", "a_key", "issuing"]
 

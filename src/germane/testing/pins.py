@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn, Self
 
-from germane.context import Context
-from germane.item import Chosen, Scored
 from germane.testing.readable import readable
 from germane.testing.snapshots import Difference, Snapshots, file_of
+from germane.types.candidate import Chosen, Scored
+from germane.types.context import Context
 
 __all__ = ["Pin", "Pinning"]
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from germane.context import Context
-from germane.item import Chosen
+from germane.types.candidate import Chosen
+from germane.types.context import Context
 
 __all__ = ["readable"]
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from germane.change import Decision, Plan, ask
 from germane.errors import GermaneError, InvalidInput, StoreUnavailable
 from germane.events.ledger import EventsByMessageId, PutEvent, SessionLength
 from germane.memories.ledger import CountFeedback, EndMemory, Forget, PutMemory, Select, Selection
-from germane.query import Filters
-from germane.scope import Scope
 from germane.shelf import Shelf, Store
 from germane.testing.stored import NOON, a_memory, an_event, asking, question, writing
+from germane.types.plan import Decision, Plan, ask
+from germane.types.query import Filters
+from germane.types.scope import Scope
 
 __all__ = ["AGENT", "ALL", "ANNA", "BEN", "LATER", "ScopeContract", "found"]
 

@@ -16,10 +16,8 @@ from typing import Any
 
 import pytest
 
-from germane.change import Plan, ask
 from germane.errors import Conflict, GermaneError
 from germane.events.ledger import EventsByMessageId, PutEvent, SessionLength, SessionTail
-from germane.item import Provenance
 from germane.memories.ledger import (
     CountFeedback,
     CountRetrievals,
@@ -34,12 +32,14 @@ from germane.memories.ledger import (
     Selection,
     SetDirective,
 )
-from germane.query import Filters
 from germane.shelf import Shelf, Store
 from germane.testing.hashed import Hashed
 from germane.testing.key_contract import KeyContract
 from germane.testing.scope_contract import AGENT, ALL, ANNA, LATER, ScopeContract, found
 from germane.testing.stored import NOON, a_memory, an_event, asking, question, writing
+from germane.types.candidate import Provenance
+from germane.types.plan import Plan, ask
+from germane.types.query import Filters
 
 __all__ = ["StoreContract"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
-from germane.change import Change, Decision, Plan, Read, ask
 from germane.events.event import Event
-from germane.ids import uuid7
 from germane.memories.memory import KINDS, Memory
-from germane.query import Filters, Query, Term, Vector
 from germane.text.analyse import analyse
 from germane.text.normal import content_hash
+from germane.types.ids import uuid7
+from germane.types.plan import Change, Decision, Plan, Read, ask
+from germane.types.query import Filters, Query, Term, Vector
 
 __all__ = ["NOON", "a_memory", "an_event", "asking", "question", "writing"]
 

@@ -15,12 +15,12 @@ from typing import TypeVar
 
 import Stemmer
 
-from germane.query import Term
 from germane.text.fifo_cache import FifoCache
 from germane.text.language import detect, of_script
 from germane.text.normal import bare, wide
 from germane.text.stopwords import STOP
 from germane.text.words import JOINT, UNSPACED, words
+from germane.types.query import Term
 
 __all__ = ["VERSION", "analyse", "query_terms", "stem", "term_hash", "worded"]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from germane.evaluate.fit.lists import Candidates
-from germane.evidence import FEATURES
+from germane.types.evidence import FEATURES
 
 TRUE = {"window": 6.0, "cos_window": 4.0, "speaker": 1.5, "length": -0.8}
 """What makes a candidate relevant here; of all else nothing does."""

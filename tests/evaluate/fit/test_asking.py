@@ -14,9 +14,9 @@ from germane.evaluate.fit.asking import ask
 from germane.evaluate.fit.columns import shipped_tables
 from germane.evaluate.fit.fitting import Options
 from germane.evaluate.fit.refit import refit
-from germane.evidence import FEATURES
 from germane.search.relevance import Relevance, shipped
 from germane.testing.hashed import Hashed
+from germane.types.evidence import FEATURES
 
 _BEGIN = datetime(2025, 5, 1, 9, 0, tzinfo=UTC)
 _SUBJECTS = ("kayak", "piano", "garden", "violin", "bakery", "marathon", "telescope", "ceramics")

@@ -11,10 +11,10 @@ from germane.errors import InvalidInput
 from germane.evaluate.fit.adapt import adapt
 from germane.evaluate.fit.columns import shipped_tables
 from germane.evaluate.fit.feedback import Marked, Shown, label, line, marked_lines
-from germane.evidence import Evidence
-from germane.item import Breakdown, Chosen, Scored
 from germane.testing.builders import candidate
-from germane.trace import Trace
+from germane.types.candidate import Breakdown, Chosen, Scored
+from germane.types.evidence import Evidence
+from germane.types.trace import Trace
 
 
 def trace(*evidence: Evidence, required: bool = False) -> Trace:

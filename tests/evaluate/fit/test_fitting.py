@@ -10,8 +10,8 @@ from germane.errors import InvalidInput
 from germane.evaluate.fit.columns import Columns, shipped_tables
 from germane.evaluate.fit.fitting import Options, fit_column
 from germane.evaluate.fit.refit import refit
-from germane.evidence import FEATURES
 from germane.search.relevance import Relevance
+from germane.types.evidence import FEATURES
 
 
 def weight(weights: np.ndarray, name: str) -> float:

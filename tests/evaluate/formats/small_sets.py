@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from germane.evaluate.dataset import Conversation, Dataset, Question
-from germane.message import Message
+from germane.types.message import Message
 
 __all__ = ["beam", "locomo", "longmemeval", "messages", "questions", "realtalk", "reasons", "written"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from germane.message import Message
+from germane.types.message import Message
 
 __all__ = ["Broken", "Directed", "Remembered", "Row", "Shared", "Turn"]
 

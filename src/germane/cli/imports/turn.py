@@ -13,7 +13,7 @@ from json import dumps
 from typing import Any
 
 from germane.errors import InvalidInput
-from germane.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult
+from germane.types.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult
 
 __all__ = ["Naming", "moment", "turn"]
 

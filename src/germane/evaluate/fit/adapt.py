@@ -17,8 +17,8 @@ from germane.evaluate.fit.columns import JUDGED, Columns, Tables
 from germane.evaluate.fit.feedback import Marked
 from germane.evaluate.fit.loss import Problem, softmax
 from germane.evaluate.fit.newton import minimise
-from germane.evidence import FEATURES
 from germane.search.relevance import matrix
+from germane.types.evidence import FEATURES
 
 __all__ = ["STRENGTH", "adapt"]
 

@@ -20,14 +20,14 @@ from germane.evaluate.fit.lists import Candidates
 from germane.evaluate.when import ends
 from germane.format.layout import Format
 from germane.format.named import open_format
-from germane.item import Candidate
 from germane.ports.embedder import Embedder
 from germane.ports.tokenizer import Tokenizer
-from germane.scope import Scope
 from germane.search.relevance import Relevance, matrix, shipped
 from germane.settings import Settings
 from germane.strategies import DEFAULT
-from germane.strategy import Strategy
+from germane.types.candidate import Candidate
+from germane.types.scope import Scope
+from germane.types.strategy import Strategy
 from germane.wiring import Parts, wire
 
 __all__ = ["Progress", "ask"]

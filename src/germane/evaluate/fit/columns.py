@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.evaluate.fit.lists import Candidates, part
-from germane.evidence import FEATURES
 from germane.search.relevance import Relevance
+from germane.types.evidence import FEATURES
 
 __all__ = ["JUDGED", "Columns", "Part", "Tables", "model_tables", "shipped_tables"]
 

@@ -14,9 +14,9 @@ from math import isfinite
 from typing import Any, Literal
 
 from germane.errors import InvalidInput
-from germane.evidence import FEATURES, Evidence
-from germane.item import Chosen
-from germane.trace import Trace
+from germane.types.candidate import Chosen
+from germane.types.evidence import FEATURES, Evidence
+from germane.types.trace import Trace
 
 __all__ = ["Mark", "Marked", "Shown", "label", "line", "marked_lines"]
 

@@ -21,7 +21,7 @@ from germane.evaluate.fit.folds import folds
 from germane.evaluate.fit.lists import Candidates
 from germane.evaluate.fit.loss import Problem, logistic, softmax
 from germane.evaluate.fit.newton import minimise
-from germane.evidence import FEATURES
+from germane.types.evidence import FEATURES
 
 __all__ = ["Column", "Options", "fit_column"]
 

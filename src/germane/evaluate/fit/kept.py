@@ -21,7 +21,7 @@ import numpy as np
 
 from germane.errors import InvalidInput
 from germane.evaluate.fit.lists import Candidates
-from germane.evidence import FEATURES
+from germane.types.evidence import FEATURES
 
 __all__ = ["evidence_code", "keep", "recover"]
 

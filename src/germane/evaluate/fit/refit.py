@@ -13,7 +13,7 @@ from germane.evaluate.fit.columns import Columns, Tables
 from germane.evaluate.fit.fitting import Column, Options, fit_column
 from germane.evaluate.fit.lists import Candidates
 from germane.evaluate.fit.reliability import Reliability, reliability
-from germane.evidence import FEATURES
+from germane.types.evidence import FEATURES
 
 __all__ = ["Judged", "Refit", "refit"]
 

@@ -20,7 +20,7 @@ from germane.evaluate.formats.dialogue import time_of
 from germane.evaluate.formats.draft import Draft
 from germane.evaluate.formats.evidence import flat
 from germane.evaluate.formats.file import opened
-from germane.message import Message
+from germane.types.message import Message
 
 __all__ = ["anchor", "chats", "looks_like_chats", "read_beam"]
 

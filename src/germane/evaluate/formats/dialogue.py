@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from germane.errors import InvalidInput
 from germane.evaluate.formats.draft import Draft
 from germane.evaluate.formats.evidence import dialogue_ids
-from germane.message import Message
+from germane.types.message import Message
 
 __all__ = ["Said", "Session", "ask", "hear", "numbered", "said", "time_of"]
 

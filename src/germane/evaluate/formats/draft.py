@@ -12,7 +12,7 @@ from typing import Any
 
 from germane.evaluate.dataset import Conversation, Dropped, Question, Stated
 from germane.evaluate.formats.evidence import known_ids, plain
-from germane.message import Message
+from germane.types.message import Message
 
 __all__ = ["Draft", "aware"]
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from germane.errors import InvalidInput
 from germane.evaluate.formats.draft import Draft
 from germane.evaluate.formats.file import File
-from germane.message import Message
+from germane.types.message import Message
 
 __all__ = ["entries", "read_longmemeval", "stamp"]
 

@@ -33,7 +33,7 @@ from germane.evaluate.formats.detect import detect
 from germane.evaluate.formats.draft import Draft, aware
 from germane.evaluate.formats.evidence import known_ids
 from germane.memories.remember import new_memory
-from germane.scope import Scope
+from germane.types.scope import Scope
 
 __all__ = ["looks_recorded", "read_requests"]
 

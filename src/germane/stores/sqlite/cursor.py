@@ -14,9 +14,9 @@ from hashlib import blake2b
 from struct import Struct
 
 from germane.errors import InvalidInput
-from germane.query import Filters
-from germane.scope import Scope
 from germane.stores.sqlite.encoding import to_json
+from germane.types.query import Filters
+from germane.types.scope import Scope
 
 __all__ = ["Listing"]
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from germane.item import Provenance, Sensitivity
+from germane.types.candidate import Provenance, Sensitivity
 
 __all__ = [
     "from_json",

@@ -10,8 +10,6 @@ from typing import Any
 
 from germane.events.event import Event, Session
 from germane.ports.words import WordVectors
-from germane.query import Filters, Query
-from germane.scope import Scope
 from germane.search.hit import Hit
 from germane.search.relevance import Relevance
 from germane.stores.sqlite.encoding import moment, shown, stored, to_json
@@ -21,6 +19,8 @@ from germane.stores.sqlite.partitions import Partitions
 from germane.stores.sqlite.reach import Place, listed, places
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.search import hits
+from germane.types.query import Filters, Query
+from germane.types.scope import Scope
 
 __all__ = ["SqliteEvents"]
 

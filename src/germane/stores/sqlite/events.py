@@ -11,7 +11,6 @@ import apsw
 
 from germane.events.event import Event, EventHead, Session
 from germane.events.ledger import EventsByMessageId, PutEvent, SessionLength, SessionTail
-from germane.item import LONG
 from germane.search.unit import SENSITIVITY_CODES, Analysis, Unit, describe
 from germane.stores.sqlite.encoding import (
     from_json,
@@ -28,6 +27,7 @@ from germane.stores.sqlite.passage import passage
 from germane.stores.sqlite.reach import Place
 from germane.stores.sqlite.sessions import Begun
 from germane.stores.sqlite.transaction import Transaction
+from germane.types.candidate import LONG
 
 __all__ = ["BRIEF", "EVENT", "brief_of", "by_message_id", "event_of", "length", "put_events", "session_of", "tail"]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
-from germane.change import Change, Decision, Plan, Read
 from germane.errors import InvalidInput, StoreUnavailable
 from germane.events.ledger import EventsByMessageId, PutEvent, SessionLength, SessionTail
 from germane.memories.ledger import (
@@ -26,7 +25,6 @@ from germane.memories.ledger import (
     Selection,
     SetDirective,
 )
-from germane.scope import Scope
 from germane.stores.sqlite import events, memories
 from germane.stores.sqlite.directives import set_directive
 from germane.stores.sqlite.erasure import Erasure, mark
@@ -35,6 +33,8 @@ from germane.stores.sqlite.reach import Place, places
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.writer import Writer
+from germane.types.plan import Change, Decision, Plan, Read
+from germane.types.scope import Scope
 
 __all__ = ["SqliteJournal"]
 

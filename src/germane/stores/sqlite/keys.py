@@ -8,13 +8,13 @@ import apsw
 
 from germane.access.key import RIGHTS, Key, Sealed
 from germane.access.ledger import AddKey, ChangeKey, KeyById
-from germane.change import Change, Decision, Plan, Read
 from germane.errors import InvalidInput, StoreUnavailable
 from germane.stores.sqlite.encoding import from_json, maybe_micros, maybe_moment, micros, moment, to_json
 from germane.stores.sqlite.readers import Readers
 from germane.stores.sqlite.rows import Row, first, rows
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.writer import Writer
+from germane.types.plan import Change, Decision, Plan, Read
 
 __all__ = ["SqliteKeys"]
 

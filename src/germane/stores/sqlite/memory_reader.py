@@ -10,8 +10,6 @@ from germane.errors import InvalidInput
 from germane.memories.memory import Memory
 from germane.memories.reader import Page
 from germane.ports.words import WordVectors
-from germane.query import Filters, Query
-from germane.scope import Scope
 from germane.search.hit import Hit
 from germane.search.relevance import Relevance
 from germane.stores.sqlite.cursor import Listing
@@ -23,6 +21,8 @@ from germane.stores.sqlite.reach import Place, listed, places
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import only, rows
 from germane.stores.sqlite.search import hits
+from germane.types.query import Filters, Query
+from germane.types.scope import Scope
 
 __all__ = ["SqliteMemories"]
 

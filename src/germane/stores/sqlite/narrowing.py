@@ -9,11 +9,11 @@ import apsw
 
 from germane.events.event import Event
 from germane.memories.memory import Memory
-from germane.query import Filters
 from germane.search.unit import SENSITIVITY_CODES
 from germane.stores.sqlite.encoding import micros, stored, to_json
 from germane.stores.sqlite.reach import Place, listed
 from germane.stores.sqlite.units import Domain
+from germane.types.query import Filters
 
 __all__ = ["Clause", "event_keys", "excluded", "impossible", "memory_keys", "of_events", "of_memories", "tagged"]
 

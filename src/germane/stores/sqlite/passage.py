@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import apsw
 
-from germane.item import PassageRange
+from germane.types.candidate import PassageRange
 
 __all__ = ["PASSAGE", "Passage", "passage"]
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import apsw
 
-from germane.scope import Scope
 from germane.stores.sqlite.rows import first, rows
+from germane.types.scope import Scope
 
 __all__ = ["GONE", "Place", "gone", "listed", "places"]
 

@@ -7,10 +7,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from germane.events.event import Event
-from germane.evidence import FEATURES, Evidence
 from germane.memories.memory import Memory
 from germane.ports.words import WordVectors
-from germane.query import Query
 from germane.search.bm25 import Terms
 from germane.search.find import Found, find
 from germane.search.hit import Hit
@@ -23,6 +21,8 @@ from germane.stores.sqlite.partitions import Partitions
 from germane.stores.sqlite.reach import Place
 from germane.stores.sqlite.readers import Reading
 from germane.stores.sqlite.units import Domain
+from germane.types.evidence import FEATURES, Evidence
+from germane.types.query import Query
 
 __all__ = ["hits"]
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from germane.query import Filters
-from germane.scope import Scope
 from germane.stores.sqlite.directives import directive
 from germane.stores.sqlite.encoding import to_json
 from germane.stores.sqlite.event_reader import SqliteEvents
@@ -16,6 +14,8 @@ from germane.stores.sqlite.narrowing import of_events, of_memories
 from germane.stores.sqlite.reach import places
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import rows
+from germane.types.query import Filters
+from germane.types.scope import Scope
 
 __all__ = ["SqliteShelf"]
 

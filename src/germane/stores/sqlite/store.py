@@ -17,7 +17,6 @@ from germane.clock import Clock
 from germane.errors import StoreUnavailable
 from germane.ports.embedder import Embedder
 from germane.ports.words import WordVectors
-from germane.scope import Scope
 from germane.search.relevance import Relevance
 from germane.shelf import Checkup
 from germane.stores.sqlite.backup import back_up
@@ -39,6 +38,7 @@ from germane.stores.sqlite.rows import only
 from germane.stores.sqlite.shelf import SqliteShelf
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.writer import Writer
+from germane.types.scope import Scope
 
 __all__ = ["SqliteStore"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from germane.item import Scored
-from germane.trace import Trace
+from germane.types.candidate import Scored
+from germane.types.trace import Trace
 
 __all__ = ["explain"]
 

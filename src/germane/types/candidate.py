@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-from germane.evidence import Evidence
+from germane.types.evidence import Evidence
 
 __all__ = [
     "LONG",

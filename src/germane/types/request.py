@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from germane.message import Message
-from germane.query import Filters
-from germane.scope import Scope
+from germane.types.message import Message
+from germane.types.query import Filters
+from germane.types.scope import Scope
 
 __all__ = ["Request"]
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from germane.errors import InvalidInput
-from germane.limits import COUNT, LABEL, NAME, NAMES, TAG, entries, shown, text
+from germane.types.limits import COUNT, LABEL, NAME, NAMES, TAG, entries, shown, text
 
 __all__ = ["HALF_LIVES", "Cap", "Form", "Packer", "Placement", "Shares", "SourcePlan", "Strategy", "Weights"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from germane.errors import InvalidInput
-from germane.limits import CHARACTERS, DEPTH, VALUES, VALUES_IN_ALL, Limit, numeral, within
+from germane.types.limits import CHARACTERS, DEPTH, VALUES, VALUES_IN_ALL, Limit, numeral, within
 
 __all__ = ["Extent", "bounded"]
 

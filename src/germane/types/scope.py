@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from germane.clock import zone
 from germane.errors import InvalidInput
-from germane.limits import ID
+from germane.types.limits import ID
 
 __all__ = ["Scope"]
 

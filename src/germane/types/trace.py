@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from germane.budget import Budget
-from germane.item import Chosen, LeftOut
-from germane.query import Query
+from germane.types.budget import Budget
+from germane.types.candidate import Chosen, LeftOut
+from germane.types.query import Query
 
 __all__ = ["SourceReport", "Status", "Trace"]
 

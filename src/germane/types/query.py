@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.errors import InvalidInput
-from germane.item import Sensitivity
-from germane.limits import ID, IDS, NAME, NAMES, TAG, Limit, entries, shown, text
+from germane.types.candidate import Sensitivity
+from germane.types.limits import ID, IDS, NAME, NAMES, TAG, Limit, entries, shown, text
 
 __all__ = ["Days", "Filters", "Intent", "Query", "Term", "Vector"]
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from germane.explain import explain
-from germane.item import Chosen
-from germane.message import Message, Wire
-from germane.trace import SourceReport, Trace
+from germane.types.candidate import Chosen
+from germane.types.explain import explain
+from germane.types.message import Message, Wire
+from germane.types.trace import SourceReport, Trace
 
 __all__ = ["Context", "Metadata"]
 
