@@ -32,7 +32,7 @@ from germane.address import Address
 from germane.grpc.server import GrpcServer
 from germane.ports.embedder import Embedder
 from germane.serving import Serving
-from germane.shelf import Store
+from germane.store import Store
 from germane.stores.sqlite.readers import Readers
 from germane.testing.faults import Fault, Garbage, Hang, Raise, Slow, faulty
 from germane.wiring import Parts

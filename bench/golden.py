@@ -17,10 +17,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, datetime
-from itertools import cycle, islice
+from itertools import count, cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -48,22 +48,23 @@ _DEMO = (
 _TOOLS = [{"type": "function", "function": {"name": "look_up", "parameters": {"type": "object", "properties": {}}}}]
 
 
+_CHANGES: Sequence[Mapping[str, Any]] = (
+    {"placement": "split"},
+    {"placement": "split", "format": "compact"},
+    {"packer": "exact", "format": "compact"},
+    {"packer": "auto"},
+    {"packer": "rank", "floor": 0.01},
+    {"shares": {"sources": {"messages": 30, "memories": 20}}},
+    {"shares": {"total": {"items": 5}}, "tags": ["stack"], "fact_keys": ["database"]},
+    {"sources": {"messages": {"vectors": False}, "recent": {"limit": 0}}},
+    {"weights": {"recency": 2.0, "frequency": 1.0}},
+)
+
+
 def strategies(default: Strategy) -> Iterator[str | Strategy]:
     """The built-in ones by name, then one for each setting that changes the way through the pipeline."""
     yield from ("default", "compact", "composite")
-    for number, changes in enumerate(
-        (
-            {"placement": "split"},
-            {"placement": "split", "format": "compact"},
-            {"packer": "exact", "format": "compact"},
-            {"packer": "auto"},
-            {"packer": "rank", "floor": 0.01},
-            {"shares": {"sources": {"messages": 30, "memories": 20}}},
-            {"shares": {"total": {"items": 5}}, "tags": ["stack"], "fact_keys": ["database"]},
-            {"sources": {"messages": {"vectors": False}, "recent": {"limit": 0}}},
-            {"weights": {"recency": 2.0, "frequency": 1.0}},
-        )
-    ):
+    for number, changes in enumerate(_CHANGES):
         yield derive(default, {**changes, "name": f"changed-{number}"})
 
 
@@ -72,12 +73,13 @@ def asking(question: str, number: int) -> list[dict[str, Any]]:
     asked = {"role": "user", "content": question}
     before = [{"role": "user", "content": "Hello again."}, {"role": "assistant", "content": "Hello! What is it about?"}]
     call = {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}
-    tool = [
+    tool: list[dict[str, Any]] = [
         {"role": "assistant", "content": None, "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "c1", "content": "Nothing was found."},
     ]
     system = {"role": "system", "content": "You are a careful assistant."}
-    return [[asked], [system, asked], [*before, asked], [system, *before, asked, *tool]][number % 4]
+    shapes: list[list[dict[str, Any]]] = [[asked], [system, asked], [*before, asked], [system, *before, asked, *tool]]
+    return shapes[number % 4]
 
 
 def plain(value: Any) -> Any:
@@ -121,8 +123,7 @@ async def filled(conversation: Conversation, folder: Path, embedder: Static) -> 
     path = folder / f"{conversation.name}.db"
     if not path.exists():
         part = folder / "part.db"
-        for old in folder.glob("part.db*"):
-            old.unlink()
+        part.unlink(missing_ok=True)
         async with Germane.open(part, embedder=embedder, clock=_CLOCK) as germane:
             agent = germane.agent("golden")
             await agent.directive("Answer briefly.")
@@ -162,21 +163,21 @@ async def assembled(path: Path, name: str, embedder: Static, number: int, questi
     return f"{path.stem} {number} {strategy} {model} {provider} {question}", context
 
 
-async def run(options: argparse.Namespace) -> None:
+async def run(folder: Path, data: Path) -> AsyncIterator[str]:
+    """One line of JSON for each assembly."""
     embedder = Static()
-    options.folder.mkdir(parents=True, exist_ok=True)
-    number = 0
-    with options.write.open("w", encoding="utf-8") as file:
-        cases = [(demo(options.folder), "default", "kickoff", list(_DEMO))]
-        for conversation in load(options.data).conversations[:_CONVERSATIONS]:
-            path = await filled(conversation, options.folder, embedder)
-            cases.append((path, "golden", next(iter(conversation.sessions)), [asked.text for asked in conversation.questions]))
-        for path, agent, session, questions in cases:
-            for question in islice(cycle(questions), _QUESTIONS):
-                name, context = await assembled(path, agent, embedder, number, question, session)
-                file.write(line(name, context) + "\n")
-                number += 1
-    print(f"{number} assemblies in {options.write}")
+    cases = [(demo(folder), "default", "kickoff", list(_DEMO))]
+    for conversation in load(data).conversations[:_CONVERSATIONS]:
+        path = await filled(conversation, folder, embedder)
+        cases.append((path, "golden", next(iter(conversation.sessions)), [asked.text for asked in conversation.questions]))
+    numbers = count()
+    for path, agent, session, questions in cases:
+        for question in islice(cycle(questions), _QUESTIONS):
+            yield line(*await assembled(path, agent, embedder, next(numbers), question, session))
+
+
+async def _collect(folder: Path, data: Path) -> list[str]:
+    return [line async for line in run(folder, data)]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -184,7 +185,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("folder", type=Path, help="where the filled stores are kept")
     parser.add_argument("data", type=Path, help="labelled conversations, as germane eval reads them")
     parser.add_argument("--write", type=Path, required=True, metavar="FILE", help="a line of JSON for each assembly")
-    asyncio.run(run(parser.parse_args(arguments)))
+    options = parser.parse_args(arguments)
+    options.folder.mkdir(parents=True, exist_ok=True)
+    lines = asyncio.run(_collect(options.folder, options.data))
+    options.write.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    print(f"{len(lines)} assemblies in {options.write}")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from germane import Germane
 from germane.breaker import Breakers
 from germane.edge import requested
 from germane.engine import Engine
-from germane.shelf import Shelf
+from germane.store import Shelf
 from germane.strategies import DEFAULT
 from germane.testing.faults import Hang, faulty
 

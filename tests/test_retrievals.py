@@ -12,7 +12,7 @@ import pytest
 from germane.errors import StoreUnavailable
 from germane.memories.ledger import CountRetrievals
 from germane.retrievals import Retrievals
-from germane.shelf import Store
+from germane.store import Store
 from germane.testing.faults import Hang, faulty
 from germane.testing.time_warp import warped
 from germane.types.plan import replay

@@ -22,7 +22,7 @@ from germane.memories.provenance import source
 from germane.memories.remember import new_memory, remember
 from germane.recollections import Recollections
 from germane.recording import Recording
-from germane.shelf import Shelf
+from germane.store import Shelf
 from germane.types.candidate import Provenance, Scored, SourceKind
 from germane.types.context import Context
 from germane.types.limits import COUNT, DIRECTIVE, ID, LABEL, NAME, QUERY, RECORDED, REMARK, TAG, shown

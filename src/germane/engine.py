@@ -41,10 +41,10 @@ from germane.ports.tokenizer import Tokenizer
 from germane.score.floor import above, least
 from germane.score.score import score
 from germane.search.relevance import Relevance
-from germane.shelf import Shelf
 from germane.signals.read import read
 from germane.standing import Standing
 from germane.state import State
+from germane.store import Shelf
 from germane.turns import Shed, Turn, Turns
 from germane.types.candidate import Scored
 from germane.types.context import Context

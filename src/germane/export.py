@@ -9,7 +9,7 @@ from typing import Any
 
 from germane.events.event import Event
 from germane.memories.memory import Memory
-from germane.shelf import Shelf
+from germane.store import Shelf
 from germane.types.query import Filters
 
 __all__ = ["Exported", "everything"]

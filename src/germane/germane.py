@@ -21,8 +21,8 @@ from germane.pseudonym import pseudonym
 from germane.rehearsal import freeze
 from germane.search.relevance import Relevance
 from germane.settings import Settings
-from germane.shelf import Checkup
 from germane.state import State
+from germane.store import Checkup
 from germane.strategies import Strategies
 from germane.types import limits
 from germane.types.scope import Scope

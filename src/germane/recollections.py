@@ -10,7 +10,7 @@ from germane.errors import NotFound
 from germane.memories.memory import Memory
 from germane.memories.reader import Page
 from germane.memories.update import update
-from germane.shelf import Shelf
+from germane.store import Shelf
 from germane.types.limits import CURSOR, ID, PAGE
 from germane.types.limits import text as string
 from germane.types.query import Filters

@@ -12,7 +12,7 @@ from germane.engine import Engine
 from germane.events.appending import Origin
 from germane.events.record import record
 from germane.memories.remember import new_memory, remember
-from germane.shelf import Store
+from germane.store import Store
 from germane.strategies import COMPACT, DEFAULT
 from germane.types.candidate import Candidate
 from germane.types.evidence import Evidence

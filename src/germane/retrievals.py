@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from germane.memories.feedback import count_retrievals
-from germane.shelf import Store
+from germane.store import Store
 from germane.types.scope import Scope
 
 __all__ = ["Retrievals"]

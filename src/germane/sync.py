@@ -38,8 +38,8 @@ from germane.memories.reader import Page
 from germane.ports.embedder import Embedder
 from germane.search.relevance import Relevance
 from germane.settings import Settings
-from germane.shelf import Checkup
 from germane.state import State
+from germane.store import Checkup
 from germane.strategies import Strategies
 from germane.types.candidate import Provenance, Scored
 from germane.types.context import Context

@@ -25,7 +25,7 @@ from germane.rehearsal import rehearse
 from germane.retrievals import Retrievals
 from germane.search.relevance import Relevance, shipped
 from germane.settings import Settings, read_toml
-from germane.shelf import Store
+from germane.store import Store
 from germane.stores.sqlite.store import SqliteStore
 from germane.strategies import Strategies
 from germane.tokenizers.named import open_tokenizer

@@ -17,7 +17,7 @@ from germane.memories.reader import Page
 from germane.ports.embedder import Embedder
 from germane.search.hit import Hit
 from germane.search.relevance import shipped
-from germane.shelf import Shelf
+from germane.store import Shelf
 from germane.testing.builders import MOMENT
 from germane.testing.hashed import Hashed
 from germane.testing.stored import a_memory, an_event

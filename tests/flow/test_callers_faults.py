@@ -15,7 +15,7 @@ from flow.conftest import Opening
 from flow.shelves import Kept, engine, request, shelf
 from germane import Filters, InvalidInput
 from germane.engine import Engine
-from germane.shelf import Shelf
+from germane.store import Shelf
 from germane.strategies import DEFAULT
 from germane.testing.faults import Fault, Hang, Raise, faulty
 from germane.testing.hashed import Hashed

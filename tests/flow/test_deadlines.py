@@ -14,7 +14,7 @@ from germane.clock import Clock
 from germane.engine import Engine
 from germane.errors import StoreCorrupt, StoreUnavailable
 from germane.gather.abandoned import Abandoned
-from germane.shelf import Shelf
+from germane.store import Shelf
 from germane.strategies import DEFAULT
 from germane.testing.builders import MOMENT
 from germane.testing.faults import Fault, Garbage, Hang, Raise, Slow, faulty

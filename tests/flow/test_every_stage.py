@@ -28,7 +28,7 @@ from germane.errors import (
     StoreUnavailable,
     UnknownName,
 )
-from germane.shelf import Shelf
+from germane.store import Shelf
 from germane.strategies import DEFAULT
 from germane.testing.faults import Raise, faulty
 from germane.testing.hashed import Hashed

@@ -13,7 +13,7 @@ from flow.conftest import Calendar, Opening
 from flow.stories import ASKED, MODELS, TALK, ask, ids, texts, told
 from germane import Agent, Candidate, Cap, Germane, InvalidInput, Settings, Shares, SourcePlan, UnknownName
 from germane.dialects.registry import dialect
-from germane.shelf import Shelf
+from germane.store import Shelf
 from germane.strategies import COMPACT, COMPOSITE, DEFAULT, derive
 from germane.testing.builders import MOMENT
 from germane.types.candidate import Provenance

@@ -16,7 +16,7 @@ from germane.gather.source import Source
 from germane.memories.memory import Memory
 from germane.ports.embedder import Embedder
 from germane.search.hit import Hit
-from germane.shelf import Shelf
+from germane.store import Shelf
 from germane.strategies import DEFAULT
 from germane.testing.builders import MOMENT, candidate
 from germane.testing.hashed import Hashed

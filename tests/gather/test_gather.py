@@ -12,7 +12,7 @@ from stand_ins import Answers, Late, Stubborn, Talk, Told, asking, gathered, rep
 
 from germane.gather.abandoned import Abandoned
 from germane.gather.source import Busy, Skipped
-from germane.shelf import Warming
+from germane.store import Warming
 from germane.testing.builders import candidate
 from germane.testing.faults import Hang, Raise, Slow, faulty
 from germane.testing.time_warp import warped

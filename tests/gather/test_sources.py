@@ -13,7 +13,7 @@ from germane.gather.history import History
 from germane.gather.memories import Memories, Structured
 from germane.gather.messages import Messages, Recent
 from germane.gather.source import Skipped
-from germane.shelf import Warming
+from germane.store import Warming
 from germane.strategies import DEFAULT
 from germane.testing.builders import MOMENT
 from germane.testing.stored import a_memory, an_event

@@ -13,7 +13,7 @@ FLOORS = {
     "nouns": "types clock errors deadline",
     "ports": "ports catalog text",
     "dialects": "dialects",
-    "domains": "memories events search access shelf export",
+    "domains": "memories events search access store export",
     "stages": "signals gather score pack format inject",
     "engine": "engine assembly background breaker cache call fair_queue standing state turns",
     "front": """germane agent edge conversation recollections recording sync loop rehearsal settings serving given address

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from germane.clock import Clock
-from germane.shelf import Store
+from germane.store import Store
 from germane.stores.sqlite import SqliteStore
 from germane.testing.hashed import Hashed
 from germane.testing.store_contract import StoreContract

@@ -11,7 +11,7 @@ from germane.clock import Clock
 from germane.events.ledger import PutEvent
 from germane.memories.forget import Receipt, forget
 from germane.memories.ledger import CountRetrievals, Forget, ForgetOwner, PutMemory, Select, SetDirective
-from germane.shelf import Shelf
+from germane.store import Shelf
 from germane.stores.sqlite import SqliteStore, erasure
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, an_event, asking, question, writing

@@ -13,7 +13,7 @@ import pytest
 from germane.clock import Clock
 from germane.events.ledger import PutEvent
 from germane.memories.ledger import Forget, PutMemory
-from germane.shelf import Warming
+from germane.store import Warming
 from germane.stores.sqlite import SqliteStore, partitions
 from germane.stores.sqlite.readers import Reading
 from germane.testing.hashed import Hashed

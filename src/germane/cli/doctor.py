@@ -12,7 +12,7 @@ from germane.cli.screen import answer, console, plain, progress, table
 from germane.cli.setting import Setting, finish, setting
 
 if TYPE_CHECKING:
-    from germane.shelf import Checkup
+    from germane.store import Checkup
 
 __all__ = ["doctor", "reembed"]
 

@@ -8,7 +8,7 @@ from germane.gather.history import History
 from germane.gather.memories import Memories, Structured
 from germane.gather.messages import Messages, Recent
 from germane.gather.source import Busy, Source, SourceFactory
-from germane.shelf import Shelf
+from germane.store import Shelf
 from germane.types.candidate import Candidate
 from germane.types.query import Query
 from germane.types.strategy import SourcePlan, Strategy

@@ -21,7 +21,7 @@ from germane.gather.outcome import answer, candidates, reported, verdict
 from germane.gather.source import Busy, Source
 from germane.gather.vector import with_vector
 from germane.ports.embedder import Embedder
-from germane.shelf import Shelf
+from germane.store import Shelf
 from germane.types.candidate import Candidate
 from germane.types.query import Query
 from germane.types.strategy import SourcePlan, Strategy

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from germane.gather.candidates import from_memory, verbatim
 from germane.gather.source import Skipped
-from germane.shelf import Shelf
+from germane.store import Shelf
 from germane.types.candidate import Candidate
 from germane.types.evidence import Evidence
 from germane.types.query import Query

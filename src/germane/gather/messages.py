@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from germane.gather.candidates import from_event, verbatim
 from germane.gather.source import Skipped
-from germane.shelf import Shelf
+from germane.store import Shelf
 from germane.types.candidate import Candidate
 from germane.types.evidence import Evidence
 from germane.types.query import Query

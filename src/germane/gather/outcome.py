@@ -10,7 +10,7 @@ from typing import Any
 
 from germane.errors import InvalidInput
 from germane.gather.source import Skipped
-from germane.shelf import Warming
+from germane.store import Warming
 from germane.types.candidate import Candidate
 from germane.types.query import Query
 from germane.types.trace import SourceReport

@@ -15,7 +15,7 @@ import numpy as np
 
 from germane.gather.source import Skipped
 from germane.ports.embedder import Embedder
-from germane.shelf import Shelf
+from germane.store import Shelf
 from germane.types.query import Query
 
 __all__ = ["nameless", "with_vector"]

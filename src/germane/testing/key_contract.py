@@ -18,7 +18,7 @@ from germane.access.token import presented
 from germane.access.use import used
 from germane.errors import Conflict, GermaneError, NotFound, StoreUnavailable
 from germane.memories.ledger import SetDirective
-from germane.shelf import Store
+from germane.store import Store
 from germane.testing.stored import NOON, asking, writing
 from germane.types.plan import Plan
 from germane.types.scope import Scope

@@ -12,7 +12,7 @@ import pytest
 from germane.errors import GermaneError, InvalidInput, StoreUnavailable
 from germane.events.ledger import EventsByMessageId, PutEvent, SessionLength
 from germane.memories.ledger import CountFeedback, EndMemory, Forget, PutMemory, Select, Selection
-from germane.shelf import Shelf, Store
+from germane.store import Shelf, Store
 from germane.testing.stored import NOON, a_memory, an_event, asking, question, writing
 from germane.types.plan import Decision, Plan, ask
 from germane.types.query import Filters

@@ -32,7 +32,7 @@ from germane.memories.ledger import (
     Selection,
     SetDirective,
 )
-from germane.shelf import Shelf, Store
+from germane.store import Shelf, Store
 from germane.testing.hashed import Hashed
 from germane.testing.key_contract import KeyContract
 from germane.testing.scope_contract import AGENT, ALL, ANNA, LATER, ScopeContract, found

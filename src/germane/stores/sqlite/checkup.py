@@ -10,7 +10,7 @@ from pathlib import Path
 
 import apsw
 
-from germane.shelf import Checkup
+from germane.store import Checkup
 from germane.stores.sqlite.database import APPLICATION, Database, migrations
 from germane.stores.sqlite.encoding import moment
 from germane.stores.sqlite.erasure import Mark, mark

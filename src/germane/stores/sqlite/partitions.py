@@ -13,7 +13,7 @@ from collections.abc import Callable, Set
 import apsw
 
 from germane.search.partition import Partition
-from germane.shelf import Warming
+from germane.store import Warming
 from germane.stores.sqlite.encoding import shown
 from germane.stores.sqlite.reach import Place
 from germane.stores.sqlite.readers import Reading

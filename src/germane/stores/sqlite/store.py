@@ -18,7 +18,7 @@ from germane.errors import StoreUnavailable
 from germane.ports.embedder import Embedder
 from germane.ports.words import WordVectors
 from germane.search.relevance import Relevance
-from germane.shelf import Checkup
+from germane.store import Checkup
 from germane.stores.sqlite.backup import back_up
 from germane.stores.sqlite.checkup import examine
 from germane.stores.sqlite.database import Database
