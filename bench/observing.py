@@ -17,8 +17,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from bench.machine import describe
+from germane.access.pseudonym import pseudonym
 from germane.observe.shared import folder, join
-from germane.pseudonym import pseudonym
 from germane.types.context import Metadata
 from germane.types.trace import SourceReport
 

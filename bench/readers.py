@@ -12,6 +12,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
+from germane.access.pseudonym import pseudonym
 from germane.catalog.catalog import Catalog
 from germane.catalog.ceiling import Ceiling
 from germane.catalog.measure import message_tokens
@@ -46,7 +47,6 @@ from germane.inject.inject import inject
 from germane.inject.recognise import injected, without_injected
 from germane.memories import checks
 from germane.memories.compose import compose
-from germane.pseudonym import pseudonym
 from germane.search.unit import analysed, describe
 from germane.signals.asks import asks_name, asks_when
 from germane.signals.excerpt import excerpt

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
+import germane.access.keyring
 import germane.agent
 import germane.germane
-import germane.keyring
 import germane.recollections
 from germane import sync
 from germane.errors import Conflict, InvalidInput, NotFound, StoreUnavailable

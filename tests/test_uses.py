@@ -7,11 +7,11 @@ from datetime import timedelta
 
 import pytest
 
+from germane.access.usage import Uses
 from germane.errors import StoreUnavailable
 from germane.testing.faults import Hang, Raise, faulty
 from germane.testing.stored import NOON
 from germane.testing.time_warp import warped
-from germane.uses import Uses
 from key_chest import Chest
 
 

@@ -10,17 +10,17 @@ import pytest
 
 from germane.access.grant import Grant
 from germane.access.key import Sealed
+from germane.access.keyring import Keyring
 from germane.access.token import mint
+from germane.access.usage import Uses
+from germane.access.verifier import FRESH, GRACE, Verification
 from germane.clock import Clock
 from germane.errors import InvalidInput, StoreCorrupt, StoreUnavailable
-from germane.keyring import Keyring
 from germane.testing.faults import Garbage, Hang, Raise, Slow, faulty
 from germane.testing.key_contract import issuing
 from germane.testing.stored import NOON
 from germane.testing.time_warp import warped
 from germane.types.plan import replay
-from germane.uses import Uses
-from germane.verification import FRESH, GRACE, Verification
 from key_chest import Chest, Failing
 
 

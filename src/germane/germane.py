@@ -10,14 +10,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from germane.access.keyring import Keyring
+from germane.access.pseudonym import pseudonym
 from germane.agent import Agent
 from germane.clock import Clock
 from germane.edge import named_model
 from germane.errors import InvalidInput, StoreError, StoreUnavailable
 from germane.gather.source import SourceFactory
-from germane.keyring import Keyring
 from germane.ports.embedder import Embedder
-from germane.pseudonym import pseudonym
 from germane.rehearsal import freeze
 from germane.search.relevance import Relevance
 from germane.settings import Settings

@@ -19,9 +19,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, overload
 
+import germane.access.keyring
 import germane.agent
 import germane.germane
-import germane.keyring
 import germane.recollections
 from germane.access.grant import Grant
 from germane.access.key import Issued, Key, Right

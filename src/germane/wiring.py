@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from germane.access.usage import Uses
+from germane.access.verifier import Verification
 from germane.background import Background
 from germane.catalog.catalog import Catalog
 from germane.clock import Clock
@@ -29,8 +31,6 @@ from germane.store import Store
 from germane.stores.sqlite.store import SqliteStore
 from germane.strategies import Strategies
 from germane.tokenizers.named import open_tokenizer
-from germane.uses import Uses
-from germane.verification import Verification
 
 __all__ = ["Parts", "wire"]
 

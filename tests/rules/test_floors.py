@@ -17,7 +17,7 @@ FLOORS = {
     "stages": "signals gather score pack format inject",
     "engine": "engine assembly background breaker cache call fair_queue standing state turns",
     "front": """germane agent edge conversation recollections recording sync loop rehearsal settings serving given address
-        strategies retrievals wiring keyring verification uses pseudonym __init__""",
+        strategies retrievals wiring     __init__""",
     "evaluation": "evaluate",
     "surfaces": "cli grpc http observe serve",
 }

@@ -19,10 +19,10 @@ from germane.access.grant import Grant
 from germane.access.key import Key
 from germane.access.known import Known
 from germane.access.token import Presented, presented
+from germane.access.usage import Uses
 from germane.access.vault import Vault
 from germane.clock import Clock
 from germane.errors import StoreError, StoreUnavailable
-from germane.uses import Uses
 
 __all__ = ["FRESH", "GRACE", "Verification"]
 

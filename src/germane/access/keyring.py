@@ -12,11 +12,11 @@ from germane.access.key import Issued, Key, Right
 from germane.access.revoke import revoke
 from germane.access.token import key_id
 from germane.access.vault import Vault
+from germane.access.verifier import Verification
 from germane.clock import Clock
 from germane.errors import InvalidInput
 from germane.types.limits import ID, shown, text
 from germane.types.scope import Scope
-from germane.verification import Verification
 
 __all__ = ["Keyring"]
 
