@@ -27,7 +27,7 @@ from typing import Any
 import grpc
 import grpc.aio
 
-from germane.address import Address
+from germane.settings.address import Address
 
 __all__ = ["main"]
 

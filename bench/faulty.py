@@ -28,10 +28,10 @@ import psutil
 
 import germane.errors
 from germane import Germane
-from germane.address import Address
 from germane.grpc.server import GrpcServer
 from germane.ports.embedder import Embedder
-from germane.serving import Serving
+from germane.settings.address import Address
+from germane.settings.serving import Serving
 from germane.store import Store
 from germane.stores.sqlite.readers import Readers
 from germane.testing.faults import Fault, Garbage, Hang, Raise, Slow, faulty

@@ -10,7 +10,7 @@ import pytest
 
 from germane import Germane
 from germane.cli.app import run
-from germane.settings import Settings
+from germane.settings.settings import Settings
 
 pytestmark = pytest.mark.requirement("OPS-1")
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.address import Address
 from germane.errors import InvalidInput
-from germane.serving import Serving
-from germane.settings import Settings, read_serving
+from germane.settings.address import Address
+from germane.settings.serving import Serving
+from germane.settings.settings import Settings, read_serving
 
 pytestmark = pytest.mark.requirement("OPS-1")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from germane.errors import InvalidInput
-from germane.settings import Settings
+from germane.settings.settings import Settings
 
 KEY = "00112233445566778899aabbccddeeff"
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     )
     from germane.germane import Germane
     from germane.memories.memory import Memory
-    from germane.settings import Settings
+    from germane.settings.settings import Settings
     from germane.state import State
     from germane.strategies import Strategies, derive
     from germane.types.candidate import Candidate, Chosen, Provenance, Scored
@@ -93,7 +93,7 @@ _HOMES = {
     "types.message": ("Message",),
     "types.query": ("Filters",),
     "types.scope": ("Scope",),
-    "settings": ("Settings",),
+    "settings.settings": ("Settings",),
     "state": ("State",),
     "strategies": ("Strategies", "derive"),
     "types.strategy": ("Cap", "Shares", "SourcePlan", "Strategy", "Weights"),

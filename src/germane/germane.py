@@ -20,7 +20,7 @@ from germane.gather.source import SourceFactory
 from germane.ports.embedder import Embedder
 from germane.rehearsal import freeze
 from germane.search.relevance import Relevance
-from germane.settings import Settings
+from germane.settings.settings import Settings
 from germane.state import State
 from germane.store import Checkup
 from germane.strategies import Strategies

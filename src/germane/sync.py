@@ -19,10 +19,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, overload
 
-import germane.access.keyring
-import germane.agent
-import germane.germane
-import germane.recollections
+from germane import agent as agents
+from germane import germane as front
+from germane import recollections
+from germane.access import keyring
 from germane.access.grant import Grant
 from germane.access.key import Issued, Key, Right
 from germane.agent import Raw
@@ -37,7 +37,7 @@ from germane.memories.memory import Memory
 from germane.memories.reader import Page
 from germane.ports.embedder import Embedder
 from germane.search.relevance import Relevance
-from germane.settings import Settings
+from germane.settings.settings import Settings
 from germane.state import State
 from germane.store import Checkup
 from germane.strategies import Strategies
@@ -53,7 +53,7 @@ __all__ = ["Agent", "Germane", "Keyring", "Recollections"]
 class Germane:
     """As `germane.Germane`, opened with `with Germane.open(path) as germane:`."""
 
-    def __init__(self, awaited: germane.germane.Germane) -> None:
+    def __init__(self, awaited: front.Germane) -> None:
         self._awaited = awaited
         self._loop: Loop | None = None
 
@@ -69,7 +69,7 @@ class Germane:
         freeze: bool = True,
         relevance: Relevance | str | Path | None = None,
     ) -> Germane:
-        opened = germane.germane.Germane.open(
+        opened = front.Germane.open(
             path,
             settings=settings,
             embedder=embedder,
@@ -142,7 +142,7 @@ class Germane:
 class Agent:
     """As `germane.Agent`; made by `Germane.agent`."""
 
-    def __init__(self, awaited: germane.agent.Agent, loop: Loop) -> None:
+    def __init__(self, awaited: agents.Agent, loop: Loop) -> None:
         self._awaited, self._call = awaited, loop.call
         self.scope: Scope = awaited.scope
         self.memories = Recollections(awaited.memories, loop)
@@ -266,7 +266,7 @@ class Agent:
 class Recollections:
     """As `germane.recollections.Recollections`, at `agent.memories`."""
 
-    def __init__(self, awaited: germane.recollections.Recollections, loop: Loop) -> None:
+    def __init__(self, awaited: recollections.Recollections, loop: Loop) -> None:
         self._awaited, self._call = awaited, loop.call
 
     def get(self, id: str) -> Memory:
@@ -283,9 +283,9 @@ class Recollections:
 
 
 class Keyring:
-    """As `germane.keyring.Keyring`, at `germane.keys`."""
+    """As `germane.access.keyring.Keyring`, at `germane.keys`."""
 
-    def __init__(self, awaited: germane.keyring.Keyring, loop: Loop) -> None:
+    def __init__(self, awaited: keyring.Keyring, loop: Loop) -> None:
         self._awaited, self._call = awaited, loop.call
 
     def create(

@@ -26,7 +26,7 @@ from germane.ports.embedder import Embedder
 from germane.rehearsal import rehearse
 from germane.retrievals import Retrievals
 from germane.search.relevance import Relevance, shipped
-from germane.settings import Settings, read_toml
+from germane.settings.settings import Settings, read_toml
 from germane.store import Store
 from germane.stores.sqlite.store import SqliteStore
 from germane.strategies import Strategies

@@ -12,13 +12,13 @@ import grpc.aio
 from google.protobuf.struct_pb2 import Struct
 
 from germane import Germane
-from germane.address import Address
 from germane.grpc.authentication import Keys
 from germane.grpc.call import Observer
 from germane.grpc.server import GrpcServer
 from germane.grpc.slots import Limits
 from germane.grpc.stubs import context_pb2, context_pb2_grpc, ibex_pb2, ibex_pb2_grpc, memory_pb2, memory_pb2_grpc
-from germane.serving import Serving
+from germane.settings.address import Address
+from germane.settings.serving import Serving
 
 __all__ = ["SCOPE", "Wire", "asked", "ibex_asked", "listening", "opened", "raw", "refused", "said", "struct"]
 

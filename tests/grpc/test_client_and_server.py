@@ -14,7 +14,6 @@ from loopback import refusing, serving, unused_port
 
 import germane.errors
 from germane import Filters, Germane
-from germane.address import Address
 from germane.grpc.blocking import Client as Blocking
 from germane.grpc.calling.answer import Answer
 from germane.grpc.calling.verbs import Verb
@@ -22,7 +21,8 @@ from germane.grpc.client import Client
 from germane.grpc.server import GrpcServer
 from germane.grpc.stubs.context_pb2 import AssembleContextRequest
 from germane.grpc.stubs.context_pb2_grpc import ContextAssemblyServiceStub
-from germane.serving import Serving
+from germane.settings.address import Address
+from germane.settings.serving import Serving
 
 LONG = 30.0
 TALK: list[Any] = [

@@ -13,14 +13,14 @@ from listening import SCOPE, Wire, asked, ibex_asked, listening, opened, raw, re
 
 from germane import Germane
 from germane.access.grant import Grant
-from germane.address import Address
 from germane.clock import Clock
 from germane.errors import InvalidInput, StoreUnavailable
 from germane.grpc.apart import Apart
 from germane.grpc.authentication import presented
 from germane.grpc.server import GrpcServer, registry
 from germane.grpc.stubs import memory_pb2 as pb
-from germane.serving import Serving
+from germane.settings.address import Address
+from germane.settings.serving import Serving
 
 pytestmark = pytest.mark.requirement("RPC-5")
 

@@ -18,13 +18,13 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from listening import SCOPE, Wire, asked, listening, opened, refused
 
 from germane import Germane
-from germane.address import Address
 from germane.agent import Agent
 from germane.errors import InvalidInput
 from germane.grpc.server import GrpcServer
 from germane.grpc.slots import Limits
 from germane.grpc.stubs import memory_pb2 as pb
-from germane.serving import Serving
+from germane.settings.address import Address
+from germane.settings.serving import Serving
 
 SERVING, NOT_SERVING = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
 SERVICES = {

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from germane.address import Address
 from germane.errors import InvalidInput
 from germane.http.app import app
 from germane.http.server import HttpServer
+from germane.settings.address import Address
 
 pytestmark = pytest.mark.requirement("OPS-1")
 

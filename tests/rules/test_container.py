@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 import yaml
 
-from germane.address import Address
 from germane.http.app import app
 from germane.http.server import HttpServer
-from germane.serving import Serving
+from germane.settings.address import Address
+from germane.settings.serving import Serving
 from support.source_tree import ROOT
 
 pytestmark = pytest.mark.requirement("OPS-1")

@@ -16,7 +16,7 @@ FLOORS = {
     "domains": "memories events search access store export",
     "stages": "signals gather score pack format inject",
     "engine": "engine assembly background breaker cache call fair_queue standing state turns",
-    "front": """germane agent edge conversation recollections recording sync loop rehearsal settings serving given address
+    "front": """germane agent settings edge conversation recollections recording sync loop rehearsal
         strategies retrievals wiring     __init__""",
     "evaluation": "evaluate",
     "surfaces": "cli grpc http observe serve",

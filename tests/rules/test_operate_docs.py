@@ -11,8 +11,8 @@ import pytest
 from germane.observe.metrics import Metrics
 from germane.observe.redaction import EVENTS, FIELDS
 from germane.observe.traffic import KINDS, REASONS
-from germane.serving import Serving
-from germane.settings import Settings, read_serving
+from germane.settings.serving import Serving
+from germane.settings.settings import Settings, read_serving
 from support.source_tree import ROOT
 
 pytestmark = pytest.mark.requirement("OPS-1")

@@ -10,7 +10,7 @@ from germane.embedders.minilm import MiniLM
 from germane.embedders.openai import OpenAICompatible
 from germane.ports.embedder import Embedder
 from germane.search.relevance import matrix, shipped
-from germane.settings import Settings
+from germane.settings.settings import Settings
 from germane.types.evidence import FEATURES, Evidence
 from germane.wiring import wire
 

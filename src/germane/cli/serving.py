@@ -16,8 +16,8 @@ from germane.errors import MissingExtra
 
 if TYPE_CHECKING:
     from germane.serve.worker import Listening
-    from germane.serving import Serving
-    from germane.settings import Settings
+    from germane.settings.serving import Serving
+    from germane.settings.settings import Settings
 
 __all__ = ["serve"]
 
@@ -49,7 +49,7 @@ def serve(
     Begins with a database that isn't there yet. Every option has a variable, GERMANE_SERVE_GRPC and so on, and a place in the
     settings' [serve]: docs/operate.md tells of all of them. SIGTERM or Ctrl-C lets what runs end, a second one doesn't.
     """
-    from germane.settings import Settings, read_serving
+    from germane.settings.settings import Settings, read_serving
 
     chosen = setting(context)
     _check_extra()

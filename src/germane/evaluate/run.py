@@ -26,7 +26,7 @@ from germane.gather.source import SourceFactory
 from germane.germane import Germane
 from germane.ports.embedder import Embedder
 from germane.search.relevance import Relevance
-from germane.settings import Settings
+from germane.settings.settings import Settings
 from germane.types.strategy import Strategy
 
 __all__ = ["BUDGETS", "DEADLINE", "KS", "evaluate"]

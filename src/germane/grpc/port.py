@@ -8,9 +8,9 @@ from pathlib import Path
 import grpc
 import grpc.aio
 
-from germane.address import Address
 from germane.errors import InvalidInput
-from germane.serving import Serving
+from germane.settings.address import Address
+from germane.settings.serving import Serving
 
 __all__ = ["AT_ONCE", "bound", "options"]
 

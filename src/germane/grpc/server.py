@@ -28,7 +28,7 @@ from germane.grpc.reach import Reach
 from germane.grpc.slots import Limits, Slots
 from germane.grpc.stubs import context_pb2, ibex_pb2, memory_pb2
 from germane.observe.traffic import Traffic
-from germane.serving import Serving
+from germane.settings.serving import Serving
 
 __all__ = ["GrpcServer", "registry"]
 

@@ -12,11 +12,11 @@ from typing import Any
 import uvicorn
 from starlette.applications import Starlette
 
-from germane.address import Address
 from germane.errors import InvalidInput
 from germane.http.connection import connecting
 from germane.http.connections import Connections, Room
 from germane.observe.traffic import Traffic
+from germane.settings.address import Address
 
 __all__ = ["HttpServer"]
 

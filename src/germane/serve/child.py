@@ -6,8 +6,8 @@ import sys
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from germane.serving import Serving
-from germane.settings import Settings
+from germane.settings.serving import Serving
+from germane.settings.settings import Settings
 
 __all__ = ["begin"]
 

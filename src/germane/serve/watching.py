@@ -21,7 +21,7 @@ from germane.observe.ports import Ports
 from germane.observe.readiness import Readiness
 from germane.observe.redaction import Pseudonym
 from germane.observe.traces import open_traces
-from germane.serving import Serving
+from germane.settings.serving import Serving
 
 __all__ = ["Watching", "watching"]
 

@@ -13,7 +13,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from germane.address import Address
 from germane.clock import Clock
 from germane.errors import InvalidInput
 from germane.germane import Germane
@@ -24,8 +23,9 @@ from germane.http.server import HttpServer
 from germane.serve.descriptors import enough
 from germane.serve.stopping import Stopping
 from germane.serve.watching import Watching, watching
-from germane.serving import Serving
-from germane.settings import Settings
+from germane.settings.address import Address
+from germane.settings.serving import Serving
+from germane.settings.settings import Settings
 
 __all__ = ["Listening", "serve", "work"]
 

@@ -16,7 +16,7 @@ from germane.evaluate.compare import Comparison, compare
 from germane.evaluate.dataset import Dataset
 from germane.evaluate.report import Report
 from germane.evaluate.run import evaluate
-from germane.settings import Settings
+from germane.settings.settings import Settings
 from germane.strategies import Strategies
 
 __all__ = ["Versus", "compared", "compared_files", "reports", "versus"]

@@ -23,7 +23,7 @@ from germane.format.named import open_format
 from germane.ports.embedder import Embedder
 from germane.ports.tokenizer import Tokenizer
 from germane.search.relevance import Relevance, matrix, shipped
-from germane.settings import Settings
+from germane.settings.settings import Settings
 from germane.strategies import DEFAULT
 from germane.types.candidate import Candidate
 from germane.types.scope import Scope

@@ -11,7 +11,7 @@ from typing import Any
 
 from germane.errors import InvalidInput
 from germane.evaluate.fit.columns import Tables, model_tables
-from germane.settings import read_toml
+from germane.settings.settings import read_toml
 
 __all__ = ["load_tables", "written"]
 

@@ -13,8 +13,8 @@ from typing import Any
 import grpc
 import grpc.aio
 
-from germane.address import Address as Where
 from germane.errors import InvalidInput
+from germane.settings.address import Address as Where
 
 __all__ = ["Address", "Pem", "grpc", "local"]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from germane.address import Address
 from germane.errors import InvalidInput
+from germane.settings.address import Address
 
 __all__ = ["address", "choice", "file", "flag", "number", "path", "perhaps", "url", "whole"]
 

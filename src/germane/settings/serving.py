@@ -13,9 +13,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from germane.address import Address
 from germane.errors import InvalidInput
-from germane.given import address, choice, file, flag, number, path, perhaps, url, whole
+from germane.settings.address import Address
+from germane.settings.parsing import address, choice, file, flag, number, path, perhaps, url, whole
 
 __all__ = ["Serving"]
 

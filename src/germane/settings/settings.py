@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from germane.errors import InvalidInput
-from germane.serving import Serving
+from germane.settings.serving import Serving
 
 __all__ = ["Settings", "read_serving", "read_toml"]
 
