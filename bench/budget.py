@@ -21,13 +21,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from germane.api.strategies import COMPACT, COMPOSITE, DEFAULT
 from germane.catalog.catalog import Catalog
 from germane.clock import Clock
 from germane.embedders.static import Static
 from germane.engine import Engine
 from germane.ports.tokenizer import Tokenizer
 from germane.search.relevance import shipped
-from germane.strategies import COMPACT, COMPOSITE, DEFAULT
 from germane.tokenizers.named import open_tokenizer
 from germane.types.candidate import Candidate
 from germane.types.context import Context

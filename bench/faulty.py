@@ -28,6 +28,7 @@ import psutil
 
 import germane.errors
 from germane import Germane
+from germane.api.wiring import Parts
 from germane.grpc.server import GrpcServer
 from germane.ports.embedder import Embedder
 from germane.settings.address import Address
@@ -35,7 +36,6 @@ from germane.settings.serving import Serving
 from germane.store import Store
 from germane.stores.sqlite.readers import Readers
 from germane.testing.faults import Fault, Garbage, Hang, Raise, Slow, faulty
-from germane.wiring import Parts
 
 __all__ = ["Switch"]
 

@@ -23,11 +23,11 @@ import psutil
 from bench.corpus import conversations
 from bench.machine import describe
 from germane import Germane
+from germane.api.arguments import requested
+from germane.api.strategies import DEFAULT
 from germane.breaker import Breakers
-from germane.edge import requested
 from germane.engine import Engine
 from germane.store import Shelf
-from germane.strategies import DEFAULT
 from germane.testing.faults import Hang, faulty
 
 __all__ = ["Leftover", "left_over", "main"]

@@ -22,11 +22,11 @@ from time import perf_counter
 from bench.corpus import conversations
 from bench.machine import describe
 from bench.quantiles import quantile
+from germane.api.strategies import COMPACT, DEFAULT
 from germane.format.layout import Format
 from germane.format.named import FORMATS, open_format
 from germane.pack.pack import pack
 from germane.ports.tokenizer import Tokenizer
-from germane.strategies import COMPACT, DEFAULT
 from germane.text.normal import content_hash
 from germane.tokenizers.named import open_tokenizer
 from germane.types.candidate import Breakdown, Candidate, Chosen, Provenance, Scored

@@ -20,12 +20,12 @@ from statistics import mean, stdev
 
 from bench.quantiles import quantile
 from germane import Agent, Germane
+from germane.api.strategies import COMPACT, DEFAULT
 from germane.evaluate.dataset import Question
 from germane.evaluate.fill import fill
 from germane.evaluate.formats.load import load
 from germane.evaluate.recall import every_within, fraction_within, shares
 from germane.evaluate.when import ends
-from germane.strategies import COMPACT, DEFAULT
 from germane.types.strategy import Packer, Strategy
 
 __all__ = ["main"]

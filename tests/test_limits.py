@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from germane import Agent, Filters, Germane, InvalidInput, Message, derive
+from germane.api.strategies import DEFAULT
 from germane.stores.sqlite.readers import Readers
 from germane.stores.sqlite.writer import Writer
-from germane.strategies import DEFAULT
 from germane.sync import Germane as Blocking
 from germane.types.candidate import Provenance
 from germane.types.message import Opaque, Text

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from germane import Germane, InvalidInput, Settings
+from germane.api.strategies import DEFAULT
 from germane.evaluate.fit.coefficients import load_tables, written
 from germane.evaluate.fit.columns import shipped_tables
 from germane.search.relevance import Relevance
-from germane.strategies import DEFAULT
 from germane.testing.builders import MOMENT
 from germane.testing.hashed import Hashed
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from germane import Germane, InvalidInput
+from germane.api.warm_up import freeze
 from germane.embedders.static import Static
-from germane.rehearsal import freeze
 
 
 @pytest.mark.parametrize(("frozen", "calls"), [(0, 1), (7, 0)])

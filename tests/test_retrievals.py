@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import pytest
 
+from germane.api.retrieval_counter import Retrievals
 from germane.errors import StoreUnavailable
 from germane.memories.ledger import CountRetrievals
-from germane.retrievals import Retrievals
 from germane.store import Store
 from germane.testing.faults import Hang, faulty
 from germane.testing.time_warp import warped

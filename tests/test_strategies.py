@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from germane.api.strategies import COMPACT, COMPOSITE, DEFAULT, Strategies, derive
 from germane.errors import InvalidInput, UnknownName
-from germane.strategies import COMPACT, COMPOSITE, DEFAULT, Strategies, derive
 from germane.types.strategy import Cap, SourcePlan
 
 

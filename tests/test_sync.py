@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-import germane.access.keyring
-import germane.agent
-import germane.germane
-import germane.recollections
 from germane import sync
+from germane.access import keyring
+from germane.api import agent as agents
+from germane.api import agent_memories
+from germane.api import germane as front
+from germane.api.loop_thread import Loop
 from germane.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
-from germane.loop import Loop
 from germane.sync import Germane
 from germane.testing.hashed import Hashed
 
@@ -31,10 +31,10 @@ TALK = [
 ]
 ASK = [{"role": "user", "content": "What is my greyhound called?"}]
 TWINS = [
-    (germane.germane.Germane, sync.Germane),
-    (germane.agent.Agent, sync.Agent),
-    (germane.recollections.Recollections, sync.Recollections),
-    (germane.keyring.Keyring, sync.Keyring),
+    (front.Germane, sync.Germane),
+    (agents.Agent, sync.Agent),
+    (agent_memories.Recollections, sync.Recollections),
+    (keyring.Keyring, sync.Keyring),
 ]
 
 

@@ -14,7 +14,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from germane.agent import Agent
+    from germane.api.agent import Agent
+    from germane.api.germane import Germane
+    from germane.api.strategies import Strategies, derive
     from germane.clock import Clock
     from germane.errors import (
         Conflict,
@@ -29,11 +31,9 @@ if TYPE_CHECKING:
         StoreUnavailable,
         UnknownName,
     )
-    from germane.germane import Germane
     from germane.memories.memory import Memory
     from germane.settings.settings import Settings
     from germane.state import State
-    from germane.strategies import Strategies, derive
     from germane.types.candidate import Candidate, Chosen, Provenance, Scored
     from germane.types.context import Context, Metadata
     from germane.types.message import Message
@@ -80,14 +80,14 @@ __all__ = [
 ]
 
 _HOMES = {
-    "agent": ("Agent",),
+    "api.agent": ("Agent",),
     "clock": ("Clock",),
     "types.context": ("Context", "Metadata"),
     "errors": (
         *("Conflict", "EmbedderError", "GermaneError", "InvalidInput", "MissingExtra", "NotFound"),
         *("StoreCorrupt", "StoreError", "StoreTooNew", "StoreUnavailable", "UnknownName"),
     ),
-    "germane": ("Germane",),
+    "api.germane": ("Germane",),
     "types.candidate": ("Candidate", "Chosen", "Provenance", "Scored"),
     "memories.memory": ("Memory",),
     "types.message": ("Message",),
@@ -95,7 +95,7 @@ _HOMES = {
     "types.scope": ("Scope",),
     "settings.settings": ("Settings",),
     "state": ("State",),
-    "strategies": ("Strategies", "derive"),
+    "api.strategies": ("Strategies", "derive"),
     "types.strategy": ("Cap", "Shares", "SourcePlan", "Strategy", "Weights"),
     "types.trace": ("Trace",),
 }

@@ -6,7 +6,7 @@
         context = germane.agent("support").assemble(messages, model="gpt-4o")
 
 Each opened `Germane` has one event loop in one daemon thread, and any number of threads may call it. What a verb takes,
-answers and raises is written at the verb of the same name in `agent.py`, `recollections.py`, `keyring.py` and `germane.py`. A
+answers and raises is written at the verb of the same name in `api/` and `access/keyring.py`. A
 call that is interrupted is cancelled; one under way when another thread closes raises `StoreUnavailable`. Not to be called
 from an event loop, which it would hold up, nor from a source or a progress callback of its own, which would wait for itself.
 """
@@ -19,19 +19,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, overload
 
-from germane import agent as agents
-from germane import germane as front
-from germane import recollections
 from germane.access import keyring
 from germane.access.grant import Grant
 from germane.access.key import Issued, Key, Right
-from germane.agent import Raw
+from germane.api import agent as agents
+from germane.api import agent_memories
+from germane.api import germane as front
+from germane.api.agent import Raw
+from germane.api.export import Exported
+from germane.api.loop_thread import Loop
+from germane.api.strategies import Strategies
 from germane.clock import Clock
 from germane.errors import StoreUnavailable
 from germane.events.record import Recorded
-from germane.export import Exported
 from germane.gather.source import SourceFactory
-from germane.loop import Loop
 from germane.memories.forget import Receipt
 from germane.memories.memory import Memory
 from germane.memories.reader import Page
@@ -40,7 +41,6 @@ from germane.search.relevance import Relevance
 from germane.settings.settings import Settings
 from germane.state import State
 from germane.store import Checkup
-from germane.strategies import Strategies
 from germane.types.candidate import Provenance, Scored
 from germane.types.context import Context
 from germane.types.query import Filters
@@ -264,9 +264,9 @@ class Agent:
 
 
 class Recollections:
-    """As `germane.recollections.Recollections`, at `agent.memories`."""
+    """As `germane.api.agent_memories.Recollections`, at `agent.memories`."""
 
-    def __init__(self, awaited: recollections.Recollections, loop: Loop) -> None:
+    def __init__(self, awaited: agent_memories.Recollections, loop: Loop) -> None:
         self._awaited, self._call = awaited, loop.call
 
     def get(self, id: str) -> Memory:

@@ -9,10 +9,10 @@ import pytest
 from small_talk import chat, chosen, dataset
 
 from germane import Clock, InvalidInput, UnknownName
+from germane.api.strategies import COMPACT
 from germane.evaluate import Dataset, Report, evaluate
 from germane.evaluate import ask as asking
 from germane.evaluate.dataset import Question, Stated
-from germane.strategies import COMPACT
 from germane.testing.hashed import Hashed
 
 pytestmark = pytest.mark.requirement("EVAL-1")

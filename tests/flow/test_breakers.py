@@ -11,10 +11,10 @@ import pytest
 
 from flow.conftest import Opening
 from flow.shelves import DIRECTIVE, MEMORY, MESSAGE, Kept, engine, request, shelf
+from germane.api.strategies import DEFAULT
 from germane.breaker import Breakers
 from germane.engine import Engine
 from germane.store import Shelf
-from germane.strategies import DEFAULT
 from germane.testing.faults import Fault, Garbage, Hang, Raise, Slow, faulty
 from germane.testing.hashed import Hashed
 from germane.testing.time_warp import warped

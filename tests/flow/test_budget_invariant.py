@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from flow.shelves import engine, request, shelf
 from flow.stories import ask, told
 from germane import Agent, Germane
+from germane.api.strategies import COMPACT, COMPOSITE, DEFAULT, derive
 from germane.catalog.catalog import Catalog
 from germane.dialects.registry import parse_all
-from germane.strategies import COMPACT, COMPOSITE, DEFAULT, derive
 from germane.testing.time_warp import run
 from germane.types.context import Context
 from oracle import oracle

@@ -14,9 +14,9 @@ import pytest
 from flow.conftest import Opening
 from flow.shelves import Kept, engine, request, shelf
 from germane import Filters, InvalidInput
+from germane.api.strategies import DEFAULT
 from germane.engine import Engine
 from germane.store import Shelf
-from germane.strategies import DEFAULT
 from germane.testing.faults import Fault, Hang, Raise, faulty
 from germane.testing.hashed import Hashed
 from germane.testing.time_warp import warped

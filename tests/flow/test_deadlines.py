@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from flow.shelves import DIRECTIVE, MEMORY, MESSAGE, engine, request, shelf
+from germane.api.strategies import DEFAULT
 from germane.clock import Clock
 from germane.engine import Engine
 from germane.errors import StoreCorrupt, StoreUnavailable
 from germane.gather.abandoned import Abandoned
 from germane.store import Shelf
-from germane.strategies import DEFAULT
 from germane.testing.builders import MOMENT
 from germane.testing.faults import Fault, Garbage, Hang, Raise, Slow, faulty
 from germane.testing.hashed import Hashed

@@ -15,6 +15,7 @@ import pytest
 
 from flow.shelves import DIRECTIVE, MEMORY, engine, request, shelf
 from germane import Agent
+from germane.api.strategies import DEFAULT
 from germane.engine import Engine
 from germane.errors import (
     Conflict,
@@ -29,7 +30,6 @@ from germane.errors import (
     UnknownName,
 )
 from germane.store import Shelf
-from germane.strategies import DEFAULT
 from germane.testing.faults import Raise, faulty
 from germane.testing.hashed import Hashed
 from germane.testing.time_warp import run

@@ -6,7 +6,7 @@ import pytest
 
 from flow.stories import ask, told
 from germane import Agent
-from germane.strategies import COMPACT, derive
+from germane.api.strategies import COMPACT, derive
 
 EXACT = derive(COMPACT, {"name": "exactly", "packer": "exact"})
 

@@ -11,7 +11,7 @@ import pytest
 from flow.conftest import Calendar, Opening
 from flow.stories import ASKED, MODELS, TALK, ask, ids, texts, told
 from germane import Agent, Conflict, Germane, InvalidInput, Message
-from germane.strategies import DEFAULT, derive
+from germane.api.strategies import DEFAULT, derive
 
 SPLIT = derive(DEFAULT, {"name": "split", "placement": "split"})
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from flow.shelves import DIRECTIVE, engine, request, shelf
+from germane.api.strategies import DEFAULT
 from germane.dialects.registry import parse_all
 from germane.engine import Engine
-from germane.strategies import DEFAULT
 from germane.testing.time_warp import warped
 from germane.tokenizers.named import open_tokenizer
 from germane.turns import Shed, Turns

@@ -12,9 +12,9 @@ import pytest
 from flow.conftest import Calendar, Opening
 from flow.stories import ASKED, MODELS, TALK, ask, ids, texts, told
 from germane import Agent, Candidate, Cap, Germane, InvalidInput, Settings, Shares, SourcePlan, UnknownName
+from germane.api.strategies import COMPACT, COMPOSITE, DEFAULT, derive
 from germane.dialects.registry import dialect
 from germane.store import Shelf
-from germane.strategies import COMPACT, COMPOSITE, DEFAULT, derive
 from germane.testing.builders import MOMENT
 from germane.types.candidate import Provenance
 from germane.types.evidence import Evidence

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, cast
 
+from germane.api.strategies import DEFAULT
 from germane.clock import Clock
 from germane.events.event import Event
 from germane.gather.abandoned import Abandoned
@@ -17,7 +18,6 @@ from germane.memories.memory import Memory
 from germane.ports.embedder import Embedder
 from germane.search.hit import Hit
 from germane.store import Shelf
-from germane.strategies import DEFAULT
 from germane.testing.builders import MOMENT, candidate
 from germane.testing.hashed import Hashed
 from germane.text.analyse import query_terms

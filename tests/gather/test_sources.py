@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from stand_ins import Memoirs, Talk, asking, hit, planning, shelf
 
+from germane.api.strategies import DEFAULT
 from germane.gather.builtin import SOURCES, sources
 from germane.gather.history import History
 from germane.gather.memories import Memories, Structured
 from germane.gather.messages import Messages, Recent
 from germane.gather.source import Skipped
 from germane.store import Warming
-from germane.strategies import DEFAULT
 from germane.testing.builders import MOMENT
 from germane.testing.stored import a_memory, an_event
 from germane.types.evidence import Evidence

@@ -15,7 +15,7 @@ import pytest
 from listening import SCOPE, Wire, asked, ibex_asked, listening, opened, refused, said
 
 from germane import Germane, Scope
-from germane.agent import Agent
+from germane.api.agent import Agent
 from germane.clock import Clock
 from germane.errors import EmbedderError, StoreCorrupt, StoreUnavailable
 from germane.grpc import assembling

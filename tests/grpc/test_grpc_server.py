@@ -18,7 +18,7 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from listening import SCOPE, Wire, asked, listening, opened, refused
 
 from germane import Germane
-from germane.agent import Agent
+from germane.api.agent import Agent
 from germane.errors import InvalidInput
 from germane.grpc.server import GrpcServer
 from germane.grpc.slots import Limits

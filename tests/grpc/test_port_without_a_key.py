@@ -16,7 +16,7 @@ from listening import SCOPE, Wire, asked, listening, opened, raw, refused
 
 from germane import Germane
 from germane.access.grant import Grant
-from germane.agent import Agent
+from germane.api.agent import Agent
 from germane.clock import Clock
 from germane.grpc.admission import Admission
 from germane.grpc.apart import Apart

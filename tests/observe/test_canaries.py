@@ -13,12 +13,12 @@ from log_lines import kept
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from germane import Candidate, Germane, SourcePlan, derive
+from germane.api.strategies import DEFAULT
 from germane.errors import GermaneError
 from germane.observe.foreign import routed, watch
 from germane.observe.metrics import Metrics
 from germane.observe.observer import Observer
 from germane.observe.spans import Spans
-from germane.strategies import DEFAULT
 from germane.types.query import Query
 
 pytestmark = pytest.mark.requirement("OPS-1")

@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from germane.strategies import DEFAULT
+from germane.api.strategies import DEFAULT
 from germane.testing.builders import candidate
 from germane.types.candidate import Breakdown, Candidate, Chosen, Scored
 from germane.types.strategy import Cap, Shares, Strategy

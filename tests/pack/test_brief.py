@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from plain_layout import PlainLayout, item
 
+from germane.api.strategies import DEFAULT
 from germane.pack.pack import pack
 from germane.pack.packing import Packing
-from germane.strategies import DEFAULT
 from germane.types.candidate import Scored
 from germane.types.strategy import Cap, Shares, Strategy
 

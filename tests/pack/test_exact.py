@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_layout import PlainLayout, item, scored_items, strategies
 
+from germane.api.strategies import COMPOSITE, DEFAULT
 from germane.errors import InvalidInput
 from germane.pack.exact import Offer, select
 from germane.pack.gate import gate
 from germane.pack.pack import pack
 from germane.pack.packing import Packing
 from germane.pack.shares import Tally
-from germane.strategies import COMPOSITE, DEFAULT
 from germane.types.candidate import Scored
 from germane.types.strategy import Cap, Shares, Strategy
 

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain_layout import RANK, PlainLayout, item, ranked, scored_items, strategies
 
+from germane.api.strategies import DEFAULT
 from germane.pack.gate import gate
 from germane.pack.pack import pack, trim
 from germane.pack.packing import Packing
-from germane.strategies import DEFAULT
 from germane.types.candidate import Scored
 from germane.types.strategy import Shares, Strategy
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain_layout import RANK, PlainLayout, item, ranked
 
+from germane.api.strategies import DEFAULT
 from germane.pack.pack import pack
 from germane.pack.packing import Packing
-from germane.strategies import DEFAULT
 from germane.types.candidate import Scored
 from germane.types.strategy import Strategy
 

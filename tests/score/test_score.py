@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from germane.api.strategies import COMPOSITE, DEFAULT, derive
 from germane.errors import InvalidInput
 from germane.score.floor import above, least
 from germane.score.score import score
 from germane.search.relevance import matrix, shipped
-from germane.strategies import COMPOSITE, DEFAULT, derive
 from germane.testing.builders import MOMENT, candidate
 from germane.types.candidate import Candidate, Scored
 from germane.types.evidence import Evidence

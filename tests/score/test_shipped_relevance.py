@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from germane.api.wiring import wire
 from germane.clock import Clock
 from germane.embedders.minilm import MiniLM
 from germane.embedders.openai import OpenAICompatible
@@ -12,7 +13,6 @@ from germane.ports.embedder import Embedder
 from germane.search.relevance import matrix, shipped
 from germane.settings.settings import Settings
 from germane.types.evidence import FEATURES, Evidence
-from germane.wiring import wire
 
 
 @pytest.mark.requirement("SCORE-2")

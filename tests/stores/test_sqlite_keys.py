@@ -13,9 +13,9 @@ import pytest
 
 from germane.access.revoke import revoke
 from germane.access.token import presented
+from germane.api.export import everything
 from germane.clock import Clock
 from germane.errors import StoreUnavailable
-from germane.export import everything
 from germane.memories.ledger import PutMemory
 from germane.stores.sqlite import SqliteStore
 from germane.stores.sqlite.database import APPLICATION, migrations

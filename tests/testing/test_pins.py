@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from germane import Agent, Clock, Context, Germane, Strategy
-from germane.strategies import COMPACT, DEFAULT, derive
+from germane.api.strategies import COMPACT, DEFAULT, derive
 from germane.testing.builders import MOMENT
 from germane.testing.hashed import Hashed
 from germane.testing.pins import Pin

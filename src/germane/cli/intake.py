@@ -16,7 +16,7 @@ from germane.errors import InvalidInput
 from germane.types.candidate import Provenance
 
 if TYPE_CHECKING:
-    from germane.agent import Agent
+    from germane.api.agent import Agent
 
 __all__ = ["Tally", "take"]
 

@@ -16,8 +16,8 @@ from germane.clock import aware
 from germane.errors import InvalidInput, StoreUnavailable
 
 if TYPE_CHECKING:
-    from germane.agent import Agent
-    from germane.germane import Germane
+    from germane.api.agent import Agent
+    from germane.api.germane import Germane
 
 __all__ = ["Setting", "finish", "setting"]
 
@@ -49,7 +49,7 @@ class Setting:
             )
         if create and not self.db.parent.is_dir():
             raise StoreUnavailable(f"no directory {self.db.parent} for the database (create it first)")
-        from germane.germane import Germane
+        from germane.api.germane import Germane
 
         async with Germane.open(self.db, settings=self.settings, embedder=self.embedder) as germane:
             yield germane, germane.agent(self.agent, org=self.org, user=self.user, zone=self.zone)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from germane.agent import Agent
+from germane.api.agent import Agent
 from germane.clock import Clock
 from germane.evaluate.answered import Answered, Shown
 from germane.evaluate.containment import contained, words_shared

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-from germane.agent import Agent
+from germane.api.agent import Agent
 from germane.errors import InvalidInput
 from germane.evaluate.dataset import Conversation, Stated
 from germane.types.candidate import Provenance

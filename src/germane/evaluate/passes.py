@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from germane.agent import Agent
+from germane.api.agent import Agent
+from germane.api.germane import Germane
 from germane.clock import Clock
 from germane.evaluate.answered import Answered
 from germane.evaluate.ask import Asker
@@ -16,7 +17,6 @@ from germane.evaluate.prefix import Call
 from germane.evaluate.replay import AGENT, replay, tail
 from germane.evaluate.sample import spread
 from germane.evaluate.when import When, ends
-from germane.germane import Germane
 
 __all__ = ["Passes", "Steps", "replayed"]
 

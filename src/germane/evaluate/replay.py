@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from germane.api.germane import Germane
 from germane.evaluate.dataset import Conversation, Stated
 from germane.evaluate.fill import fill
 from germane.evaluate.prefix import Call, common, prompt
 from germane.evaluate.when import starts
-from germane.germane import Germane
 from germane.types.message import Message
 from germane.types.strategy import Strategy
 

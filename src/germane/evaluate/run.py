@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
+from germane.api.germane import Germane
 from germane.clock import Clock
 from germane.errors import InvalidInput
 from germane.evaluate.answered import Answered
@@ -23,7 +24,6 @@ from germane.evaluate.report import Report, Run
 from germane.evaluate.sample import narrowed
 from germane.evaluate.when import CLOCKS, When
 from germane.gather.source import SourceFactory
-from germane.germane import Germane
 from germane.ports.embedder import Embedder
 from germane.search.relevance import Relevance
 from germane.settings.settings import Settings

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, cast
 
 from germane.access.key import Right
-from germane.export import Exported
+from germane.api.export import Exported
 from germane.grpc.call import Call
 from germane.grpc.incoming import fields, filters, moment
 from germane.grpc.outgoing import found, memory

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from germane.agent import Agent
-from germane.germane import Germane
+from germane.api.agent import Agent
+from germane.api.germane import Germane
 from germane.grpc.authentication import denied
 from germane.grpc.call import Call
 from germane.grpc.refusals import invalid

@@ -9,9 +9,9 @@ import grpc.aio
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
+from germane.api.germane import Germane
 from germane.clock import Clock
 from germane.errors import InvalidInput
-from germane.germane import Germane
 from germane.grpc.admission import Admission
 from germane.grpc.answers import GermaneAnswers, IbexAnswers
 from germane.grpc.apart import Apart

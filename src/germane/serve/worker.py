@@ -13,9 +13,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from germane.api.germane import Germane
 from germane.clock import Clock
 from germane.errors import InvalidInput
-from germane.germane import Germane
 from germane.grpc.server import GrpcServer
 from germane.http.app import app
 from germane.http.connections import Room

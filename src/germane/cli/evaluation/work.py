@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from germane.api.strategies import Strategies
 from germane.cli.evaluation.saved import load_reports
 from germane.cli.evaluation.wanted import Wanted
 from germane.cli.screen import progress
@@ -17,7 +18,6 @@ from germane.evaluate.dataset import Dataset
 from germane.evaluate.report import Report
 from germane.evaluate.run import evaluate
 from germane.settings.settings import Settings
-from germane.strategies import Strategies
 
 __all__ = ["Versus", "compared", "compared_files", "reports", "versus"]
 

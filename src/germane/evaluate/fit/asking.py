@@ -12,7 +12,9 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from germane.agent import Agent
+from germane.api.agent import Agent
+from germane.api.strategies import DEFAULT
+from germane.api.wiring import Parts, wire
 from germane.clock import Clock, zone
 from germane.evaluate.dataset import Conversation, Dataset, Question
 from germane.evaluate.fill import fill
@@ -24,11 +26,9 @@ from germane.ports.embedder import Embedder
 from germane.ports.tokenizer import Tokenizer
 from germane.search.relevance import Relevance, matrix, shipped
 from germane.settings.settings import Settings
-from germane.strategies import DEFAULT
 from germane.types.candidate import Candidate
 from germane.types.scope import Scope
 from germane.types.strategy import Strategy
-from germane.wiring import Parts, wire
 
 __all__ = ["Progress", "ask"]
 

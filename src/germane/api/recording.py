@@ -15,8 +15,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
+from germane.api.conversation import look, recordable
 from germane.background import Background
-from germane.conversation import look, recordable
 from germane.dialects.registry import parse_all
 from germane.events.appending import Origin, append, ends, known
 from germane.events.event import EventHead

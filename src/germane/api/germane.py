@@ -12,21 +12,21 @@ from typing import Self
 
 from germane.access.keyring import Keyring
 from germane.access.pseudonym import pseudonym
-from germane.agent import Agent
+from germane.api.agent import Agent
+from germane.api.arguments import named_model
+from germane.api.strategies import Strategies
+from germane.api.warm_up import freeze
+from germane.api.wiring import Parts, wire
 from germane.clock import Clock
-from germane.edge import named_model
 from germane.errors import InvalidInput, StoreError, StoreUnavailable
 from germane.gather.source import SourceFactory
 from germane.ports.embedder import Embedder
-from germane.rehearsal import freeze
 from germane.search.relevance import Relevance
 from germane.settings.settings import Settings
 from germane.state import State
 from germane.store import Checkup
-from germane.strategies import Strategies
 from germane.types import limits
 from germane.types.scope import Scope
-from germane.wiring import Parts, wire
 
 __all__ = ["Germane"]
 

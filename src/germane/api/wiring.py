@@ -10,6 +10,9 @@ from pathlib import Path
 
 from germane.access.usage import Uses
 from germane.access.verifier import Verification
+from germane.api.retrieval_counter import Retrievals
+from germane.api.strategies import Strategies
+from germane.api.warm_up import rehearse
 from germane.background import Background
 from germane.catalog.catalog import Catalog
 from germane.clock import Clock
@@ -23,13 +26,10 @@ from germane.engine import Engine
 from germane.errors import InvalidInput
 from germane.gather.source import SourceFactory
 from germane.ports.embedder import Embedder
-from germane.rehearsal import rehearse
-from germane.retrievals import Retrievals
 from germane.search.relevance import Relevance, shipped
 from germane.settings.settings import Settings, read_toml
 from germane.store import Store
 from germane.stores.sqlite.store import SqliteStore
-from germane.strategies import Strategies
 from germane.tokenizers.named import open_tokenizer
 
 __all__ = ["Parts", "wire"]

@@ -9,9 +9,9 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
+from germane.api.conversation import conversation
 from germane.catalog.catalog import Catalog
 from germane.clock import Clock, aware
-from germane.conversation import conversation
 from germane.dialects.registry import dialect, parse_all
 from germane.errors import InvalidInput
 from germane.memories.memory import KINDS

@@ -7,12 +7,15 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, get_args, overload
 
-from germane.conversation import listed
-from germane.edge import flags, identifiers, number, optional, requested
+from germane.api.agent_memories import Recollections
+from germane.api.arguments import flags, identifiers, number, optional, requested
+from germane.api.conversation import listed
+from germane.api.export import Exported, everything
+from germane.api.recording import Recording
+from germane.api.wiring import Parts
 from germane.errors import EmbedderError, InvalidInput
 from germane.events.appending import Origin
 from germane.events.record import Recorded
-from germane.export import Exported, everything
 from germane.format.nonce import nonce
 from germane.memories.directive import set_directive
 from germane.memories.feedback import feedback
@@ -20,8 +23,6 @@ from germane.memories.forget import Receipt, forget
 from germane.memories.memory import Memory
 from germane.memories.provenance import source
 from germane.memories.remember import new_memory, remember
-from germane.recollections import Recollections
-from germane.recording import Recording
 from germane.store import Shelf
 from germane.types.candidate import Provenance, Scored, SourceKind
 from germane.types.context import Context
@@ -31,7 +32,6 @@ from germane.types.message import Message
 from germane.types.query import Filters
 from germane.types.scope import Scope
 from germane.types.strategy import Strategy
-from germane.wiring import Parts
 
 __all__ = ["Agent"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from germane.api.arguments import narrowed, number, optional
 from germane.clock import Clock
-from germane.edge import narrowed, number, optional
 from germane.errors import NotFound
 from germane.memories.memory import Memory
 from germane.memories.reader import Page
