@@ -25,7 +25,7 @@ from germane.api.strategies import COMPACT, COMPOSITE, DEFAULT
 from germane.catalog.catalog import Catalog
 from germane.clock import Clock
 from germane.embedders.static import Static
-from germane.engine import Engine
+from germane.pipeline.engine import Engine
 from germane.ports.tokenizer import Tokenizer
 from germane.search.relevance import shipped
 from germane.tokenizers.named import open_tokenizer

@@ -21,8 +21,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
-from germane.format.layout import Written
-from germane.format.named import FORMATS, open_format
+from germane.pipeline.format.layout import Written
+from germane.pipeline.format.named import FORMATS, open_format
 from germane.types.candidate import Breakdown, Candidate, Chosen, Scored
 
 __all__ = ["forgeries", "hostile", "main", "trials", "written"]

@@ -25,8 +25,8 @@ from bench.machine import describe
 from germane import Germane
 from germane.api.arguments import requested
 from germane.api.strategies import DEFAULT
-from germane.breaker import Breakers
-from germane.engine import Engine
+from germane.pipeline.circuit_breaker import Breakers
+from germane.pipeline.engine import Engine
 from germane.store import Shelf
 from germane.testing.faults import Hang, faulty
 

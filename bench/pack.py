@@ -23,9 +23,9 @@ from bench.corpus import conversations
 from bench.machine import describe
 from bench.quantiles import quantile
 from germane.api.strategies import COMPACT, DEFAULT
-from germane.format.layout import Format
-from germane.format.named import FORMATS, open_format
-from germane.pack.pack import pack
+from germane.pipeline.format.layout import Format
+from germane.pipeline.format.named import FORMATS, open_format
+from germane.pipeline.pack.pack import pack
 from germane.ports.tokenizer import Tokenizer
 from germane.text.normal import content_hash
 from germane.tokenizers.named import open_tokenizer

@@ -29,35 +29,35 @@ from germane.embedders.words import Words
 from germane.errors import GermaneError, InvalidInput
 from germane.events.turn import Turn, slim
 from germane.events.turn import clean as whole
-from germane.format.category import rank, tag
-from germane.format.compact import Compact
-from germane.format.escape import clean, escape_attribute, escape_operator, escape_text, escape_xml, label
-from germane.format.graphemes import clip, floor
-from germane.format.invisible import is_plain, visible
-from germane.format.layout import Format
-from germane.format.named import open_format
-from germane.format.shorten import Excerpts
-from germane.format.templates import neutralise
-from germane.format.xml import Xml
-from germane.gather.candidates import verbatim
-from germane.gather.vector import nameless
 from germane.grpc.outgoing import text as wire_text
 from germane.grpc.refusals import refusal
-from germane.inject.inject import inject
-from germane.inject.recognise import injected, without_injected
 from germane.memories import checks
 from germane.memories.compose import compose
+from germane.pipeline.format.category import rank, tag
+from germane.pipeline.format.compact import Compact
+from germane.pipeline.format.escape import clean, escape_attribute, escape_operator, escape_text, escape_xml, label
+from germane.pipeline.format.graphemes import clip, floor
+from germane.pipeline.format.invisible import is_plain, visible
+from germane.pipeline.format.layout import Format
+from germane.pipeline.format.named import open_format
+from germane.pipeline.format.shorten import Excerpts
+from germane.pipeline.format.templates import neutralise
+from germane.pipeline.format.xml import Xml
+from germane.pipeline.gather.candidates import verbatim
+from germane.pipeline.gather.vector import nameless
+from germane.pipeline.inject.inject import inject
+from germane.pipeline.inject.recognise import injected, without_injected
+from germane.pipeline.signals.asks import asks_name, asks_when
+from germane.pipeline.signals.excerpt import excerpt
+from germane.pipeline.signals.heard import heard
+from germane.pipeline.signals.identifiers import identifiers
+from germane.pipeline.signals.intent import intent
+from germane.pipeline.signals.keywords import follow_up, keywords
+from germane.pipeline.signals.mentions import mentions
+from germane.pipeline.signals.phrases import phrases
+from germane.pipeline.signals.read import read
+from germane.pipeline.signals.times import times
 from germane.search.unit import analysed, describe
-from germane.signals.asks import asks_name, asks_when
-from germane.signals.excerpt import excerpt
-from germane.signals.heard import heard
-from germane.signals.identifiers import identifiers
-from germane.signals.intent import intent
-from germane.signals.keywords import follow_up, keywords
-from germane.signals.mentions import mentions
-from germane.signals.phrases import phrases
-from germane.signals.read import read
-from germane.signals.times import times
 from germane.text.analyse import analyse, query_terms, stem, term_hash, worded
 from germane.text.blocks import blocks
 from germane.text.language import detect, of_script
@@ -181,34 +181,36 @@ def _tokenizers() -> dict[str, Reader]:
 
 
 _FORMAT: dict[str, Reader] = {
-    "format.category.rank": rank,
-    "format.category.tag": lambda text: tag.__wrapped__(text, _NONCE),
-    "format.compact.Compact.line": lambda text: Compact(_NONCE, UTC).line(_candidate(text), text),
-    "format.compact.Compact.line of a speaker": lambda text: Compact(_NONCE, UTC).line(_candidate("x", speaker=text), "x"),
-    "format.compact.Compact.stable": lambda text: Compact(_NONCE, UTC).stable(text, True),
-    "format.xml.Xml.line": lambda text: Xml(_NONCE, UTC).line(_candidate(text), text),
-    "format.xml.Xml.line of an id": lambda text: Xml(_NONCE, UTC).line(_candidate("x", id=text, speaker=text), "x"),
-    "format.xml.Xml.stable": lambda text: Xml(_NONCE, UTC).stable(text, True),
-    "format.escape.clean": lambda text: clean(text, _NONCE),
-    "format.escape.escape_text": escape_text,
-    "format.escape.escape_xml": escape_xml,
-    "format.escape.escape_attribute": escape_attribute,
-    "format.escape.escape_operator": lambda text: escape_operator(text, _NONCE),
-    "format.escape.label": lambda text: label(text, _NONCE),
-    "format.graphemes.floor": lambda text: [floor(text, len(text) // at) for at in (1, 2, 3)],
-    "format.graphemes.clip": lambda text: (clip(text, 64), clip(text, len(text) - 1)),
-    "format.invisible.is_plain": is_plain,
-    "format.invisible.visible": visible,
-    "format.layout.Format.fixed": lambda text: _format().fixed(text),
-    "format.layout.Format.cost": lambda text: _format().cost(_candidate(text), text, frozenset()),
-    "format.layout.Format.total": lambda text: _format("xml").total(text, [_chosen(text)]),
-    "format.layout.Format.write": lambda text: _format().write(text, [_chosen(text)]),
-    "format.layout.Format.shorten": lambda text: _format().shorten(_candidate(text), 60),
-    "format.shorten.Excerpts.of": lambda text: _EXCERPTS.of(text, 40, lambda shown: 4 + len(shown) // 4),
-    "format.shorten.Excerpts.of a large part": lambda text: _EXCERPTS.of(
+    "pipeline.format.category.rank": rank,
+    "pipeline.format.category.tag": lambda text: tag.__wrapped__(text, _NONCE),
+    "pipeline.format.compact.Compact.line": lambda text: Compact(_NONCE, UTC).line(_candidate(text), text),
+    "pipeline.format.compact.Compact.line of a speaker": lambda text: Compact(_NONCE, UTC).line(
+        _candidate("x", speaker=text), "x"
+    ),
+    "pipeline.format.compact.Compact.stable": lambda text: Compact(_NONCE, UTC).stable(text, True),
+    "pipeline.format.xml.Xml.line": lambda text: Xml(_NONCE, UTC).line(_candidate(text), text),
+    "pipeline.format.xml.Xml.line of an id": lambda text: Xml(_NONCE, UTC).line(_candidate("x", id=text, speaker=text), "x"),
+    "pipeline.format.xml.Xml.stable": lambda text: Xml(_NONCE, UTC).stable(text, True),
+    "pipeline.format.escape.clean": lambda text: clean(text, _NONCE),
+    "pipeline.format.escape.escape_text": escape_text,
+    "pipeline.format.escape.escape_xml": escape_xml,
+    "pipeline.format.escape.escape_attribute": escape_attribute,
+    "pipeline.format.escape.escape_operator": lambda text: escape_operator(text, _NONCE),
+    "pipeline.format.escape.label": lambda text: label(text, _NONCE),
+    "pipeline.format.graphemes.floor": lambda text: [floor(text, len(text) // at) for at in (1, 2, 3)],
+    "pipeline.format.graphemes.clip": lambda text: (clip(text, 64), clip(text, len(text) - 1)),
+    "pipeline.format.invisible.is_plain": is_plain,
+    "pipeline.format.invisible.visible": visible,
+    "pipeline.format.layout.Format.fixed": lambda text: _format().fixed(text),
+    "pipeline.format.layout.Format.cost": lambda text: _format().cost(_candidate(text), text, frozenset()),
+    "pipeline.format.layout.Format.total": lambda text: _format("xml").total(text, [_chosen(text)]),
+    "pipeline.format.layout.Format.write": lambda text: _format().write(text, [_chosen(text)]),
+    "pipeline.format.layout.Format.shorten": lambda text: _format().shorten(_candidate(text), 60),
+    "pipeline.format.shorten.Excerpts.of": lambda text: _EXCERPTS.of(text, 40, lambda shown: 4 + len(shown) // 4),
+    "pipeline.format.shorten.Excerpts.of a large part": lambda text: _EXCERPTS.of(
         text, len(text) // 5, lambda shown: 4 + len(shown) // 4
     ),
-    "format.templates.neutralise": neutralise,
+    "pipeline.format.templates.neutralise": neutralise,
 }
 
 _TEXT: dict[str, Reader] = {
@@ -236,18 +238,18 @@ _TEXT: dict[str, Reader] = {
 }
 
 _SIGNALS: dict[str, Reader] = {
-    "signals.asks.asks_when": lambda text: asks_when(f"when {text}"),
-    "signals.asks.asks_name": lambda text: asks_name(f"which {text}"),
-    "signals.excerpt.excerpt": excerpt,
-    "signals.heard.heard": heard.__wrapped__,
-    "signals.identifiers.identifiers": lambda text: identifiers(f"_{text}"),
-    "signals.intent.intent": lambda text: intent(f"{text} what is run"),
-    "signals.keywords.keywords": keywords,
-    "signals.keywords.follow_up": lambda text: follow_up(text, (), [text]),
-    "signals.mentions.mentions": mentions,
-    "signals.phrases.phrases": phrases,
-    "signals.read.read": lambda text: read(_request(text)),
-    "signals.times.times": lambda text: times(f"last may 2024 days ago {text} 東 summer", date(2026, 1, 1)),
+    "pipeline.signals.asks.asks_when": lambda text: asks_when(f"when {text}"),
+    "pipeline.signals.asks.asks_name": lambda text: asks_name(f"which {text}"),
+    "pipeline.signals.excerpt.excerpt": excerpt,
+    "pipeline.signals.heard.heard": heard.__wrapped__,
+    "pipeline.signals.identifiers.identifiers": lambda text: identifiers(f"_{text}"),
+    "pipeline.signals.intent.intent": lambda text: intent(f"{text} what is run"),
+    "pipeline.signals.keywords.keywords": keywords,
+    "pipeline.signals.keywords.follow_up": lambda text: follow_up(text, (), [text]),
+    "pipeline.signals.mentions.mentions": mentions,
+    "pipeline.signals.phrases.phrases": phrases,
+    "pipeline.signals.read.read": lambda text: read(_request(text)),
+    "pipeline.signals.times.times": lambda text: times(f"last may 2024 days ago {text} 東 summer", date(2026, 1, 1)),
 }
 
 _OTHERS: dict[str, Reader] = {
@@ -277,21 +279,21 @@ _OTHERS: dict[str, Reader] = {
     "events.turn.clean": whole,
     "events.turn.slim": lambda text: slim({"a": text, text: [f"data:{text}", f"data:a;base64,{text}"]}),
     "events.turn.Turn.of": lambda text: Turn.of(Message.of("user", text, name=text[:9]), {"content": [text]}, "UTC"),
-    "gather.candidates.verbatim": lambda text: verbatim(_QUERY, text, Evidence()),
-    "gather.vector.nameless": lambda text: nameless(text, ("Caroline", "a a", text[:40])),
+    "pipeline.gather.candidates.verbatim": lambda text: verbatim(_QUERY, text, Evidence()),
+    "pipeline.gather.vector.nameless": lambda text: nameless(text, ("Caroline", "a a", text[:40])),
     "grpc.outgoing.text": wire_text,
     "grpc.refusals.refusal": lambda text: refusal(InvalidInput(f"model {text!r}: '{text}' and {text}")),
-    "inject.inject.inject": lambda text: inject(_request(text), text, text, placement="split").convert("anthropic"),
-    "inject.recognise.injected": lambda text: injected(text, _NONCE),
-    "inject.recognise.without_injected": lambda text: without_injected([_parts(text)], _NONCE),
+    "pipeline.inject.inject.inject": lambda text: inject(_request(text), text, text, placement="split").convert("anthropic"),
+    "pipeline.inject.recognise.injected": lambda text: injected(text, _NONCE),
+    "pipeline.inject.recognise.without_injected": lambda text: without_injected([_parts(text)], _NONCE),
     "memories.checks.words": _taken(lambda text: checks.words("text", text)),
     "memories.checks.label": _taken(lambda text: checks.label("key", text)),
     "memories.checks.moment": _taken(lambda text: checks.moment("since", text, "UTC")),
     "memories.checks.json_value": _taken(lambda text: checks.json_value("value", [text, {text: text}])),
     "memories.compose.compose": _taken(lambda text: compose(text, kind="fact", given={"key": text})),
-    "message.Message.content": lambda text: _parts(text).content,
-    "pseudonym.pseudonym": lambda text: pseudonym(b"key", text),
-    "scope.Scope": _taken(lambda text: Scope(org=text)),
+    "types.message.Message.content": lambda text: _parts(text).content,
+    "access.pseudonym.pseudonym": lambda text: pseudonym(b"key", text),
+    "types.scope.Scope": _taken(lambda text: Scope(org=text)),
     "search.unit.describe": lambda text: describe(
         key=1, session=1, created_at=0.0, text=text, role="user", name=text, sensitivity="private", kind="note"
     ),
@@ -313,18 +315,18 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "events.reader.EventReader.recent": "a protocol",
         "events.appending.ends": "a session's name, checked by Scope",
         "events.appending.known": "a session's name, checked by Scope; ids are compared",
-        "format.layout.Grammar.line": "a protocol",
-        "format.layout.Grammar.stable": "a protocol",
-        "format.named.open_format": _OF_CODE,
-        "gather.abandoned.Abandoned.sheds": _OF_CODE,
-        "gather.abandoned.Abandoned.take": _OF_CODE,
-        "gather.candidates.from_event": _OF_CODE,
-        "gather.candidates.from_memory": _OF_CODE,
-        "gather.merge.fresh": "compares ids; the texts are hashed by text.normal.content_hash",
-        "gather.outcome.answer": _OF_CODE,
-        "gather.outcome.candidates": _OF_CODE,
-        "gather.outcome.reported": _OF_CODE,
-        "inject.placement.place": "puts texts beside each other; measured in inject.inject.inject",
+        "pipeline.format.layout.Grammar.line": "a protocol",
+        "pipeline.format.layout.Grammar.stable": "a protocol",
+        "pipeline.format.named.open_format": _OF_CODE,
+        "pipeline.gather.abandoned.Abandoned.sheds": _OF_CODE,
+        "pipeline.gather.abandoned.Abandoned.take": _OF_CODE,
+        "pipeline.gather.candidates.from_event": _OF_CODE,
+        "pipeline.gather.candidates.from_memory": _OF_CODE,
+        "pipeline.gather.merge.fresh": "compares ids; the texts are hashed by text.normal.content_hash",
+        "pipeline.gather.outcome.answer": _OF_CODE,
+        "pipeline.gather.outcome.candidates": _OF_CODE,
+        "pipeline.gather.outcome.reported": _OF_CODE,
+        "pipeline.inject.placement.place": "puts texts beside each other; measured in inject.inject.inject",
         "memories.checks.flag": _OF_CODE,
         "memories.checks.share": _OF_CODE,
         "memories.compose.content_fields": "compared with six names",
@@ -336,9 +338,9 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "memories.remember.hash_of": "hashed by text.normal.content_hash",
         "memories.remember.new_memory": "composed by memories.compose.compose",
         "memories.update.update": "composed by memories.compose.compose",
-        "signals.dates.rule": _OF_CODE,
-        "signals.heard.silent": "looks up what signals.heard.heard read",
-        "signals.times.today": "a zone's name, checked by Scope",
+        "pipeline.signals.dates.rule": _OF_CODE,
+        "pipeline.signals.heard.silent": "looks up what signals.heard.heard read",
+        "pipeline.signals.times.today": "a zone's name, checked by Scope",
         "tokenizers.named.open_tokenizer": _OF_CODE,
     }
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from germane.background import Background, Breath
+from germane.pipeline.background import Background, Breath
 from germane.testing.time_warp import warped
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.breaker import Breakers, BreakerState, Place
+from germane.pipeline.circuit_breaker import Breakers, BreakerState, Place
 
 ANN, BO, CY, DI, ED = (Place("acme", "support", user) for user in ("ann", "bo", "cy", "di", "ed"))
 ELSEWHERE = [Place(org, "support", "flo") for org in ("brill", "corp", "duff")]

@@ -10,8 +10,8 @@ from typing import Any, cast
 import pytest
 
 from germane.api.strategies import COMPACT, DEFAULT, derive
-from germane.assembly import Outcome
-from germane.cache import ResultCache
+from germane.pipeline.assembly import Outcome
+from germane.pipeline.result_cache import ResultCache
 from germane.testing.builders import MOMENT, message
 from germane.types.message import Image, Message, Opaque, Text, ToolCall, ToolResult
 from germane.types.query import Filters

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.deadline import Deadline
+from germane.pipeline.deadline import Deadline
 
 
 @pytest.mark.requirement("ENGINE-2", "GATHER-2")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from germane.gather.gather import Gathered
-from germane.standing import Standing
+from germane.pipeline.directive_cache import Standing
+from germane.pipeline.gather.gather import Gathered
 from germane.testing.builders import MOMENT
 from germane.types.query import Query
 from germane.types.scope import Scope

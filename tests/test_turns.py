@@ -7,9 +7,9 @@ import asyncio
 import pytest
 
 from germane.clock import Clock
-from germane.deadline import Deadline
+from germane.pipeline.admission import Shed, Turn, Turns
+from germane.pipeline.deadline import Deadline
 from germane.testing.time_warp import warped
-from germane.turns import Shed, Turn, Turns
 
 CLOCK = Clock()
 

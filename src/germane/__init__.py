@@ -32,8 +32,8 @@ if TYPE_CHECKING:
         UnknownName,
     )
     from germane.memories.memory import Memory
+    from germane.pipeline.status import State
     from germane.settings.settings import Settings
-    from germane.state import State
     from germane.types.candidate import Candidate, Chosen, Provenance, Scored
     from germane.types.context import Context, Metadata
     from germane.types.message import Message
@@ -94,7 +94,7 @@ _HOMES = {
     "types.query": ("Filters",),
     "types.scope": ("Scope",),
     "settings.settings": ("Settings",),
-    "state": ("State",),
+    "pipeline.status": ("State",),
     "api.strategies": ("Strategies", "derive"),
     "types.strategy": ("Cap", "Shares", "SourcePlan", "Strategy", "Weights"),
     "types.trace": ("Trace",),

@@ -32,14 +32,14 @@ from germane.api.strategies import Strategies
 from germane.clock import Clock
 from germane.errors import StoreUnavailable
 from germane.events.record import Recorded
-from germane.gather.source import SourceFactory
 from germane.memories.forget import Receipt
 from germane.memories.memory import Memory
 from germane.memories.reader import Page
+from germane.pipeline.gather.source import SourceFactory
+from germane.pipeline.status import State
 from germane.ports.embedder import Embedder
 from germane.search.relevance import Relevance
 from germane.settings.settings import Settings
-from germane.state import State
 from germane.store import Checkup
 from germane.types.candidate import Provenance, Scored
 from germane.types.context import Context

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import ast
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from bench.linear import CHARACTERS, SHAPES, timing
 from bench.readers import READERS, UNREAD
 
 from bench import linear
-
-sys.path.append(str(Path(__file__).parents[1] / "rules"))
 from support.source_tree import Module, modules
 
 PACKAGES = [
-    "format",
+    "pipeline.format",
     "text",
-    "signals",
+    "pipeline.signals",
     "catalog",
-    "inject",
+    "pipeline.inject",
     "dialects",
     "tokenizers",
     "events",
-    "gather",
+    "pipeline.gather",
     "memories",
     "search",
 ]

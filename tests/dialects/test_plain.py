@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from germane.clock import Clock
 from germane.dialects.plain import plain, sent
 from germane.dialects.registry import parse, parse_all
-from germane.inject.inject import inject
+from germane.pipeline.inject.inject import inject
 from germane.types.request import Request
 from germane.types.scope import Scope
 
@@ -53,7 +53,7 @@ def test_the_short_way_writes_what_the_long_one_does(
     request = asked(raws)
     quick = inject(request, stable, late, placement=placement)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("germane.inject.inject.sent", lambda *_: None)
+        patch.setattr("germane.pipeline.inject.inject.sent", lambda *_: None)
         slow = inject(request, stable, late, placement=placement)
     assert (quick.messages, quick.system, quick.added) == (slow.messages, slow.system, slow.added)
     for one, two in zip(quick.messages, slow.messages, strict=True):

@@ -10,10 +10,10 @@ from typing import Any
 
 from germane.catalog.catalog import Catalog
 from germane.clock import Clock
-from germane.engine import Engine
 from germane.events.event import Event, Session
 from germane.memories.memory import Memory
 from germane.memories.reader import Page
+from germane.pipeline.engine import Engine
 from germane.ports.embedder import Embedder
 from germane.search.hit import Hit
 from germane.search.relevance import shipped

@@ -12,13 +12,13 @@ import pytest
 from flow.conftest import Opening
 from flow.shelves import DIRECTIVE, MEMORY, MESSAGE, Kept, engine, request, shelf
 from germane.api.strategies import DEFAULT
-from germane.breaker import Breakers
-from germane.engine import Engine
+from germane.pipeline.admission import Shed, Turns
+from germane.pipeline.circuit_breaker import Breakers
+from germane.pipeline.engine import Engine
 from germane.store import Shelf
 from germane.testing.faults import Fault, Garbage, Hang, Raise, Slow, faulty
 from germane.testing.hashed import Hashed
 from germane.testing.time_warp import warped
-from germane.turns import Shed, Turns
 from germane.types.context import Context
 from germane.types.request import Request
 from germane.types.scope import Scope
@@ -234,7 +234,7 @@ async def test_every_answer_has_the_directive_read_last_whatever_hangs() -> None
     answers = [context for context, _ in await asyncio.gather(*(asked(germane, hung) for _ in range(40)))]
     answers += [(await asked(germane, hung))[0] for _ in range(30)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("germane.engine.read", lambda _: 1 / 0)
+        patch.setattr("germane.pipeline.engine.read", lambda _: 1 / 0)
         answers.append((await asked(germane, hung))[0])
     assert {rung(context) for context in answers} >= {
         *((2, "assembly_timeout"), (2, "shed"), (2, "assembly_error:BreakerOpen"), (2, "assembly_error:ZeroDivisionError")),
@@ -302,7 +302,7 @@ async def test_a_strategy_without_a_directive_gets_none_in_any_fallback() -> Non
     await asked(germane, shelf())
     silent = replace(DEFAULT, sources=tuple(plan for plan in DEFAULT.sources if plan.name != "directive"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("germane.engine.read", lambda _: 1 / 0)
+        patch.setattr("germane.pipeline.engine.read", lambda _: 1 / 0)
         context = await germane.assemble(request(), shelf(), silent)
     assert (context.added, context.metadata.degradation_level) == ("", 2)
 

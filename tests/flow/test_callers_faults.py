@@ -15,7 +15,7 @@ from flow.conftest import Opening
 from flow.shelves import Kept, engine, request, shelf
 from germane import Filters, InvalidInput
 from germane.api.strategies import DEFAULT
-from germane.engine import Engine
+from germane.pipeline.engine import Engine
 from germane.store import Shelf
 from germane.testing.faults import Fault, Hang, Raise, faulty
 from germane.testing.hashed import Hashed

@@ -12,15 +12,15 @@ import pytest
 from flow.shelves import DIRECTIVE, MEMORY, MESSAGE, engine, request, shelf
 from germane.api.strategies import DEFAULT
 from germane.clock import Clock
-from germane.engine import Engine
 from germane.errors import StoreCorrupt, StoreUnavailable
-from germane.gather.abandoned import Abandoned
+from germane.pipeline.admission import Turns
+from germane.pipeline.engine import Engine
+from germane.pipeline.gather.abandoned import Abandoned
 from germane.store import Shelf
 from germane.testing.builders import MOMENT
 from germane.testing.faults import Fault, Garbage, Hang, Raise, Slow, faulty
 from germane.testing.hashed import Hashed
 from germane.testing.time_warp import run, warped
-from germane.turns import Turns
 from germane.types.context import Context
 from germane.types.request import Request
 from germane.types.trace import SourceReport
@@ -238,7 +238,7 @@ async def test_a_fault_between_measuring_and_writing_leaves_the_directive(stage:
     germane = engine()
     await answered(germane, shelf())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(f"germane.engine.{stage}", failing)
+        patch.setattr(f"germane.pipeline.engine.{stage}", failing)
         context, _ = await answered(germane, shelf(), request("another question?"))
     assert context.metadata.fallback_reason == "assembly_error:ZeroDivisionError"
     assert (context.metadata.degradation_level, context.items) == (2, ())
@@ -250,10 +250,10 @@ async def test_a_fault_between_measuring_and_writing_leaves_the_directive(stage:
 @pytest.mark.parametrize(
     "part",
     [
-        "germane.engine.open_format",
-        "germane.engine.nonce",
-        "germane.format.layout.Format.write",
-        "germane.assembly.inject",
+        "germane.pipeline.engine.open_format",
+        "germane.pipeline.engine.nonce",
+        "germane.pipeline.format.layout.Format.write",
+        "germane.pipeline.assembly.inject",
         "germane.catalog.catalog.Catalog.find",
     ],
 )
@@ -278,7 +278,7 @@ async def test_where_not_even_the_directive_can_be_written_the_messages_come_bac
 @warped
 async def test_a_stage_that_takes_too_long_is_noticed_right_after_it(stage: str) -> None:
     """The deadline is looked at between the stages: the directive alone, in time for the caller to go on."""
-    import germane.engine as module
+    import germane.pipeline.engine as module
 
     spent = 0.0
     slow = getattr(module, stage)
@@ -352,7 +352,7 @@ def test_an_interpreter_exit_propagates_from_a_stage(leaving: type[BaseException
         raise leaving
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("germane.engine.score", exiting)
+        patch.setattr("germane.pipeline.engine.score", exiting)
         with pytest.raises(leaving):
             run(engine().assemble(request(), shelf(), DEFAULT))
 

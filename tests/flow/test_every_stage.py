@@ -16,7 +16,6 @@ import pytest
 from flow.shelves import DIRECTIVE, MEMORY, engine, request, shelf
 from germane import Agent
 from germane.api.strategies import DEFAULT
-from germane.engine import Engine
 from germane.errors import (
     Conflict,
     EmbedderError,
@@ -29,6 +28,7 @@ from germane.errors import (
     StoreUnavailable,
     UnknownName,
 )
+from germane.pipeline.engine import Engine
 from germane.store import Shelf
 from germane.testing.faults import Raise, faulty
 from germane.testing.hashed import Hashed
@@ -55,31 +55,31 @@ STORE = (
     "journal.revision",
 )
 STAGES = {
-    "turns": "germane.turns.Turns.take",
-    "measure": "germane.engine.measure",
-    "settle": "germane.engine.settle",
-    "cache suits": "germane.cache.ResultCache.suits",
-    "cache key": "germane.cache.ResultCache.key",
-    "cache get": "germane.cache.ResultCache.get",
-    "read": "germane.engine.read",
-    "sources": "germane.engine.sources",
-    "gather": "germane.engine.gather",
-    "standing": "germane.standing.Standing.steady",
-    "merge": "germane.engine.merge",
-    "fresh": "germane.engine.fresh",
-    "score": "germane.engine.score",
-    "above": "germane.engine.above",
-    "pack": "germane.engine.pack",
-    "gate": "germane.engine.gate",
-    "cache put": "germane.cache.ResultCache.put",
+    "turns": "germane.pipeline.admission.Turns.take",
+    "measure": "germane.pipeline.engine.measure",
+    "settle": "germane.pipeline.engine.settle",
+    "cache suits": "germane.pipeline.result_cache.ResultCache.suits",
+    "cache key": "germane.pipeline.result_cache.ResultCache.key",
+    "cache get": "germane.pipeline.result_cache.ResultCache.get",
+    "read": "germane.pipeline.engine.read",
+    "sources": "germane.pipeline.engine.sources",
+    "gather": "germane.pipeline.engine.gather",
+    "standing": "germane.pipeline.directive_cache.Standing.steady",
+    "merge": "germane.pipeline.engine.merge",
+    "fresh": "germane.pipeline.engine.fresh",
+    "score": "germane.pipeline.engine.score",
+    "above": "germane.pipeline.engine.above",
+    "pack": "germane.pipeline.engine.pack",
+    "gate": "germane.pipeline.engine.gate",
+    "cache put": "germane.pipeline.result_cache.ResultCache.put",
 }
 """Where the directive can still be written."""
 LAST = {
     "catalog": "germane.catalog.catalog.Catalog.find",
-    "format": "germane.engine.open_format",
-    "nonce": "germane.engine.nonce",
-    "write": "germane.format.layout.Format.write",
-    "inject": "germane.assembly.inject",
+    "format": "germane.pipeline.engine.open_format",
+    "nonce": "germane.pipeline.engine.nonce",
+    "write": "germane.pipeline.format.layout.Format.write",
+    "inject": "germane.pipeline.assembly.inject",
 }
 """Where it can't."""
 

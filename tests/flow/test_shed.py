@@ -11,10 +11,10 @@ import pytest
 from flow.shelves import DIRECTIVE, engine, request, shelf
 from germane.api.strategies import DEFAULT
 from germane.dialects.registry import parse_all
-from germane.engine import Engine
+from germane.pipeline.admission import Shed, Turns
+from germane.pipeline.engine import Engine
 from germane.testing.time_warp import warped
 from germane.tokenizers.named import open_tokenizer
-from germane.turns import Shed, Turns
 from germane.types.context import Context
 
 

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, tzinfo
 from functools import cache
 from typing import Any
 
-from germane.format.layout import Format
-from germane.format.named import open_format
+from germane.pipeline.format.layout import Format
+from germane.pipeline.format.named import open_format
 from germane.ports.tokenizer import Tokenizer
 from germane.testing.builders import candidate
 from germane.tokenizers.named import open_tokenizer

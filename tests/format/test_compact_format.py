@@ -11,8 +11,8 @@ import pytest
 from inline_snapshot import snapshot
 from rendering import NONCE, chosen, opened
 
-from germane.format.attribution import attribute
-from germane.format.nonce import nonce
+from germane.pipeline.format.attribution import attribute
+from germane.pipeline.format.nonce import nonce
 from germane.types.scope import Scope
 
 MAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)

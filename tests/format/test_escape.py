@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rendering import NONCE
 
-from germane.format import escape
-from germane.format.escape import LIKENESSES, clean, escape_attribute, escape_operator, escape_text, escape_xml, label
+from germane.pipeline.format import escape
+from germane.pipeline.format.escape import LIKENESSES, clean, escape_attribute, escape_operator, escape_text, escape_xml, label
 
 SPECIAL = "<>&\"'"
 ANY = st.text(st.characters(), max_size=60)

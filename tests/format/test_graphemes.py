@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.format import graphemes
-from germane.format.graphemes import clip, floor
+from germane.pipeline.format import graphemes
+from germane.pipeline.format.graphemes import clip, floor
 
 WHOLE = ["e\u0301", "👩‍👩‍👧", "👍🏽", "🇦🇹", "क्ष", "각", "\u1100\u1161\u11a8", "❤️", "\r\n", "נִ", "1️⃣"]
 

@@ -7,7 +7,7 @@ import unicodedata
 import pytest
 from rendering import NONCE
 
-from germane.format.escape import clean
+from germane.pipeline.format.escape import clean
 
 DRAWN = frozenset((*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD))
 """Filed under "format" but drawn."""

@@ -9,8 +9,8 @@ import pytest
 from rendering import chosen, o200k, opened
 
 from germane.errors import UnknownName
-from germane.format.named import open_format
-from germane.pack.cost import Layout
+from germane.pipeline.format.named import open_format
+from germane.pipeline.pack.cost import Layout
 from germane.types.candidate import Chosen
 from oracle import oracle
 

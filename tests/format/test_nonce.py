@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from germane.format.nonce import LENGTH, nonce
+from germane.pipeline.format.nonce import LENGTH, nonce
 from germane.types.scope import Scope
 
 KEY = bytes(range(32))

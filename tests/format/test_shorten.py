@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rendering import chosen, opened
 
-from germane.format.shorten import Excerpts
+from germane.pipeline.format.shorten import Excerpts
 
 FILLER = " ".join(f"Nothing of note happened on day {day}, as far as anybody knows." for day in range(60))
 STORY = f"{FILLER} Whiskers the cat was adopted in June. {FILLER}"

@@ -7,10 +7,10 @@ import re
 import pytest
 from rendering import NONCE, chosen, opened
 
-from germane.format import templates
-from germane.format.escape import clean
-from germane.format.named import FORMATS
-from germane.format.templates import families, neutralise
+from germane.pipeline.format import templates
+from germane.pipeline.format.escape import clean
+from germane.pipeline.format.named import FORMATS
+from germane.pipeline.format.templates import families, neutralise
 from germane.text.normal import normalised
 
 TOKENS = [

@@ -11,10 +11,10 @@ from typing import Any, cast
 from germane.api.strategies import DEFAULT
 from germane.clock import Clock
 from germane.events.event import Event
-from germane.gather.abandoned import Abandoned
-from germane.gather.gather import Gathered, Leave, gather
-from germane.gather.source import Source
 from germane.memories.memory import Memory
+from germane.pipeline.gather.abandoned import Abandoned
+from germane.pipeline.gather.gather import Gathered, Leave, gather
+from germane.pipeline.gather.source import Source
 from germane.ports.embedder import Embedder
 from germane.search.hit import Hit
 from germane.store import Shelf

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from stand_ins import Answers, Late, Stubborn, Talk, Told, asking, gathered, report, shelf
 
-from germane.gather.abandoned import Abandoned
-from germane.gather.source import Busy, Skipped
+from germane.pipeline.gather.abandoned import Abandoned
+from germane.pipeline.gather.source import Busy, Skipped
 from germane.store import Warming
 from germane.testing.builders import candidate
 from germane.testing.faults import Hang, Raise, Slow, faulty

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.gather.merge import fresh, merge
+from germane.pipeline.gather.merge import fresh, merge
 from germane.testing.builders import candidate, message
 from germane.text.normal import content_hash
 from germane.types.candidate import Candidate, Provenance

@@ -9,11 +9,11 @@ import pytest
 from stand_ins import Memoirs, Talk, asking, hit, planning, shelf
 
 from germane.api.strategies import DEFAULT
-from germane.gather.builtin import SOURCES, sources
-from germane.gather.history import History
-from germane.gather.memories import Memories, Structured
-from germane.gather.messages import Messages, Recent
-from germane.gather.source import Skipped
+from germane.pipeline.gather.builtin import SOURCES, sources
+from germane.pipeline.gather.history import History
+from germane.pipeline.gather.memories import Memories, Structured
+from germane.pipeline.gather.messages import Messages, Recent
+from germane.pipeline.gather.source import Skipped
 from germane.store import Warming
 from germane.testing.builders import MOMENT
 from germane.testing.stored import a_memory, an_event

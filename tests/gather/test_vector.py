@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stand_ins import Late, Talk, asking, shelf
 
-from germane.gather.source import Skipped
-from germane.gather.vector import nameless, with_vector
+from germane.pipeline.gather.source import Skipped
+from germane.pipeline.gather.vector import nameless, with_vector
 from germane.testing.hashed import Hashed
 from germane.testing.time_warp import warped
 

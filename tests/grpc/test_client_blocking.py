@@ -132,7 +132,7 @@ def test_both_clients_take_the_same() -> None:
 @pytest.mark.parametrize("start", ["germane.grpc.client", "germane.grpc.blocking"])
 def test_the_client_loads_neither_the_engine_nor_a_store(start: str) -> None:
     """A gateway pays for gRPC alone."""
-    heavy = "{'numpy', 'apsw', 'tokenizers', 'wordllama', 'starlette', 'structlog', 'germane.engine', 'germane.api.germane'}"
+    heavy = {"numpy", "apsw", "tokenizers", "wordllama", "starlette", "structlog", "germane.pipeline.engine", "germane.api"}
     asked = f"import {start}, sys; print(*sorted({heavy} & set(sys.modules)))"
     shown = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     assert shown.stdout.split() == []

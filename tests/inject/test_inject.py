@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from germane.dialects.registry import dialect, parse_all
 from germane.errors import UnknownName
-from germane.inject.inject import Injected, inject
+from germane.pipeline.inject.inject import Injected, inject
 from germane.types.message import Message
 from germane.types.request import Request
 from germane.types.scope import Scope

@@ -8,8 +8,8 @@ import pytest
 from test_inject import CLAUDE, EXCHANGE, GEMINI, request
 
 from germane.dialects.registry import parse_all
-from germane.inject.inject import inject
-from germane.inject.recognise import injected, without_injected
+from germane.pipeline.inject.inject import inject
+from germane.pipeline.inject.recognise import injected, without_injected
 from germane.types.message import Message, Text
 
 NONCE = "7f3a9c"

@@ -13,11 +13,11 @@ from log_lines import kept
 from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
-from germane.breaker import BreakerState
 from germane.observe.metrics import Metrics
 from germane.observe.observer import Observer
 from germane.observe.shared import bury, folder, join
-from germane.state import State
+from germane.pipeline.circuit_breaker import BreakerState
+from germane.pipeline.status import State
 from germane.types.context import Metadata
 from germane.types.trace import SourceReport
 

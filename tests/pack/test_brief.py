@@ -8,8 +8,8 @@ import pytest
 from plain_layout import PlainLayout, item
 
 from germane.api.strategies import DEFAULT
-from germane.pack.pack import pack
-from germane.pack.packing import Packing
+from germane.pipeline.pack.pack import pack
+from germane.pipeline.pack.packing import Packing
 from germane.types.candidate import Scored
 from germane.types.strategy import Cap, Shares, Strategy
 

@@ -14,11 +14,11 @@ from plain_layout import PlainLayout, item, scored_items, strategies
 
 from germane.api.strategies import COMPOSITE, DEFAULT
 from germane.errors import InvalidInput
-from germane.pack.exact import Offer, select
-from germane.pack.gate import gate
-from germane.pack.pack import pack
-from germane.pack.packing import Packing
-from germane.pack.shares import Tally
+from germane.pipeline.pack.exact import Offer, select
+from germane.pipeline.pack.gate import gate
+from germane.pipeline.pack.pack import pack
+from germane.pipeline.pack.packing import Packing
+from germane.pipeline.pack.shares import Tally
 from germane.types.candidate import Scored
 from germane.types.strategy import Cap, Shares, Strategy
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.pack.knapsack import solve
-from germane.pack.prices import Ints, Knapsack, priced, prices
+from germane.pipeline.pack.knapsack import solve
+from germane.pipeline.pack.prices import Ints, Knapsack, priced, prices
 
 
 def sack(

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from plain_layout import RANK, PlainLayout, item, ranked, scored_items, strategies
 
 from germane.api.strategies import DEFAULT
-from germane.pack.gate import gate
-from germane.pack.pack import pack, trim
-from germane.pack.packing import Packing
+from germane.pipeline.pack.gate import gate
+from germane.pipeline.pack.pack import pack, trim
+from germane.pipeline.pack.packing import Packing
 from germane.types.candidate import Scored
 from germane.types.strategy import Shares, Strategy
 

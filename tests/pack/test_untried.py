@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from plain_layout import RANK, PlainLayout, item, ranked
 
 from germane.api.strategies import DEFAULT
-from germane.pack.pack import pack
-from germane.pack.packing import Packing
+from germane.pipeline.pack.pack import pack
+from germane.pipeline.pack.packing import Packing
 from germane.types.candidate import Scored
 from germane.types.strategy import Strategy
 

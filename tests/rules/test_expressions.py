@@ -10,12 +10,12 @@ from expressions import expressions, faults
 from support.source_tree import modules
 
 MADE_WHEN_IT_RUNS = {
-    "format.escape:re.sub": "the nonce, escaped: twelve letters",
-    "format.templates:re.compile": "held by the module, where the rule reads it",
-    "gather.vector:re.sub": "at most 256 names, each escaped: no repeat in it",
+    "pipeline.format.escape:re.sub": "the nonce, escaped: twelve letters",
+    "pipeline.format.templates:re.compile": "held by the module, where the rule reads it",
+    "pipeline.gather.vector:re.sub": "at most 256 names, each escaped: no repeat in it",
     "observe.redaction:re.compile": "held by the module",
-    "signals.asks:re.compile": "held by the module",
-    "signals.dates:re.compile": "held by the module",
+    "pipeline.signals.asks:re.compile": "held by the module",
+    "pipeline.signals.dates:re.compile": "held by the module",
 }
 """Expressions whose text isn't known before, with why they take linear time."""
 
@@ -49,7 +49,7 @@ def test_the_rule_sees_the_expressions_that_there_are() -> None:
     """Those in containers and in tables made at the first use as well."""
     places = {one.place for one in expressions()}
     assert len(places) > 150
-    assert {"format.compact._FORGED", "format.shorten._STEPS[0]", "text.language._SCRIPTS[2][1]"} <= places
+    assert {"pipeline.format.compact._FORGED", "pipeline.format.shorten._STEPS[0]", "text.language._SCRIPTS[2][1]"} <= places
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.score.floor import above
-from germane.score.recency import recency
-from germane.score.usefulness import frequency, usefulness
+from germane.pipeline.score.floor import above
+from germane.pipeline.score.recency import recency
+from germane.pipeline.score.usefulness import frequency, usefulness
 from germane.testing.builders import MOMENT, candidate
 from germane.types.candidate import Breakdown, Scored
 from germane.types.evidence import Evidence

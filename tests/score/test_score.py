@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from germane.api.strategies import COMPOSITE, DEFAULT, derive
 from germane.errors import InvalidInput
-from germane.score.floor import above, least
-from germane.score.score import score
+from germane.pipeline.score.floor import above, least
+from germane.pipeline.score.score import score
 from germane.search.relevance import matrix, shipped
 from germane.testing.builders import MOMENT, candidate
 from germane.types.candidate import Candidate, Scored

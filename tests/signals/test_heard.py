@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from germane.signals import asks, identifiers, intent, times
-from germane.signals.dates import DATES
-from germane.signals.heard import heard, silent
-from germane.signals.relative import RELATIVE
+from germane.pipeline.signals import asks, identifiers, intent, times
+from germane.pipeline.signals.dates import DATES
+from germane.pipeline.signals.heard import heard, silent
+from germane.pipeline.signals.relative import RELATIVE
 
 GATED = [
     *((words, pattern) for words, pattern in (*asks._WHEN, *asks._NAME) if words),

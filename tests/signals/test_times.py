@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from germane.signals.asks import asks_name, asks_when
-from germane.signals.times import times, today
+from germane.pipeline.signals.asks import asks_name, asks_when
+from germane.pipeline.signals.times import times, today
 
 WEDNESDAY = date(2023, 5, 10)
 

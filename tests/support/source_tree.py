@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
-__all__ = ["ROOT", "SOURCE", "Module", "modules", "project_files"]
+__all__ = ["ROOT", "SOURCE", "Module", "modules", "project_files", "room"]
 
 MADE = "stubs"
 """A folder of what a tool wrote: read by nobody, measured by nothing."""
@@ -28,8 +28,7 @@ class Module:
 
     @property
     def room(self) -> str:
-        """The top-level package or module that it is in, or is."""
-        return self.name.split(".")[0]
+        return room(self.name)
 
     @cached_property
     def tree(self) -> ast.Module:
@@ -61,6 +60,12 @@ class Module:
                 for alias in node.names:
                     inner = f"{full}.{alias.name}"
                     yield inner if _own(inner) in _names() else full
+
+
+def room(name: str) -> str:
+    """The package or module of the root that the module called `name` is in, or is. A stage is a room inside of `pipeline`."""
+    first, *rest = name.split(".")
+    return f"{first}.{rest[0]}" if first == "pipeline" and rest and (SOURCE / first / rest[0]).is_dir() else first
 
 
 def _own(full: str) -> str | None:

@@ -16,13 +16,13 @@ from germane.api.wiring import Parts
 from germane.errors import EmbedderError, InvalidInput
 from germane.events.appending import Origin
 from germane.events.record import Recorded
-from germane.format.nonce import nonce
 from germane.memories.directive import set_directive
 from germane.memories.feedback import feedback
 from germane.memories.forget import Receipt, forget
 from germane.memories.memory import Memory
 from germane.memories.provenance import source
 from germane.memories.remember import new_memory, remember
+from germane.pipeline.format.nonce import nonce
 from germane.store import Shelf
 from germane.types.candidate import Provenance, Scored, SourceKind
 from germane.types.context import Context

@@ -19,11 +19,11 @@ from germane.api.warm_up import freeze
 from germane.api.wiring import Parts, wire
 from germane.clock import Clock
 from germane.errors import InvalidInput, StoreError, StoreUnavailable
-from germane.gather.source import SourceFactory
+from germane.pipeline.gather.source import SourceFactory
+from germane.pipeline.status import State
 from germane.ports.embedder import Embedder
 from germane.search.relevance import Relevance
 from germane.settings.settings import Settings
-from germane.state import State
 from germane.store import Checkup
 from germane.types import limits
 from germane.types.scope import Scope

@@ -16,14 +16,14 @@ from functools import partial
 from typing import Any, TypeVar
 
 from germane.api.conversation import look, recordable
-from germane.background import Background
 from germane.dialects.registry import parse_all
 from germane.events.appending import Origin, append, ends, known
 from germane.events.event import EventHead
 from germane.events.record import Recorded, agree, distinct, reach, record
 from germane.events.resent import resent
 from germane.events.turn import Turn
-from germane.inject.recognise import without_injected
+from germane.pipeline.background import Background
+from germane.pipeline.inject.recognise import without_injected
 from germane.ports.journal import Journal
 from germane.search.unit import analysed
 from germane.types.extent import Extent

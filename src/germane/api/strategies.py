@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from germane.errors import InvalidInput, UnknownName
-from germane.format.named import FORMATS
+from germane.pipeline.format.named import FORMATS
 from germane.types.limits import NAME, shown, text
 from germane.types.strategy import Cap, Shares, SourcePlan, Strategy, Weights
 

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from germane.api.strategies import COMPACT, DEFAULT
-from germane.cache import ResultCache
-from germane.engine import Engine
 from germane.events.appending import Origin
 from germane.events.record import record
 from germane.memories.remember import new_memory, remember
+from germane.pipeline.engine import Engine
+from germane.pipeline.result_cache import ResultCache
 from germane.store import Store
 from germane.types.candidate import Candidate
 from germane.types.evidence import Evidence

@@ -13,7 +13,6 @@ from germane.access.verifier import Verification
 from germane.api.retrieval_counter import Retrievals
 from germane.api.strategies import Strategies
 from germane.api.warm_up import rehearse
-from germane.background import Background
 from germane.catalog.catalog import Catalog
 from germane.clock import Clock
 from germane.embedders.cached import Cached
@@ -22,9 +21,10 @@ from germane.embedders.named import open_embedder
 from germane.embedders.openai import OpenAICompatible
 from germane.embedders.static import Static
 from germane.embedders.words import Words
-from germane.engine import Engine
 from germane.errors import InvalidInput
-from germane.gather.source import SourceFactory
+from germane.pipeline.background import Background
+from germane.pipeline.engine import Engine
+from germane.pipeline.gather.source import SourceFactory
 from germane.ports.embedder import Embedder
 from germane.search.relevance import Relevance, shipped
 from germane.settings.settings import Settings, read_toml

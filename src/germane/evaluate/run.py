@@ -23,7 +23,7 @@ from germane.evaluate.replay import AGENT
 from germane.evaluate.report import Report, Run
 from germane.evaluate.sample import narrowed
 from germane.evaluate.when import CLOCKS, When
-from germane.gather.source import SourceFactory
+from germane.pipeline.gather.source import SourceFactory
 from germane.ports.embedder import Embedder
 from germane.search.relevance import Relevance
 from germane.settings.settings import Settings

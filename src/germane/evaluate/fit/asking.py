@@ -20,8 +20,8 @@ from germane.evaluate.dataset import Conversation, Dataset, Question
 from germane.evaluate.fill import fill
 from germane.evaluate.fit.lists import Candidates
 from germane.evaluate.when import ends
-from germane.format.layout import Format
-from germane.format.named import open_format
+from germane.pipeline.format.layout import Format
+from germane.pipeline.format.named import open_format
 from germane.ports.embedder import Embedder
 from germane.ports.tokenizer import Tokenizer
 from germane.search.relevance import Relevance, matrix, shipped

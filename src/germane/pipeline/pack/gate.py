@@ -1,0 +1,25 @@
+"""Gate: the last look before writing. What was chosen must still be allowed and still be true (PACK-8)."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import replace
+
+from germane.pipeline.pack.packing import Packing
+from germane.types.candidate import LeftOut
+
+__all__ = ["gate"]
+
+
+def gate(packing: Packing, allowed: Set[str]) -> Packing:
+    """Without the items that the store no longer allows; they are left out as `withdrawn`. Its tokens are to be recounted."""
+    gone = tuple(item for item in packing.chosen if item.id not in allowed)
+    if not gone:
+        return packing
+    bound = None if packing.bound is None else packing.bound - sum(item.score * item.share for item in gone)
+    return replace(
+        packing,
+        bound=bound,
+        chosen=tuple(item for item in packing.chosen if item.id in allowed),
+        refused=packing.refused + tuple(LeftOut(scored=item.scored, reason="withdrawn", tokens=item.tokens) for item in gone),
+    )

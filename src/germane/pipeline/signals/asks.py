@@ -1,0 +1,78 @@
+"""Asks: what shape the answer will have. A time, or a proper name."""
+
+from __future__ import annotations
+
+import re
+
+from germane.pipeline.signals.heard import silent
+
+__all__ = ["asks_name", "asks_when"]
+
+_Part = tuple[frozenset[str], re.Pattern[str]]
+"""A pattern, and the words of which one must be there for it to be worth a look; none: it is for other scripts."""
+
+
+def _part(words: str, pattern: str) -> _Part:
+    return frozenset(words.split()), re.compile(pattern, re.IGNORECASE)
+
+
+_WHEN = (
+    _part(
+        "when",
+        r"\bwhen(?:['’]s)?\s+(?:is|are|was|were|do|does|did|will|would|has|have|had|can|could|should|exactly)\b|\bwhen\s*\?"
+        r"|^\s*when\b[^.!]{0,300}\?|\b(?:tell me|know|remember|say|said|show me|find out|since|until|ask|asked) when\b",
+    ),
+    _part(
+        "what which",
+        r"\b(?:what|which) (?:\w+ )?(?:date|time|day|days|week|month|year|weekday|season|hour|dates|years|months)\b"
+        r"|\bat what age\b",
+    ),
+    _part(
+        "how",
+        r"\bhow (?:long|often|recently|soon|frequently)\b"
+        r"|\bhow many (?:more )?(?:days|weeks|months|years|hours|minutes|times)\b",
+    ),
+    _part(
+        "wann quand cuando wanneer milloin kiedy quando",
+        r"\b(?:wann|quand|cuando|wanneer|milloin|kiedy)\b|(?:^|[¿,]\s*)quando\b",
+    ),
+    _part(
+        "",
+        r"\b(?:cuándo|hvornår|когда|متى|कब)\b|什么时候|什麼時候|何时|哪天|哪年|几点|多久|いつ|何時|何日|언제|며칠|เมื่อไหร่|เมื่อไร",
+    ),
+)
+_TITLED = (
+    "book|books|novel|song|songs|album|movie|movies|film|films|show|series|game|games|place|places|name|names|title|titles|city"
+    "|cities|country|countries|state|town|village|band|bands|artist|artists|author|authors|singer|actor|actress|company"
+    "|companies|brand|restaurant|cafe|school|university|college|hotel|museum|park|beach|street|team|club|person|people|friend"
+    "|pet|dog|cat|podcast|musician|musicians|painter|writer|character|app|website|store|shop|organization|library|language"
+    "|framework|model"
+)
+_NAME = (
+    _part("who whose whom where", r"\b(?:who|whose|whom|where|who['’]s|where['’]s)\b"),
+    _part("what which", rf"\b(?:what|which)(?: [\w'’-]+){{0,3}}? (?:{_TITLED})\b"),
+    _part("name names called named", r"\bnames? of\b|\b(?:called|named)\s*\?"),
+    _part(
+        "wer wessen wem wo wohin qui quien donde chi dove quem onde kto gdzie",
+        r"\b(?:wer|wessen|wem|wo|wohin|qui|quien|donde|chi|dove|quem|onde|kto|gdzie)\b",
+    ),
+    _part(
+        "",
+        r"\b(?:où|quién|quiénes|dónde|wie heißt|кто|где|куда|أين|कौन|कहाँ)\b"
+        r"|谁|誰|哪里|哪儿|哪個|哪个|叫什么|どこ|누구|어디|ใคร|ที่ไหน",
+    ),
+)
+
+
+def asks_when(text: str) -> bool:
+    """Whether the question is about a time, a span of time or a frequency."""
+    return _any(text, _WHEN)
+
+
+def asks_name(text: str) -> bool:
+    """Whether the answer is likely a proper name: a person, a place, a title."""
+    return _any(text, _NAME)
+
+
+def _any(text: str, parts: tuple[_Part, ...]) -> bool:
+    return any(not silent(text, words) and pattern.search(text) for words, pattern in parts)
