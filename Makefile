@@ -2,6 +2,7 @@
 PYTHON ?= python3
 CONVERSATION ?=
 ARGS ?=
+WORKERS ?= 2
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -19,8 +20,8 @@ help:  ## this list
 demo: $(VENV)/.ready-demo  ## import a conversation, ask about it, show what went in and why (CONVERSATION=file, ARGS=…)
 	@$(BIN)/python -m germane.cli demo $(if $(CONVERSATION),"$(CONVERSATION)") $(ARGS)
 
-test: check  ## every check: lint, types, tests
-	@$(BIN)/python -m pytest $(ARGS)
+test: check  ## every check: lint, types, tests in WORKERS=2 processes
+	@$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
 check: $(VENV)/.ready-dev  ## lint and types
 	@$(BIN)/ruff check .

@@ -39,7 +39,7 @@ from germane.types.scope import Scope
 from germane.types.strategy import SourcePlan, Strategy
 
 sys.path.append(str(Path(__file__).parent.parent / "tests"))
-from oracle import oracle
+from support.oracle import oracle
 
 _NOW = datetime(2026, 1, 1, tzinfo=UTC)
 _PIECES = (

@@ -1,9 +1,54 @@
-"""Being here puts this folder on the path of the tests, so that they can import `oracle`. No property has a deadline: how long
-an example takes is the machine's matter."""
+"""What most tests start from: a store in a real file with the real static embedder, loaded once, and a calendar that stands
+still until it is moved. No property has a deadline: how long an example takes depends on the machine."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
 from hypothesis import settings
 
+from germane import Agent, Germane
+from germane.embedders.static import Static
+from support.calendar import Calendar, Opening
+
+os.environ["COLUMNS"] = "100"  # the width of what is printed doesn't depend on how the tests are started
 settings.register_profile("germane", deadline=None)
 settings.load_profile("germane")
+
+
+@pytest.fixture(scope="session")
+def embedder() -> Static:
+    static = Static()
+    static.warm()
+    return static
+
+
+@pytest.fixture
+def calendar() -> Calendar:
+    return Calendar()
+
+
+@pytest.fixture
+def opening(tmp_path: Path, embedder: Static, calendar: Calendar) -> Opening:
+    """Opens the same store, again and again."""
+
+    def opened(**options: Any) -> Germane:
+        given: dict[str, Any] = {"embedder": embedder, "clock": calendar.clock}
+        return Germane.open(tmp_path / "germane.db", **given | options)
+
+    return opened
+
+
+@pytest.fixture
+async def germane(opening: Opening) -> AsyncIterator[Germane]:
+    async with opening() as opened:
+        yield opened
+
+
+@pytest.fixture
+def agent(germane: Germane) -> Agent:
+    return germane.agent("support", org="acme", user="caroline")

@@ -12,7 +12,7 @@ from germane.catalog.payload import split_payloads
 from germane.catalog.profile import Profile
 from germane.tokenizers import open_tokenizer
 from germane.types.message import Image, Message, Opaque, Part, Text, ToolCall, ToolResult
-from oracle import oracle
+from support.oracle import oracle
 
 CATALOG = Catalog.built_in()
 GPT = CATALOG.find("gpt-4o")

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from wild_conversations import PNG
 
 from germane.dialects.registry import dialect, dialect_of, parse, parse_all
 from germane.errors import InvalidInput, UnknownName
 from germane.types.message import Image, Message, Opaque, Text, ToolCall, ToolResult
+from support.wild_conversations import PNG
 
 PROVIDERS = ("openai", "anthropic", "gemini")
 SAID = datetime(2024, 5, 1, 10, tzinfo=UTC)

@@ -6,11 +6,11 @@ from itertools import pairwise
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
-from wild_conversations import call_ids, conversations, dicts, said, strings
 
 from germane.dialects.registry import dialect, dialect_of, parse_all
 from germane.dialects.turn import Turn
 from germane.types.message import Message, Text, ToolCall, ToolResult
+from support.wild_conversations import call_ids, conversations, dicts, said, strings
 
 PROVIDERS = ("openai", "anthropic", "gemini")
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from wild_conversations import conversations
 
 from germane.catalog.catalog import Catalog
 from germane.catalog.measure import measure
@@ -18,7 +17,8 @@ from germane.dialects.registry import DIALECTS, dialect
 from germane.dialects.shaping import shaping
 from germane.tokenizers import open_tokenizer
 from germane.types.message import Image, Message, Text, ToolCall, ToolResult, Wire
-from oracle import oracle
+from support.oracle import oracle
+from support.wild_conversations import conversations
 
 GPT = Catalog.built_in().find("gpt-4o")
 O200K = open_tokenizer("o200k")

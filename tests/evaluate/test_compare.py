@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from small_talk import answered
 
 from germane import InvalidInput
 from germane.evaluate import Report, compare
 from germane.evaluate.answered import Answered
 from germane.evaluate.figures import figures
 from germane.evaluate.report import Run
+from support.small_talk import answered
 
 pytestmark = pytest.mark.requirement("EVAL-1")
 

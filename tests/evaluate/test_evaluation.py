@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from small_talk import chat, chosen, dataset
 
 from germane import Clock, InvalidInput, UnknownName
 from germane.api.strategies import COMPACT
@@ -14,6 +13,7 @@ from germane.evaluate import Dataset, Report, evaluate
 from germane.evaluate import ask as asking
 from germane.evaluate.dataset import Question, Stated
 from germane.testing.hashed import Hashed
+from support.small_talk import chat, chosen, dataset
 
 pytestmark = pytest.mark.requirement("EVAL-1")
 

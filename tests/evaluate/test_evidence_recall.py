@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_talk import chosen, scored
 
 from germane.evaluate.recall import (
     any_at,
@@ -18,6 +17,7 @@ from germane.evaluate.recall import (
     shares,
     touched_within,
 )
+from support.small_talk import chosen, scored
 
 pytestmark = pytest.mark.requirement("EVAL-1")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_talk import chat
 
 from germane.evaluate.prefix import Call, common, prompt, reuse
 from germane.evaluate.replay import calls_of, tail
+from support.small_talk import chat
 
 pytestmark = pytest.mark.requirement("EVAL-1")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_talk import chat, dataset
 
 from germane import InvalidInput
 from germane.evaluate.sample import narrowed, spread
+from support.small_talk import chat, dataset
 
 
 @given(st.lists(st.integers(), max_size=50, unique=True), st.integers(1, 60))

@@ -6,10 +6,10 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from small_talk import BEGAN, chat
 
 from germane import InvalidInput
 from germane.evaluate.when import When, ends, starts
+from support.small_talk import BEGAN, chat
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 END = BEGAN + timedelta(days=2, minutes=7)

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from session_ledger import NOW, SessionLedger
 
 from germane.errors import Conflict, InvalidInput
 from germane.types.message import Message, Opaque, Role, Text, ToolCall, ToolResult
 from germane.types.scope import Scope
+from support.session_ledger import NOW, SessionLedger
 
 
 def said(*texts: str) -> list[Message]:

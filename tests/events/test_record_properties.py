@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from session_ledger import SessionLedger
 
 from germane.errors import Conflict
 from germane.types.message import Message
+from support.session_ledger import SessionLedger
 
 TURNS = st.lists(st.tuples(st.sampled_from(["user", "assistant"]), st.sampled_from(["ok", "a", "b"])), min_size=1, max_size=30)
 

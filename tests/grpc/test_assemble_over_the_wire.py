@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
-from listening import SCOPE, Wire, asked, ibex_asked, listening, opened, said
 
 from germane import Germane
 from germane.grpc.stubs import context_pb2, filters_pb2, ibex_pb2
 from germane.grpc.stubs import memory_pb2 as pb
+from support.listening import SCOPE, Wire, asked, ibex_asked, listening, opened, said
 
 CALL = {"role": "assistant", "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}
 RESULT = {"role": "tool", "tool_call_id": "c1", "content": "42"}

@@ -16,7 +16,6 @@ from typing import Any
 
 import grpc
 import pytest
-from loopback import ADDED, Response, answering_bytes, enriched, hanging, refusing, serving, unused_port
 
 from germane.errors import InvalidInput
 from germane.grpc.blocking import Client as Blocking
@@ -24,6 +23,7 @@ from germane.grpc.calling.answer import Answer
 from germane.grpc.client import Client
 from germane.grpc.stubs import context_pb2
 from germane.testing.time_warp import warped
+from support.loopback import ADDED, Response, answering_bytes, enriched, hanging, refusing, serving, unused_port
 
 ASKED: list[Any] = [
     {"role": "system", "content": "Be brief."},
@@ -184,7 +184,7 @@ async def test_a_handshake_that_fails_hurts_nobody(roots: bytes | None) -> None:
 KILLED = """
 import sys, threading
 sys.path.insert(0, sys.argv[1])
-from loopback import serving
+from support.loopback import serving
 def answer(request, context):
     print("asked", flush=True)
     threading.Event().wait()
@@ -197,7 +197,7 @@ with serving(answer) as address:
 @pytest.fixture
 def doomed() -> Iterator[subprocess.Popen[str]]:
     """A server in a process of its own. It says its address, and that it was asked."""
-    command = [sys.executable, "-c", KILLED, str(Path(__file__).parent)]
+    command = [sys.executable, "-c", KILLED, str(Path(__file__).parents[1])]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         yield server
         server.kill()

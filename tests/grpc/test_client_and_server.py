@@ -10,7 +10,6 @@ from typing import Any
 
 import grpc
 import pytest
-from loopback import refusing, serving, unused_port
 
 import germane.errors
 from germane import Filters, Germane
@@ -23,6 +22,7 @@ from germane.grpc.stubs.context_pb2 import AssembleContextRequest
 from germane.grpc.stubs.context_pb2_grpc import ContextAssemblyServiceStub
 from germane.settings.address import Address
 from germane.settings.serving import Serving
+from support.loopback import refusing, serving, unused_port
 
 LONG = 30.0
 TALK: list[Any] = [

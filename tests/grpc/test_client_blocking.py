@@ -12,10 +12,10 @@ from typing import Any
 
 import grpc
 import pytest
-from loopback import ADDED, enriched, hanging, refusing, serving, unused_port
 
 import germane.grpc.client
 from germane.grpc.blocking import Client
+from support.loopback import ADDED, enriched, hanging, refusing, serving, unused_port
 
 ASKED: list[Any] = [{"role": "user", "content": "Where did we go?"}, {"role": "user", "content": "When?", "id": "m2"}]
 LONG = 30.0
@@ -94,7 +94,7 @@ FORKED = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
 from germane.grpc.blocking import Client
-from loopback import enriched, serving
+from support.loopback import enriched, serving
 used = Client(sys.argv[2], limit=30.0)
 asked = [{"role": "user", "content": "hi"}]
 print(used.assemble(asked, model="m").metadata.fallback_reason or "fine", flush=True)
@@ -112,7 +112,7 @@ print(used.assemble(asked, model="m").metadata.fallback_reason or "fine", flush=
 def test_after_a_fork_the_child_gets_its_messages_back_and_the_parent_goes_on() -> None:
     """gRPC doesn't live through a fork; a client that knows doesn't hang."""
     with serving(enriched) as address:
-        command = [sys.executable, "-W", "ignore", "-c", FORKED, str(Path(__file__).parent), address]
+        command = [sys.executable, "-W", "ignore", "-c", FORKED, str(Path(__file__).parents[1]), address]
         shown = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     assert shown.stdout.splitlines() == ["fine", "client_error:forked True", "fine"]
 

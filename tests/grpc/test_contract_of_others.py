@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 from grpc_tools import protoc
-from listening import listening, opened
+
+from support.listening import listening, opened
 
 PROTO = """
 syntax = "proto3";

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
-from listening import SCOPE, Wire, asked, listening, opened, refused, said, struct
 
 from germane.grpc.stubs import filters_pb2
 from germane.grpc.stubs import memory_pb2 as pb
 from germane.grpc.stubs.context_pb2 import Message
+from support.listening import SCOPE, Wire, asked, listening, opened, refused, said, struct
 
 pytestmark = pytest.mark.requirement("RPC-2")
 

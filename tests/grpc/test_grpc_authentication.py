@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
-from listening import SCOPE, Wire, asked, ibex_asked, listening, opened, raw, refused
 
 from germane import Germane
 from germane.access.grant import Grant
@@ -21,6 +20,7 @@ from germane.grpc.server import GrpcServer, registry
 from germane.grpc.stubs import memory_pb2 as pb
 from germane.settings.address import Address
 from germane.settings.serving import Serving
+from support.listening import SCOPE, Wire, asked, ibex_asked, listening, opened, raw, refused
 
 pytestmark = pytest.mark.requirement("RPC-5")
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import grpc
 import pytest
-from listening import SCOPE, Wire, asked, ibex_asked, listening, opened, refused, said
 
 from germane import Germane, Scope
 from germane.api.agent import Agent
@@ -29,6 +28,7 @@ from germane.grpc.stubs import context_pb2
 from germane.grpc.stubs import memory_pb2 as pb
 from germane.testing.faults import Fault, Garbage, Hang, Raise, faulty
 from germane.types.context import Metadata
+from support.listening import SCOPE, Wire, asked, ibex_asked, listening, opened, refused, said
 
 CANARY = "hunter2 said the canary"
 ERRORS: list[type[BaseException]] = [

@@ -15,7 +15,6 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
-from listening import SCOPE, Wire, asked, listening, opened, refused
 
 from germane import Germane
 from germane.api.agent import Agent
@@ -25,13 +24,14 @@ from germane.grpc.slots import Limits
 from germane.grpc.stubs import memory_pb2 as pb
 from germane.settings.address import Address
 from germane.settings.serving import Serving
+from support.listening import SCOPE, Wire, asked, listening, opened, refused
 
 SERVING, NOT_SERVING = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
 SERVICES = {
-    "germane.types.context.v1.ContextAssemblyService",
-    "germane.types.context.v1.DirectiveService",
-    "germane.types.context.v1.EventService",
-    "germane.types.context.v1.MemoryService",
+    "germane.context.v1.ContextAssemblyService",
+    "germane.context.v1.DirectiveService",
+    "germane.context.v1.EventService",
+    "germane.context.v1.MemoryService",
     "grpc.health.v1.Health",
     "grpc.reflection.v1alpha.ServerReflection",
     "ibex.context.v1.ContextAssemblyService",
@@ -72,7 +72,7 @@ async def test_reflection_tells_every_service_and_its_messages(wire: Wire) -> No
     stub: Any = reflection_pb2_grpc.ServerReflectionStub(channel)
     asking = [
         reflection_pb2.ServerReflectionRequest(list_services=""),
-        reflection_pb2.ServerReflectionRequest(file_containing_symbol="germane.types.context.v1.MemoryService"),
+        reflection_pb2.ServerReflectionRequest(file_containing_symbol="germane.context.v1.MemoryService"),
     ]
     services, file = [answer async for answer in stub.ServerReflectionInfo(iter(asking))]
     assert {one.name for one in services.list_services_response.service} == SERVICES

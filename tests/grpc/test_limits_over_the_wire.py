@@ -11,13 +11,13 @@ import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from listening import SCOPE, Wire, asked, listening, opened, refused, said, struct
 
 from germane.grpc.json_text import JsonText
 from germane.grpc.refusals import Refused
 from germane.grpc.stubs import context_pb2, filters_pb2
 from germane.grpc.stubs import memory_pb2 as pb
 from germane.types.limits import DEPTH, Limit
+from support.listening import SCOPE, Wire, asked, listening, opened, refused, said, struct
 
 OPTIONS = context_pb2.AssembleOptions
 LONG = "x" * 300

@@ -12,7 +12,6 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
-from listening import SCOPE, Wire, asked, listening, opened, raw, refused
 
 from germane import Germane
 from germane.access.grant import Grant
@@ -24,6 +23,7 @@ from germane.grpc.gate import Gate
 from germane.grpc.server import registry
 from germane.grpc.slots import Limits, Slots
 from germane.grpc.stubs import memory_pb2 as pb
+from support.listening import SCOPE, Wire, asked, listening, opened, raw, refused
 
 pytestmark = pytest.mark.requirement("RPC-5")
 

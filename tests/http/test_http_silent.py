@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from test_http import LOOPBACK, asked
 
 from germane.http.app import app
 from germane.http.connections import Connections, Room
 from germane.http.server import HttpServer
+from support.http_requests import LOOPBACK, asked
 
 pytestmark = pytest.mark.requirement("OPS-1")
 

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from memory_ledger import MemoryLedger
 
 from germane.errors import InvalidInput
 from germane.memories.directive import set_directive
@@ -16,6 +15,7 @@ from germane.memories.memory import Memory
 from germane.memories.remember import new_memory, remember
 from germane.types.plan import replay
 from germane.types.scope import Scope
+from support.memory_ledger import MemoryLedger
 
 NOW = datetime(2024, 5, 8, 12, tzinfo=UTC)
 

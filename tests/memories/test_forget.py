@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from memory_ledger import MemoryLedger
 
 from germane.errors import InvalidInput
 from germane.memories.forget import Receipt, forget
@@ -14,6 +13,7 @@ from germane.memories.ledger import Forget, ForgetOwner, Select, Selection
 from germane.memories.remember import new_memory, remember
 from germane.types.plan import Read, replay
 from germane.types.scope import Scope
+from support.memory_ledger import MemoryLedger
 
 pytestmark = pytest.mark.requirement("MEM-3")
 

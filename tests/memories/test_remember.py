@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_ledger import MemoryLedger
 
 from germane.errors import InvalidInput
 from germane.memories.memory import Memory
 from germane.memories.remember import Remembered, new_memory, remember
 from germane.types.scope import Scope
+from support.memory_ledger import MemoryLedger
 
 NOW = datetime(2024, 5, 8, 12, tzinfo=UTC)
 SCOPE = Scope(user="caroline")

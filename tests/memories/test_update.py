@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from memory_ledger import MemoryLedger
 
 from germane.errors import InvalidInput, NotFound
 from germane.memories.ledger import MemoriesById
@@ -15,6 +14,7 @@ from germane.memories.remember import new_memory, remember
 from germane.memories.update import update
 from germane.types.plan import replay
 from germane.types.scope import Scope
+from support.memory_ledger import MemoryLedger
 
 pytestmark = pytest.mark.requirement("MEM-3")
 

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from log_lines import kept
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from germane import Candidate, Germane, SourcePlan, derive
@@ -20,6 +19,7 @@ from germane.observe.metrics import Metrics
 from germane.observe.observer import Observer
 from germane.observe.spans import Spans
 from germane.types.query import Query
+from support.log_lines import kept
 
 pytestmark = pytest.mark.requirement("OPS-1")
 

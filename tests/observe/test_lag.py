@@ -7,11 +7,11 @@ import json
 import threading
 
 import pytest
-from log_lines import kept
 
 from germane.observe.blocked import Blocked
 from germane.observe.lag import Lag, Pulse
 from germane.testing.time_warp import warped
+from support.log_lines import kept
 
 pytestmark = pytest.mark.requirement("OPS-1")
 

@@ -14,7 +14,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from log_lines import kept, named
 
 from germane.observe.foreign import routed, watch
 from germane.observe.lines import Lines
@@ -23,6 +22,7 @@ from germane.observe.observer import Observer
 from germane.testing.clocks import fixed
 from germane.types.context import Metadata
 from germane.types.trace import SourceReport
+from support.log_lines import kept, named
 
 pytestmark = pytest.mark.requirement("OPS-1")
 

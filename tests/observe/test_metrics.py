@@ -9,7 +9,6 @@ from pathlib import Path
 from subprocess import PIPE
 
 import pytest
-from log_lines import kept
 from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -20,6 +19,7 @@ from germane.pipeline.circuit_breaker import BreakerState
 from germane.pipeline.status import State
 from germane.types.context import Metadata
 from germane.types.trace import SourceReport
+from support.log_lines import kept
 
 pytestmark = pytest.mark.requirement("OPS-1")
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from log_lines import kept
 
 from germane.observe.metrics import Metrics
 from germane.observe.ports import Ports
 from germane.observe.readiness import Readiness
 from germane.observe.saturation import Saturation
 from germane.observe.traffic import REASONS, Traffic
+from support.log_lines import kept
 
 pytestmark = pytest.mark.requirement("OPS-1")
 

@@ -8,7 +8,6 @@ import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
-from log_lines import kept
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
@@ -19,6 +18,7 @@ from germane.observe.spans import Spans
 from germane.observe.traces import open_traces
 from germane.types.context import Metadata
 from germane.types.trace import SourceReport
+from support.log_lines import kept
 
 pytestmark = pytest.mark.requirement("OPS-1")
 

@@ -2,49 +2,20 @@
 
 from __future__ import annotations
 
-import ast
-import asyncio
-import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
+from support.code_blocks import NO_TEST, Block, blocks, run
 from support.ownership import updated
 from support.source_tree import ROOT, project_files
 
-FENCE = re.compile(r"^```python\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
-NO_TEST = "<!-- no test -->"
 LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s#]+)(?:#[^)]*)?\)")
 NAMED = re.compile(r"`(?P<path>(?:[\w.-]+/)*[\w-]+\.(?:py|toml|sql|md)|(?:[\w.-]+/)+)`")
 TARGET = re.compile(r"\bmake ([a-z]+)")
-
-
-class Block(NamedTuple):
-    line: int
-    code: str
-
-
-def blocks(text: str) -> list[Block]:
-    """The ```python blocks that are to run, with the line each begins at."""
-    found = []
-    for match in FENCE.finditer(text):
-        before = text[: match.start()].rstrip("\n").rpartition("\n")[2]
-        if before.strip() != NO_TEST:
-            found.append(Block(text.count("\n", 0, match.start()) + 2, match["code"]))
-    return found
-
-
-def run(block: Block, name: str, names: dict[str, Any]) -> None:
-    """As a script would, or with a loop around it where it awaits at the top."""
-    placed = "\n" * (block.line - 1) + block.code  # so that a traceback tells the document's line
-    code = compile(placed, name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
-    if code.co_flags & inspect.CO_COROUTINE:
-        asyncio.run(eval(code, names))
-    else:
-        exec(code, names)
 
 
 def text_of(name: str) -> str:

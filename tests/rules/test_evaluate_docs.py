@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from test_docs import Block, blocks, run
 
 from germane.cli import main
+from support.code_blocks import Block, blocks, run
 from support.source_tree import ROOT
 
 GUIDE = (ROOT / "docs" / "evaluate.md").read_text("utf-8")

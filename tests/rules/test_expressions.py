@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 import pytest
-from expressions import expressions, faults
 
+from support.expressions import expressions, faults
 from support.source_tree import modules
 
 MADE_WHEN_IT_RUNS = {

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from test_docs import Block, blocks, run
 
 from germane import Settings, Strategies
 from germane.catalog.catalog import Catalog
+from support.code_blocks import Block, blocks, run
 from support.source_tree import ROOT
 
 GUIDE = (ROOT / "docs" / "guide.md").read_text("utf-8")

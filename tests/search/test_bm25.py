@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_units import Text, asking, bm25, held, texts, unit
 
 from germane.search.bm25 import lexical, weigh
 from germane.search.partition import BLOCK, Partition
@@ -16,6 +15,7 @@ from germane.search.snapshot import snapshot
 from germane.testing.builders import MOMENT
 from germane.text.analyse import term_hash
 from germane.types.query import Query, Term
+from support.plain_units import Text, asking, bm25, held, texts, unit
 
 ASKED = ("ash", "elm", "oak")
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_units import DIMENSION, Text, asking, held, search, texts
-from plain_units import windows as neighbourhoods
 
 from germane.search.cosine import Cosines, cosines, windows
 from germane.search.partition import Partition
 from germane.search.snapshot import snapshot
+from support.plain_units import DIMENSION, Text, asking, held, search, texts
+from support.plain_units import windows as neighbourhoods
 
 QUERY = np.array([0.5, 0.5, -0.5, 0.5], np.float32)
 

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_units import DIMENSION, Text, asking, held, search, texts, unit
 
 from germane.search.find import find
 from germane.search.partition import Partition
@@ -20,6 +19,7 @@ from germane.testing.builders import MOMENT
 from germane.text.analyse import query_terms, term_hash
 from germane.types.evidence import FEATURES
 from germane.types.query import Days, Query
+from support.plain_units import DIMENSION, Text, asking, held, search, texts, unit
 
 VECTOR = np.array([0.5, 0.5, 0.5, 0.5], np.float32)
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from plain_units import DIMENSION, Text, asking, texts, unit
 
 from germane.search import bm25, frequent
 from germane.search.bm25 import Lexical, lexical, weigh
 from germane.search.partition import Partition
 from germane.search.snapshot import Snapshot, snapshot
+from support.plain_units import DIMENSION, Text, asking, texts, unit
 
 STEP = 2.2 / 255
 """Of a term's contribution, which a share of at most 1 makes smaller."""

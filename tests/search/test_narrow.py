@@ -7,7 +7,6 @@ from math import inf
 from typing import Any
 
 import pytest
-from plain_units import Text, asking, unit
 
 from germane.search.find import find
 from germane.search.narrow import allowed_rows
@@ -15,6 +14,7 @@ from germane.search.partition import Partition
 from germane.search.unit import KIND_CODES, SENSITIVITY_CODES, Unit
 from germane.testing.builders import MOMENT
 from germane.types.query import Filters
+from support.plain_units import Text, asking, unit
 
 NOW = MOMENT.timestamp()
 

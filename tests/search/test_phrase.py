@@ -7,11 +7,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from hypothesis import given
-from plain_units import WORDS, Text, asking, held, texts
 
 from germane.search.bm25 import weigh
 from germane.search.partition import Partition
 from germane.search.phrase import phrase
+from support.plain_units import WORDS, Text, asking, held, texts
 
 
 def phrases(partition: Partition, *words: str) -> list[float]:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_units import DIMENSION, Text, texts, unit
 
 from germane.search import snapshot as module
 from germane.search.partition import BLOCK, Partition
 from germane.search.snapshot import Snapshot, snapshot
+from support.plain_units import DIMENSION, Text, texts, unit
 
 
 def spoken(many: int, *, session: int = 1, first: int = 0) -> list[Text]:

@@ -12,11 +12,11 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from running import Service, serving
 
 from germane import Germane
 from germane.grpc.calling.answer import Answer
 from germane.grpc.client import Client
+from support.running import Service, serving
 
 CANARY = "The spare key lies under the blue flowerpot"
 ASKED = [{"role": "user", "content": "Where is the spare key?"}]

@@ -9,11 +9,11 @@ from typing import Any
 
 import grpc
 import pytest
-from running import serving
 
 from germane import Germane
 from germane.errors import GermaneError
 from germane.grpc.client import Client
+from support.running import serving
 
 pytestmark = pytest.mark.requirement("OPS-1", "RPC-4")
 

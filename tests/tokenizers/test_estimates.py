@@ -11,7 +11,7 @@ from germane.tokenizers import TOKENIZERS, open_tokenizer
 from germane.tokenizers.bpe import Bpe
 from germane.tokenizers.cached import Cached
 from germane.tokenizers.estimate import UPPER, Bytes, Estimate, Upper
-from oracle import oracle
+from support.oracle import oracle
 
 TEXTS = st.text(alphabet=st.characters(codec=None), max_size=80)
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from germane.tokenizers.bpe import Bpe, as_sent
-from oracle import NAMES, oracle
+from support.oracle import NAMES, oracle
 
 HOSTILE = (
     "",

@@ -1,4 +1,4 @@
-"""Query: what the task at hand asks for, read out of the request. Made by `pipeline/signals/`, understood by every store and source."""
+"""Query: what the task at hand asks for. `pipeline/signals/` reads it out of the request; stores and sources understand it."""
 
 from __future__ import annotations
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from made_lists import TRUE, candidates, columns_of, made
 
 from germane.errors import InvalidInput
 from germane.evaluate.fit.columns import Columns, shipped_tables
@@ -12,6 +11,7 @@ from germane.evaluate.fit.fitting import Options, fit_column
 from germane.evaluate.fit.refit import refit
 from germane.search.relevance import Relevance
 from germane.types.evidence import FEATURES
+from support.made_lists import TRUE, candidates, columns_of, made
 
 
 def weight(weights: np.ndarray, name: str) -> float:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_lists import candidates, columns_of
 
 from germane.evaluate.fit.folds import folds
 from germane.evaluate.fit.lists import Candidates
+from support.made_lists import candidates, columns_of
 
 
 def lists(names: list[str]) -> list[Candidates]:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_lists import made
 
 from germane.errors import InvalidInput
 from germane.evaluate.fit.kept import evidence_code, keep, recover
 from germane.evaluate.fit.lists import Candidates
+from support.made_lists import made
 
 
 def test_lists_come_back_as_they_were(tmp_path: Path) -> None:

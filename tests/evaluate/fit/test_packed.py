@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_lists import candidates, columns_of
 
 from germane.evaluate.fit.lists import Candidates
 from germane.evaluate.fit.packed import packed, recall
+from support.made_lists import candidates, columns_of
 
 
 def row(many: int, relevant: list[int], **given: Any) -> Candidates:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_sets import beam, messages, questions, reasons, said, written
 
 from germane.errors import InvalidInput
 from germane.evaluate.formats import load
+from support.small_sets import beam, messages, questions, reasons, said, written
 
 
 def asked(**fields: Any) -> list[dict[str, Any]]:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_sets import beam, locomo, longmemeval, questions, realtalk, written
 
 from germane.errors import InvalidInput, UnknownName
 from germane.evaluate.formats import FORMATS, load
+from support.small_sets import beam, locomo, longmemeval, questions, realtalk, written
 
 DATA = Path(__file__).parents[3].parent / "shared" / "data"
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_sets import locomo, messages, questions, reasons, written
 
 from germane.errors import InvalidInput
 from germane.evaluate.dataset import Dataset
 from germane.evaluate.formats import load
 from germane.evaluate.formats.locomo import session_time
+from support.small_sets import locomo, messages, questions, reasons, written
 
 
 def loaded(tmp_path: Path, *qa: dict[str, Any], document: Any = None) -> Dataset:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_sets import longmemeval, messages, questions, reasons, written
 
 from germane.errors import InvalidInput
 from germane.evaluate.dataset import Dataset
 from germane.evaluate.formats import load
+from support.small_sets import longmemeval, messages, questions, reasons, written
 
 
 def loaded(tmp_path: Path, *entries: dict[str, Any]) -> Dataset:

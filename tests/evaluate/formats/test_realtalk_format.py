@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from small_sets import messages, questions, realtalk, reasons, written
 
 from germane.errors import InvalidInput
 from germane.evaluate.formats import load
+from support.small_sets import messages, questions, realtalk, reasons, written
 
 
 @pytest.mark.requirement("EVAL-1")

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_sets import messages, questions, reasons
 
 from germane.errors import InvalidInput
 from germane.evaluate.dataset import Dataset
 from germane.evaluate.formats import load
+from support.small_sets import messages, questions, reasons
 
 
 def said(id: str | None, content: str, **more: Any) -> dict[str, Any]:

@@ -27,7 +27,7 @@ __all__ = ["evidence_code", "keep", "recover"]
 
 _VERSION = 1
 _ARRAYS = ("table", "relevant", "message", "share", "cost", "group", "header", "created")
-_CODE = ("evidence.py", "search", "signals", "text", "gather", "score")
+_CODE = ("types/evidence.py", "search", "pipeline/signals", "text", "pipeline/gather", "pipeline/score")
 
 
 def evidence_code() -> str:
