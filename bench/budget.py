@@ -51,8 +51,8 @@ _PIECES = (
 _TOKENIZERS = {"o200k": "gpt-4o", "cl100k": "gpt-4", "llama3": "llama-3.1-8b", "qwen3": "qwen3-8b"}
 
 
-class _Shelf:
-    """Answers what an assembly asks of a shelf, from memory."""
+class _Scoped:
+    """Answers what an assembly asks of a scoped store, from memory."""
 
     def __init__(self, scope: Scope, directive: str) -> None:
         self.scope, self._directive = scope, directive
@@ -130,9 +130,9 @@ async def violation(random: Random, engines: Mapping[str, Engine], counts: Mappi
         deadline=None,
     )  # fmt: skip
     chosen = strategy(random)
-    shelf: Any = _Shelf(request.scope, text(random, 6) if random.random() < 0.5 else "")
+    scoped: Any = _Scoped(request.scope, text(random, 6) if random.random() < 0.5 else "")
     engine = replace(engines[name], sources={"made": lambda _: _Made(made)})
-    context = await engine.assemble(request, shelf, chosen)
+    context = await engine.assemble(request, scoped, chosen)
     return wrong(context, request, counts[name], chosen.cap if cap is None else cap)
 
 

@@ -46,7 +46,7 @@ from germane.grpc.calling.answer import Answer
 from germane.grpc.client import Client
 from germane.grpc.server import GrpcServer
 from germane.settings.address import Address
-from germane.settings.serving import Serving
+from germane.settings.serving import ServiceSettings
 
 __all__ = ["main"]
 
@@ -161,7 +161,7 @@ def served() -> Iterator[Served]:
 async def _serve(port: int) -> None:
     async with Germane.open(":memory:") as germane:
         await germane.agent().remember("The blue vase leaves on Monday.", pinned=True)
-        server = GrpcServer(germane, Serving(grpc=Address(host="127.0.0.1", port=port)))
+        server = GrpcServer(germane, ServiceSettings(grpc=Address(host="127.0.0.1", port=port)))
         await server.start()
         print("listens", flush=True)
         await asyncio.Event().wait()

@@ -32,7 +32,7 @@ from germane.api.wiring import Parts
 from germane.grpc.server import GrpcServer
 from germane.ports.embedder import Embedder
 from germane.settings.address import Address
-from germane.settings.serving import Serving
+from germane.settings.serving import ServiceSettings
 from germane.store import Store
 from germane.stores.sqlite.readers import Readers
 from germane.testing.faults import Fault, Garbage, Hang, Raise, Slow, faulty
@@ -115,13 +115,13 @@ class _Switched:
         value = getattr(self._target, name)
         if name != "within" or fault is None:
             return value
-        return lambda scope: _shelf(value(scope), fault)
+        return lambda scope: _scoped(value(scope), fault)
 
 
-def _shelf(shelf: Any, fault: Fault) -> Any:
+def _scoped(scoped: Any, fault: Fault) -> Any:
     reads = ("directive", "allowed", "journal.revision")
     found = ("memories.search", "memories.pinned", "events.search", "events.recent", "events.speakers", "events.sessions")
-    return faulty(shelf, fault, *reads, *found)
+    return faulty(scoped, fault, *reads, *found)
 
 
 def _fault(words: list[str]) -> Fault:
@@ -152,7 +152,7 @@ async def _serve(path: Path) -> None:
     switch.hold_threads()
     async with Germane.open(path) as germane:
         germane._parts = switch.into(germane._open)
-        server = GrpcServer(germane, Serving(db=path, grpc=Address(host="127.0.0.1", port=0), http=None))
+        server = GrpcServer(germane, ServiceSettings(db=path, grpc=Address(host="127.0.0.1", port=0), http=None))
         await server.start()
         watching = asyncio.create_task(switch.watch())
         print(server.address, flush=True)

@@ -32,8 +32,8 @@ import apsw
 from bench.disk import Disk
 from bench.machine import describe
 from germane.clock import Clock
-from germane.events.ledger import PutEvent
-from germane.memories.ledger import Forget, ForgetOwner, PutMemory, SetDirective
+from germane.events.operations import PutEvent
+from germane.memories.operations import Forget, ForgetOwner, PutMemory, SetDirective
 from germane.stores.sqlite.store import SqliteStore
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, an_event, writing

@@ -23,11 +23,11 @@ import psutil
 from bench.corpus import conversations
 from bench.machine import describe
 from germane import Germane
-from germane.api.arguments import requested
+from germane.api.arguments import build_request
 from germane.api.strategies import DEFAULT
 from germane.pipeline.circuit_breaker import Breakers
 from germane.pipeline.engine import Engine
-from germane.store import Shelf
+from germane.store import ScopedStore
 from germane.testing.faults import Hang, faulty
 
 __all__ = ["Leftover", "left_over", "main"]
@@ -94,16 +94,16 @@ async def left_over(count: int, folder: Path) -> Leftover:
         )
 
 
-async def _asked(engine: Engine, shelf: Shelf, number: int) -> None:
-    request = requested(
-        scope=shelf.scope,
+async def _asked(engine: Engine, scoped: ScopedStore, number: int) -> None:
+    request = build_request(
+        scope=scoped.scope,
         catalog=engine.catalog,
         clock=engine.clock,
         messages=[{"role": "user", "content": f"What did we say of plan {number % _QUESTIONS} for Lisbon?"}],
         model="gpt-4o",
         deadline=_HURRIED,
     )
-    context = await engine.assemble(request, shelf, DEFAULT)
+    context = await engine.assemble(request, scoped, DEFAULT)
     assert context.messages[-1] is request.raw[-1]
 
 

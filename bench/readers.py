@@ -29,8 +29,8 @@ from germane.embedders.words import Words
 from germane.errors import GermaneError, InvalidInput
 from germane.events.turn import Turn, slim
 from germane.events.turn import clean as whole
-from germane.grpc.outgoing import text as wire_text
 from germane.grpc.refusals import refusal
+from germane.grpc.to_wire import text as wire_text
 from germane.memories import checks
 from germane.memories.compose import compose
 from germane.pipeline.format.category import rank, tag
@@ -305,8 +305,8 @@ READERS: Mapping[str, Reader] = MappingProxyType({**_FORMAT, **_TEXT, **_SIGNALS
 _OF_CODE = "given by germane's own code"
 UNREAD: Mapping[str, str] = MappingProxyType(
     {
-        "catalog.bounded.Settled.ceiling": "hands over to its tokenizer",
-        "catalog.bounded.Settled.count": "hands over to its tokenizer",
+        "catalog.bounded.CountedTokenizer.ceiling": "hands over to its tokenizer",
+        "catalog.bounded.CountedTokenizer.count": "hands over to its tokenizer",
         "catalog.images.price": "a rule of the catalog's, checked when it is read",
         "dialects.merging.merged": _OF_CODE,
         "dialects.plain.sent": _OF_CODE,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from germane import Candidate, Germane, derive
-from germane.store import Shelf
+from germane.store import ScopedStore
 from germane.types.evidence import Evidence
 from germane.types.query import Query
 from germane.types.strategy import SourcePlan
@@ -19,7 +19,7 @@ PRICES = {"vase": "Blue vase, 24 euros, in stock", "teapot": "Iron teapot, 61 eu
 class Prices:
     """Offers the lines of the price list whose article the question names."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: ScopedStore) -> None:
         self._scope = shelf.scope
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:

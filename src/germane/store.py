@@ -1,7 +1,7 @@
-"""Store and shelf: where things are kept, and the part of it that one scope can reach.
+"""Store and scoped store: where things are kept, and the part of it that one scope can reach.
 
-A shelf is made from a scope and can reach nothing outside it (SCOPE-2): no method of it, and nothing it hands out, takes an
-org, an agent or a user.
+A scoped store is made from a scope and can reach nothing outside it (SCOPE-2): no method of it and
+nothing it returns takes an org, an agent or a user.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from germane.access.vault import Vault
+from germane.access.key_store import KeyStore
 from germane.events.reader import EventReader
 from germane.memories.reader import MemoryReader
 from germane.ports.journal import Journal
 from germane.types.query import Filters
 from germane.types.scope import Scope
 
-__all__ = ["Checkup", "Shelf", "Store", "Warming"]
+__all__ = ["Checkup", "ScopedStore", "Store", "Warming"]
 
 
 class Warming(Exception):
     """The partition is being loaded into memory; ask again. Never leaves gathering."""
 
 
-class Shelf(Protocol):
+class ScopedStore(Protocol):
     @property
     def scope(self) -> Scope: ...
     @property
@@ -59,10 +59,10 @@ class Store(Protocol):
     @property
     def read_only(self) -> bool: ...
     @property
-    def keys(self) -> Vault:
+    def keys(self) -> KeyStore:
         """The API keys of every org (RPC-5). They are never exported; a backup has what is stored of them."""
 
-    def within(self, scope: Scope) -> Shelf: ...
+    def within(self, scope: Scope) -> ScopedStore: ...
 
     def when_vanished(self, told: Callable[[Callable[[str, str, str | None], str]], None]) -> None:
         """From now on call `told`, from any thread, within a second after any process replaced a directive or took all that a

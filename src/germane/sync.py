@@ -21,7 +21,7 @@ from typing import Any, Self, overload
 
 from germane.access import keyring
 from germane.access.grant import Grant
-from germane.access.key import Issued, Key, Right
+from germane.access.key import Key, NewKey, Right
 from germane.api import agent as agents
 from germane.api import agent_memories
 from germane.api import germane as front
@@ -298,7 +298,7 @@ class Keyring:
         note: str | None = None,
         replaces: str | None = None,
         overlap: timedelta = timedelta(days=1),
-    ) -> Issued:
+    ) -> NewKey:
         return self._call(
             self._awaited.create,
             org=org,

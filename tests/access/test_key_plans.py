@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from germane.access.grant import Grant
-from germane.access.key import Issued, Key
-from germane.access.ledger import AddKey, ChangeKey, KeyById
+from germane.access.key import Key, NewKey
+from germane.access.operations import AddKey, ChangeKey, KeyById
 from germane.access.revoke import revoke
 from germane.access.token import presented
 from germane.access.use import used
@@ -23,7 +23,7 @@ DAY = timedelta(days=1)
 OLD = a_key(agents=("support",), rights=("read",), note="gateway", expires_at=NOON + 30 * DAY, created_at=NOON - 60 * DAY)
 
 
-def issued(old: Key | None = None, **asked: Any) -> Decision[Issued]:
+def issued(old: Key | None = None, **asked: Any) -> Decision[NewKey]:
     return replay(issuing(replaces=None if old is None else old.id, **asked), {KeyById: old})
 
 

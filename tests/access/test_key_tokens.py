@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.access.key import Issued, Sealed
+from germane.access.key import NewKey, StoredKey
 from germane.access.token import Presented, key_id, mint, presented
 from germane.testing.key_contract import a_key
 
 ID, TOKEN = mint(lambda count: bytes(range(count)))
 
 
-def sealed_of(token: str) -> Sealed:
-    return Sealed(key=a_key(), digest=presented(token).digest)
+def sealed_of(token: str) -> StoredKey:
+    return StoredKey(key=a_key(), digest=presented(token).digest)
 
 
 @pytest.mark.requirement("RPC-5")
@@ -91,7 +91,7 @@ def test_no_digest_opens_the_place_of_a_key_that_there_isnt() -> None:
 @pytest.mark.requirement("RPC-5")
 def test_no_repr_holds_a_token_or_its_digest() -> None:
     """They end up in logs and tracebacks."""
-    told = repr((Issued(key=a_key(), token=TOKEN), sealed_of(TOKEN), presented(TOKEN)))
+    told = repr((NewKey(key=a_key(), token=TOKEN), sealed_of(TOKEN), presented(TOKEN)))
     assert TOKEN.rpartition("_")[2] not in told
     assert repr(presented(TOKEN).digest) not in told
 

@@ -12,7 +12,7 @@ from germane.errors import StoreUnavailable
 from germane.testing.faults import Hang, Raise, faulty
 from germane.testing.stored import NOON
 from germane.testing.time_warp import warped
-from support.key_chest import Chest
+from support.key_stores import Chest
 
 
 @pytest.mark.requirement("RPC-5")

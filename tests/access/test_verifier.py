@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from germane.access.grant import Grant
-from germane.access.key import Sealed
+from germane.access.key import StoredKey
 from germane.access.keyring import Keyring
 from germane.access.token import mint
 from germane.access.usage import Uses
@@ -21,7 +21,7 @@ from germane.testing.key_contract import issuing
 from germane.testing.stored import NOON
 from germane.testing.time_warp import warped
 from germane.types.plan import replay
-from support.key_chest import Chest, Failing
+from support.key_stores import Chest, Failing
 
 
 def now() -> datetime:
@@ -99,7 +99,7 @@ async def test_a_revocation_in_another_process_holds_within_a_second() -> None:
 class Late(Chest):
     """Reads at once, answers late."""
 
-    async def find(self, id: str) -> Sealed | None:
+    async def find(self, id: str) -> StoredKey | None:
         found = await super().find(id)
         await asyncio.sleep(0.8)
         return found

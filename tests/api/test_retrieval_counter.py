@@ -11,7 +11,7 @@ import pytest
 
 from germane.api.retrieval_counter import Retrievals
 from germane.errors import StoreUnavailable
-from germane.memories.ledger import CountRetrievals
+from germane.memories.operations import CountRetrievals
 from germane.store import Store
 from germane.testing.faults import Hang, faulty
 from germane.testing.time_warp import warped
@@ -44,10 +44,10 @@ class Counting:
                     counting.counts.setdefault(scope, Counter()).update(change.ids)
                 return decision.outcome
 
-        class Shelf:
+        class ScopedStore:
             journal = Journal()
 
-        return Shelf()
+        return ScopedStore()
 
 
 def noting(store: Counting) -> Retrievals:

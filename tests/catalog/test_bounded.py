@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from germane.catalog.bounded import settle
+from germane.catalog.bounded import count_within
 from germane.tokenizers import open_tokenizer
 from germane.tokenizers.cached import Cached
 
@@ -36,7 +36,7 @@ class Slow:
 async def test_few_small_texts_are_not_counted_ahead() -> None:
     """They are counted on the spot, when asked for."""
     slow = Slow()
-    settled = await settle(slow, ["a", "bc"])
+    settled = await count_within(slow, ["a", "bc"])
     assert not slow.threads
     assert (settled.count("bc"), settled.bounded, settled.name, settled.exact) == (2, 0, "slow", True)
 
@@ -46,7 +46,7 @@ async def test_large_texts_are_counted_in_a_thread() -> None:
     """Not on the event loop's own, and exactly where there is time."""
     slow = Slow()
     slow.gate.set()
-    settled = await settle(slow, [LARGE], limit=30)
+    settled = await count_within(slow, [LARGE], limit=30)
     assert (settled.count(LARGE), settled.bounded) == (len(LARGE), 0)
     assert slow.threads == slow.threads - {threading.get_ident()} != set()
 
@@ -55,7 +55,7 @@ async def test_large_texts_are_counted_in_a_thread() -> None:
 async def test_what_is_not_counted_in_time_takes_its_ceiling() -> None:
     """The answer comes while the thread still counts; the texts it hadn't begun are left alone."""
     slow = Slow()
-    settled = await settle(slow, [LARGE, LARGE + "!", "small"], limit=0.001)
+    settled = await count_within(slow, [LARGE, LARGE + "!", "small"], limit=0.001)
     assert (settled.count(LARGE), settled.count(LARGE + "!"), settled.bounded) == (4 * len(LARGE), 4 * len(LARGE) + 4, 2)
     assert settled.count("small") == 5
     slow.gate.set()
@@ -65,7 +65,7 @@ async def test_what_is_not_counted_in_time_takes_its_ceiling() -> None:
 async def test_many_small_texts_are_a_large_one() -> None:
     """What counts is how much is uncounted in all."""
     slow = Slow()
-    settled = await settle(slow, [f"{i} " * 500 for i in range(200)], limit=0.001)
+    settled = await count_within(slow, [f"{i} " * 500 for i in range(200)], limit=0.001)
     assert settled.bounded > 0
     slow.gate.set()
 
@@ -76,7 +76,7 @@ async def test_what_is_remembered_is_exact_at_once() -> None:
     cached = Cached(Slow())
     cached._base.gate.set()  # type: ignore[attr-defined]
     cached.count(LARGE)
-    settled = await settle(cached, [LARGE], limit=0)
+    settled = await count_within(cached, [LARGE], limit=0)
     assert (settled.count(LARGE), settled.bounded) == (len(LARGE), 0)
 
 
@@ -85,11 +85,11 @@ async def test_a_count_that_came_too_late_serves_the_next_request() -> None:
     """The thread ends what it is at, and the tokenizer remembers."""
     slow = Slow()
     cached = Cached(slow)
-    late = await settle(cached, [LARGE], limit=0.001)
+    late = await count_within(cached, [LARGE], limit=0.001)
     assert late.bounded == 1
     slow.gate.set()
     await asyncio.get_running_loop().shutdown_default_executor()
-    assert (await settle(cached, [LARGE], limit=0)).count(LARGE) == len(LARGE)
+    assert (await count_within(cached, [LARGE], limit=0)).count(LARGE) == len(LARGE)
 
 
 @pytest.mark.requirement("BUD-2")
@@ -98,7 +98,7 @@ async def test_a_ceiling_is_never_below_the_count(name: str) -> None:
     """Whichever the clock allows, the budget holds."""
     text = "日本語 \u0958\u0958 mixed 12345 \ud800 " * 5000
     tokenizer = open_tokenizer(name)
-    settled = await settle(tokenizer, [text], limit=0)
+    settled = await count_within(tokenizer, [text], limit=0)
     assert settled.count(text) >= tokenizer.count(text)
 
 
@@ -108,6 +108,6 @@ async def test_what_is_far_too_long_to_be_counted_in_time_is_never_counted() -> 
     slow = Slow()
     slow.gate.set()
     huge = "a" * 1_000_001
-    settled = await settle(slow, [huge, "small"], limit=30)
+    settled = await count_within(slow, [huge, "small"], limit=30)
     assert (settled.count(huge), settled.count("small"), settled.bounded) == (4 * len(huge), 5, 1)
     assert slow.threads == {threading.get_ident()}

@@ -117,7 +117,7 @@ def test_an_exact_models_safety_widens_when_its_counter_only_estimates() -> None
 def test_messages_that_alone_exceed_the_window_leave_nothing() -> None:
     """Overfull: nothing is added."""
     budget = measure([Message.of("user", "word " * 10_000)], (), CATALOG.find("gpt-4"), open_tokenizer("cl100k"), 8000)
-    assert (budget.overfull, budget.available) == (True, 0)
+    assert (budget.exceeds_window, budget.available) == (True, 0)
 
 
 PARTS = st.one_of(
@@ -140,7 +140,7 @@ def test_what_is_added_never_passes_the_limit(turns: list[list[Part]], window: i
     spoken = 3 + sum(4 + sum(count(part.text) for part in message.parts if isinstance(part, Text)) for message in messages)
     assert budget.messages >= spoken
     assert budget.available <= cap
-    if not budget.overfull and budget.available:
+    if not budget.exceeds_window and budget.available:
         assert spoken + budget.tools + budget.available + 8 <= window - budget.reserve - budget.safety
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from germane.cli.budget_bar import bar, slices, widths
 from germane.cli.screen import console
-from germane.types.budget import allot
+from germane.types.budget import allocate
 from germane.types.context import Metadata
 from germane.types.trace import Trace
 
@@ -23,7 +23,7 @@ def test_columns_add_up_and_every_part_has_one(tokens: list[int], room: int) -> 
 
 def test_parts_of_the_window_add_up_to_the_window() -> None:
     """Messages, tools, germane, free, reserve and safety are all there is."""
-    budget = allot(window=8192, max_output=4096, messages=900, tools=100, safety_fraction=0.02, cap=700)
+    budget = allocate(window=8192, max_output=4096, messages=900, tools=100, safety_fraction=0.02, cap=700)
     trace = Trace(strategy="default", model="m", tokenizer="t", budget=budget)
     window, own = slices(budget, trace, Metadata(total_tokens_injected=300))
     assert sum(part.tokens for part in window) == budget.window
@@ -32,7 +32,7 @@ def test_parts_of_the_window_add_up_to_the_window() -> None:
 
 def test_without_colour_letters_tell_the_parts_apart() -> None:
     """A bar in a file or a pipe is still a bar."""
-    budget = allot(window=8192, max_output=4096, messages=900, tools=0, safety_fraction=0.02, cap=700)
+    budget = allocate(window=8192, max_output=4096, messages=900, tools=0, safety_fraction=0.02, cap=700)
     window, _ = slices(budget, Trace(strategy="d", model="m", tokenizer="t", budget=budget), Metadata())
     text = bar(console(), "Window", budget.window, window).plain
     assert "MMM" in text

@@ -17,7 +17,7 @@ from germane.cli.explanation import explanation
 from germane.cli.screen import answer, console, dumped, plain, table
 from germane.cli.trace_file import Saved, dump, load, save
 from germane.errors import InvalidInput
-from germane.types.budget import allot
+from germane.types.budget import allocate
 from germane.types.candidate import Breakdown, Candidate, Chosen, LeftOut, Provenance, Scored
 from germane.types.context import Metadata
 from germane.types.evidence import Evidence
@@ -50,7 +50,7 @@ def kept(text: str = "Ingrid took over") -> Saved:
         model="gpt-4o",
         tokenizer="o200k",
         query=query,
-        budget=allot(window=128000, max_output=4096, messages=20, tools=0, safety_fraction=0.02, cap=700),
+        budget=allocate(window=128000, max_output=4096, messages=20, tools=0, safety_fraction=0.02, cap=700),
         chosen=(Chosen(scored=scored("a", 1, text), text=text, tokens=12, share=0.5, handle="a1"),),
         left_out=(LeftOut(scored=scored("b", 2), reason="below_floor"),),
         sources=(SourceReport(name="messages", status="ok", latency=0.004, found=2),),

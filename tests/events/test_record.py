@@ -11,7 +11,7 @@ import pytest
 from germane.errors import Conflict, InvalidInput
 from germane.types.message import Message, Opaque, Role, Text, ToolCall, ToolResult
 from germane.types.scope import Scope
-from support.session_ledger import NOW, SessionLedger
+from support.session_operations import NOW, SessionLedger
 
 
 def said(*texts: str) -> list[Message]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from germane.errors import Conflict
 from germane.types.message import Message
-from support.session_ledger import SessionLedger
+from support.session_operations import SessionLedger
 
 TURNS = st.lists(st.tuples(st.sampled_from(["user", "assistant"]), st.sampled_from(["ok", "a", "b"])), min_size=1, max_size=30)
 

@@ -21,7 +21,7 @@ from germane.grpc.server import GrpcServer
 from germane.grpc.stubs.context_pb2 import AssembleContextRequest
 from germane.grpc.stubs.context_pb2_grpc import ContextAssemblyServiceStub
 from germane.settings.address import Address
-from germane.settings.serving import Serving
+from germane.settings.serving import ServiceSettings
 from support.loopback import refusing, serving, unused_port
 
 LONG = 30.0
@@ -37,7 +37,7 @@ ASKED: list[Any] = [{"role": "user", "content": "What about the blue vase?"}]
 async def service(**given: Any) -> AsyncIterator[Client]:
     """A client of a service over an empty store."""
     async with Germane.open(":memory:", freeze=False) as germane:
-        server = GrpcServer(germane, Serving(grpc=Address(host="127.0.0.1", port=0)))
+        server = GrpcServer(germane, ServiceSettings(grpc=Address(host="127.0.0.1", port=0)))
         await server.start()
         try:
             async with Client(str(server.address), **{"limit": LONG, **given}) as client:

@@ -50,7 +50,7 @@ def test_a_try_that_was_given_up_leaves_the_place_to_the_next() -> None:
     """A caller who goes away doesn't keep everybody out."""
     cooldown = hung(Cooldown(after=1, seconds=1.0), 1)
     assert cooldown.allows(1.0)
-    cooldown.let_go()
+    cooldown.release()
     assert cooldown.allows(1.0)
 
 
@@ -61,7 +61,7 @@ def test_zero_switches_it_off() -> None:
 
 @pytest.mark.requirement("RPC-3")
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.tuples(st.floats(0, 3), st.sampled_from(["answered", "hung", "let_go"])), max_size=60))
+@given(st.lists(st.tuples(st.floats(0, 3), st.sampled_from(["answered", "hung", "release"])), max_size=60))
 def test_whatever_happens_a_call_is_let_through_within_the_time(events: list[tuple[float, str]]) -> None:
     """No order of events shuts a server out for longer than its cool-down."""
     cooldown, now = Cooldown(after=2, seconds=1.0), 0.0

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from germane.grpc.calling import outbound
 from germane.grpc.calling.outbound import Oversized, Sent, send
 from germane.grpc.calling.question import Asker, ask
-from germane.grpc.calling.reunite import Altered, reunite
+from germane.grpc.calling.verify_reply import Altered, verify_reply
 from germane.grpc.stubs import context_pb2
 
 Wire = context_pb2.Message
@@ -36,7 +36,7 @@ def sent(messages: list[Any]) -> list[Sent]:
 
 def back(messages: list[Any], *wires: Wire, system: Any = None) -> list[Any]:
     written = "" if system is None else json.dumps(system)
-    return reunite(sent(messages), context_pb2.AssembleContextResponse(messages=wires, system_json=written))[0]
+    return verify_reply(sent(messages), context_pb2.AssembleContextResponse(messages=wires, system_json=written))[0]
 
 
 def as_json(*messages: Any) -> list[Wire]:

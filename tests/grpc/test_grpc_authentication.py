@@ -14,12 +14,12 @@ from germane import Germane
 from germane.access.grant import Grant
 from germane.clock import Clock
 from germane.errors import InvalidInput, StoreUnavailable
-from germane.grpc.apart import Apart
 from germane.grpc.authentication import presented
+from germane.grpc.loop_bridge import LoopBridge
 from germane.grpc.server import GrpcServer, registry
 from germane.grpc.stubs import memory_pb2 as pb
 from germane.settings.address import Address
-from germane.settings.serving import Serving
+from germane.settings.serving import ServiceSettings
 from support.listening import SCOPE, Wire, asked, ibex_asked, listening, opened, raw, refused
 
 pytestmark = pytest.mark.requirement("RPC-5")
@@ -46,7 +46,7 @@ async def shown(germane: Germane, **wanted: Any) -> list[tuple[str, str]]:
 
 async def test_every_rpc_there_is_asks_for_a_key(germane: Germane, wire: Wire) -> None:
     """Read from the live registry: none is forgotten, and none says more than the others."""
-    methods = registry(germane, Apart(), Clock()).methods
+    methods = registry(germane, LoopBridge(), Clock()).methods
     told = set()
     for method in methods:
         told.add(await refused(raw(wire, method.name, stream=method.stream is not None)(b"")))
@@ -145,7 +145,7 @@ async def test_keys_that_cant_be_checked_let_nobody_in(germane: Germane) -> None
 
 async def test_an_address_others_reach_isnt_served_without_keys(germane: Germane) -> None:
     """Refused at the start, whoever starts it."""
-    everywhere = Serving(grpc=Address(host="0.0.0.0", port=0), http=None, plaintext=True)
+    everywhere = ServiceSettings(grpc=Address(host="0.0.0.0", port=0), http=None, plaintext=True)
     with pytest.raises(InvalidInput, match="keys"):
         GrpcServer(germane, everywhere)
 

@@ -19,10 +19,10 @@ from germane.clock import Clock
 from germane.errors import EmbedderError, StoreCorrupt, StoreUnavailable
 from germane.grpc import assembling
 from germane.grpc.admission import Admission
-from germane.grpc.apart import Apart
 from germane.grpc.call import Call, Unseen
-from germane.grpc.gate import Gate
+from germane.grpc.loop_bridge import LoopBridge
 from germane.grpc.methods import Method
+from germane.grpc.server_interceptor import ServerInterceptor
 from germane.grpc.slots import Limits, Slots
 from germane.grpc.stubs import context_pb2
 from germane.grpc.stubs import memory_pb2 as pb
@@ -49,7 +49,7 @@ POINTS = ("directive", "allowed", "memories.search", "memories.pinned", "events.
 
 
 class Broken:
-    """A store whose shelves have the fault."""
+    """A store whose scoped stores have the fault."""
 
     def __init__(self, store: Any, fault: Fault, points: tuple[str, ...]) -> None:
         self._store, self._fault, self._points = store, fault, points
@@ -308,8 +308,8 @@ async def test_a_call_whose_time_is_over_costs_nothing_more() -> None:
         raise AssertionError("nobody waits for this")
 
     slots = Slots(Limits())
-    admission = Admission(keys=None, apart=Apart(), slots=slots, limits=Limits())
-    gate = Gate(admission, slots, clock=Clock(), limits=Limits())
+    admission = Admission(keys=None, apart=LoopBridge(), slots=slots, limits=Limits())
+    gate = ServerInterceptor(admission, slots, clock=Clock(), limits=Limits())
     method = Method(name="/a.B/C", request=context_pb2.AssembleContextRequest, right="read", unary=answer)
     with pytest.raises(RuntimeError, match="DEADLINE_EXCEEDED"):
         await gate._answer(method, None, 0.0, Late())  # type: ignore[arg-type]

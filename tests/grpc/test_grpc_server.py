@@ -23,7 +23,7 @@ from germane.grpc.server import GrpcServer
 from germane.grpc.slots import Limits
 from germane.grpc.stubs import memory_pb2 as pb
 from germane.settings.address import Address
-from germane.settings.serving import Serving
+from germane.settings.serving import ServiceSettings
 from support.listening import SCOPE, Wire, asked, listening, opened, refused
 
 SERVING, NOT_SERVING = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
@@ -140,7 +140,7 @@ async def test_a_server_leaves_no_thread_and_no_task(germane: Germane) -> None:
 
 async def test_a_stop_before_a_start_is_fine(germane: Germane) -> None:
     """Readiness may turn before, too."""
-    server = GrpcServer(germane, Serving(grpc=Address(host="127.0.0.1", port=0), http=None))
+    server = GrpcServer(germane, ServiceSettings(grpc=Address(host="127.0.0.1", port=0), http=None))
     await server.ready(False)
     await server.stop(1)
 
@@ -149,16 +149,16 @@ async def test_a_stop_before_a_start_is_fine(germane: Germane) -> None:
 async def test_an_address_in_use_is_refused_unless_it_is_shared(germane: Germane) -> None:
     """By several workers, each with the same setting."""
     here = Address(host="127.0.0.1", port=0)
-    first = GrpcServer(germane, Serving(grpc=here, http=None), shared=True)
+    first = GrpcServer(germane, ServiceSettings(grpc=here, http=None), shared=True)
     await first.start()
-    serving = Serving(grpc=first.address, http=None)
+    serving = ServiceSettings(grpc=first.address, http=None)
     second = GrpcServer(germane, serving, shared=True)
     await second.start()
     assert second.address == first.address
     for server in (first, second):
         await server.stop(0)
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        other = GrpcServer(germane, Serving(grpc=Address(host="127.0.0.1", port=taken.getsockname()[1]), http=None))
+        other = GrpcServer(germane, ServiceSettings(grpc=Address(host="127.0.0.1", port=taken.getsockname()[1]), http=None))
         with pytest.raises(InvalidInput, match="can't be listened on"):
             await other.start()
 
@@ -235,7 +235,7 @@ async def test_with_an_authority_callers_need_a_certificate_by_it(
 async def test_a_key_of_another_certificate_is_refused_at_the_start(germane: Germane, certificates: Path) -> None:
     """And no thread stays behind."""
     pair: dict[str, Any] = {"tls_cert": certificates / "server.pem", "tls_key": certificates / "caller.key"}
-    server = GrpcServer(germane, Serving(grpc=Address(host="127.0.0.1", port=0), http=None, **pair))
+    server = GrpcServer(germane, ServiceSettings(grpc=Address(host="127.0.0.1", port=0), http=None, **pair))
     with pytest.raises(InvalidInput, match="don't fit"):
         await server.start()
     gc.collect()

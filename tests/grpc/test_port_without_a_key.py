@@ -18,9 +18,9 @@ from germane.access.grant import Grant
 from germane.api.agent import Agent
 from germane.clock import Clock
 from germane.grpc.admission import Admission
-from germane.grpc.apart import Apart
-from germane.grpc.gate import Gate
+from germane.grpc.loop_bridge import LoopBridge
 from germane.grpc.server import registry
+from germane.grpc.server_interceptor import ServerInterceptor
 from germane.grpc.slots import Limits, Slots
 from germane.grpc.stubs import memory_pb2 as pb
 from support.listening import SCOPE, Wire, asked, listening, opened, raw, refused
@@ -79,9 +79,9 @@ async def test_a_key_is_looked_at_before_the_request_is_there(germane: Germane) 
 async def test_grpc_reads_no_request_by_itself(germane: Germane) -> None:
     """Of a handler whose request isn't a stream it would, before anybody has asked for a key; so none is of that kind."""
     slots = Slots(Limits())
-    admission = Admission(keys=germane.keys, apart=Apart(), slots=slots, limits=Limits())
-    gate = Gate(admission, slots, clock=Clock(), limits=Limits())
-    for method in registry(germane, Apart(), Clock()).methods:
+    admission = Admission(keys=germane.keys, apart=LoopBridge(), slots=slots, limits=Limits())
+    gate = ServerInterceptor(admission, slots, clock=Clock(), limits=Limits())
+    for method in registry(germane, LoopBridge(), Clock()).methods:
 
         async def found(details: Any, method: Any = method) -> Any:
             return method

@@ -10,12 +10,12 @@ import pytest
 from germane.errors import InvalidInput
 from germane.memories.directive import set_directive
 from germane.memories.feedback import count_retrievals, feedback
-from germane.memories.ledger import CountRetrievals
 from germane.memories.memory import Memory
+from germane.memories.operations import CountRetrievals
 from germane.memories.remember import new_memory, remember
 from germane.types.plan import replay
 from germane.types.scope import Scope
-from support.memory_ledger import MemoryLedger
+from support.memory_operations import MemoryLedger
 
 NOW = datetime(2024, 5, 8, 12, tzinfo=UTC)
 

@@ -9,11 +9,11 @@ import pytest
 
 from germane.errors import InvalidInput
 from germane.memories.forget import Receipt, forget
-from germane.memories.ledger import Forget, ForgetOwner, Select, Selection
+from germane.memories.operations import Forget, ForgetOwner, Select, Selection
 from germane.memories.remember import new_memory, remember
 from germane.types.plan import Read, replay
 from germane.types.scope import Scope
-from support.memory_ledger import MemoryLedger
+from support.memory_operations import MemoryLedger
 
 pytestmark = pytest.mark.requirement("MEM-3")
 

@@ -14,7 +14,7 @@ from germane.errors import InvalidInput
 from germane.memories.memory import Memory
 from germane.memories.remember import Remembered, new_memory, remember
 from germane.types.scope import Scope
-from support.memory_ledger import MemoryLedger
+from support.memory_operations import MemoryLedger
 
 NOW = datetime(2024, 5, 8, 12, tzinfo=UTC)
 SCOPE = Scope(user="caroline")

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from germane.errors import InvalidInput, NotFound
-from germane.memories.ledger import MemoriesById
 from germane.memories.memory import Memory
+from germane.memories.operations import MemoriesById
 from germane.memories.remember import new_memory, remember
 from germane.memories.update import update
 from germane.types.plan import replay
 from germane.types.scope import Scope
-from support.memory_ledger import MemoryLedger
+from support.memory_operations import MemoryLedger
 
 pytestmark = pytest.mark.requirement("MEM-3")
 

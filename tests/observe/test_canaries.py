@@ -14,10 +14,10 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from germane import Candidate, Germane, SourcePlan, derive
 from germane.api.strategies import DEFAULT
 from germane.errors import GermaneError
-from germane.observe.foreign import routed, watch
 from germane.observe.metrics import Metrics
 from germane.observe.observer import Observer
 from germane.observe.spans import Spans
+from germane.observe.stdlib_logging import routed, watch
 from germane.types.query import Query
 from support.log_lines import kept
 
@@ -62,7 +62,7 @@ async def test_content_gets_into_no_log_no_metric_and_no_span(
     before = loop.get_exception_handler()
     with routed(log.logs):
         watch(loop, log.logs)
-        async with Germane.open(tmp_path / "a.db", sources={"crm": lambda shelf: Faulty(way)}, freeze=False) as germane:
+        async with Germane.open(tmp_path / "a.db", sources={"crm": lambda scoped: Faulty(way)}, freeze=False) as germane:
             agent = germane.agent(CANARY, org=CANARY, user=CANARY)
             await agent.remember(f"The word is {CANARY}", tags=[CANARY])
             for _ in range(2):

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from germane.observe.foreign import routed, watch
-from germane.observe.lines import Lines
+from germane.observe.log_writer import Lines
 from germane.observe.logs import Logs
 from germane.observe.observer import Observer
+from germane.observe.stdlib_logging import routed, watch
 from germane.testing.clocks import fixed
 from germane.types.context import Metadata
 from germane.types.trace import SourceReport

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from germane.api.strategies import DEFAULT
-from germane.pipeline.admission import Shed, Turns
+from germane.pipeline.admission import AdmissionQueue, Overloaded
 from germane.pipeline.circuit_breaker import Breakers
 from germane.pipeline.engine import Engine
-from germane.store import Shelf
+from germane.store import ScopedStore
 from germane.testing.faults import Fault, Garbage, Hang, Raise, Slow, faulty
 from germane.testing.hashed import Hashed
 from germane.testing.time_warp import warped
@@ -21,7 +21,7 @@ from germane.types.context import Context
 from germane.types.request import Request
 from germane.types.scope import Scope
 from support.calendar import Opening
-from support.shelves import DIRECTIVE, MEMORY, MESSAGE, Kept, engine, request, shelf
+from support.scoped_stores import DIRECTIVE, MEMORY, MESSAGE, Kept, engine, request, scoped
 
 STORE = (
     *("memories.search", "memories.pinned", "events.search", "events.recent", "events.speakers", "directive", "allowed"),
@@ -30,11 +30,11 @@ STORE = (
 ANN, BO = Scope(user="ann"), Scope(user="bo")
 
 
-def failing(fault: Fault, *methods: str, of: Shelf | None = None) -> Shelf:
-    return faulty(of or shelf(), fault, *(methods or STORE))
+def failing(fault: Fault, *methods: str, of: ScopedStore | None = None) -> ScopedStore:
+    return faulty(of or scoped(), fault, *(methods or STORE))
 
 
-async def asked(germane: Engine, stored: Shelf, **fields: Any) -> tuple[Context, float]:
+async def asked(germane: Engine, stored: ScopedStore, **fields: Any) -> tuple[Context, float]:
     """The same question never twice; what it took beside."""
     loop = asyncio.get_running_loop()
     began = loop.time()
@@ -44,7 +44,7 @@ async def asked(germane: Engine, stored: Shelf, **fields: Any) -> tuple[Context,
     return context, loop.time() - began
 
 
-async def until_open(germane: Engine, stored: Shelf) -> None:
+async def until_open(germane: Engine, stored: ScopedStore) -> None:
     for _ in range(45):
         await asked(germane, stored)
 
@@ -62,7 +62,7 @@ def rung(context: Context) -> tuple[int, str]:
 async def test_a_store_that_hangs_costs_the_first_requests_their_time_and_the_next_nothing() -> None:
     """Each of them at most its deadline, once; all have the directive, with the reason."""
     germane, hung = engine(), failing(Hang())
-    await asked(germane, shelf())
+    await asked(germane, scoped())
     for number in range(24):
         context, seconds = await asked(germane, hung)
         assert DIRECTIVE in context.added
@@ -81,7 +81,7 @@ async def test_a_store_that_hangs_costs_the_first_requests_their_time_and_the_ne
 @warped
 async def test_a_store_that_fails_at_once_is_left_alone_too(fault: Fault) -> None:
     germane, broken = engine(), failing(fault)
-    await asked(germane, shelf())
+    await asked(germane, scoped())
     reasons = [rung((await asked(germane, broken))[0]) for _ in range(7)]
     assert [level for level, _ in reasons] == [2] * 7
     assert reasons[0][1] in ("assembly_error:OSError", "assembly_error:TypeError", "assembly_error:CancelledError")
@@ -94,7 +94,7 @@ async def test_a_store_that_fails_at_once_is_left_alone_too(fault: Fault) -> Non
 async def test_two_seconds_after_the_fault_everything_is_there_again(began: float) -> None:
     """Whenever it ended, with a question each tenth of a second; while it lasts one a second waits in vain."""
     germane, hung = engine(), failing(Hang())
-    await asked(germane, shelf())
+    await asked(germane, scoped())
     await until_open(germane, hung)
     loop = asyncio.get_running_loop()
     ends, waited = loop.time() + began, 0
@@ -104,7 +104,7 @@ async def test_two_seconds_after_the_fault_everything_is_there_again(began: floa
         await asyncio.sleep(0.1)
     assert waited <= began / 0.9 + 1
     for _ in range(13):
-        context, _ = await asked(germane, shelf())
+        context, _ = await asked(germane, scoped())
         await asyncio.sleep(0.1)
     assert rung(context) == (0, "")
     assert {one.condition for one in germane.state().breakers} == {"closed"}
@@ -115,8 +115,8 @@ async def test_two_seconds_after_the_fault_everything_is_there_again(began: floa
 async def test_an_embedder_that_hangs_is_waited_for_no_more() -> None:
     """Keywords answer at once."""
     germane = engine(faulty(Hashed(quick=False), Hang(), "embed"))
-    await until_open(germane, shelf())
-    context, seconds = await asked(germane, shelf())
+    await until_open(germane, scoped())
+    context, seconds = await asked(germane, scoped())
     assert (seconds, rung(context)) == (0, (1, ""))
     assert {item.id for item in context.items} == {MEMORY.id, MESSAGE.id}
     assert told(context)["embedding"] == "skipped:breaker"
@@ -140,8 +140,8 @@ async def test_a_revision_that_cannot_be_read_costs_the_cache_and_soon_no_time()
     """And nothing is taken from the cache meanwhile: it could be of any age."""
     germane, hung = engine(), failing(Hang(), "journal.revision")
     same = request()
-    assert not (await germane.assemble(same, shelf(), DEFAULT)).metadata.cached
-    assert (await germane.assemble(same, shelf(), DEFAULT)).metadata.cached
+    assert not (await germane.assemble(same, scoped(), DEFAULT)).metadata.cached
+    assert (await germane.assemble(same, scoped(), DEFAULT)).metadata.cached
     took = [(await asked(germane, hung))[1] for _ in range(80)]
     assert sum(took) == pytest.approx(0.76, abs=0.011)
     assert took[-3:] == [0] * 3
@@ -185,9 +185,9 @@ async def test_callers_that_go_away_and_sources_with_nothing_to_do_blame_nobody(
         await asyncio.sleep(0.030)
         call.cancel()
         await asyncio.wait([call])
-        await germane.assemble(request(query=" "), shelf(), DEFAULT)
+        await germane.assemble(request(query=" "), scoped(), DEFAULT)
     assert {one.condition for one in germane.state().breakers} <= {"closed"}
-    assert rung((await asked(germane, shelf()))[0]) == (0, "")
+    assert rung((await asked(germane, scoped()))[0]) == (0, "")
 
 
 @pytest.mark.requirement("ENGINE-4", "SCOPE-2")
@@ -221,7 +221,7 @@ async def test_whoever_waits_for_everything_asks_all_the_same() -> None:
     """No deadline, no breaker."""
     germane = engine()
     await until_open(germane, failing(Raise(OSError)))
-    context, _ = await asked(germane, shelf(), deadline=None)
+    context, _ = await asked(germane, scoped(), deadline=None)
     assert rung(context) == (0, "")
 
 
@@ -229,8 +229,8 @@ async def test_whoever_waits_for_everything_asks_all_the_same() -> None:
 @warped
 async def test_every_answer_has_the_directive_read_last_whatever_hangs() -> None:
     """Timed out, with breakers open, refused, and after an error of germane's own."""
-    germane, hung = engine(turns=Turns(1)), failing(Hang())
-    await asked(germane, shelf())
+    germane, hung = engine(admission=AdmissionQueue(1)), failing(Hang())
+    await asked(germane, scoped())
     answers = [context for context, _ in await asyncio.gather(*(asked(germane, hung) for _ in range(40)))]
     answers += [(await asked(germane, hung))[0] for _ in range(30)]
     with pytest.MonkeyPatch.context() as patch:
@@ -262,8 +262,8 @@ async def test_a_scope_asked_for_the_first_time_while_the_store_hangs_goes_witho
 async def test_a_directive_that_another_process_changed_is_used_from_the_next_reading_on() -> None:
     """And it is the one that stands in from then."""
     germane = engine()
-    await asked(germane, shelf())
-    changed = faulty(shelf(), Garbage("Answer in two words."), "directive")
+    await asked(germane, scoped())
+    changed = faulty(scoped(), Garbage("Answer in two words."), "directive")
     for stored in (changed, failing(Hang())):
         context, _ = await asked(germane, stored)
         assert "Answer in two words." in context.added
@@ -291,7 +291,7 @@ async def test_a_directive_is_known_once_it_was_set_read_or_warmed(opening: Open
     async with opening() as germane:
         agent = germane.agent()
         await {"set": lambda: agent.directive(DIRECTIVE), "read": agent.directive, "warmed": agent.warm}[way]()
-        context, _ = await asked(germane._open.engine, failing(Hang(), of=agent._shelf(agent.scope)))
+        context, _ = await asked(germane._open.engine, failing(Hang(), of=agent._scoped(agent.scope)))
         assert DIRECTIVE in context.added
 
 
@@ -299,11 +299,11 @@ async def test_a_directive_is_known_once_it_was_set_read_or_warmed(opening: Open
 @warped
 async def test_a_strategy_without_a_directive_gets_none_in_any_fallback() -> None:
     germane = engine()
-    await asked(germane, shelf())
+    await asked(germane, scoped())
     silent = replace(DEFAULT, sources=tuple(plan for plan in DEFAULT.sources if plan.name != "directive"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("germane.pipeline.engine.read", lambda _: 1 / 0)
-        context = await germane.assemble(request(), shelf(), silent)
+        context = await germane.assemble(request(), scoped(), silent)
     assert (context.added, context.metadata.degradation_level) == ("", 2)
 
 
@@ -325,7 +325,7 @@ async def test_after_five_hundred_time_outs_no_task_is_left() -> None:
 @pytest.mark.requirement("OPS-1")
 @warped
 async def test_its_state_tells_who_works_and_waits() -> None:
-    germane, slow = engine(turns=Turns(1)), failing(Slow(0.011))
+    germane, slow = engine(admission=AdmissionQueue(1)), failing(Slow(0.011))
     calls = [asyncio.ensure_future(asked(germane, slow)) for _ in range(3)]
     await asyncio.sleep(0.001)
     state = germane.state(read_only=True)
@@ -339,7 +339,7 @@ async def test_its_state_tells_who_works_and_waits() -> None:
 @warped
 async def test_its_state_and_each_answer_tell_what_came_from_the_cache() -> None:
     germane, same = engine(), request()
-    found = [(await germane.assemble(same, shelf(), DEFAULT)).metadata for _ in range(3)]
+    found = [(await germane.assemble(same, scoped(), DEFAULT)).metadata for _ in range(3)]
     assert [metadata.cached for metadata in found] == [False, True, True]
     assert found[1].sources == found[0].sources
     assert (germane.state().cache_hits, germane.state().cache_misses) == (2, 1)
@@ -348,11 +348,11 @@ async def test_its_state_and_each_answer_tell_what_came_from_the_cache() -> None
 @pytest.mark.requirement("ENGINE-4")
 @warped
 async def test_a_turn_refused_raises_nothing_to_the_caller() -> None:
-    """`Shed` is between the engine and its turns."""
+    """`Overloaded` is between the engine and its turns."""
 
-    class Full(Turns):
-        async def take(self, *_: object) -> Any:
-            raise Shed
+    class Full(AdmissionQueue):
+        async def acquire(self, *_: object) -> Any:
+            raise Overloaded
 
-    context, _ = await asked(engine(turns=Full()), shelf())
+    context, _ = await asked(engine(admission=Full()), scoped())
     assert rung(context) == (3, "shed")

@@ -17,7 +17,7 @@ from germane.dialects.registry import parse_all
 from germane.testing.time_warp import run
 from germane.types.context import Context
 from support.oracle import oracle
-from support.shelves import engine, request, shelf
+from support.scoped_stores import engine, request, scoped
 from support.stories import ask, told
 
 SPLIT = derive(DEFAULT, {"name": "split", "placement": "split"})
@@ -81,7 +81,14 @@ def check(context: Context, asked: list[dict[str, Any]], cap: int | None) -> Non
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(window=WINDOWS, turns=TURNS, question=SPOKEN, cap=CAPS, strategy=STRATEGIES, directive=SPOKEN, kept=st.lists(SPOKEN))
 async def test_nothing_generated_exceeds_its_budget(
-    germane: Germane, window: int, turns: Any, question: str, cap: int | None, strategy: Any, directive: str, kept: list[str]
+    germane: Germane,
+    window: int,
+    turns: Any,
+    question: str,
+    cap: int | None,
+    strategy: Any,
+    directive: str,
+    kept: list[str],
 ) -> None:
     """Tiny and huge windows and caps, scripts, emoji, code and hostile strings, over the real store."""
     catalog = Catalog.built_in().with_models({"sized": {"like": "gpt-4o", "window": window}})
@@ -104,7 +111,7 @@ def test_every_cap_from_nothing_on_is_kept(strategy: Any) -> None:
         germane, asked = engine(), [{"role": "user", "content": "What do I drink, and what is my greyhound called?"}]
         for cap in range(0, 260, 3):
             made = request(raw=tuple(asked), max_tokens=cap, deadline=None)
-            context = await germane.assemble(made, shelf(), strategy)
+            context = await germane.assemble(made, scoped(), strategy)
             check(context, asked, cap)
             assert ("Answer in one sentence." in context.added) == context.metadata.directive_injected
         assert len(context.items) == 2
@@ -123,7 +130,7 @@ def test_every_window_from_too_small_on_is_kept(strategy: Any) -> None:
         for window in range(500, 860):
             catalog = Catalog.built_in().with_models({"sized": {"like": "gpt-4o", "window": window}})
             made = request(raw=tuple(asked), model="sized", deadline=None)
-            context = await replace(engine(), catalog=catalog).assemble(made, shelf(), strategy)
+            context = await replace(engine(), catalog=catalog).assemble(made, scoped(), strategy)
             check(context, asked, None)
         assert len(context.items) == 2
 

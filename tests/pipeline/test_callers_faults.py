@@ -14,14 +14,14 @@ import pytest
 from germane import Filters, InvalidInput
 from germane.api.strategies import DEFAULT
 from germane.pipeline.engine import Engine
-from germane.store import Shelf
+from germane.store import ScopedStore
 from germane.testing.faults import Fault, Hang, Raise, faulty
 from germane.testing.hashed import Hashed
 from germane.testing.time_warp import warped
 from germane.types.context import Context
 from germane.types.scope import Scope
 from support.calendar import Opening
-from support.shelves import Kept, engine, request, shelf
+from support.scoped_stores import Kept, engine, request, scoped
 
 STORE = (
     *("memories.search", "memories.pinned", "events.search", "events.recent", "events.speakers", "directive", "allowed"),
@@ -41,13 +41,13 @@ BAD: list[Callable[[], dict[str, Any]]] = [
 """Each reached a source once, and raised there."""
 
 
-async def asked(germane: Engine, stored: Shelf, **fields: Any) -> Context:
+async def asked(germane: Engine, stored: ScopedStore, **fields: Any) -> Context:
     """The same question never twice."""
     question = request(f"question {id(fields)} {asyncio.get_running_loop().time()}?", **fields)
     return await germane.assemble(question, stored, DEFAULT)
 
 
-def failing(fault: Fault, org: str, user: str, *methods: str) -> Shelf:
+def failing(fault: Fault, org: str, user: str, *methods: str) -> ScopedStore:
     return faulty(Kept(scope=Scope(org=org, user=user)), fault, *(methods or STORE))
 
 
@@ -78,7 +78,7 @@ async def test_nor_do_they_speak_against_the_embedder() -> None:
     """It embeds the next question."""
     germane = engine(faulty(Hashed(quick=False), Raise(InvalidInput("too long")), "embed"))
     for _ in range(20):
-        await asked(germane, shelf())
+        await asked(germane, scoped())
     assert troubled(germane) == []
 
 

@@ -172,7 +172,7 @@ def test_what_began_before_it_opened_neither_closes_nor_prolongs_it() -> None:
 def test_who_insists_is_always_let_and_only_the_first_telling_counts() -> None:
     breakers = Breakers()
     failing(breakers, *[ANN] * 5)
-    trial = breakers.ask("memories", ANN, 0.0, insisting=True)
+    trial = breakers.ask("memories", ANN, 0.0, force=True)
     assert trial is not None
     trial.tell(True, 0.0)
     assert not tried(breakers, ANN, True, 0.0)

@@ -12,10 +12,10 @@ import pytest
 from germane.api.strategies import DEFAULT
 from germane.clock import Clock
 from germane.errors import StoreCorrupt, StoreUnavailable
-from germane.pipeline.admission import Turns
+from germane.pipeline.admission import AdmissionQueue
 from germane.pipeline.engine import Engine
 from germane.pipeline.gather.abandoned import Abandoned
-from germane.store import Shelf
+from germane.store import ScopedStore
 from germane.testing.builders import MOMENT
 from germane.testing.faults import Fault, Garbage, Hang, Raise, Slow, faulty
 from germane.testing.hashed import Hashed
@@ -23,7 +23,7 @@ from germane.testing.time_warp import run, warped
 from germane.types.context import Context
 from germane.types.request import Request
 from germane.types.trace import SourceReport
-from support.shelves import DIRECTIVE, MEMORY, MESSAGE, engine, request, shelf
+from support.scoped_stores import DIRECTIVE, MEMORY, MESSAGE, engine, request, scoped
 
 CANARY = "canary-7351"
 SEARCHES = {"memories.search": "memories", "memories.pinned": "structured", "events.search": "messages"}
@@ -41,14 +41,14 @@ FAULTS: tuple[Fault, ...] = (
 CASES = [(point, fault) for point in POINTS for fault in FAULTS if (point, fault) != ("directive", Garbage(CANARY))]
 
 
-def broken(point: str, fault: Fault) -> tuple[Engine, Shelf]:
+def broken(point: str, fault: Fault) -> tuple[Engine, ScopedStore]:
     """An engine that has answered once, so that it knows the directive, with one part of it failing from now on."""
     if point.startswith("embed"):
-        return engine(faulty(Hashed(quick=point == "embed_now"), fault, point)), shelf()
-    return engine(), faulty(shelf(), fault, point)
+        return engine(faulty(Hashed(quick=point == "embed_now"), fault, point)), scoped()
+    return engine(), faulty(scoped(), fault, point)
 
 
-async def answered(germane: Engine, stored: Shelf, asked: Request | None = None) -> tuple[Context, float]:
+async def answered(germane: Engine, stored: ScopedStore, asked: Request | None = None) -> tuple[Context, float]:
     loop = asyncio.get_running_loop()
     began = loop.time()
     context = await germane.assemble(asked or request(), stored, DEFAULT)
@@ -71,7 +71,7 @@ def test_any_fault_at_any_point_is_answered_in_time_with_the_directive(point: st
 
     async def story() -> None:
         germane, stored = broken(point, fault)
-        await germane.assemble(replace(request(), query="something before"), shelf(), DEFAULT)
+        await germane.assemble(replace(request(), query="something before"), scoped(), DEFAULT)
         asked = request()
         context, seconds = await answered(germane, stored, asked)
         assert seconds <= 0.048
@@ -113,7 +113,7 @@ async def test_without_a_vector_keywords_serve(point: str, fault: Fault) -> None
 @warped
 async def test_nothing_wrong_is_level_zero_and_takes_no_time() -> None:
     """The fakes themselves are sound."""
-    context, seconds = await answered(engine(), shelf())
+    context, seconds = await answered(engine(), scoped())
     assert (context.metadata.degradation_level, context.metadata.fallback_reason, seconds) == (0, "", 0.0)
     assert {item.id for item in context.items} == {MEMORY.id, MESSAGE.id}
 
@@ -123,7 +123,7 @@ async def test_nothing_wrong_is_level_zero_and_takes_no_time() -> None:
 async def test_a_source_that_is_late_but_in_time_is_used() -> None:
     """30 ms is within the 40 that gathering has; 41 is not."""
     for seconds, level in ((0.030, 0), (0.041, 1)):
-        context, taken = await answered(engine(), faulty(shelf(), Slow(seconds), "memories.search"))
+        context, taken = await answered(engine(), faulty(scoped(), Slow(seconds), "memories.search"))
         assert context.metadata.degradation_level == level
         assert taken == pytest.approx(min(seconds, 0.040))
 
@@ -134,7 +134,7 @@ def test_gathering_ends_eight_milliseconds_before_the_answer_is_due(deadline: fl
     """And at 40 ms, however much time the caller would give."""
 
     async def story() -> None:
-        context, seconds = await answered(engine(), faulty(shelf(), Hang(), "memories.search"), request(deadline=deadline))
+        context, seconds = await answered(engine(), faulty(scoped(), Hang(), "memories.search"), request(deadline=deadline))
         assert seconds == pytest.approx(gathered, abs=1e-6)
         assert statuses(context)["memories"].status == "timeout"
 
@@ -149,8 +149,8 @@ async def test_the_time_counts_from_when_the_call_came(spent: float, left: float
     await asyncio.sleep(1)
     loop = asyncio.get_running_loop()
     began, germane = loop.time(), engine()
-    germane.standing.learn(shelf().scope, DIRECTIVE)
-    context = await germane.assemble(request(), faulty(shelf(), Hang(), "memories.search"), DEFAULT, began - spent)
+    germane.directive_cache.learn(scoped().scope, DIRECTIVE)
+    context = await germane.assemble(request(), faulty(scoped(), Hang(), "memories.search"), DEFAULT, began - spent)
     assert loop.time() - began == pytest.approx(left)
     assert DIRECTIVE in context.added
 
@@ -159,7 +159,7 @@ async def test_the_time_counts_from_when_the_call_came(spent: float, left: float
 @warped
 async def test_without_a_deadline_everything_is_waited_for() -> None:
     """An hour, if that is what it takes."""
-    context, seconds = await answered(engine(), faulty(shelf(), Slow(3600.0), "memories.search"), request(deadline=None))
+    context, seconds = await answered(engine(), faulty(scoped(), Slow(3600.0), "memories.search"), request(deadline=None))
     assert (context.metadata.degradation_level, seconds) == (0, 3600.0)
 
 
@@ -167,7 +167,7 @@ async def test_without_a_deadline_everything_is_waited_for() -> None:
 @warped
 async def test_of_many_at_once_the_first_are_answered_in_full_and_nobody_late() -> None:
     """In the order they came; who comes too late has the directive, and those on the brink what takes no search."""
-    germane, stored = engine(turns=Turns(1)), faulty(shelf(), Slow(0.009), "memories.search")
+    germane, stored = engine(admission=AdmissionQueue(1)), faulty(scoped(), Slow(0.009), "memories.search")
     await answered(germane, stored)
     found = await asyncio.gather(*(answered(germane, stored, request(f"question {number}")) for number in range(20)))
     levels = [context.metadata.degradation_level for context, _ in found]
@@ -187,14 +187,14 @@ async def test_of_many_at_once_the_first_are_answered_in_full_and_nobody_late() 
 async def test_a_directive_that_cannot_be_read_is_the_last_known_one(fault: Fault) -> None:
     """Rubbish isn't learned either: the third call still has the right one. Who never had one gets none."""
     germane = engine()
-    await answered(germane, shelf())
+    await answered(germane, scoped())
     for question in ("one?", "two?"):
-        context, _ = await answered(germane, faulty(shelf(), fault, "directive"), request(question))
+        context, _ = await answered(germane, faulty(scoped(), fault, "directive"), request(question))
         assert DIRECTIVE in context.added
         assert context.metadata.directive_injected
         assert statuses(context)["directive"].status in ("timeout", "error")
         assert context.metadata.degradation_level == 1
-    context, _ = await answered(engine(), faulty(shelf(), fault, "directive"))
+    context, _ = await answered(engine(), faulty(scoped(), fault, "directive"))
     assert not context.metadata.directive_injected
     assert context.items
 
@@ -219,7 +219,7 @@ def test_when_the_gate_fails_no_memory_goes_in(fault: Fault) -> None:
 @warped
 async def test_what_the_gate_no_longer_allows_is_taken_out_and_the_rest_stays() -> None:
     """Left out as withdrawn, at level 0: nothing failed."""
-    context, _ = await answered(engine(), faulty(shelf(), Garbage(frozenset({MESSAGE.id})), "allowed"))
+    context, _ = await answered(engine(), faulty(scoped(), Garbage(frozenset({MESSAGE.id})), "allowed"))
     assert [item.id for item in context.items] == [MESSAGE.id]
     assert [(out.id, out.reason) for out in context.trace.left_out] == [(MEMORY.id, "withdrawn")]
     assert context.metadata.degradation_level == 0
@@ -236,10 +236,10 @@ def failing(*_: object, **__: object) -> Any:
 async def test_a_fault_between_measuring_and_writing_leaves_the_directive(stage: str) -> None:
     """L2, and the type of the error, not its text."""
     germane = engine()
-    await answered(germane, shelf())
+    await answered(germane, scoped())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(f"germane.pipeline.engine.{stage}", failing)
-        context, _ = await answered(germane, shelf(), request("another question?"))
+        context, _ = await answered(germane, scoped(), request("another question?"))
     assert context.metadata.fallback_reason == "assembly_error:ZeroDivisionError"
     assert (context.metadata.degradation_level, context.items) == (2, ())
     assert DIRECTIVE in context.added
@@ -263,7 +263,7 @@ async def test_where_not_even_the_directive_can_be_written_the_messages_come_bac
     germane, asked = engine(), request()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(part, failing)
-        context, _ = await answered(germane, shelf(), asked)
+        context, _ = await answered(germane, scoped(), asked)
     assert context.messages == list(asked.raw)
     assert context.messages[0] is asked.raw[0]
     assert (context.added, context.system, context.items, context.metadata.memory_ids) == ("", None, (), ())
@@ -293,7 +293,7 @@ async def test_a_stage_that_takes_too_long_is_noticed_right_after_it(stage: str)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, stage, dawdling)
-        context, _ = await answered(engine(clock=Clock(now=lambda: MOMENT, steady=steady)), shelf())
+        context, _ = await answered(engine(clock=Clock(now=lambda: MOMENT, steady=steady)), scoped())
     assert context.metadata.fallback_reason == "assembly_timeout"
     assert (context.metadata.degradation_level, context.items) == (2, ())
     assert DIRECTIVE in context.added
@@ -322,7 +322,7 @@ async def test_what_a_source_raised_before_the_call_was_cancelled_is_in_no_log()
     """asyncio logs exceptions that nobody looked at, text and all."""
     logged: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, told: logged.append(told))
-    hung = faulty(faulty(shelf(), Raise(ValueError(CANARY)), "memories.search"), Hang(), "events.search")
+    hung = faulty(faulty(scoped(), Raise(ValueError(CANARY)), "memories.search"), Hang(), "events.search")
     call = asyncio.ensure_future(engine().assemble(request(), hung, DEFAULT))
     await asyncio.sleep(0.001)
     call.cancel()
@@ -354,7 +354,7 @@ def test_an_interpreter_exit_propagates_from_a_stage(leaving: type[BaseException
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("germane.pipeline.engine.score", exiting)
         with pytest.raises(leaving):
-            run(engine().assemble(request(), shelf(), DEFAULT))
+            run(engine().assemble(request(), scoped(), DEFAULT))
 
 
 @pytest.mark.requirement("ENGINE-2")
@@ -362,7 +362,7 @@ def test_an_interpreter_exit_propagates_from_a_stage(leaving: type[BaseException
 async def test_no_task_is_left_after_two_hundred_time_outs() -> None:
     """Everything abandoned comes to its end."""
     germane = engine(Hashed(quick=False))
-    hung = shelf()
+    hung = scoped()
     for point in POINTS[:6]:
         hung = faulty(hung, Hang(), point)
     for number in range(200):
@@ -395,7 +395,7 @@ async def test_sources_that_ignore_their_cancellation_are_shed_when_too_many_are
     """The bounded set of the abandoned is the limit of what they can cost."""
     stubborn = Stubborn()
     germane = engine(sources={"memories": lambda _: stubborn}, abandoned=Abandoned(most=5))
-    answers = [await answered(germane, shelf(), request(f"question {number}?")) for number in range(8)]
+    answers = [await answered(germane, scoped(), request(f"question {number}?")) for number in range(8)]
     left = len(germane.abandoned)
     stubborn.released.set()
     await asyncio.sleep(1)
@@ -412,7 +412,7 @@ async def test_a_registered_source_that_cannot_be_made_is_a_source_that_failed()
     """Its factory's error is its own."""
     plan = replace(DEFAULT.sources[0], name="mine", limit=5)
     strategy = replace(DEFAULT, sources=(*DEFAULT.sources, plan))
-    context = await engine(sources={"mine": failing}).assemble(request(), shelf(), strategy)
+    context = await engine(sources={"mine": failing}).assemble(request(), scoped(), strategy)
     assert statuses(context)["mine"].reason == "ZeroDivisionError"
     assert context.metadata.degradation_level == 1
     assert {item.id for item in context.items} == {MEMORY.id, MESSAGE.id}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from germane.pipeline.directive_cache import Standing
+from germane.pipeline.directive_cache import DirectiveCache
 from germane.pipeline.gather.gather import Gathered
 from germane.testing.builders import MOMENT
 from germane.types.query import Query
@@ -22,64 +22,69 @@ def found(directive: str | None, *, asked: bool = True) -> Gathered:
 @pytest.mark.requirement("ENGINE-4")
 def test_the_last_known_directive_stands_in_for_a_missing_one() -> None:
     """Of any session of the same agent and user."""
-    standing = Standing()
-    assert standing.steady(ANN, found(None)).directive is None
-    assert standing.steady(ANN, found("Be brief.")).directive == "Be brief."
-    assert standing.steady(ANN.within("s2"), found(None)).directive == "Be brief."
+    directive_cache = DirectiveCache()
+    assert directive_cache.fill_missing(ANN, found(None)).directive is None
+    assert directive_cache.fill_missing(ANN, found("Be brief.")).directive == "Be brief."
+    assert directive_cache.fill_missing(ANN.within("s2"), found(None)).directive == "Be brief."
 
 
 @pytest.mark.requirement("ENGINE-4", "MEM-3")
 def test_only_what_is_so_no_more_is_forgotten_when_some_process_took_something_away() -> None:
     """Everybody else's stays, and what nobody set needn't be asked about."""
-    standing, asked = Standing(), list[str | None]()
+    directive_cache, asked = DirectiveCache(), list[str | None]()
     for user, directive in (("ann", "Be brief."), ("bo", "Be kind."), ("cy", "")):
-        standing.learn(Scope(user=user), directive)
+        directive_cache.learn(Scope(user=user), directive)
 
     def now(org: str, agent: str, user: str | None) -> str:
         asked.append(user)
         return "" if user == "ann" else "Be kind."
 
-    standing.revise(now)
-    assert [standing.last(Scope(user=user)) for user in ("ann", "bo", "cy")] == [None, "Be kind.", ""]
+    directive_cache.revise(now)
+    assert [directive_cache.last(Scope(user=user)) for user in ("ann", "bo", "cy")] == [None, "Be kind.", ""]
     assert asked == ["ann", "bo"]
 
 
 @pytest.mark.requirement("ENGINE-4")
 def test_a_directive_that_was_taken_away_stays_away() -> None:
     """Empty is known, None isn't."""
-    standing = Standing()
-    standing.learn(ANN, "Be brief.")
-    standing.steady(ANN, found(""))
-    assert standing.steady(ANN, found(None)).directive == ""
+    directive_cache = DirectiveCache()
+    directive_cache.learn(ANN, "Be brief.")
+    directive_cache.fill_missing(ANN, found(""))
+    assert directive_cache.fill_missing(ANN, found(None)).directive == ""
 
 
 @pytest.mark.requirement("ENGINE-4")
 def test_a_strategy_that_asks_for_no_directive_unlearns_none() -> None:
-    standing = Standing()
-    standing.learn(ANN, "Be brief.")
-    assert standing.steady(ANN, found("", asked=False)).directive == ""
-    assert standing.last(ANN) == "Be brief."
+    directive_cache = DirectiveCache()
+    directive_cache.learn(ANN, "Be brief.")
+    assert directive_cache.fill_missing(ANN, found("", asked=False)).directive == ""
+    assert directive_cache.last(ANN) == "Be brief."
 
 
 @pytest.mark.requirement("ENGINE-4", "SCOPE-1")
 def test_scopes_share_nothing() -> None:
-    standing = Standing()
-    standing.learn(ANN, "Ann's.")
+    directive_cache = DirectiveCache()
+    directive_cache.learn(ANN, "Ann's.")
     others = (BO, Scope(), Scope(org="other", user="ann"), Scope(agent="other", user="ann"))
-    assert [standing.last(scope) for scope in others] == [None] * 4
+    assert [directive_cache.last(scope) for scope in others] == [None] * 4
 
 
 def test_what_has_been_changed_is_forgotten_for_every_user_of_the_agent() -> None:
     """A user without a directive of their own has the agent's."""
-    standing = Standing()
+    directive_cache = DirectiveCache()
     for scope in (ANN, BO, Scope(), Scope(agent="other")):
-        standing.learn(scope, "Be brief.")
-    standing.forget(ANN)
-    assert [standing.last(scope) for scope in (ANN, BO, Scope(), Scope(agent="other"))] == [None, None, None, "Be brief."]
+        directive_cache.learn(scope, "Be brief.")
+    directive_cache.forget(ANN)
+    assert [directive_cache.last(scope) for scope in (ANN, BO, Scope(), Scope(agent="other"))] == [
+        None,
+        None,
+        None,
+        "Be brief.",
+    ]
 
 
 def test_it_is_bounded_and_the_longest_unheard_of_goes_first() -> None:
-    standing = Standing(most=2)
+    directive_cache = DirectiveCache(most=2)
     for scope in (ANN, BO, ANN, Scope()):
-        standing.learn(scope, "Be brief.")
-    assert [standing.last(scope) for scope in (ANN, BO, Scope())] == ["Be brief.", None, "Be brief."]
+        directive_cache.learn(scope, "Be brief.")
+    assert [directive_cache.last(scope) for scope in (ANN, BO, Scope())] == ["Be brief.", None, "Be brief."]

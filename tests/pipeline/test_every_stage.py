@@ -28,13 +28,13 @@ from germane.errors import (
     UnknownName,
 )
 from germane.pipeline.engine import Engine
-from germane.store import Shelf
+from germane.store import ScopedStore
 from germane.testing.faults import Raise, faulty
 from germane.testing.hashed import Hashed
 from germane.testing.time_warp import run
 from germane.tokenizers.named import open_tokenizer
 from germane.types.context import Context
-from support.shelves import DIRECTIVE, MEMORY, engine, request, shelf
+from support.scoped_stores import DIRECTIVE, MEMORY, engine, request, scoped
 
 CANARY = "canary-7351"
 
@@ -55,16 +55,16 @@ STORE = (
     "journal.revision",
 )
 STAGES = {
-    "turns": "germane.pipeline.admission.Turns.take",
+    "turns": "germane.pipeline.admission.AdmissionQueue.acquire",
     "measure": "germane.pipeline.engine.measure",
-    "settle": "germane.pipeline.engine.settle",
+    "settle": "germane.pipeline.engine.count_within",
     "cache suits": "germane.pipeline.result_cache.ResultCache.suits",
     "cache key": "germane.pipeline.result_cache.ResultCache.key",
     "cache get": "germane.pipeline.result_cache.ResultCache.get",
     "read": "germane.pipeline.engine.read",
     "sources": "germane.pipeline.engine.sources",
     "gather": "germane.pipeline.engine.gather",
-    "standing": "germane.pipeline.directive_cache.Standing.steady",
+    "standing": "germane.pipeline.directive_cache.DirectiveCache.fill_missing",
     "merge": "germane.pipeline.engine.merge",
     "fresh": "germane.pipeline.engine.fresh",
     "score": "germane.pipeline.engine.score",
@@ -106,12 +106,12 @@ class _Undone(nullcontext[None]):
         self._patch.undo()
 
 
-def answer(germane: Engine, stored: Shelf, breaking: AbstractContextManager[Any], known: bool = True) -> Context:
+def answer(germane: Engine, stored: ScopedStore, breaking: AbstractContextManager[Any], known: bool = True) -> Context:
     """The directive was read before, by another question, unless it isn't `known`."""
 
     async def story() -> Context:
         if known:
-            germane.standing.learn(stored.scope, DIRECTIVE)
+            germane.directive_cache.learn(stored.scope, DIRECTIVE)
         asked = request()
         with breaking:
             context = await germane.assemble(asked, stored, DEFAULT)
@@ -134,7 +134,7 @@ def reasons(error: type[BaseException]) -> set[str]:
 @pytest.mark.parametrize("stage", STAGES)
 def test_any_error_at_any_stage_before_writing_leaves_the_directive(stage: str, error: type[BaseException]) -> None:
     """L2 with the error's type; L0 where only the cache is concerned."""
-    context = answer(engine(), shelf(), broken(STAGES[stage], error))
+    context = answer(engine(), scoped(), broken(STAGES[stage], error))
     assert DIRECTIVE in context.added
     if stage in ("cache suits", "cache key"):
         assert (context.metadata.degradation_level, context.metadata.fallback_reason) == (0, "")
@@ -149,7 +149,7 @@ def test_any_error_at_any_stage_before_writing_leaves_the_directive(stage: str, 
 @pytest.mark.parametrize("stage", LAST)
 def test_any_error_where_everything_is_written_leaves_the_messages(stage: str, error: type[BaseException]) -> None:
     """L3."""
-    context = answer(engine(), shelf(), broken(LAST[stage], error))
+    context = answer(engine(), scoped(), broken(LAST[stage], error))
     assert (context.added, context.items, len(context.messages)) == ("", (), 1)
     assert context.metadata.fallback_reason in reasons(error)
     assert context.metadata.degradation_level == 3
@@ -163,7 +163,7 @@ def test_any_error_of_the_store_or_the_embedder_leaves_the_directive(point: str,
     embedder = Hashed(quick=point != "embed")
     if point.startswith("embed"):
         embedder = faulty(embedder, Raise(error(CANARY)), point)
-    context = answer(engine(embedder), faulty(shelf(), Raise(error(CANARY)), point), nullcontext())
+    context = answer(engine(embedder), faulty(scoped(), Raise(error(CANARY)), point), nullcontext())
     assert DIRECTIVE in context.added
     told = {report.name: report for report in context.metadata.sources}
     if point == "allowed":
@@ -199,7 +199,7 @@ def test_any_error_of_the_tokenizer_leaves_the_directive(way: str, error: type[B
                 return open_tokenizer("o200k").ceiling(text)
             raise error(CANARY)
 
-    context = answer(replace(engine(), tokenizer=Broken), shelf(), nullcontext())
+    context = answer(replace(engine(), tokenizer=Broken), scoped(), nullcontext())
     assert DIRECTIVE in context.added
     assert context.metadata.degradation_level == 2
     assert context.metadata.fallback_reason in reasons(error)
@@ -210,7 +210,7 @@ def test_any_error_of_the_tokenizer_leaves_the_directive(way: str, error: type[B
 @pytest.mark.parametrize("stage", ["merge", "fresh", "score", "above", "pack", "gate", "cache put"])
 def test_an_error_after_gathering_leaves_a_directive_never_read_before(stage: str) -> None:
     """It has just been read."""
-    context = answer(engine(), shelf(), broken(STAGES[stage], ValueError), known=False)
+    context = answer(engine(), scoped(), broken(STAGES[stage], ValueError), known=False)
     assert DIRECTIVE in context.added
     assert [report.status for report in context.metadata.sources if report.name == "directive"] == ["ok"]
 
@@ -218,7 +218,7 @@ def test_an_error_after_gathering_leaves_a_directive_never_read_before(stage: st
 @pytest.mark.requirement("ENGINE-2")
 def test_where_everything_before_writing_fails_too_the_messages_come_back() -> None:
     """And nobody is told a directive that isn't known: a warning says so."""
-    context = answer(engine(), shelf(), broken(STAGES["gather"], ValueError), known=False)
+    context = answer(engine(), scoped(), broken(STAGES["gather"], ValueError), known=False)
     assert (context.added, context.metadata.degradation_level) == ("", 3)
     assert any("none is known" in warning for warning in context.trace.warnings)
 

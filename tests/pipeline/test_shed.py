@@ -10,17 +10,17 @@ import pytest
 
 from germane.api.strategies import DEFAULT
 from germane.dialects.registry import parse_all
-from germane.pipeline.admission import Shed, Turns
+from germane.pipeline.admission import AdmissionQueue, Overloaded
 from germane.pipeline.engine import Engine
 from germane.testing.time_warp import warped
 from germane.tokenizers.named import open_tokenizer
 from germane.types.context import Context
-from support.shelves import DIRECTIVE, engine, request, shelf
+from support.scoped_stores import DIRECTIVE, engine, request, scoped
 
 
-class Full(Turns):
-    async def take(self, *_: object) -> Any:
-        raise Shed
+class Full(AdmissionQueue):
+    async def acquire(self, *_: object) -> Any:
+        raise Overloaded
 
 
 @dataclass
@@ -46,12 +46,12 @@ def many(count: int, text: str = "message {}") -> list[dict[str, Any]]:
 
 async def refused(raws: list[dict[str, Any]], model: str = "gpt-4.1", **fields: Any) -> tuple[Context, Counting, Engine]:
     tokenizer = Counting()
-    germane = replace(engine(turns=Full()), tokenizer=lambda _: tokenizer)
-    germane.standing.learn(shelf().scope, DIRECTIVE)
+    germane = replace(engine(admission=Full()), tokenizer=lambda _: tokenizer)
+    germane.directive_cache.learn(scoped().scope, DIRECTIVE)
     asked = request(model=model, raw=tuple(raws), messages=parse_all(raws), **fields)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(asyncio.get_running_loop(), "run_in_executor", _never)
-        return await germane.assemble(asked, shelf(), DEFAULT), tokenizer, germane
+        return await germane.assemble(asked, scoped(), DEFAULT), tokenizer, germane
 
 
 def _never(*_: object) -> Any:

@@ -12,7 +12,7 @@ import pytest
 from germane import Agent, Candidate, Cap, Germane, InvalidInput, Settings, Shares, SourcePlan, UnknownName
 from germane.api.strategies import COMPACT, COMPOSITE, DEFAULT, derive
 from germane.dialects.registry import dialect
-from germane.store import Shelf
+from germane.store import ScopedStore
 from germane.testing.builders import MOMENT
 from germane.types.candidate import Provenance
 from germane.types.evidence import Evidence
@@ -97,8 +97,8 @@ async def test_a_setting_that_cannot_be_used_is_named_when_opening(
 class Weather:
     """A source that isn't stored anywhere."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        self.user = shelf.scope.user
+    def __init__(self, scoped: ScopedStore) -> None:
+        self.user = scoped.scope.user
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         return [

@@ -18,7 +18,7 @@ import yaml
 from germane.http.app import app
 from germane.http.server import HttpServer
 from germane.settings.address import Address
-from germane.settings.serving import Serving
+from germane.settings.serving import ServiceSettings
 from support.source_tree import ROOT
 
 pytestmark = pytest.mark.requirement("OPS-1")
@@ -162,7 +162,7 @@ def test_the_composition_takes_away_what_the_service_does_not_need() -> None:
     assert service["env_file"] == [{"path": ".env", "required": False}]
     assert service["environment"] == {"GERMANE_SERVE_PLAINTEXT": "true"}
     assert all(port.startswith("127.0.0.1:") for port in service["ports"])
-    assert int(service["stop_grace_period"].removesuffix("s")) > Serving().shutdown_seconds
+    assert int(service["stop_grace_period"].removesuffix("s")) > ServiceSettings().shutdown_seconds
 
 
 def test_one_way_of_asking_for_health_in_both() -> None:

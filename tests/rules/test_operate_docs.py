@@ -11,7 +11,7 @@ import pytest
 from germane.observe.metrics import Metrics
 from germane.observe.redaction import EVENTS, FIELDS
 from germane.observe.traffic import KINDS, REASONS
-from germane.settings.serving import Serving
+from germane.settings.serving import ServiceSettings
 from germane.settings.settings import Settings, read_serving
 from support.source_tree import ROOT
 
@@ -33,7 +33,7 @@ def default(field: dataclasses.Field[object]) -> str:
 
 def settings_table() -> str:
     rows = ["| in `[serve]` | variable | default | |", "|---|---|---|---|"]
-    for field in dataclasses.fields(Serving):
+    for field in dataclasses.fields(ServiceSettings):
         shown = f"`{default(field)}`" if default(field) else "none"
         rows.append(f"| `{field.name}` | `GERMANE_SERVE_{field.name.upper()}` | {shown} | {field.metadata['says']} |")
     return "\n".join(rows)
@@ -41,7 +41,7 @@ def settings_table() -> str:
 
 def variables() -> str:
     lines = []
-    for field in dataclasses.fields(Serving):
+    for field in dataclasses.fields(ServiceSettings):
         says = field.metadata["says"].replace("`", "")
         lines += [f"\n# {says[0].upper()}{says[1:]}.", f"# GERMANE_SERVE_{field.name.upper()}={default(field)}"]
     return "\n".join(lines)
@@ -86,7 +86,7 @@ def test_the_example_has_every_variable_and_its_default() -> None:
     """All of them commented: copied as it is, it changes nothing."""
     assert variables() in EXAMPLE, f"put this into .env.example:\n{variables()}"
     named = re.findall(r"^# (GERMANE_[A-Z_]+)=", EXAMPLE, re.MULTILINE)
-    assert sorted(named) == sorted([*OTHERS, *(f"GERMANE_SERVE_{name.upper()}" for name in Serving.names())])
+    assert sorted(named) == sorted([*OTHERS, *(f"GERMANE_SERVE_{name.upper()}" for name in ServiceSettings.names())])
     assert [line for line in EXAMPLE.splitlines() if line and not line.startswith("#")] == []
 
 
@@ -97,13 +97,13 @@ def test_no_variable_is_read_that_the_example_does_not_name() -> None:
         for path in (ROOT / "src").rglob("*.py")
         for name in re.findall(r"\bGERMANE_[A-Z_]*[A-Z]\b", path.read_text("utf-8"))
     }
-    assert read <= {*OTHERS, *(f"GERMANE_SERVE_{name.upper()}" for name in Serving.names()), "GERMANE_SERVE"}
+    assert read <= {*OTHERS, *(f"GERMANE_SERVE_{name.upper()}" for name in ServiceSettings.names()), "GERMANE_SERVE"}
 
 
 def test_with_every_line_of_the_example_taken_up_nothing_changes(tmp_path: Path) -> None:
     """Its defaults are the defaults."""
     environ = dict(line[2:].split("=", 1) for line in EXAMPLE.splitlines() if re.match(r"# GERMANE_\w+=", line))
-    assert read_serving(None, environ) == Serving()
+    assert read_serving(None, environ) == ServiceSettings()
     assert Settings.load(None, environ) == Settings()
 
 

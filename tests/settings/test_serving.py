@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from germane.errors import InvalidInput
 from germane.settings.address import Address
-from germane.settings.serving import Serving
+from germane.settings.serving import ServiceSettings
 from germane.settings.settings import Settings, read_serving
 
 pytestmark = pytest.mark.requirement("OPS-1")
@@ -145,9 +145,9 @@ def test_a_key_given_in_place_of_its_path_is_not_shown(variable: str, tmp_path: 
 def test_an_address_that_others_reach_needs_keys(host: str) -> None:
     """Always: saying otherwise is refused, in code too."""
     address = Address.parse(f"{host}:7411")
-    assert Serving(grpc=address, plaintext=True).keys_required
+    assert ServiceSettings(grpc=address, plaintext=True).keys_required
     with pytest.raises(InvalidInput, match="require_keys can't be false"):
-        Serving(grpc=address, plaintext=True, require_keys=False)
+        ServiceSettings(grpc=address, plaintext=True, require_keys=False)
 
 
 @pytest.mark.requirement("RPC-5")
@@ -156,7 +156,7 @@ def test_keys_over_plaintext_to_an_address_that_others_reach_are_asked_for(path:
     everywhere = Address.parse("0.0.0.0:7411")
     said = r"grpc 0.0.0.0:7411 is reached from elsewhere.* give tls_cert and tls_key; or, .* --plaintext"
     with pytest.raises(InvalidInput, match=said):
-        Serving(grpc=everywhere)
+        ServiceSettings(grpc=everywhere)
     with pytest.raises(InvalidInput, match=r"--grpc 0.0.0.0:7411 is reached from elsewhere"):
         read_serving(None, {}, {"grpc": "0.0.0.0:7411"})
     path.write_text("[serve]\ngrpc = '0.0.0.0:7411'\nplaintext = true\n")
@@ -164,15 +164,15 @@ def test_keys_over_plaintext_to_an_address_that_others_reach_are_asked_for(path:
     assert read_serving(None, {"GERMANE_SERVE_GRPC": "0.0.0.0:1", "GERMANE_SERVE_PLAINTEXT": "true"}).plaintext
     (path.parent / "a.pem").write_text(PEM)
     pem = path.parent / "a.pem"
-    assert not Serving(grpc=everywhere, tls_cert=pem, tls_key=pem).plaintext
+    assert not ServiceSettings(grpc=everywhere, tls_cert=pem, tls_key=pem).plaintext
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "localhost", "LOCALHOST", "[::1]"])
 def test_loopback_needs_keys_when_they_are_asked_for(host: str) -> None:
     """By default it doesn't."""
     address = Address.parse(f"{host}:7411")
-    assert not Serving(grpc=address).keys_required
-    assert Serving(grpc=address, require_keys=True).keys_required
+    assert not ServiceSettings(grpc=address).keys_required
+    assert ServiceSettings(grpc=address, require_keys=True).keys_required
 
 
 def test_other_commands_pass_over_the_services_table(path: Path) -> None:
@@ -181,7 +181,11 @@ def test_other_commands_pass_over_the_services_table(path: Path) -> None:
     assert Settings.load(path, {"GERMANE_SERVE_NONSENSE": "1"}) == Settings()
 
 
-@given(st.dictionaries(st.sampled_from([f"GERMANE_SERVE_{name.upper()}" for name in Serving.names()]), st.text(max_size=30)))
+@given(
+    st.dictionaries(
+        st.sampled_from([f"GERMANE_SERVE_{name.upper()}" for name in ServiceSettings.names()]), st.text(max_size=30)
+    )
+)
 @settings(max_examples=200)
 def test_whatever_a_variable_holds_it_is_used_or_refused_by_name(environ: dict[str, str]) -> None:
     """No other error, and nothing of a hundred lines."""

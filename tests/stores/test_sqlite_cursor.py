@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from germane.clock import Clock
 from germane.errors import InvalidInput
-from germane.memories.ledger import PutMemory
+from germane.memories.operations import PutMemory
 from germane.stores.sqlite import SqliteStore
 from germane.stores.sqlite.cursor import Listing
 from germane.testing.hashed import Hashed

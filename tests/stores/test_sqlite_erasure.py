@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from germane.clock import Clock
-from germane.events.ledger import PutEvent
-from germane.memories.ledger import Forget, PutMemory, SetDirective
+from germane.events.operations import PutEvent
+from germane.memories.operations import Forget, PutMemory, SetDirective
 from germane.memories.update import update
 from germane.stores.sqlite import SqliteStore
 from germane.testing.hashed import Hashed
@@ -54,23 +54,23 @@ async def test_a_forgotten_text_is_in_no_file(tmp_path: Path, seed: int) -> None
     """Among many writes and forgettings of all sizes, right after each; and what stays, stays."""
     rng = random.Random(seed)
     store = SqliteStore.open(tmp_path / "a.db", embedder=Hashed(), clock=Clock())
-    shelf = store.within(Scope())
+    scoped = store.within(Scope())
     alive: dict[str, PutMemory | PutEvent] = {}
     gone: set[str] = set()
     for _ in range(40):
         marks = [f"canary{len(alive) + len(gone) + n:06d}z" for n in range(rng.randrange(1, 50))]
         made = {mark: a_thing(mark, rng, len(alive) + len(gone) + n) for n, mark in enumerate(marks)}
         changes: list[Change] = list(made.values())
-        await shelf.journal.commit(writing(*changes))
+        await scoped.journal.commit(writing(*changes))
         alive |= made
         chosen = rng.sample(sorted(alive), min(len(alive), rng.choice([0, 1, 5, 90])))
         if chosen:
-            await shelf.journal.commit(writing(forgetting([alive.pop(mark) for mark in chosen])))
+            await scoped.journal.commit(writing(forgetting([alive.pop(mark) for mark in chosen])))
             gone.update(chosen)
             assert remains(tmp_path, gone) == set()
     assert remains(tmp_path, set(alive)) == set(alive)
     assert (await store.check()).healthy
-    hits = await shelf.events.search(question(noise(rng, 30)), 500, keywords=True, vectors=False, wait=True)
+    hits = await scoped.events.search(question(noise(rng, 30)), 500, keywords=True, vectors=False, wait=True)
     assert not gone & {hit.thing.message_id for hit in hits}
     await store.close()
 
@@ -78,9 +78,9 @@ async def test_a_forgotten_text_is_in_no_file(tmp_path: Path, seed: int) -> None
 async def test_a_replaced_directive_is_in_no_file(tmp_path: Path) -> None:
     """The old text goes with the new one's commit."""
     store = SqliteStore.open(tmp_path / "a.db", embedder=Hashed(), clock=Clock())
-    shelf = store.within(Scope())
-    await shelf.journal.commit(writing(SetDirective("canary-old")))
-    await shelf.journal.commit(writing(SetDirective("canary-new")))
+    scoped = store.within(Scope())
+    await scoped.journal.commit(writing(SetDirective("canary-old")))
+    await scoped.journal.commit(writing(SetDirective("canary-new")))
     assert remains(tmp_path, {"canary-old"}) == set()
     await store.close()
 
@@ -101,9 +101,9 @@ async def test_what_a_memory_said_before_it_was_corrected_is_in_no_file(tmp_path
 async def test_a_tombstone_says_who_and_why(tmp_path: Path) -> None:
     """And nothing of what was there."""
     store = SqliteStore.open(tmp_path / "a.db", embedder=Hashed(), clock=Clock())
-    shelf, memory = store.within(Scope()), a_memory("canary")
-    await shelf.journal.commit(writing(PutMemory(memory)))
-    await shelf.journal.commit(writing(forgetting([PutMemory(memory)])))
+    scoped, memory = store.within(Scope()), a_memory("canary")
+    await scoped.journal.commit(writing(PutMemory(memory)))
+    await scoped.journal.commit(writing(forgetting([PutMemory(memory)])))
     assert remains(tmp_path, {"canary", memory.id, "operator", "asked to"}) == {memory.id, "operator", "asked to"}
-    assert (await shelf.memories.list(Filters(with_history=True), at=NOON, limit=9)).memories == ()
+    assert (await scoped.memories.list(Filters(with_history=True), at=NOON, limit=9)).memories == ()
     await store.close()

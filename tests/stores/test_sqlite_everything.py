@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from germane.clock import Clock
-from germane.events.ledger import PutEvent
+from germane.events.operations import PutEvent
 from germane.memories.forget import Receipt, forget
-from germane.memories.ledger import CountRetrievals, Forget, ForgetOwner, PutMemory, Select, SetDirective
-from germane.store import Shelf
+from germane.memories.operations import CountRetrievals, Forget, ForgetOwner, PutMemory, Select, SetDirective
+from germane.store import ScopedStore
 from germane.stores.sqlite import SqliteStore, erasure
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, an_event, asking, question, writing
@@ -36,15 +36,15 @@ def held(folder: Path, *words: str) -> set[str]:
     return {word for word in words if word.encode() in everything}
 
 
-async def lived_in(shelf: Shelf) -> None:
+async def lived_in(scoped: ScopedStore) -> None:
     """Something in every table, and something forgotten before by a person of that name."""
-    user = shelf.scope.user
+    user = scoped.scope.user
     fact = a_memory("canary-text", "fact", key="canary-key", tags=("canary-tag",), user=user)
     said: dict[str, Any] = {"session": "canary-session", "name": "canary-name", "user": user}
     events = [an_event(f"canary-text {n}", position=n, message_id=f"canary-message{n}", **said) for n in range(3)]
-    await shelf.journal.commit(writing(PutMemory(fact), *map(PutEvent, events), SetDirective("canary-directive")))
+    await scoped.journal.commit(writing(PutMemory(fact), *map(PutEvent, events), SetDirective("canary-directive")))
     gone = Forget(event_ids=(events[0].id,), at=NOON, by="canary-user", reason="canary-reason")
-    await shelf.journal.commit(writing(gone))
+    await scoped.journal.commit(writing(gone))
 
 
 def all_of(scope: Scope, *, user: str | None = None, by: str = "", reason: str = "") -> Plan[Receipt]:
@@ -55,15 +55,15 @@ def all_of(scope: Scope, *, user: str | None = None, by: str = "", reason: str =
 async def test_everything_takes_directive_sessions_names_and_ids_of_the_scope(tmp_path: Path) -> None:
     """Nothing that was said, nobody's name, and not whose it was: in no file."""
     store = opened(tmp_path)
-    shelf = store.within(ANNA)
-    await lived_in(shelf)
+    scoped = store.within(ANNA)
+    await lived_in(scoped)
     assert held(tmp_path, *NAMES, *SAID) == {*NAMES, *SAID}
-    receipt = await shelf.journal.commit(all_of(ANNA, by="canary-user", reason="asked by Canary-User"))
+    receipt = await scoped.journal.commit(all_of(ANNA, by="canary-user", reason="asked by Canary-User"))
     assert len(receipt) == 3
-    assert await shelf.journal.scrub() == ""
+    assert await scoped.journal.scrub() == ""
     assert held(tmp_path, *NAMES, *SAID, "canary-reason", "Canary-User") == set()
-    assert await shelf.directive() == ""
-    assert await shelf.events.sessions(9) == ()
+    assert await scoped.directive() == ""
+    assert await scoped.events.sessions(9) == ()
     await store.close()
     assert held(tmp_path, *NAMES, *SAID, "canary-reason", "Canary-User") == set()
 
@@ -71,9 +71,9 @@ async def test_everything_takes_directive_sessions_names_and_ids_of_the_scope(tm
 async def test_who_says_nothing_of_whom_is_remembered_with_the_tombstones(tmp_path: Path) -> None:
     """Who asked and why stays, where it names nobody that is gone."""
     store = opened(tmp_path)
-    shelf = store.within(ANNA)
-    await lived_in(shelf)
-    await shelf.journal.commit(all_of(ANNA, by="operator-seven", reason="article 17"))
+    scoped = store.within(ANNA)
+    await lived_in(scoped)
+    await scoped.journal.commit(all_of(ANNA, by="operator-seven", reason="article 17"))
     assert held(tmp_path, "operator-seven", "article 17", *NAMES) == {"operator-seven", "article 17"}
     await store.close()
 
@@ -126,12 +126,12 @@ async def test_a_users_scope_takes_nothing_of_another(tmp_path: Path) -> None:
 async def test_nothing_that_comes_late_brings_the_scope_back(tmp_path: Path) -> None:
     """Counts that were still waiting, a directive that is removed, another forgetting: no row with its names is made."""
     store = opened(tmp_path)
-    shelf = store.within(ANNA)
-    await lived_in(shelf)
-    ids = (await shelf.journal.commit(asking(Select(everything=True)))).memory_ids
-    await shelf.journal.commit(all_of(ANNA))
-    await shelf.journal.commit(writing(CountRetrievals(ids), SetDirective("")))
-    await shelf.journal.commit(all_of(ANNA))
+    scoped = store.within(ANNA)
+    await lived_in(scoped)
+    ids = (await scoped.journal.commit(asking(Select(everything=True)))).memory_ids
+    await scoped.journal.commit(all_of(ANNA))
+    await scoped.journal.commit(writing(CountRetrievals(ids), SetDirective("")))
+    await scoped.journal.commit(all_of(ANNA))
     assert held(tmp_path, *NAMES) == set()
     await store.close()
 
@@ -139,13 +139,13 @@ async def test_nothing_that_comes_late_brings_the_scope_back(tmp_path: Path) -> 
 async def test_the_revision_never_goes_back(tmp_path: Path) -> None:
     """A result that was kept for an earlier state isn't taken for one of the state after."""
     store = opened(tmp_path)
-    shelf = store.within(ANNA)
+    scoped = store.within(ANNA)
     await store.within(WIDE).journal.commit(writing(PutMemory(a_memory("tea"))))
-    seen = [await shelf.journal.revision()]
-    await lived_in(shelf)
-    seen.append(await shelf.journal.revision())
-    await shelf.journal.commit(all_of(ANNA))
-    seen.append(await shelf.journal.revision())
+    seen = [await scoped.journal.revision()]
+    await lived_in(scoped)
+    seen.append(await scoped.journal.revision())
+    await scoped.journal.commit(all_of(ANNA))
+    seen.append(await scoped.journal.revision())
     assert seen == sorted(set(seen))
     await store.close()
 
@@ -156,19 +156,19 @@ async def test_another_process_finds_it_gone_and_forgets_what_it_had_in_memory(
     """At its next question; what it would answer without asking the file goes as soon as it looks."""
     monkeypatch.setattr(erasure, "_LOOK", 0.001)
     here, there = opened(tmp_path), opened(tmp_path)
-    shelf = there.within(ANNA)
+    scoped = there.within(ANNA)
     await lived_in(here.within(ANNA))
-    assert len(await shelf.events.search(question("canary text"), 9, keywords=True, vectors=False, wait=True)) == 2
+    assert len(await scoped.events.search(question("canary text"), 9, keywords=True, vectors=False, wait=True)) == 2
     told: list[str] = []
     there.when_vanished(lambda directive: told.append(directive(*NAMES)))
     await here.within(ANNA).journal.commit(all_of(ANNA))
-    assert await shelf.events.search(question("canary text"), 9, keywords=True, vectors=False, wait=True) == ()
-    assert await shelf.directive() == ""
+    assert await scoped.events.search(question("canary text"), 9, keywords=True, vectors=False, wait=True) == ()
+    assert await scoped.directive() == ""
     while not told:
         await there.nonce_key()
     assert set(told) == {""}
     assert len(there._partitions) == 0
-    await shelf.journal.commit(writing(PutMemory(a_memory("anew", user=ANNA.user))))
+    await scoped.journal.commit(writing(PutMemory(a_memory("anew", user=ANNA.user))))
     assert len((await here.within(ANNA).memories.list(Filters(), at=NOON, limit=9)).memories) == 1
     await here.close()
     await there.close()

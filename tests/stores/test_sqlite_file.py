@@ -12,7 +12,7 @@ import pytest
 
 from germane.clock import Clock
 from germane.errors import InvalidInput, StoreCorrupt, StoreTooNew, StoreUnavailable
-from germane.memories.ledger import PutMemory
+from germane.memories.operations import PutMemory
 from germane.stores.sqlite import SqliteStore
 from germane.stores.sqlite.database import APPLICATION, migrations
 from germane.stores.sqlite.rows import rows
@@ -144,11 +144,11 @@ async def test_a_store_that_cant_be_written_can_be_read(tmp_path: Path, locked: 
     id = await filled(path)
     locked.fault = locked.kind
     store = opened(path, vfs="locked-disk")
-    shelf = store.within(Scope())
+    scoped = store.within(Scope())
     assert store.read_only
-    assert [memory.id for memory in await shelf.memories.get([id])] == [id]
+    assert [memory.id for memory in await scoped.memories.get([id])] == [id]
     with pytest.raises(StoreUnavailable, match="read-only"):
-        await shelf.journal.commit(writing(PutMemory(a_memory())))
+        await scoped.journal.commit(writing(PutMemory(a_memory())))
     assert ("access", "read-only", False) in (await store.check()).findings
     await store.close()
 
@@ -156,16 +156,16 @@ async def test_a_store_that_cant_be_written_can_be_read(tmp_path: Path, locked: 
 async def test_a_full_disk_fails_the_write_and_nothing_else(tmp_path: Path, full: Failing) -> None:
     """The caller is told, what was there stays readable, and writing goes on once there is room."""
     store = opened(tmp_path / "a.db", vfs="full-disk")
-    shelf = store.within(Scope())
+    scoped = store.within(Scope())
     kept, lost = a_memory("kept"), a_memory("lost " * 9000)
-    await shelf.journal.commit(writing(PutMemory(kept)))
+    await scoped.journal.commit(writing(PutMemory(kept)))
     full.fault = full.kind
     with pytest.raises(StoreUnavailable, match="disk is full"):
-        await shelf.journal.commit(writing(PutMemory(lost)))
-    assert await shelf.memories.get([kept.id, lost.id]) == (kept,)
+        await scoped.journal.commit(writing(PutMemory(lost)))
+    assert await scoped.memories.get([kept.id, lost.id]) == (kept,)
     full.fault = None
-    await shelf.journal.commit(writing(PutMemory(lost)))
-    assert len((await shelf.memories.list(Filters(), at=NOON, limit=9)).memories) == 2
+    await scoped.journal.commit(writing(PutMemory(lost)))
+    assert len((await scoped.memories.list(Filters(), at=NOON, limit=9)).memories) == 2
     await store.close()
 
 

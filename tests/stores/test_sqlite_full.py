@@ -11,8 +11,8 @@ from bench.disk import Disk, full_at
 
 from germane.clock import Clock
 from germane.errors import StoreUnavailable
-from germane.events.ledger import PutEvent
-from germane.memories.ledger import Forget, PutMemory
+from germane.events.operations import PutEvent
+from germane.memories.operations import Forget, PutMemory
 from germane.stores.sqlite import SqliteStore
 from germane.stores.sqlite.reserve import ROOM, Reserve
 from germane.testing.hashed import Hashed
@@ -43,10 +43,10 @@ def used(folder: Path) -> int:
 
 async def filled(store: SqliteStore, words: int) -> None:
     """Until nothing goes in any more, however small."""
-    shelf = store.within(Scope())
+    scoped = store.within(Scope())
     for number in count():
         try:
-            await shelf.journal.commit(writing(PutEvent(an_event(f"{number} " + "more " * words, position=number))))
+            await scoped.journal.commit(writing(PutEvent(an_event(f"{number} " + "more " * words, position=number))))
         except StoreUnavailable as error:
             if "disk is full" not in str(error):
                 raise

@@ -14,8 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from germane.clock import Clock
 from germane.errors import NotFound
-from germane.events.ledger import PutEvent
-from germane.memories.ledger import EndMemory, Forget, PutMemory
+from germane.events.operations import PutEvent
+from germane.memories.operations import EndMemory, Forget, PutMemory
 from germane.stores.sqlite import SqliteStore
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, an_event, question, writing
@@ -79,14 +79,14 @@ class Isolation(RuleBasedStateMachine):
         if not self.owners:
             return
         id = data.draw(st.sampled_from(list(self.owners)))
-        shelf = self.store.within(scope)
+        scoped = self.store.within(scope)
         if self.owners[id] == scope:
             return
         for change in (EndMemory(id=id, at=NOON), PutMemory(replace(a_memory("stolen", user=scope.user), id=id))):
             if isinstance(change, PutMemory) and self.run(self._is_event(id)):
                 continue
             with pytest.raises(NotFound):
-                self.run(shelf.journal.commit(writing(change)))
+                self.run(scoped.journal.commit(writing(change)))
 
     async def _is_event(self, id: str) -> bool:
         return bool(await self.store.within(self.owners[id]).events.get([id]))
@@ -98,12 +98,14 @@ class Isolation(RuleBasedStateMachine):
             assert self.run(self._seen(scope, ids)) == {id for id in ids if sees(scope, self.owners[id])}
 
     async def _seen(self, scope: Scope, ids: list[str]) -> set[str]:
-        shelf, asked = self.store.within(scope), replace(question("canary"), filters=EVERYTHING)
-        memories = await shelf.memories.search(asked, 99, keywords=True, vectors=False, wait=True)
-        events = await shelf.events.search(asked, 99, keywords=True, vectors=False, wait=True)
+        scoped, asked = self.store.within(scope), replace(question("canary"), filters=EVERYTHING)
+        memories = await scoped.memories.search(asked, 99, keywords=True, vectors=False, wait=True)
+        events = await scoped.events.search(asked, 99, keywords=True, vectors=False, wait=True)
         searched = {hit.thing.id for hit in memories} | {hit.thing.id for hit in events}
-        fetched = {memory.id for memory in await shelf.memories.get(ids)} | {event.id for event in await shelf.events.get(ids)}
-        assert searched == fetched == await shelf.allowed(ids, at=NOON, filters=EVERYTHING)
+        fetched = {memory.id for memory in await scoped.memories.get(ids)} | {
+            event.id for event in await scoped.events.get(ids)
+        }
+        assert searched == fetched == await scoped.allowed(ids, at=NOON, filters=EVERYTHING)
         return searched
 
 

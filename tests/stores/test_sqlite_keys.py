@@ -16,7 +16,7 @@ from germane.access.token import presented
 from germane.api.export import everything
 from germane.clock import Clock
 from germane.errors import StoreUnavailable
-from germane.memories.ledger import PutMemory
+from germane.memories.operations import PutMemory
 from germane.stores.sqlite import SqliteStore
 from germane.stores.sqlite.database import APPLICATION, migrations
 from germane.stores.sqlite.readers import Reading
@@ -88,9 +88,9 @@ async def test_an_export_holds_no_key(tmp_path: Path) -> None:
     """Not its id, not its digest, not its note."""
     store = opened(tmp_path / "a.db")
     issued = await store.keys.commit(issuing(note="gateway of Ana"))
-    shelf = store.within(Scope(org="acme"))
-    await shelf.journal.commit(writing(PutMemory(a_memory("likes tea"))))
-    lines = [line async for line in everything(shelf, NOON)]
+    scoped = store.within(Scope(org="acme"))
+    await scoped.journal.commit(writing(PutMemory(a_memory("likes tea"))))
+    lines = [line async for line in everything(scoped, NOON)]
     assert len(lines) == 1
     assert not [word for word in (issued.key.id, "gateway", "digest") if word in repr(lines)]
     await store.close()

@@ -19,8 +19,8 @@ import pytest
 from bench.disk import Disk
 
 from germane.clock import Clock
-from germane.events.ledger import PutEvent
-from germane.memories.ledger import Forget, ForgetOwner, PutMemory, SetDirective
+from germane.events.operations import PutEvent
+from germane.memories.operations import Forget, ForgetOwner, PutMemory, SetDirective
 from germane.stores.sqlite import SqliteStore
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, an_event, writing

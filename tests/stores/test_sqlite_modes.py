@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from germane.clock import Clock
-from germane.memories.ledger import PutMemory
+from germane.memories.operations import PutMemory
 from germane.stores.sqlite import SqliteStore
 from germane.testing.hashed import Hashed
 from germane.testing.stored import a_memory, writing

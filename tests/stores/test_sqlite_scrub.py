@@ -13,12 +13,12 @@ import apsw
 import pytest
 
 from germane.clock import Clock
-from germane.events.ledger import PutEvent
-from germane.memories.ledger import Forget, PutMemory
+from germane.events.operations import PutEvent
+from germane.memories.operations import Forget, PutMemory
 from germane.stores.sqlite import SqliteStore, erasure
 from germane.stores.sqlite.database import APPLICATION, Database, migrations
-from germane.stores.sqlite.delivery import Job
 from germane.stores.sqlite.erasure import Erasure, Mark, mark
+from germane.stores.sqlite.jobs import Job
 from germane.stores.sqlite.scrub import Scrub
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, an_event, writing

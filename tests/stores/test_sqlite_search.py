@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from germane.clock import Clock
-from germane.events.ledger import PutEvent
-from germane.memories.ledger import Forget, PutMemory
+from germane.events.operations import PutEvent
+from germane.memories.operations import Forget, PutMemory
 from germane.store import Warming
 from germane.stores.sqlite import SqliteStore, partitions
 from germane.stores.sqlite.readers import Reading
@@ -28,8 +28,8 @@ def opened(path: Path | str, embedder: Hashed = EMBEDDER, **settings: Any) -> Sq
 
 
 async def found(store: SqliteStore, words: str, *, wait: bool = True, scope: Scope = Scope()) -> list[str]:  # noqa: B008
-    shelf = store.within(scope)
-    hits = await shelf.events.search(question(words), 50, keywords=True, vectors=False, wait=wait)
+    scoped = store.within(scope)
+    hits = await scoped.events.search(question(words), 50, keywords=True, vectors=False, wait=wait)
     return sorted(hit.thing.text for hit in hits)
 
 
@@ -134,9 +134,9 @@ async def test_a_caller_who_gives_up_frees_the_reader(tmp_path: Path) -> None:
 async def test_a_lone_surrogate_comes_back_verbatim() -> None:
     """What UTF-8 can't hold is kept as it was."""
     store = opened(":memory:")
-    shelf, event = store.within(Scope()), an_event("half \ud83d of it", name="\udc00", message_id="\ud800")
-    await shelf.journal.commit(writing(PutEvent(event), PutMemory(a_memory("\ud83d", tags=("\ud83d",)))))
-    (kept,) = await shelf.events.get([event.id])
+    scoped, event = store.within(Scope()), an_event("half \ud83d of it", name="\udc00", message_id="\ud800")
+    await scoped.journal.commit(writing(PutEvent(event), PutMemory(a_memory("\ud83d", tags=("\ud83d",)))))
+    (kept,) = await scoped.events.get([event.id])
     assert (kept.text, kept.name, kept.message_id) == (event.text, event.name, event.message_id)
     assert await found(store, "half") == [event.text]
     await store.close()

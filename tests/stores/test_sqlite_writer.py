@@ -14,10 +14,10 @@ import pytest
 
 from germane.clock import Clock
 from germane.errors import Conflict
-from germane.events.ledger import PutEvent
-from germane.memories.ledger import PutMemory
+from germane.events.operations import PutEvent
+from germane.memories.operations import PutMemory
 from germane.stores.sqlite import SqliteStore
-from germane.stores.sqlite.delivery import Job
+from germane.stores.sqlite.jobs import Job
 from germane.stores.sqlite.writer import Writer
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, an_event, writing
@@ -55,19 +55,19 @@ async def test_callers_who_wait_together_share_a_commit(tmp_path: Path, monkeypa
 
     monkeypatch.setattr(Writer, "_commit", counted)
     store, gate = opened(tmp_path / "a.db"), threading.Event()
-    shelf = store.within(Scope())
-    first = asyncio.ensure_future(shelf.journal.commit(holding(gate)))
+    scoped = store.within(Scope())
+    first = asyncio.ensure_future(scoped.journal.commit(holding(gate)))
     await asyncio.sleep(0)
     plans = [writing(PutMemory(a_memory(f"m{n}"))) for n in range(50)]
     plans[7] = raising()
-    calls = [asyncio.ensure_future(shelf.journal.commit(plan)) for plan in plans]
+    calls = [asyncio.ensure_future(scoped.journal.commit(plan)) for plan in plans]
     await asyncio.sleep(0)
     gate.set()
     outcomes = await asyncio.gather(first, *calls, return_exceptions=True)
     assert [type(outcome) for outcome in outcomes if outcome is not None] == [Conflict]
     assert sum(sizes) == 51
     assert max(sizes) >= 50
-    page = await shelf.memories.list(ALL, at=NOON, limit=99)
+    page = await scoped.memories.list(ALL, at=NOON, limit=99)
     assert len(page.memories) == 49
     await store.close()
 
@@ -75,10 +75,10 @@ async def test_callers_who_wait_together_share_a_commit(tmp_path: Path, monkeypa
 async def test_a_call_cancelled_before_its_turn_writes_nothing(tmp_path: Path) -> None:
     """Its plan is never begun."""
     store, gate = opened(tmp_path / "a.db"), threading.Event()
-    shelf = store.within(Scope())
-    first = asyncio.ensure_future(shelf.journal.commit(holding(gate)))
+    scoped = store.within(Scope())
+    first = asyncio.ensure_future(scoped.journal.commit(holding(gate)))
     await asyncio.sleep(0)
-    call = asyncio.ensure_future(shelf.journal.commit(writing(PutMemory(a_memory()))))
+    call = asyncio.ensure_future(scoped.journal.commit(writing(PutMemory(a_memory()))))
     await asyncio.sleep(0)
     call.cancel()
     await asyncio.wait([call])
@@ -106,16 +106,16 @@ async def test_closing_finishes_what_waits_and_leaves_no_thread(tmp_path: Path) 
 _CHILD = """
 import asyncio, sys
 from germane.clock import Clock
-from germane.events.ledger import PutEvent
+from germane.events.operations import PutEvent
 from germane.types.scope import Scope
 from germane.stores.sqlite import SqliteStore
 from germane.testing.hashed import Hashed
 from germane.testing.stored import an_event, writing
 
 async def main():
-    shelf = SqliteStore.open(sys.argv[1], embedder=Hashed(), clock=Clock()).within(Scope())
+    scoped = SqliteStore.open(sys.argv[1], embedder=Hashed(), clock=Clock()).within(Scope())
     for n in range(100000):
-        await shelf.journal.commit(writing(PutEvent(an_event(f"turn {n}", position=n))))
+        await scoped.journal.commit(writing(PutEvent(an_event(f"turn {n}", position=n))))
         print(n, flush=True)
 
 asyncio.run(main())
@@ -146,8 +146,8 @@ async def test_a_killed_process_loses_no_acknowledged_write(tmp_path: Path) -> N
 async def test_events_of_several_sessions_in_one_plan_find_their_places(tmp_path: Path) -> None:
     """Each session begins once."""
     store = opened(tmp_path / "a.db")
-    shelf = store.within(Scope())
+    scoped = store.within(Scope())
     events = [an_event(f"{name}{n}", session=name, position=n) for n in range(3) for name in "ab"]
-    await shelf.journal.commit(writing(*map(PutEvent, events)))
-    assert {session.id: session.length for session in await shelf.events.sessions(9)} == {"a": 3, "b": 3}
+    await scoped.journal.commit(writing(*map(PutEvent, events)))
+    assert {session.id: session.length for session in await scoped.events.sessions(9)} == {"a": 3, "b": 3}
     await store.close()

@@ -18,7 +18,7 @@ from germane.grpc.server import GrpcServer
 from germane.grpc.slots import Limits
 from germane.grpc.stubs import context_pb2, context_pb2_grpc, ibex_pb2, ibex_pb2_grpc, memory_pb2, memory_pb2_grpc
 from germane.settings.address import Address
-from germane.settings.serving import Serving
+from germane.settings.serving import ServiceSettings
 
 __all__ = ["SCOPE", "Wire", "asked", "ibex_asked", "listening", "opened", "raw", "refused", "said", "struct"]
 
@@ -56,8 +56,8 @@ async def listening(
     limits: Limits | None = None,
     **settings: Any,
 ) -> AsyncIterator[Wire]:
-    """`settings` are those of `Serving`; `metadata` goes with every call."""
-    serving = Serving(grpc=Address(host="127.0.0.1", port=0), http=None, **settings)
+    """`settings` are those of `ServiceSettings`; `metadata` goes with every call."""
+    serving = ServiceSettings(grpc=Address(host="127.0.0.1", port=0), http=None, **settings)
     server = GrpcServer(germane, serving, keys=keys, limits=limits)
     await server.start(observer)
     target, options = f"localhost:{server.address.port}", [("grpc.max_receive_message_length", -1)]

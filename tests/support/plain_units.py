@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from germane.search.find import Found, find
+from germane.search.find import Match, find
 from germane.search.partition import BLOCK, Partition
 from germane.search.quantised import encode
 from germane.search.unit import Unit, hashes
@@ -89,7 +89,7 @@ def asking(*words: str, vector: Vector | None = None, text: str = "", filters: F
     return Query(text=text, at=MOMENT, terms=asking_terms(*words), vector=vector, filters=filters or Filters())
 
 
-def search(partitions: Sequence[Partition], query: Query, limit: int = 100, *, at: float = 0.0) -> list[Found]:
+def search(partitions: Sequence[Partition], query: Query, limit: int = 100, *, at: float = 0.0) -> list[Match]:
     return find(partitions, query, limit, keywords=True, vectors=True, speakers={}, at=at, stop=lambda: False).found
 
 

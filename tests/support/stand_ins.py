@@ -1,4 +1,4 @@
-"""A shelf, sources and embedders in memory, as slow or faulty as a test wants them."""
+"""A scoped store, sources and embedders in memory, as slow or faulty as a test wants them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from germane.pipeline.gather.gather import Gathered, Leave, gather
 from germane.pipeline.gather.source import Source
 from germane.ports.embedder import Embedder
 from germane.search.hit import Hit
-from germane.store import Shelf
+from germane.store import ScopedStore
 from germane.testing.builders import MOMENT, candidate
 from germane.testing.hashed import Hashed
 from germane.text.analyse import query_terms
@@ -27,7 +27,20 @@ from germane.types.scope import Scope
 from germane.types.strategy import SourcePlan, Strategy
 from germane.types.trace import SourceReport
 
-__all__ = ["Answers", "Late", "Memoirs", "Stubborn", "Talk", "Told", "asking", "gathered", "hit", "planning", "report", "shelf"]
+__all__ = [
+    "Answers",
+    "Late",
+    "Memoirs",
+    "Stubborn",
+    "Talk",
+    "Told",
+    "asking",
+    "gathered",
+    "hit",
+    "planning",
+    "report",
+    "scoped",
+]
 
 
 def asking(text: str = "what tea", **fields: Any) -> Query:
@@ -138,7 +151,7 @@ class Memoirs:
         return tuple(self.named)
 
 
-class _Shelf:
+class _Scoped:
     def __init__(self, directive: Callable[[], Any], events: Talk, memories: Memoirs, session: str | None) -> None:
         self.scope = Scope(session=session)
         self.events, self.memories = events, memories
@@ -149,14 +162,14 @@ class _Shelf:
         return await answer if asyncio.iscoroutine(answer) else answer
 
 
-def shelf(
+def scoped(
     directive: Callable[[], Any] = lambda: "Be brief.",
     *,
     events: Talk | None = None,
     memories: Memoirs | None = None,
     session: str | None = None,
-) -> Shelf:
-    return cast("Shelf", _Shelf(directive, events or Talk(), memories or Memoirs(), session))
+) -> ScopedStore:
+    return cast("ScopedStore", _Scoped(directive, events or Talk(), memories or Memoirs(), session))
 
 
 async def gathered(
@@ -164,7 +177,7 @@ async def gathered(
     *plans: SourcePlan | str,
     within: float | None = 0.040,
     embedder: Embedder | None = None,
-    on: Shelf | None = None,
+    on: ScopedStore | None = None,
     query: Query | None = None,
     abandoned: Abandoned | None = None,
     leave: Leave | None = None,
@@ -173,7 +186,7 @@ async def gathered(
     clock = Clock()
     return await gather(
         query or asking(),
-        on or shelf(),
+        on or scoped(),
         planning(*(plans or tuple(sources))),
         sources,
         embedder=embedder or Hashed(),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.types.budget import Budget, allot
+from germane.types.budget import Budget, allocate
 
 SIZES = st.integers(0, 3_000_000)
 
@@ -14,7 +14,7 @@ SIZES = st.integers(0, 3_000_000)
 def allotted(
     window: int = 128_000, output: int = 16_384, messages: int = 1000, tools: int = 0, cap: int = 8000, overhead: int = 0
 ) -> Budget:
-    return allot(
+    return allocate(
         window=window, max_output=output, messages=messages, tools=tools, safety_fraction=0.02, cap=cap, overhead=overhead
     )
 
@@ -28,13 +28,13 @@ def test_what_is_added_fits(
     window: int, output: int, messages: int, tools: int, safety: float, cap: int, overhead: int
 ) -> None:
     """messages + tools + added ≤ window − reserve − safety whenever they fit alone; else nothing is added."""
-    budget = allot(
+    budget = allocate(
         window=window, max_output=output, messages=messages, tools=tools, safety_fraction=safety, cap=cap, overhead=overhead
     )
     limit = window - budget.reserve - budget.safety
-    assert budget.overfull == (messages + tools > limit)
+    assert budget.exceeds_window == (messages + tools > limit)
     assert 0 <= budget.available <= cap
-    if budget.overfull:
+    if budget.exceeds_window:
         assert budget.available == 0
     elif budget.available:
         assert messages + tools + overhead + budget.available <= limit
@@ -62,7 +62,7 @@ def test_reserves_of_real_windows(window: int, output: int, reserve: int) -> Non
 def test_a_window_smaller_than_the_reserve_adds_nothing() -> None:
     """Tiny windows are overfull, not negative."""
     budget = allotted(window=100, messages=3)
-    assert (budget.available, budget.overfull, budget.is_constrained) == (0, True, True)
+    assert (budget.available, budget.exceeds_window, budget.is_constrained) == (0, True, True)
 
 
 @pytest.mark.requirement("BUD-5")
@@ -71,7 +71,7 @@ def test_the_cap_is_the_most_that_is_added(cap: int) -> None:
     """0 means nothing; that alone isn't overfull."""
     budget = allotted(cap=cap)
     assert budget.available == cap
-    assert not budget.overfull
+    assert not budget.exceeds_window
 
 
 @pytest.mark.requirement("BUD-3")

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import cast
 
-from germane.access.key import RIGHTS, Issued, Key, Right, Sealed
-from germane.access.ledger import AddKey, ChangeKey, KeyById
+from germane.access.key import RIGHTS, Key, NewKey, Right, StoredKey
+from germane.access.operations import AddKey, ChangeKey, KeyById
 from germane.access.token import key_id, mint, presented
 from germane.errors import InvalidInput, NotFound
 from germane.memories.checks import label
@@ -38,7 +38,7 @@ def issue(
     overlap: timedelta,
     at: datetime,
     randomness: Callable[[int], bytes],
-) -> Plan[Issued]:
+) -> Plan[NewKey]:
     """A new key. With `replaces`, what isn't said is taken over from that key, its lifetime too, so that a rotation can't widen
     anything by leaving something out; the old one ends after `overlap`, or earlier if it would have. Only a key that still
     holds and hasn't been replaced before can be.
@@ -65,8 +65,8 @@ def issue(
         key = _inheriting(key, old, wanted)
         ends = end if old.expires_at is None else min(end, old.expires_at)
         changes = (ChangeKey(replace(old, expires_at=ends, replaced_by=id)),)
-    sealed = Sealed(key=key, digest=presented(token).digest)
-    return Decision((AddKey(sealed), *changes), Issued(key=key, token=token))
+    sealed = StoredKey(key=key, digest=presented(token).digest)
+    return Decision((AddKey(sealed), *changes), NewKey(key=key, token=token))
 
 
 def _replaceable(old: Key, at: datetime) -> None:

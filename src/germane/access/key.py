@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-__all__ = ["RIGHTS", "Issued", "Key", "Right", "Sealed", "State"]
+__all__ = ["RIGHTS", "Key", "NewKey", "Right", "State", "StoredKey"]
 
 Right = Literal["read", "write"]
 """`read`: assemble, search, export. `write`: remember, record, feedback, forget, directive."""
@@ -45,7 +45,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sealed:
+class StoredKey:
     """A key as it is stored: with the digest of its token, which is in no repr."""
 
     key: Key
@@ -53,7 +53,7 @@ class Sealed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Issued:
+class NewKey:
     """A key just made, with its token: the only time that the token is known. It is in no repr."""
 
     key: Key

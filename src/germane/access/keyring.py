@@ -8,10 +8,10 @@ from datetime import timedelta
 
 from germane.access.grant import Grant
 from germane.access.issue import Wanted, issue
-from germane.access.key import Issued, Key, Right
+from germane.access.key import Key, NewKey, Right
+from germane.access.key_store import KeyStore
 from germane.access.revoke import revoke
 from germane.access.token import key_id
-from germane.access.vault import Vault
 from germane.access.verifier import Verification
 from germane.clock import Clock
 from germane.errors import InvalidInput
@@ -28,7 +28,7 @@ _LONGEST = 86_400.0
 class Keyring:
     """For who runs germane, not for who holds a key: it reaches every org of the store."""
 
-    def __init__(self, vault: Vault, verification: Verification, clock: Clock) -> None:
+    def __init__(self, vault: KeyStore, verification: Verification, clock: Clock) -> None:
         self._vault, self._verification, self._clock = vault, verification, clock
 
     async def create(
@@ -41,7 +41,7 @@ class Keyring:
         note: str | None = None,
         replaces: str | None = None,
         overlap: timedelta = _DAY,
-    ) -> Issued:
+    ) -> NewKey:
         """A key of `org` for these `agents` (default: all of them) and `rights` (default: both), for as long as `lifetime`
         (default: until revoked). The answer's `token` is the key itself: it is stored nowhere and can't be had again.
 

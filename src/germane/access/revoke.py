@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from germane.access.key import Key
-from germane.access.ledger import ChangeKey, KeyById
+from germane.access.operations import ChangeKey, KeyById
 from germane.access.token import key_id
 from germane.errors import NotFound
 from germane.types.plan import Decision, Plan, ask

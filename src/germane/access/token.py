@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from germane.access.key import Sealed
+from germane.access.key import StoredKey
 
 __all__ = ["Presented", "key_id", "mint", "presented"]
 
@@ -35,7 +35,7 @@ class Presented:
     id: str
     digest: bytes = field(repr=False)
 
-    def matches(self, sealed: Sealed | None) -> bool:
+    def matches(self, sealed: StoredKey | None) -> bool:
         """Whether this is the token that `sealed` was made of. As long for a key that there isn't as for a wrong secret."""
         known = _NO_DIGEST if sealed is None else sealed.digest
         return hmac.compare_digest(self.digest, known) and sealed is not None

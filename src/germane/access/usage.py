@@ -7,8 +7,8 @@ from collections import OrderedDict
 from datetime import datetime
 
 from germane.access.key import Key
+from germane.access.key_store import KeyStore
 from germane.access.use import due, used
-from germane.access.vault import Vault
 
 __all__ = ["Uses"]
 
@@ -21,7 +21,7 @@ _MOST = 4096
 class Uses:
     """A lost batch leaves a time older than it is, nothing else: a store that fails is passed over."""
 
-    def __init__(self, vault: Vault, *, read_only: bool) -> None:
+    def __init__(self, vault: KeyStore, *, read_only: bool) -> None:
         self._vault, self._read_only = vault, read_only
         self._noted: OrderedDict[str, datetime] = OrderedDict()
         self._waiting: dict[str, datetime] = {}

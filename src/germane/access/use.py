@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from germane.access.ledger import ChangeKey, KeyById
+from germane.access.operations import ChangeKey, KeyById
 from germane.types.plan import Change, Decision, Plan, ask
 
 __all__ = ["COARSE", "due", "used"]

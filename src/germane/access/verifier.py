@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 from germane.access.grant import Grant
 from germane.access.key import Key
-from germane.access.known import Known
+from germane.access.key_cache import KeyCache
+from germane.access.key_store import KeyStore
 from germane.access.token import Presented, presented
 from germane.access.usage import Uses
-from germane.access.vault import Vault
 from germane.clock import Clock
 from germane.errors import StoreError, StoreUnavailable
 
@@ -43,9 +43,9 @@ class _Ask:
 
 
 class Verification:
-    def __init__(self, vault: Vault, uses: Uses, clock: Clock) -> None:
+    def __init__(self, vault: KeyStore, uses: Uses, clock: Clock) -> None:
         self._vault, self._uses, self._clock = vault, uses, clock
-        self._known = Known()
+        self._known = KeyCache()
         self._asks: dict[bytes, _Ask] = {}
         self._running: set[asyncio.Task[Key | Exception | None]] = set()
         self._closed = False

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, get_args, overload
 
 from germane.api.agent_memories import Recollections
-from germane.api.arguments import flags, identifiers, number, optional, requested
+from germane.api.arguments import build_request, flags, identifiers, number, optional
 from germane.api.conversation import listed
 from germane.api.export import Exported, everything
 from germane.api.recording import Recording
@@ -23,7 +23,7 @@ from germane.memories.memory import Memory
 from germane.memories.provenance import source
 from germane.memories.remember import new_memory, remember
 from germane.pipeline.format.nonce import nonce
-from germane.store import Shelf
+from germane.store import ScopedStore
 from germane.types.candidate import Provenance, Scored, SourceKind
 from germane.types.context import Context
 from germane.types.limits import COUNT, DIRECTIVE, ID, LABEL, NAME, QUERY, RECORDED, REMARK, TAG, shown
@@ -72,7 +72,7 @@ class Agent:
         """
         began = self._parts.clock.steady()
         scope = self.scope.within(session)
-        request = requested(
+        request = build_request(
             scope=scope,
             catalog=self._parts.catalog,
             clock=self._parts.clock,
@@ -87,7 +87,7 @@ class Agent:
             filters=filters,
         )
         plan = self._parts.strategies.find(strategy)
-        context = await self._parts.engine.assemble(request, self._shelf(scope), plan, began)
+        context = await self._parts.engine.assemble(request, self._scoped(scope), plan, began)
         self._parts.retrievals.note(self.scope, [item.id for item in context.items if item.category != "conversation"])
         return context
 
@@ -105,7 +105,7 @@ class Agent:
         this process. Waits for nobody and asks no store, on any event loop. Raises `InvalidInput`."""
         scope = self.scope.within(session)
         string("reason", reason, NAME)
-        request = requested(
+        request = build_request(
             scope=scope,
             catalog=self._parts.catalog,
             clock=self._parts.clock,
@@ -127,7 +127,7 @@ class Agent:
         """What answers `query` best, memories and messages alike, scored; at most `limit`. Packs and counts nothing."""
         limit, parts = number("limit", limit, most=COUNT.most), self._parts
         string("query", query, QUERY, valid=False)
-        request = requested(
+        request = build_request(
             scope=self.scope,
             catalog=parts.catalog,
             clock=parts.clock,
@@ -137,7 +137,7 @@ class Agent:
             at=at,
             filters=filters,
         )
-        found = await parts.engine.recall(request, self._shelf(self.scope), parts.strategies.find(strategy))
+        found = await parts.engine.recall(request, self._scoped(self.scope), parts.strategies.find(strategy))
         return found[:limit]
 
     async def record(
@@ -156,7 +156,7 @@ class Agent:
         listed(messages, RECORDED)
         origin = Origin(scope=scope, session=session, source_kind=source_kind, channel=channel)  # type: ignore[arg-type]
         recording = Recording(
-            self._shelf(scope).journal,
+            self._scoped(scope).journal,
             origin,
             now=self._parts.clock.now(),
             nonces=[nonce(self._parts.engine.nonce_key, asked) for asked in (scope, self.scope)],  # it may have named none
@@ -187,7 +187,7 @@ class Agent:
         scope = self._shared if agent_wide else self.scope
         now = self._parts.clock.now()
         memory = new_memory(text, kind=kind, scope=scope, now=now, provenance=provenance, given=fields)
-        outcome = await self._shelf(scope).journal.commit(remember(memory))
+        outcome = await self._scoped(scope).journal.commit(remember(memory))
         await self._embed()
         return outcome.memory
 
@@ -227,7 +227,7 @@ class Agent:
             by=by,
             reason=reason,
         )
-        journal = self._shelf(self.scope).journal
+        journal = self._scoped(self.scope).journal
         receipt = await journal.commit(plan)
         if dry_run:
             return receipt
@@ -239,7 +239,7 @@ class Agent:
         """Say of memories that they helped, or that they did harm: it moves their usefulness. Answers how many it counted for:
         the scope's own. Agent-wide memories, which every user shares, are judged by a scope without a user only; ids of
         messages and of what isn't here count for nothing, so the ids of a whole context can be given."""
-        return await self._shelf(self.scope).journal.commit(feedback(identifiers(ids), helpful, scope=self.scope))
+        return await self._scoped(self.scope).journal.commit(feedback(identifiers(ids), helpful, scope=self.scope))
 
     @overload
     async def directive(self) -> str: ...
@@ -247,13 +247,13 @@ class Agent:
     async def directive(self, text: str) -> str: ...
     async def directive(self, text: str | None = None) -> str:
         """The agent's standing instructions (a user's own where one is set); with `text`, set them first. Empty removes."""
-        shelf = self._shelf(self.scope)
+        scoped = self._scoped(self.scope)
         if text is not None:
             string("directive", text, DIRECTIVE)
-            await shelf.journal.commit(set_directive(text))
-            self._parts.engine.standing.forget(self.scope)
-        found = await shelf.directive()
-        self._parts.engine.standing.learn(self.scope, found)
+            await scoped.journal.commit(set_directive(text))
+            self._parts.engine.directive_cache.forget(self.scope)
+        found = await scoped.directive()
+        self._parts.engine.directive_cache.learn(self.scope, found)
         return found
 
     async def warm(self) -> None:
@@ -264,9 +264,9 @@ class Agent:
 
     def export(self) -> AsyncIterator[Exported]:
         """Everything this scope can see, one dict at a time: the directive, memories, messages by session. No keys."""
-        return everything(self._shelf(self.scope), self._parts.clock.now())
+        return everything(self._scoped(self.scope), self._parts.clock.now())
 
-    def _shelf(self, scope: Scope) -> Shelf:
+    def _scoped(self, scope: Scope) -> ScopedStore:
         return self._parts.store.within(scope)
 
     @property

@@ -10,7 +10,7 @@ from germane.errors import NotFound
 from germane.memories.memory import Memory
 from germane.memories.reader import Page
 from germane.memories.update import update
-from germane.store import Shelf
+from germane.store import ScopedStore
 from germane.types.limits import CURSOR, ID, PAGE
 from germane.types.limits import text as string
 from germane.types.query import Filters
@@ -20,12 +20,12 @@ __all__ = ["Recollections"]
 
 
 class Recollections:
-    def __init__(self, shelf: Shelf, scope: Scope, clock: Clock) -> None:
-        self._shelf, self._scope, self._clock = shelf, scope, clock
+    def __init__(self, store: ScopedStore, scope: Scope, clock: Clock) -> None:
+        self._store, self._scope, self._clock = store, scope, clock
 
     async def get(self, id: str) -> Memory:
         """Raises `NotFound`; what another scope has is not found either (SCOPE-3)."""
-        found = await self._shelf.memories.get([string("id", id, ID)])
+        found = await self._store.memories.get([string("id", id, ID)])
         if not found:
             raise NotFound(f"no memory {id!r} here")
         return found[0]
@@ -35,16 +35,16 @@ class Recollections:
         number("limit", limit, least=1, most=PAGE.most)
         optional("cursor", cursor, CURSOR)
         chosen = narrowed(filters, self._scope.zone) or Filters(sensitivities=("public", "private", "sensitive"))
-        return await self._shelf.memories.list(chosen, at=self._clock.now(), limit=limit, cursor=cursor)
+        return await self._store.memories.list(chosen, at=self._clock.now(), limit=limit, cursor=cursor)
 
     async def update(self, id: str, text: str | None = None, **changes: Any) -> Memory:
         """Change fields of a memory; those that don't fit its kind are refused. Raises `NotFound`, `InvalidInput`."""
         plan = update(string("id", id, ID), changes, text=text, at=self._clock.now(), scope=self._scope)
-        return await self._shelf.journal.commit(plan)
+        return await self._store.journal.commit(plan)
 
     async def history(self, id: str) -> tuple[Memory, ...]:
         """The memory and all that superseded it or was superseded by it, oldest first. Raises `NotFound`."""
-        found = await self._shelf.memories.history(string("id", id, ID))
+        found = await self._store.memories.history(string("id", id, ID))
         if not found:
             raise NotFound(f"no memory {id!r} here")
         return found

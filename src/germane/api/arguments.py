@@ -36,10 +36,10 @@ from germane.types.query import Filters
 from germane.types.request import Request
 from germane.types.scope import Scope
 
-__all__ = ["flags", "identifiers", "named_model", "narrowed", "number", "optional", "requested"]
+__all__ = ["build_request", "flags", "identifiers", "named_model", "narrowed", "number", "optional"]
 
 
-def requested(
+def build_request(
     *,
     scope: Scope,
     catalog: Catalog,

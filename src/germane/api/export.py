@@ -9,7 +9,7 @@ from typing import Any
 
 from germane.events.event import Event
 from germane.memories.memory import Memory
-from germane.store import Shelf
+from germane.store import ScopedStore
 from germane.types.query import Filters
 
 __all__ = ["Exported", "everything"]
@@ -20,20 +20,20 @@ _ALL = Filters(sensitivities=("public", "private", "sensitive"), with_history=Tr
 _MOST = 1 << 31
 
 
-async def everything(shelf: Shelf, now: datetime) -> AsyncIterator[Exported]:
+async def everything(store: ScopedStore, now: datetime) -> AsyncIterator[Exported]:
     """`{"type": "directive" | "memory" | "message", …}`, memories oldest last, messages by session in their order. Times are
     ISO 8601. Never the nonce's key, never API keys or their hashes, never vectors: those are derived."""
-    if directive := await shelf.directive():
+    if directive := await store.directive():
         yield {"type": "directive", "text": directive}
     cursor = None
     while True:
-        page = await shelf.memories.list(_ALL, at=now, limit=500, cursor=cursor)
+        page = await store.memories.list(_ALL, at=now, limit=500, cursor=cursor)
         for memory in page.memories:
             yield _memory(memory)
         if (cursor := page.cursor) is None:
             break
-    for session in reversed(await shelf.events.sessions(_MOST)):
-        for event in reversed(await shelf.events.recent(_MOST, session=session.id, filters=_ALL, whole=True)):
+    for session in reversed(await store.events.sessions(_MOST)):
+        for event in reversed(await store.events.recent(_MOST, session=session.id, filters=_ALL, whole=True)):
             yield _message(event)
 
 

@@ -22,7 +22,7 @@ from germane.types.request import Request
 from germane.types.scope import Scope
 from germane.types.strategy import SourcePlan
 
-__all__ = ["freeze", "rehearse"]
+__all__ = ["freeze", "warm_up"]
 
 _SCOPE = Scope(org="germane", agent="rehearsal")
 """Never written to, but in what is thrown away: nothing is there to be found."""
@@ -39,7 +39,7 @@ class _Prompt:
         return [made]
 
 
-async def rehearse(engine: Engine, store: Store, *, aside: Store | None = None) -> None:
+async def warm_up(engine: Engine, store: Store, *, aside: Store | None = None) -> None:
     """Takes some tens of milliseconds and leaves nothing behind in `store`. In `aside`, which is thrown away afterwards,
     something is kept and found again: an empty scope can't show how that goes."""
     if aside is not None:

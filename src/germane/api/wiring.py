@@ -12,7 +12,7 @@ from germane.access.usage import Uses
 from germane.access.verifier import Verification
 from germane.api.retrieval_counter import Retrievals
 from germane.api.strategies import Strategies
-from germane.api.warm_up import rehearse
+from germane.api.warm_up import warm_up
 from germane.catalog.catalog import Catalog
 from germane.clock import Clock
 from germane.embedders.cached import Cached
@@ -90,7 +90,7 @@ async def wire(
         sources=dict(sources),
     )
     await _rehearsed(engine, store, words)
-    store.when_vanished(engine.standing.revise)
+    store.when_vanished(engine.directive_cache.revise)
     return Parts(
         store=store,
         engine=engine,
@@ -99,7 +99,7 @@ async def wire(
         catalog=catalog,
         retrievals=Retrievals(store),
         verification=Verification(store.keys, Uses(store.keys, read_only=store.read_only), clock),
-        background=Background(engine.turns.busy),
+        background=Background(engine.admission.busy),
         clock=clock,
     )
 
@@ -122,10 +122,10 @@ def _relevance(chosen: Relevance | str | Path | None, embedder: Embedder) -> Rel
 async def _rehearsed(engine: Engine, store: Store, words: Words) -> None:
     """With something to be found where embedding it costs nothing."""
     if not isinstance(engine.embedder, Static):
-        return await rehearse(engine, store)
+        return await warm_up(engine, store)
     aside = await asyncio.to_thread(SqliteStore.open, ":memory:", embedder=engine.embedder, clock=engine.clock, words=words)
     try:
-        await rehearse(engine, store, aside=aside)
+        await warm_up(engine, store, aside=aside)
     finally:
         await aside.close()
 

@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from germane.ports.tokenizer import Tokenizer
 
-__all__ = ["Settled", "settle"]
+__all__ = ["CountedTokenizer", "count_within"]
 
 INLINE = 64 * 1024
 """Bytes of uncounted text in one request up to which counting on the event loop is harmless (about half a millisecond)."""
@@ -27,7 +27,7 @@ class _Remembering(Protocol):
     def known(self, text: str) -> int | None: ...
 
 
-class Settled:
+class CountedTokenizer:
     """A tokenizer for one request: some counts are settled beforehand, the rest are `base`'s own."""
 
     __slots__ = ("_base", "_counts", "bounded")
@@ -55,14 +55,14 @@ class Settled:
         return self._base.ceiling(text)
 
 
-async def settle(tokenizer: Tokenizer, texts: Iterable[str], limit: float = 0.005) -> Settled:
+async def count_within(tokenizer: Tokenizer, texts: Iterable[str], limit: float = 0.005) -> CountedTokenizer:
     """`tokenizer`, with every one of `texts` answered for: at once where they are few and small or known, else counted in a
     thread for at most `limit` seconds, else by their ceiling. Never blocks the event loop for long."""
     texts = list(texts)
     huge = sum(len(text) > _COUNTED for text in texts)
     large = _uncounted(tokenizer, [text for text in texts if len(text) <= _COUNTED] if huge else texts)
     if not large:
-        return Settled(tokenizer, {}, huge)
+        return CountedTokenizer(tokenizer, {}, huge)
     counts: dict[str, int] = {}
     stop = Event()
 
@@ -81,7 +81,7 @@ async def settle(tokenizer: Tokenizer, texts: Iterable[str], limit: float = 0.00
         job.result()
     done = dict(counts)
     missing = [text for text in large if text not in done]
-    return Settled(tokenizer, done | {text: tokenizer.ceiling(text) for text in missing}, len(missing) + huge)
+    return CountedTokenizer(tokenizer, done | {text: tokenizer.ceiling(text) for text in missing}, len(missing) + huge)
 
 
 def _uncounted(tokenizer: Tokenizer, texts: Sequence[str]) -> list[str]:

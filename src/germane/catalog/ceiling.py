@@ -9,7 +9,7 @@ from typing import Any
 from germane.catalog.measure import message_tokens, tools_tokens
 from germane.catalog.profile import Profile
 from germane.ports.tokenizer import Tokenizer
-from germane.types.budget import Budget, allot
+from germane.types.budget import Budget, allocate
 from germane.types.message import Message, Text
 
 __all__ = ["Ceiling", "at_most", "light"]
@@ -67,7 +67,7 @@ def at_most(
             plain += 1
         else:
             others += message_tokens(message, profile, tokenizer.ceiling)
-    return allot(
+    return allocate(
         window=profile.window,
         max_output=profile.max_output,
         messages=profile.per_request + plain * (profile.per_message + 1) + int(rate * size) + others,

@@ -14,7 +14,7 @@ from germane.catalog.images import price
 from germane.catalog.payload import split_payloads, written
 from germane.catalog.profile import Profile
 from germane.ports.tokenizer import Tokenizer
-from germane.types.budget import Budget, allot
+from germane.types.budget import Budget, allocate
 from germane.types.message import Image, Message, Opaque, Part, Text, ToolCall, ToolResult
 
 __all__ = ["PER_CALL", "measure", "message_tokens", "texts_of", "tools_tokens"]
@@ -41,7 +41,7 @@ def measure(
     """
     safety = profile.safety if tokenizer.exact else max(profile.safety, _ESTIMATED)
     spoken = profile.per_request + sum(message_tokens(message, profile, tokenizer.count) for message in messages)
-    return allot(
+    return allocate(
         window=profile.window,
         max_output=profile.max_output,
         messages=spoken,

@@ -34,8 +34,8 @@ from germane.cli import (
     serving,
 )
 from germane.cli.exits import Exit, told
+from germane.cli.global_options import GlobalOptions
 from germane.cli.screen import plain
-from germane.cli.setting import Setting
 
 __all__ = ["app", "hoist", "run"]
 
@@ -108,7 +108,7 @@ def shared(
 
     The options of this page may stand before or after the command."""
     source = context.get_parameter_source("db")
-    context.obj = Setting(
+    context.obj = GlobalOptions(
         db=db,
         explicit=getattr(source, "name", "") == "COMMANDLINE",
         org=org,

@@ -6,9 +6,9 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any
 
+from germane.cli.global_options import GlobalOptions
 from germane.cli.narrowing import Narrowing, filters
 from germane.cli.reading import messages_in
-from germane.cli.setting import Setting
 from germane.errors import InvalidInput
 from germane.types.context import Context
 
@@ -40,7 +40,7 @@ class Asked:
         return messages_in("-")
 
 
-async def assembled(chosen: Setting, asked: Asked) -> Context:
+async def assembled(chosen: GlobalOptions, asked: Asked) -> Context:
     """Assemble, waiting for every source: a person at a terminal has no deadline."""
     messages, tools = asked.request()
     narrowed, at = filters(chosen, asked.narrowing), chosen.moment(asked.at, "--at")

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from germane.cli.global_options import finish, setting
 from germane.cli.narrowing import Allow, Kind, Narrowing, Since, Tag, Until
 from germane.cli.screen import answer, console, plain
-from germane.cli.setting import finish, setting
 from germane.errors import InvalidInput
 
 __all__ = ["assemble", "explain"]

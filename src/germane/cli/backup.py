@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from germane.cli.global_options import GlobalOptions, finish, setting
 from germane.cli.screen import answer, console, progress
-from germane.cli.setting import Setting, finish, setting
 from germane.errors import InvalidInput
 
 __all__ = ["backup"]
@@ -35,7 +35,7 @@ def backup(
         console().print(f"copied {chosen.db} to {target}, {size:,} bytes")
 
 
-async def _backup(chosen: Setting, target: Path) -> None:
+async def _backup(chosen: GlobalOptions, target: Path) -> None:
     async with chosen.opened() as (germane, _):
         with progress(chosen.json) as shown:
             task = shown.add_task("copying pages", total=None)

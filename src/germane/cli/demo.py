@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from germane.cli.global_options import finish, setting
 from germane.cli.screen import answer
-from germane.cli.setting import finish, setting
 
 __all__ = ["demo"]
 

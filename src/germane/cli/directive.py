@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from germane.cli.global_options import GlobalOptions, finish, setting
 from germane.cli.reading import read_text
 from germane.cli.screen import answer, console, plain
-from germane.cli.setting import Setting, finish, setting
 
 __all__ = ["directive"]
 
@@ -28,7 +28,7 @@ def directive(
         console().print(plain(found) if found else "no directive is set")
 
 
-async def _directive(chosen: Setting, wanted: str | None) -> str:
+async def _directive(chosen: GlobalOptions, wanted: str | None) -> str:
     async with chosen.opened(create=bool(wanted)) as (_, agent):
         if wanted is not None:
             await agent.directive(wanted)

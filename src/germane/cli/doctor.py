@@ -8,8 +8,8 @@ import typer
 from rich.text import Text
 
 from germane.cli.exits import Exit
+from germane.cli.global_options import GlobalOptions, finish, setting
 from germane.cli.screen import answer, console, plain, progress, table
-from germane.cli.setting import Setting, finish, setting
 
 if TYPE_CHECKING:
     from germane.store import Checkup
@@ -43,13 +43,13 @@ def reembed(context: typer.Context) -> None:
         console().print(f"made {count} vectors")
 
 
-async def _check(chosen: Setting) -> Checkup:
+async def _check(chosen: GlobalOptions) -> Checkup:
     async with chosen.opened() as (germane, _):
         checkup: Checkup = await germane.check()
         return checkup
 
 
-async def _reembed(chosen: Setting) -> int:
+async def _reembed(chosen: GlobalOptions) -> int:
     async with chosen.opened() as (germane, _):
         with progress(chosen.json) as shown:
             task = shown.add_task("embedding", total=None)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from germane.cli.setting import setting
+from germane.cli.global_options import setting
 
 __all__ = ["app", "own"]
 

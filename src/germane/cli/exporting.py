@@ -8,9 +8,9 @@ from typing import Annotated, TextIO
 import typer
 
 from germane.cli.codec import encode
+from germane.cli.global_options import GlobalOptions, finish, setting
 from germane.cli.reading import private
 from germane.cli.screen import answer, console, dumped
-from germane.cli.setting import Setting, finish, setting
 from germane.errors import InvalidInput
 
 __all__ = ["export"]
@@ -36,7 +36,7 @@ def export(
         console().print(f"exported {count} lines to {file}")
 
 
-async def _export(chosen: Setting, stream: TextIO) -> int:
+async def _export(chosen: GlobalOptions, stream: TextIO) -> int:
     count = 0
     async with chosen.opened() as (_, agent):
         async for line in agent.export():

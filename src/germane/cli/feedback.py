@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from germane.cli.global_options import GlobalOptions, finish, setting
 from germane.cli.screen import answer, console
-from germane.cli.setting import Setting, finish, setting
 from germane.errors import NotFound
 
 __all__ = ["feedback"]
@@ -31,7 +31,7 @@ def feedback(
         console().print(f"marked {count} as {'helpful' if helpful else 'harmful'}")
 
 
-async def _feedback(chosen: Setting, ids: list[str], helpful: bool) -> int:
+async def _feedback(chosen: GlobalOptions, ids: list[str], helpful: bool) -> int:
     async with chosen.opened() as (_, agent):
         count: int = await agent.feedback(tuple(ids), helpful=helpful)
         return count

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from germane.cli.global_options import finish, setting
 from germane.cli.reading import read_text, write_text
 from germane.cli.screen import answer, console, progress
-from germane.cli.setting import finish, setting
 from germane.errors import InvalidInput
 
 if TYPE_CHECKING:

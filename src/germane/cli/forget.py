@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from germane.cli.exits import Exit
+from germane.cli.global_options import GlobalOptions, finish, setting
 from germane.cli.screen import answer, console
-from germane.cli.setting import Setting, finish, setting
 from germane.errors import InvalidInput
 
 __all__ = ["forget"]
@@ -41,7 +41,7 @@ def forget(
     finish(_forget(chosen, {**named, "everything": everything}, dry_run=dry_run, yes=yes, reason=reason))
 
 
-async def _forget(chosen: Setting, named: dict[str, Any], *, dry_run: bool, yes: bool, reason: str) -> None:
+async def _forget(chosen: GlobalOptions, named: dict[str, Any], *, dry_run: bool, yes: bool, reason: str) -> None:
     async with chosen.opened() as (_, agent):
         receipt = await agent.forget(**named, dry_run=True)
         what = f"{len(receipt.memory_ids)} memories and {len(receipt.event_ids)} messages"
@@ -74,7 +74,7 @@ async def _forget(chosen: Setting, named: dict[str, Any], *, dry_run: bool, yes:
         console().print("it is finished as soon as that ends; germane doctor tells, and so does forgetting the same again")
 
 
-def _agreed(what: str, chosen: Setting) -> bool:
+def _agreed(what: str, chosen: GlobalOptions) -> bool:
     if sys.stdin is None or not sys.stdin.isatty():
         raise InvalidInput(f"forget asks first and nobody is there to answer: pass --yes to forget {what}")
     return typer.confirm(f"Forget {what} in {chosen.db} for good?", err=True)

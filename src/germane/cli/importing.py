@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
+from germane.cli.global_options import GlobalOptions, finish, setting
 from germane.cli.imports import FORMATS, Row, read
 from germane.cli.intake import Tally, take
 from germane.cli.reading import read_bytes
 from germane.cli.screen import answer, console, plain, progress
-from germane.cli.setting import Setting, finish, setting
 from germane.errors import InvalidInput
 
 __all__ = ["bring"]
@@ -56,7 +56,7 @@ def _loaded(file: str, session: str | None, format: str) -> tuple[str, list[Row]
         raise InvalidInput(text if file in text else f"{'standard input' if file == '-' else file}: {text}") from None
 
 
-async def _bring(chosen: Setting, loaded: list[tuple[str, list[Row]]]) -> list[Tally]:
+async def _bring(chosen: GlobalOptions, loaded: list[tuple[str, list[Row]]]) -> list[Tally]:
     tallies = []
     async with chosen.opened(create=True) as (germane, agent):
         with progress(chosen.json) as shown:

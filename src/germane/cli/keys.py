@@ -10,13 +10,13 @@ import typer
 
 from germane.cli.codec import encode
 from germane.cli.duration import duration
+from germane.cli.global_options import GlobalOptions, finish, setting
 from germane.cli.screen import answer, console, plain, table
-from germane.cli.setting import Setting, finish, setting
 from germane.clock import zone
 from germane.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from germane.access.key import Issued, Key
+    from germane.access.key import Key, NewKey
 
 __all__ = ["app", "own"]
 
@@ -132,17 +132,17 @@ def revoke(
         console().print(plain(f"key {key.id} of {_opens(key)} is revoked since {_shown(key.revoked_at, chosen.zone)}"))
 
 
-async def _create(chosen: Setting, wanted: dict[str, Any]) -> Issued:
+async def _create(chosen: GlobalOptions, wanted: dict[str, Any]) -> NewKey:
     async with chosen.opened(create=True) as (germane, _):
         return await germane.keys.create(**wanted)
 
 
-async def _list(chosen: Setting, org: str | None) -> tuple[Key, ...]:
+async def _list(chosen: GlobalOptions, org: str | None) -> tuple[Key, ...]:
     async with chosen.opened() as (germane, _):
         return await germane.keys.list(org)
 
 
-async def _revoke(chosen: Setting, id: str) -> Key:
+async def _revoke(chosen: GlobalOptions, id: str) -> Key:
     async with chosen.opened() as (germane, _):
         return await germane.keys.revoke(id)
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from germane.cli.global_options import setting
 from germane.cli.screen import answer, console
-from germane.cli.setting import setting
 from germane.errors import InvalidInput
 
 __all__ = ["label"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from germane.cli.setting import Setting
+from germane.cli.global_options import GlobalOptions
 from germane.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Narrowing:
     allow: list[str] | None = None
 
 
-def filters(setting: Setting, given: Narrowing) -> Filters:
+def filters(setting: GlobalOptions, given: Narrowing) -> Filters:
     """Raises `InvalidInput` for a time, a kind or a sensitivity that there isn't."""
     from germane.memories.memory import KINDS
     from germane.types.candidate import Sensitivity

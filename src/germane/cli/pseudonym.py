@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from germane.cli.global_options import GlobalOptions, finish, setting
 from germane.cli.screen import answer, console, plain
-from germane.cli.setting import Setting, finish, setting
 
 __all__ = ["pseudonym"]
 
@@ -30,6 +30,6 @@ def pseudonym(
         console().print(plain(stands if len(found) == 1 else f"{stands}  {id}"), soft_wrap=True)
 
 
-async def _found(chosen: Setting, ids: list[str]) -> dict[str, str]:
+async def _found(chosen: GlobalOptions, ids: list[str]) -> dict[str, str]:
     async with chosen.opened() as (germane, _):
         return {id: germane.pseudonym(id) for id in ids}

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+from germane.cli.global_options import GlobalOptions, finish, setting
 from germane.cli.reading import messages_in
 from germane.cli.screen import answer, console
-from germane.cli.setting import Setting, finish, setting
 
 __all__ = ["record"]
 
@@ -28,7 +28,7 @@ def record(
         console().print(f"recorded {len(added)} messages in session {session}, {skipped} were there already")
 
 
-async def _record(chosen: Setting, messages: list[dict[str, Any]], session: str) -> tuple[tuple[str, ...], int]:
+async def _record(chosen: GlobalOptions, messages: list[dict[str, Any]], session: str) -> tuple[tuple[str, ...], int]:
     async with chosen.opened(create=True) as (_, agent):
         recorded = await agent.record(messages, session=session)
         return recorded.added, recorded.skipped

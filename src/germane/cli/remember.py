@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from germane.cli.global_options import GlobalOptions, finish, setting
 from germane.cli.reading import read_text
 from germane.cli.screen import answer, console, plain
-from germane.cli.setting import Setting, finish, setting
 from germane.errors import InvalidInput
 from germane.memories.memory import Memory
 
@@ -66,7 +66,7 @@ def remember(
         console().print(f"remembered {memory.kind} {memory.id}: {plain(memory.text, 200)}")
 
 
-async def _remember(chosen: Setting, text: str | None, fields: dict[str, Any]) -> Memory:
+async def _remember(chosen: GlobalOptions, text: str | None, fields: dict[str, Any]) -> Memory:
     async with chosen.opened(create=True) as (_, agent):
         return await agent.remember(text, **fields)
 

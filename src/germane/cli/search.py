@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from germane.cli.global_options import GlobalOptions, finish, setting
 from germane.cli.narrowing import Allow, Kind, Narrowing, Since, Tag, Until, filters
 from germane.cli.screen import answer, console, plain, table
-from germane.cli.setting import Setting, finish, setting
 
 if TYPE_CHECKING:
     from germane.types.candidate import Scored
@@ -50,7 +50,7 @@ def search(
     where.print(rows)
 
 
-async def _search(chosen: Setting, query: str, limit: int, narrowed: Filters, at: datetime | None) -> tuple[Scored, ...]:
+async def _search(chosen: GlobalOptions, query: str, limit: int, narrowed: Filters, at: datetime | None) -> tuple[Scored, ...]:
     async with chosen.opened() as (_, agent):
         hits: tuple[Scored, ...] = await agent.recall(query, limit=limit, filters=narrowed, at=at)
         return hits

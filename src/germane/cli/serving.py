@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from germane.cli.global_options import GlobalOptions, setting
 from germane.cli.screen import console
-from germane.cli.setting import Setting, setting
 from germane.errors import MissingExtra
 
 if TYPE_CHECKING:
     from germane.serve.worker import Listening
-    from germane.settings.serving import Serving
+    from germane.settings.serving import ServiceSettings
     from germane.settings.settings import Settings
 
 __all__ = ["serve"]
@@ -79,7 +79,7 @@ def serve(
         begin(serving, settings, lambda where: _tell(serving, where, json=chosen.json))
 
 
-def _several(serving: Serving, settings: Settings, *, json: bool) -> None:
+def _several(serving: ServiceSettings, settings: Settings, *, json: bool) -> None:
     from germane.observe.shared import bury, folder
     from germane.serve.child import begin
     from germane.serve.workers import Failed, Workers
@@ -97,7 +97,7 @@ def _several(serving: Serving, settings: Settings, *, json: bool) -> None:
             raise typer.Exit(max(1, failed.code)) from None
 
 
-def _tell(serving: Serving, where: Listening, *, json: bool) -> None:
+def _tell(serving: ServiceSettings, where: Listening, *, json: bool) -> None:
     http = None if where.http is None else str(where.http)
     if json:
         found = {"grpc": str(where.grpc), "http": http, "workers": serving.workers, "keys": serving.keys_required}
@@ -108,7 +108,7 @@ def _tell(serving: Serving, where: Listening, *, json: bool) -> None:
     console().print(f"serving {serving.db}: gRPC on {where.grpc}{also}; {who}; Ctrl-C ends it", soft_wrap=True)
 
 
-def _db(chosen: Setting) -> Path | None:
+def _db(chosen: GlobalOptions) -> Path | None:
     """The file that was named; by default it is the settings' to say."""
     return chosen.db if chosen.explicit or chosen.db != Path("germane.db") else None
 

@@ -10,11 +10,11 @@ from rich.text import Text
 
 from germane.cli.enriched import enriched
 from germane.cli.explanation import explanation
+from germane.cli.global_options import GlobalOptions
 from germane.cli.imports import Row, Turn
 from germane.cli.imports.locomo import Asked
 from germane.cli.intake import Tally, take
 from germane.cli.screen import console, plain, progress
-from germane.cli.setting import Setting
 from germane.cli.trace_file import saved
 from germane.clock import aware
 from germane.errors import InvalidInput
@@ -24,7 +24,7 @@ __all__ = ["tour"]
 
 
 async def tour(
-    chosen: Setting, rows: list[Row], asked: list[Asked], model: str, max_tokens: int, strategy: str
+    chosen: GlobalOptions, rows: list[Row], asked: list[Asked], model: str, max_tokens: int, strategy: str
 ) -> list[tuple[str, Context]]:
     where, done = console(), []
     async with chosen.opened(create=True) as (germane, agent):

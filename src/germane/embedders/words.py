@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.embedders.static import Static
-from germane.ports.words import Kindred
+from germane.ports.words import SimilarWords
 from germane.search.quantised import crossed, quantise, restored
 from germane.text.analyse import worded
 
@@ -50,7 +50,7 @@ class Words:
         """Shape (len(words), dimension), unit length; zeros for what has none."""
         return restored(*self._rows(words))
 
-    def kindred(self, texts: Sequence[str], words: Sequence[str]) -> Kindred:
+    def kindred(self, texts: Sequence[str], words: Sequence[str]) -> SimilarWords:
         kept, keys = self._kept, list(map(hash, texts))
         if not kept.texts.keys() >= set(keys):
             kept = self._read(dict(zip(keys, texts, strict=True)), words)
@@ -58,7 +58,7 @@ class Words:
         places, stems = np.concatenate(found, axis=1)
         sizes = np.fromiter((one.shape[1] for one in found), np.intp, len(found))
         near = crossed(kept.values[places], kept.scales[places], *self._rows(words))
-        return Kindred(near, stems, np.cumsum(sizes) - sizes)
+        return SimilarWords(near, stems, np.cumsum(sizes) - sizes)
 
     def _rows(self, words: Sequence[str]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
         kept, keys = self._kept, list(map(hash, words))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from germane.events.event import Event, EventHead
-from germane.events.ledger import EventsByMessageId, PutEvent, SessionLength, SessionTail
+from germane.events.operations import EventsByMessageId, PutEvent, SessionLength, SessionTail
 from germane.events.turn import Turn
 from germane.types.candidate import Provenance, Sensitivity, SourceKind
 from germane.types.ids import uuid7

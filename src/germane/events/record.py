@@ -15,7 +15,7 @@ from typing import Any
 from germane.errors import Conflict, InvalidInput
 from germane.events.appending import Origin, put
 from germane.events.event import EventHead
-from germane.events.ledger import EventsByMessageId, SessionLength, SessionTail
+from germane.events.operations import EventsByMessageId, SessionLength, SessionTail
 from germane.events.resent import resent
 from germane.events.turn import Turn
 from germane.types.message import Message

@@ -15,8 +15,8 @@ import grpc
 
 from germane.access.grant import Grant
 from germane.access.key import Right
-from germane.grpc.apart import Apart
 from germane.grpc.authentication import Keys, authenticated, presented, unauthenticated
+from germane.grpc.loop_bridge import LoopBridge
 from germane.grpc.places import Ousted
 from germane.grpc.refusals import Refused
 from germane.grpc.slots import Limits, Slots, exhausted
@@ -30,7 +30,7 @@ _FAMILIAR = 4096
 class Admission:
     """`keys` None lets everybody in; they are asked at home. For the port's loop."""
 
-    def __init__(self, *, keys: Keys | None, apart: Apart, slots: Slots, limits: Limits) -> None:
+    def __init__(self, *, keys: Keys | None, apart: LoopBridge, slots: Slots, limits: Limits) -> None:
         self._keys, self._apart, self._slots, self._limits = keys, apart, slots, limits
         self._familiar: OrderedDict[bytes, str] = OrderedDict()
 

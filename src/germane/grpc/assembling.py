@@ -13,11 +13,11 @@ from typing import ClassVar
 from germane.access.key import Right
 from germane.clock import Clock
 from germane.errors import InvalidInput
-from germane.grpc.answers import Answers, Response
-from germane.grpc.apart import Apart
-from germane.grpc.asking import Asking, Request
+from germane.grpc.agent_resolver import AgentResolver
+from germane.grpc.assemble_request import Asking, Request
+from germane.grpc.assemble_response import Answers, Response
 from germane.grpc.call import Call
-from germane.grpc.reach import Reach
+from germane.grpc.loop_bridge import LoopBridge
 from germane.grpc.refusals import Refused
 from germane.types.context import Context, Metadata
 from germane.types.ids import uuid7
@@ -44,7 +44,7 @@ class Assembling:
 
     rights: ClassVar[Mapping[str, Right]] = MappingProxyType({"AssembleContext": "read"})
 
-    def __init__(self, reach: Reach, answers: Answers, apart: Apart, clock: Clock) -> None:
+    def __init__(self, reach: AgentResolver, answers: Answers, apart: LoopBridge, clock: Clock) -> None:
         self._reach, self._answers, self._apart, self._clock = reach, answers, apart, clock
         self._waiting: Counter[str] = Counter()
         self._begun: Counter[str] = Counter()

@@ -22,9 +22,9 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from germane.errors import StoreUnavailable
 from germane.grpc.calling import verbs
 from germane.grpc.calling.answer import Answer
-from germane.grpc.calling.care import Care, Fallback, originals
 from germane.grpc.calling.channel import Address, Pem, grpc
-from germane.grpc.calling.line import Line
+from germane.grpc.calling.client_connection import ClientConnection
+from germane.grpc.calling.fallback_policy import Fallback, FallbackPolicy, originals
 from germane.grpc.calling.question import Asker, ask
 from germane.grpc.calling.verbs import Verb, raised
 
@@ -81,8 +81,8 @@ class Client:
             server_name=server_name,
         )
         self.asker = Asker(org=org, agent=agent, user=user, zone=zone)
-        self._care = Care(limit=limit, patience=patience, breaker=breaker, cooldown=cooldown)
-        self._line: Line[grpc.Channel] = Line(address, address.dial)
+        self._care = FallbackPolicy(limit=limit, patience=patience, breaker=breaker, cooldown=cooldown)
+        self._line: ClientConnection[grpc.Channel] = ClientConnection(address, address.dial)
 
     def __enter__(self) -> Self:
         return self

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 from google.protobuf.message import Message as Wire
 
-from germane.grpc.incoming import WireMessage, message
+from germane.grpc.from_wire import WireMessage, message
 from germane.grpc.json_text import JsonText
-from germane.grpc.outgoing import text
+from germane.grpc.to_wire import text
 from germane.types.limits import MESSAGES, within
 from germane.types.message import Message
 

@@ -7,10 +7,10 @@ from types import MappingProxyType
 from typing import ClassVar
 
 from germane.access.key import Right
+from germane.grpc.agent_resolver import AgentResolver
 from germane.grpc.call import Call
-from germane.grpc.outgoing import text
-from germane.grpc.reach import Reach
 from germane.grpc.stubs import memory_pb2 as pb
+from germane.grpc.to_wire import text
 
 __all__ = ["Directives"]
 
@@ -18,7 +18,7 @@ __all__ = ["Directives"]
 class Directives:
     rights: ClassVar[Mapping[str, Right]] = MappingProxyType({"GetDirective": "read", "SetDirective": "write"})
 
-    def __init__(self, reach: Reach) -> None:
+    def __init__(self, reach: AgentResolver) -> None:
         self._reach = reach
 
     async def get_directive(self, request: pb.GetDirectiveRequest, call: Call) -> pb.GetDirectiveResponse:

@@ -7,10 +7,10 @@ from types import MappingProxyType
 from typing import Any, ClassVar, overload
 
 from germane.access.key import Right
+from germane.grpc.agent_resolver import AgentResolver
 from germane.grpc.call import Call
-from germane.grpc.incoming import message
+from germane.grpc.from_wire import message
 from germane.grpc.json_text import JsonText
-from germane.grpc.reach import Reach
 from germane.grpc.refusals import invalid
 from germane.grpc.stubs import context_pb2
 from germane.grpc.stubs import memory_pb2 as pb
@@ -22,7 +22,7 @@ __all__ = ["Events"]
 class Events:
     rights: ClassVar[Mapping[str, Right]] = MappingProxyType({"Record": "write"})
 
-    def __init__(self, reach: Reach) -> None:
+    def __init__(self, reach: AgentResolver) -> None:
         self._reach = reach
 
     async def record(self, request: pb.RecordRequest, call: Call) -> pb.RecordResponse:

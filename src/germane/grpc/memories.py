@@ -10,12 +10,12 @@ from typing import Any, ClassVar, cast
 
 from germane.access.key import Right
 from germane.api.export import Exported
+from germane.grpc.agent_resolver import AgentResolver
 from germane.grpc.call import Call
-from germane.grpc.incoming import fields, filters, moment
-from germane.grpc.outgoing import found, memory
-from germane.grpc.reach import Reach
+from germane.grpc.from_wire import fields, filters, moment
 from germane.grpc.refusals import invalid
 from germane.grpc.stubs import memory_pb2 as pb
+from germane.grpc.to_wire import found, memory
 
 __all__ = ["Memories"]
 
@@ -41,7 +41,7 @@ class Memories:
         }
     )
 
-    def __init__(self, reach: Reach) -> None:
+    def __init__(self, reach: AgentResolver) -> None:
         self._reach = reach
 
     async def remember(self, request: pb.RememberRequest, call: Call) -> pb.RememberResponse:

@@ -13,8 +13,8 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from germane.access.key import Right
-from germane.grpc.apart import Apart
 from germane.grpc.call import Call
+from germane.grpc.loop_bridge import LoopBridge
 
 __all__ = ["Method", "Registry", "Servicer"]
 
@@ -50,7 +50,7 @@ class Registry(grpc.GenericRpcHandler):
         self._methods: dict[str, Method] = {}
         self._services: list[str] = []
 
-    def add(self, service: ServiceDescriptor, servicer: Servicer, home: Apart | None = None) -> None:
+    def add(self, service: ServiceDescriptor, servicer: Servicer, home: LoopBridge | None = None) -> None:
         """Every RPC of `service`, from now on answered by `servicer`: over at `home`, unless it crosses by itself. Raises
         `LookupError` for one it has no right or no answer for."""
         for rpc in service.methods:
@@ -79,11 +79,11 @@ class Registry(grpc.GenericRpcHandler):
         return self._methods.get(handler_call_details.method)
 
 
-def _crossing(answer: Unary, home: Apart | None) -> Unary:
+def _crossing(answer: Unary, home: LoopBridge | None) -> Unary:
     return answer if home is None else lambda request, call: home.home(lambda: answer(request, call))
 
 
-def _streaming(answer: Streaming, home: Apart | None) -> Streaming:
+def _streaming(answer: Streaming, home: LoopBridge | None) -> Streaming:
     return answer if home is None else lambda request, call: home.stream(lambda: answer(request, call))
 
 

@@ -10,7 +10,7 @@ import grpc.aio
 
 from germane.errors import InvalidInput
 from germane.settings.address import Address
-from germane.settings.serving import Serving
+from germane.settings.serving import ServiceSettings
 
 __all__ = ["AT_ONCE", "bound", "options"]
 
@@ -34,7 +34,7 @@ _FILES = 0.5
 """Of the file descriptors that the process may have, what connections may take: the rest is for the store and for HTTP."""
 
 
-def options(serving: Serving, *, shared: bool) -> list[tuple[str, int]]:
+def options(serving: ServiceSettings, *, shared: bool) -> list[tuple[str, int]]:
     """gRPC's channel arguments; with `shared`, several processes may listen on the port."""
     return [
         ("grpc.max_receive_message_length", serving.max_message_bytes),
@@ -63,7 +63,7 @@ def _connections() -> int:
     return _MOST if allowed == resource.RLIM_INFINITY else max(1, min(_MOST, int(_FILES * allowed)))
 
 
-def bound(server: grpc.aio.Server, serving: Serving) -> Address:
+def bound(server: grpc.aio.Server, serving: ServiceSettings) -> Address:
     """Where it listens then, with the port the system chose where none was asked for. Raises `InvalidInput` for an address or
     a certificate that can't be used; nothing of the key is in any message."""
     where, credentials = serving.grpc, _credentials(serving)
@@ -78,7 +78,7 @@ def bound(server: grpc.aio.Server, serving: Serving) -> Address:
     return Address(host=where.host, port=port)
 
 
-def _credentials(serving: Serving) -> grpc.ServerCredentials | None:
+def _credentials(serving: ServiceSettings) -> grpc.ServerCredentials | None:
     if serving.tls_cert is None or serving.tls_key is None:
         return None
     authority = serving.tls_client_ca

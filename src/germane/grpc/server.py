@@ -13,22 +13,22 @@ from germane.api.germane import Germane
 from germane.clock import Clock
 from germane.errors import InvalidInput
 from germane.grpc.admission import Admission
-from germane.grpc.answers import GermaneAnswers, IbexAnswers
-from germane.grpc.apart import Apart
+from germane.grpc.agent_resolver import AgentResolver
+from germane.grpc.assemble_response import GermaneAnswers, IbexAnswers
 from germane.grpc.assembling import Assembling
 from germane.grpc.authentication import Keys
 from germane.grpc.call import Observer
 from germane.grpc.directives import Directives
 from germane.grpc.events import Events
-from germane.grpc.gate import Gate
+from germane.grpc.loop_bridge import LoopBridge
 from germane.grpc.memories import Memories
 from germane.grpc.methods import Registry
 from germane.grpc.port import bound, options
-from germane.grpc.reach import Reach
+from germane.grpc.server_interceptor import ServerInterceptor
 from germane.grpc.slots import Limits, Slots
 from germane.grpc.stubs import context_pb2, ibex_pb2, memory_pb2
 from germane.observe.traffic import Traffic
-from germane.settings.serving import Serving
+from germane.settings.serving import ServiceSettings
 
 __all__ = ["GrpcServer", "registry"]
 
@@ -37,9 +37,9 @@ _MORE = 1.0
 """Seconds for calls that were told to end: after them gRPC cancels what is left."""
 
 
-def registry(germane: Germane, apart: Apart, clock: Clock) -> Registry:
+def registry(germane: Germane, apart: LoopBridge, clock: Clock) -> Registry:
     """Every RPC of germane's own, and what answers it."""
-    reach, found = Reach(germane), Registry()
+    reach, found = AgentResolver(germane), Registry()
     found.add(context_pb2.DESCRIPTOR.services_by_name[_ASSEMBLY], Assembling(reach, GermaneAnswers(), apart, clock))
     found.add(ibex_pb2.DESCRIPTOR.services_by_name[_ASSEMBLY], Assembling(reach, IbexAnswers(), apart, clock))
     found.add(memory_pb2.DESCRIPTOR.services_by_name["MemoryService"], Memories(reach), apart)
@@ -60,7 +60,7 @@ class GrpcServer:
     def __init__(
         self,
         germane: Germane,
-        serving: Serving,
+        serving: ServiceSettings,
         *,
         keys: Keys | None = None,
         shared: bool = False,
@@ -75,19 +75,19 @@ class GrpcServer:
         self._limits = limits or Limits()
         self._slots = Slots(self._limits)
         self._listening: _Listening | None = None
-        self._apart: Apart | None = None
+        self._apart: LoopBridge | None = None
         self._ready = True
 
     async def start(self, observer: Observer | None = None) -> None:
         """From now on it answers; `address` has the real port. The observer is told in the port's thread. Raises `InvalidInput`
         for an address or a certificate that can't be used."""
-        apart = self._apart = Apart()
+        apart = self._apart = LoopBridge()
         await apart.open()
         own = registry(self._germane, apart, self._clock)
 
         async def listen() -> _Listening:
             admission = Admission(keys=self._keys, apart=apart, slots=self._slots, limits=self._limits)
-            gate = Gate(admission, self._slots, clock=self._clock, limits=self._limits, observer=observer)
+            gate = ServerInterceptor(admission, self._slots, clock=self._clock, limits=self._limits, observer=observer)
             server = grpc.aio.server(interceptors=(gate,), options=options(self._serving, shared=self._shared))
             server.add_generic_rpc_handlers((own,))
             listening = _Listening(server, gate, own.services)
@@ -126,7 +126,7 @@ class GrpcServer:
 class _Listening:
     """What lives on the port's loop."""
 
-    def __init__(self, server: grpc.aio.Server, gate: Gate, services: tuple[str, ...]) -> None:
+    def __init__(self, server: grpc.aio.Server, gate: ServerInterceptor, services: tuple[str, ...]) -> None:
         self._server, self._gate = server, gate
         self._services = (*services, health.SERVICE_NAME, reflection.SERVICE_NAME)
         self._checks = health.aio.HealthServicer()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from germane.memories.checks import words
-from germane.memories.ledger import SetDirective
+from germane.memories.operations import SetDirective
 from germane.types.plan import Decision, Plan
 
 __all__ = ["set_directive"]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from germane.errors import InvalidInput
-from germane.memories.ledger import CountFeedback, CountRetrievals, MemoriesById
+from germane.memories.operations import CountFeedback, CountRetrievals, MemoriesById
 from germane.types.limits import shown
 from germane.types.plan import Decision, Plan, ask
 from germane.types.scope import Scope

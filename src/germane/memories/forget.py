@@ -8,7 +8,7 @@ from datetime import datetime
 
 from germane.errors import InvalidInput
 from germane.memories.checks import label
-from germane.memories.ledger import Forget, ForgetOwner, Select
+from germane.memories.operations import Forget, ForgetOwner, Select
 from germane.types.plan import Change, Decision, Plan, ask
 from germane.types.scope import Scope
 

@@ -14,8 +14,8 @@ from typing import Any, get_args
 from germane.errors import InvalidInput
 from germane.memories.checks import flag, moment, share, tag_names
 from germane.memories.compose import compose, content_fields
-from germane.memories.ledger import EndMemory, FactsOnKey, MemoriesByHash, PutMemory
 from germane.memories.memory import Content, Fact, Memory
+from germane.memories.operations import EndMemory, FactsOnKey, MemoriesByHash, PutMemory
 from germane.text.normal import content_hash
 from germane.types.candidate import Provenance, Sensitivity
 from germane.types.ids import uuid7

@@ -9,8 +9,8 @@ from typing import Any
 
 from germane.errors import InvalidInput, NotFound
 from germane.memories.compose import MAIN_FIELDS, compose
-from germane.memories.ledger import MemoriesById, PutMemory
 from germane.memories.memory import Memory
+from germane.memories.operations import MemoriesById, PutMemory
 from germane.memories.remember import attributes, hash_of
 from germane.types.plan import Decision, Plan, ask
 from germane.types.scope import Scope

@@ -12,7 +12,7 @@ import orjson
 import structlog
 
 from germane.clock import Clock
-from germane.observe.lines import Lines
+from germane.observe.log_writer import Lines
 from germane.observe.redaction import Pseudonym, allowed
 
 __all__ = ["Logs"]

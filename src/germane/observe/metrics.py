@@ -11,8 +11,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from germane.observe.labels import Labels
+from germane.observe.process_stats import open_files, resident_bytes
 from germane.observe.traffic import Traffic
-from germane.observe.weight import open_files, resident_bytes
 from germane.types.context import Metadata
 
 __all__ = ["CONTENT_TYPE", "Breaker", "Family", "Metrics", "State"]

@@ -19,7 +19,7 @@ from germane.clock import Clock
 from germane.pipeline.deadline import Deadline
 from germane.pipeline.fair_queue import FairQueue
 
-__all__ = ["Shed", "Turn", "Turns"]
+__all__ = ["AdmissionQueue", "Overloaded", "Slot"]
 
 _MANY = 3
 """Processors from which two work at the same time: beside the interpreter's one, searches keep a second busy."""
@@ -31,36 +31,36 @@ _ORGS = 1024
 """Orgs of which it is known how long their turns usually take; beyond that the org seen least recently is forgotten."""
 
 
-class Shed(Exception):
+class Overloaded(Exception):
     """There are too many before: this one would be late."""
 
 
-class Turn:
-    """`hurried`: so late that searching would take too long."""
+class Slot:
+    """`skip_search`: so late that searching would take too long."""
 
-    __slots__ = ("_began", "_counted", "_org", "_timer", "_turns", "hurried")
+    __slots__ = ("_began", "_counted", "_org", "_queue", "_timer", "skip_search")
 
-    def __init__(self, turns: Turns, org: str, began: float, *, hurried: bool) -> None:
-        self.hurried = hurried
-        turns.working += 1
-        self._turns, self._org, self._began, self._counted = turns, org, began, True
+    def __init__(self, queue: AdmissionQueue, org: str, began: float, *, skip_search: bool) -> None:
+        self.skip_search = skip_search
+        queue.working += 1
+        self._queue, self._org, self._began, self._counted = queue, org, began, True
         self._timer = asyncio.get_running_loop().call_later(_COUNTS, self._lapse)
 
     def end(self, now: float) -> None:
         """To be called whatever happens."""
         self._timer.cancel()
-        self._turns.working -= 1
-        if not self.hurried:
-            self._turns.learn(self._org, now - self._began)
+        self._queue.working -= 1
+        if not self.skip_search:
+            self._queue.learn(self._org, now - self._began)
         self._lapse()
 
     def _lapse(self) -> None:
         if self._counted:
             self._counted = False
-            self._turns.free()
+            self._queue.free()
 
 
-class Turns:
+class AdmissionQueue:
     """`most` at once, by default as many as keep the machine busy. Callable from several event loops."""
 
     def __init__(self, most: int | None = None) -> None:
@@ -82,9 +82,9 @@ class Turns:
         """Whether an assembly works or waits."""
         return self.working > 0 or len(self._waiting) > 0
 
-    async def take(self, deadline: Deadline, clock: Clock, org: str) -> Turn | None:
+    async def acquire(self, deadline: Deadline, clock: Clock, org: str) -> Slot | None:
         """Waits until it is the caller's turn, no longer than gathering may last. Returns None at once where there is no
-        deadline. Raises `Shed` where the turn would come too late."""
+        deadline. Raises `Overloaded` where the turn would come too late."""
         if deadline.gathered is None:
             return None
         now = clock.steady()
@@ -92,10 +92,10 @@ class Turns:
             if self._free:
                 self._free -= 1
                 self._latest = org
-                return Turn(self, org, now, hurried=False)
+                return Slot(self, org, now, skip_search=False)
             if now + self._wait(org) > deadline.gathered:
                 self.shed += 1
-                raise Shed
+                raise Overloaded
             mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.put(org, mine)
         try:
@@ -106,9 +106,9 @@ class Turns:
         if not mine.done():
             self._leave(org, mine)
             self.shed += 1
-            raise Shed
+            raise Overloaded
         now = clock.steady()
-        return Turn(self, org, now, hurried=now + self._usual.get(org, 0.0) > deadline.gathered)
+        return Slot(self, org, now, skip_search=now + self._usual.get(org, 0.0) > deadline.gathered)
 
     def learn(self, org: str, took: float) -> None:
         with self._lock:
@@ -129,21 +129,21 @@ class Turns:
             if not self._waiting:
                 self._free += 1
                 return
-            self._latest, turn = self._waiting.pop()
-        loop = turn.get_loop()
+            self._latest, slot = self._waiting.pop()
+        loop = slot.get_loop()
         if loop is asyncio.get_running_loop():
-            self._give(turn)
+            self._give(slot)
             return
         try:
-            loop.call_soon_threadsafe(self._give, turn)
+            loop.call_soon_threadsafe(self._give, slot)
         except RuntimeError:  # that loop has been closed since
             self.free()
 
-    def _give(self, turn: asyncio.Future[None]) -> None:
-        if turn.cancelled():
+    def _give(self, slot: asyncio.Future[None]) -> None:
+        if slot.cancelled():
             self.free()
         else:
-            turn.set_result(None)
+            slot.set_result(None)
 
     def _leave(self, org: str, mine: asyncio.Future[None]) -> None:
         """Waits no more; a turn that came all the same goes to the next."""

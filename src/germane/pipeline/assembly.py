@@ -21,9 +21,9 @@ from germane.types.request import Request
 from germane.types.strategy import Strategy
 from germane.types.trace import SourceReport, Trace
 
-__all__ = ["LEAVING", "Assembly", "Late", "Outcome", "unanswered"]
+__all__ = ["PROPAGATED", "Assembly", "Late", "Outcome", "unanswered"]
 
-LEAVING: tuple[type[BaseException], ...] = (KeyboardInterrupt, SystemExit, GeneratorExit, asyncio.CancelledError)
+PROPAGATED: tuple[type[BaseException], ...] = (KeyboardInterrupt, SystemExit, GeneratorExit, asyncio.CancelledError)
 """What propagates from an assembly. Everything else is answered, also what isn't an `Exception`: a library that panics."""
 
 _FINE = frozenset({"no_query", "no_session", "no_vector"})
@@ -106,7 +106,7 @@ class Assembly:
             stable, late = self.written.text, ""
         try:
             injected = inject(self.request, stable, late, placement=self.strategy.placement)
-        except LEAVING:
+        except PROPAGATED:
             raise
         except BaseException as error:
             self.alone(f"assembly_error:{type(error).__name__}")
@@ -168,7 +168,7 @@ class Assembly:
             yield f"the directive was left out: {packing.directive_left_out}"
         if self.directive is None:
             yield "the directive couldn't be read, and none is known of this scope yet: the answer goes without"
-        if self.budget is not None and self.budget.is_constrained and not self.budget.overfull:
+        if self.budget is not None and self.budget.is_constrained and not self.budget.exceeds_window:
             yield f"only {self.budget.available} tokens are left to add anything"
 
 

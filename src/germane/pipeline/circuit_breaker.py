@@ -134,13 +134,13 @@ class Breakers:
         """By source, and org or place."""
         self._lock = Lock()
 
-    def ask(self, name: str, place: Place, now: float, *, insisting: bool = False) -> Try | None:
+    def ask(self, name: str, place: Place, now: float, *, force: bool = False) -> Try | None:
         """Leave to ask `name` for `place`; None while it isn't to be asked. Who insists always may."""
         with self._lock:
             circuits = (self._common.get(name), self._own.get((name, place.org)), self._own.get((name, place)))
             probes = tuple(one for one in circuits if one is not None and one.opened is not None)
             if not all(self._admits(one, now) for one in probes):
-                return Try(self, name, place, ()) if insisting else None
+                return Try(self, name, place, ()) if force else None
             for probe in probes:
                 probe.probed = now
             return Try(self, name, place, probes)

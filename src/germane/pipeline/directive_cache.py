@@ -10,10 +10,10 @@ from threading import Lock
 from germane.pipeline.gather.gather import Gathered
 from germane.types.scope import Scope
 
-__all__ = ["Standing"]
+__all__ = ["DirectiveCache"]
 
 
-class Standing:
+class DirectiveCache:
     """Bounded; the scope asked least lately is forgotten first."""
 
     def __init__(self, most: int = 4096) -> None:
@@ -21,7 +21,7 @@ class Standing:
         self._most = most
         self._lock = Lock()
 
-    def steady(self, scope: Scope, gathered: Gathered) -> Gathered:
+    def fill_missing(self, scope: Scope, gathered: Gathered) -> Gathered:
         """What was gathered, with the last known directive where it is missing; else this one becomes the last known. A
         strategy that doesn't ask for the directive learns nothing of it."""
         if gathered.directive is None:

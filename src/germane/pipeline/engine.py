@@ -14,17 +14,17 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from germane.catalog.bounded import settle
+from germane.catalog.bounded import count_within
 from germane.catalog.catalog import Catalog
 from germane.catalog.ceiling import Ceiling, at_most, light
 from germane.catalog.measure import measure, texts_of
 from germane.clock import Clock, zone
 from germane.dialects.shaping import shaping
-from germane.pipeline.admission import Shed, Turn, Turns
-from germane.pipeline.assembly import LEAVING, Assembly, Late, Outcome, unanswered
+from germane.pipeline.admission import AdmissionQueue, Overloaded, Slot
+from germane.pipeline.assembly import PROPAGATED, Assembly, Late, Outcome, unanswered
 from germane.pipeline.circuit_breaker import Breakers
 from germane.pipeline.deadline import Deadline
-from germane.pipeline.directive_cache import Standing
+from germane.pipeline.directive_cache import DirectiveCache
 from germane.pipeline.format.layout import Format
 from germane.pipeline.format.named import open_format
 from germane.pipeline.format.nonce import nonce
@@ -45,7 +45,7 @@ from germane.pipeline.status import State
 from germane.ports.embedder import Embedder
 from germane.ports.tokenizer import Tokenizer
 from germane.search.relevance import Relevance
-from germane.store import Shelf
+from germane.store import ScopedStore
 from germane.types.candidate import Scored
 from germane.types.context import Context
 from germane.types.query import Query
@@ -77,31 +77,31 @@ class Engine:
     relevance: Relevance
     nonce_key: bytes
     sources: Mapping[str, SourceFactory] = field(default_factory=dict)
-    standing: Standing = field(default_factory=Standing)
+    directive_cache: DirectiveCache = field(default_factory=DirectiveCache)
     cache: ResultCache = field(default_factory=ResultCache)
     abandoned: Abandoned = field(default_factory=Abandoned)
-    turns: Turns = field(default_factory=Turns)
+    admission: AdmissionQueue = field(default_factory=AdmissionQueue)
     breakers: Breakers = field(default_factory=Breakers)
 
-    async def assemble(self, request: Request, shelf: Shelf, strategy: Strategy, began: float | None = None) -> Context:
+    async def assemble(self, request: Request, store: ScopedStore, strategy: Strategy, began: float | None = None) -> Context:
         """Never raises but for cancellation and interpreter exit. `began` is when the call came, on the steady clock."""
         deadline = Deadline.of(self.clock.steady() if began is None else began, request.deadline)
         assembly = Assembly(request, strategy, self.clock)
-        turn: Turn | None = None
+        slot: Slot | None = None
         try:
-            turn = await self.turns.take(deadline, self.clock, shelf.scope.org)
-            await self._assemble(assembly, shelf, strategy, deadline, hurried=turn is not None and turn.hurried)
-        except LEAVING:
+            slot = await self.admission.acquire(deadline, self.clock, store.scope.org)
+            await self._assemble(assembly, store, strategy, deadline, skip_search=slot is not None and slot.skip_search)
+        except PROPAGATED:
             raise
-        except Shed:
-            self._fall_back(assembly, shelf.scope, "shed")
+        except Overloaded:
+            self._fall_back(assembly, store.scope, "shed")
         except Late:
-            self._fall_back(assembly, shelf.scope, "assembly_timeout")
+            self._fall_back(assembly, store.scope, "assembly_timeout")
         except BaseException as error:
-            self._fall_back(assembly, shelf.scope, f"assembly_error:{type(error).__name__}")
+            self._fall_back(assembly, store.scope, f"assembly_error:{type(error).__name__}")
         finally:
-            if turn is not None:
-                turn.end(self.clock.steady())
+            if slot is not None:
+                slot.end(self.clock.steady())
         return assembly.context()
 
     def fall_back(self, request: Request, scope: Scope, strategy: Strategy, reason: str) -> Context:
@@ -113,13 +113,13 @@ class Engine:
     def forget(self, scope: Scope) -> None:
         """Something was forgotten in this scope: nothing of it stays in memory."""
         self.cache.forget(scope)
-        self.standing.forget(scope)
+        self.directive_cache.forget(scope)
 
-    async def recall(self, request: Request, shelf: Shelf, strategy: Strategy) -> tuple[Scored, ...]:
+    async def recall(self, request: Request, store: ScopedStore, strategy: Strategy) -> tuple[Scored, ...]:
         """Scored items in score order: signals, gathering and scoring; nothing packed, nothing counted."""
         plans = tuple(plan for plan in strategy.sources if plan.name not in _NOT_SEARCHING)
         strategy = replace(strategy, sources=plans)
-        found = _distinct(await self._gather(request, shelf, strategy, Deadline(None, None)), request, shelf.scope)
+        found = _distinct(await self._gather(request, store, strategy, Deadline(None, None)), request, store.scope)
         return above(score(found.candidates, strategy, request.at, self.relevance), strategy.floor)[0]
 
     def state(self, *, read_only: bool = False) -> State:
@@ -128,45 +128,45 @@ class Engine:
             breakers=self.breakers.states(self.clock.steady()),
             abandoned=len(self.abandoned),
             abandoned_total=self.abandoned.total,
-            working=self.turns.working,
-            waiting=len(self.turns),
-            shed=self.turns.shed,
+            working=self.admission.working,
+            waiting=len(self.admission),
+            shed=self.admission.shed,
             cache_hits=self.cache.hits,
             cache_misses=self.cache.misses,
             read_only=read_only,
         )
 
     async def _assemble(
-        self, assembly: Assembly, shelf: Shelf, strategy: Strategy, deadline: Deadline, *, hurried: bool
+        self, assembly: Assembly, store: ScopedStore, strategy: Strategy, deadline: Deadline, *, skip_search: bool
     ) -> None:
         request = assembly.request
         with assembly.stage("measure", deadline):
             profile = assembly.profile = self.catalog.find(request.model)
             texts = texts_of(request.messages, request.tools)
-            tokens = assembly.tokenizer = await settle(self.tokenizer(profile.tokenizer), texts)
+            tokens = assembly.tokenizer = await count_within(self.tokenizer(profile.tokenizer), texts)
             extra = shaping(request.messages, profile, tokens.count)
             cap = _cap(request, strategy)
             budget = assembly.budget = measure(request.messages, request.tools, profile, tokens, cap, shaping=extra)
-        if budget.overfull:
+        if budget.exceeds_window:
             assembly.alone("messages_exceed_window")
             return
-        key = await self._key(request, shelf, strategy, deadline)
+        key = await self._key(request, store, strategy, deadline)
         known = self.cache.get(key, self.clock.steady())
         if known is not None and known.packing.tokens <= budget.available:
             assembly.finish(known, cached=True)
             return
         with assembly.stage("gather", deadline):
-            found = await self._gather(request, shelf, strategy, deadline, searching=not hurried)
-            steady = assembly.gathered = self.standing.steady(shelf.scope, found)
-            gathered = assembly.gathered = _distinct(steady, request, shelf.scope)
+            found = await self._gather(request, store, strategy, deadline, searching=not skip_search)
+            steady = assembly.gathered = self.directive_cache.fill_missing(store.scope, found)
+            gathered = assembly.gathered = _distinct(steady, request, store.scope)
         if reason := unanswered(gathered.reports):
-            self._fall_back(assembly, shelf.scope, reason)
+            self._fall_back(assembly, store.scope, reason)
             return
         with assembly.stage("score", deadline):
             ranked = score(gathered.candidates, strategy, request.at, self.relevance)
             kept, dropped = above(ranked, strategy.floor)
         with assembly.stage("pack", deadline):
-            layout = assembly.layout = self._layout(shelf.scope, strategy, tokens, gathered.query)
+            layout = assembly.layout = self._layout(store.scope, strategy, tokens, gathered.query)
             packing = pack(
                 kept,
                 dropped,
@@ -178,7 +178,7 @@ class Engine:
                 stop=lambda: deadline.missed(self.clock.steady() + _WRITING),
             )
         with assembly.stage("gate", deadline):
-            passed = await self._gate(packing, shelf, request, deadline)
+            passed = await self._gate(packing, store, request, deadline)
             packing = packing if passed is packing else trim(passed, budget.available, layout)
         with assembly.stage("write", deadline):
             written = layout.write(packing.directive, packing.chosen)
@@ -188,51 +188,53 @@ class Engine:
             self.cache.put(key, outcome, self.clock.steady())
 
     async def _gather(
-        self, request: Request, shelf: Shelf, strategy: Strategy, deadline: Deadline, *, searching: bool = True
+        self, request: Request, store: ScopedStore, strategy: Strategy, deadline: Deadline, *, searching: bool = True
     ) -> Gathered:
-        wait, at = deadline.answer is None, place(shelf.scope)
+        wait, at = deadline.answer is None, place(store.scope)
         return await gather(
             read(request),
-            shelf,
+            store,
             strategy,
-            sources(shelf, strategy, self.sources, wait=wait, least=least(strategy), searching=searching),
+            sources(store, strategy, self.sources, wait=wait, least=least(strategy), searching=searching),
             embedder=self.embedder,
             ends=deadline.gathered,
             clock=self.clock,
             abandoned=self.abandoned,
-            leave=lambda name: self.breakers.ask(name, at, self.clock.steady(), insisting=wait),
+            leave=lambda name: self.breakers.ask(name, at, self.clock.steady(), force=wait),
         )
 
-    async def _gate(self, packing: Packing, shelf: Shelf, request: Request, deadline: Deadline) -> Packing:
+    async def _gate(self, packing: Packing, store: ScopedStore, request: Request, deadline: Deadline) -> Packing:
         """What can't be asked in time isn't allowed. Items of registered sources aren't the store's to judge."""
         stored = {item.id for item in packing.chosen if not {item.source, *item.scored.candidate.also} <= self.sources.keys()}
         if not stored:
             return packing
         left = deadline.left(self.clock.steady())
         patience = None if left is None else max(0.0, left - _CLOSING)
-        ask = partial(shelf.allowed, sorted(stored), at=request.at, filters=request.filters)
-        passed = await self._call("gate", ask, (frozenset, set), shelf, patience)
+        ask = partial(store.allowed, sorted(stored), at=request.at, filters=request.filters)
+        passed = await self._call("gate", ask, (frozenset, set), store, patience)
         return gate(packing, passed | {item.id for item in packing.chosen if item.id not in stored})
 
-    async def _key(self, request: Request, shelf: Shelf, strategy: Strategy, deadline: Deadline) -> Hashable | None:
+    async def _key(self, request: Request, store: ScopedStore, strategy: Strategy, deadline: Deadline) -> Hashable | None:
         """None for what isn't to be remembered, and where the store doesn't tell its revision within a quarter of the time."""
         try:
             if deadline.gathered is None or not self.cache.suits(request):
                 return None
             patience = max(0.0, deadline.gathered - self.clock.steady()) / 4
-            revision = await self._call("revision", shelf.journal.revision, int, shelf, patience)
-            return self.cache.key(request, strategy, shelf.scope, revision)
-        except LEAVING:
+            revision = await self._call("revision", store.journal.revision, int, store, patience)
+            return self.cache.key(request, strategy, store.scope, revision)
+        except PROPAGATED:
             raise
         except BaseException:
             return None
 
-    async def _call(self, name: str, ask: Asked, kind: type | tuple[type, ...], shelf: Shelf, patience: float | None) -> Any:
+    async def _call(
+        self, name: str, ask: Asked, kind: type | tuple[type, ...], store: ScopedStore, patience: float | None
+    ) -> Any:
         return await call(
             name,
             ask,
             kind,
-            scope=shelf.scope,
+            scope=store.scope,
             patience=patience,
             clock=self.clock,
             breakers=self.breakers,
@@ -248,7 +250,7 @@ class Engine:
         """The directive alone, as last known where it couldn't be read; the messages alone if even that fails. Where they
         weren't counted, or can't be, their size tells what is left at least."""
         gathered = assembly.gathered
-        directive = self.standing.last(scope) if gathered is None else gathered.directive
+        directive = self.directive_cache.last(scope) if gathered is None else gathered.directive
         if gathered is None and not any(plan.name == "directive" and plan.limit > 0 for plan in assembly.strategy.sources):
             directive = ""
         for counting in (True, False):
@@ -257,7 +259,7 @@ class Engine:
                 assembly.layout = self._layout(scope, assembly.strategy, tokens)
                 assembly.directive_only(directive, reason)
                 return
-            except LEAVING:
+            except PROPAGATED:
                 raise
             except BaseException:
                 assembly.alone(reason)

@@ -38,7 +38,7 @@ async def call(
     """What `ask` answers, a `kind` of thing. Raises `BreakerOpen`, `Late` after `patience` seconds (None: waits), `TypeError`
     for rubbish, and what the store raised. One that gave itself up never came to an end: `Late`. `InvalidInput`, which is the
     caller's to put right, says nothing of the store."""
-    trial = None if abandoned.sheds(name) else breakers.ask(name, place(scope), clock.steady(), insisting=patience is None)
+    trial = None if abandoned.sheds(name) else breakers.ask(name, place(scope), clock.steady(), force=patience is None)
     if trial is None:
         raise BreakerOpen
     task = asyncio.ensure_future(_asked(ask))

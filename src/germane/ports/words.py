@@ -8,10 +8,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Kindred", "WordVectors"]
+__all__ = ["SimilarWords", "WordVectors"]
 
 
-class Kindred(NamedTuple):
+class SimilarWords(NamedTuple):
     """The words of some texts, one text after another. `near` has a row a word and a column for each word asked about: their
     cosine, what all words have in common taken out, 0 for what has no vector. `stems` are the hashes of their stems, `starts`
     is where each text begins; every text has at least one row."""
@@ -24,5 +24,5 @@ class Kindred(NamedTuple):
 class WordVectors(Protocol):
     """Safe to use from any thread. The same texts and words get the same answer every time."""
 
-    def kindred(self, texts: Sequence[str], words: Sequence[str]) -> Kindred:
+    def kindred(self, texts: Sequence[str], words: Sequence[str]) -> SimilarWords:
         """Of at least one text. A long one is looked at from its beginning only."""

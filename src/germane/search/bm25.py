@@ -16,7 +16,7 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.search.frequent import Frequent
+from germane.search.frequent_terms import Frequent
 from germane.search.partition import Partition
 from germane.search.snapshot import K1, Snapshot
 from germane.text.analyse import term_hash
@@ -30,7 +30,7 @@ _LARGE = 16_384
 """Rows from which what the commonest terms contribute is kept."""
 
 Floats = NDArray[np.float32]
-Found = tuple[tuple[NDArray[np.int32], Floats], ...]
+Match = tuple[tuple[NDArray[np.int32], Floats], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class Weighed:
     word: str
     hashes: tuple[int, ...]
     share: float
-    found: Found
+    found: Match
 
 
 Terms = Sequence[Weighed]
@@ -61,7 +61,7 @@ def weigh(partitions: Sequence[Partition], query: Query) -> Terms:
     finds nothing, but what was asked is answered the less for it. Of those that occur only the ten rarest count: more add
     time and no recall."""
     total = max(1, sum(map(len, partitions)))
-    weighed: list[tuple[float, int, str, tuple[int, ...], Found]] = []
+    weighed: list[tuple[float, int, str, tuple[int, ...], Match]] = []
     for term in query.terms:
         hashes = tuple(dict.fromkeys(map(term_hash, term.stems)))
         found = tuple(_rows(partition, hashes, partition.columns.rows) for partition in partitions)

@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 
 from germane.search.bm25 import Terms, lexical, weigh
 from germane.search.cosine import cosines
-from germane.search.narrow import allowed_rows
-from germane.search.observe import View
+from germane.search.feature_extractor import FeatureExtractor
 from germane.search.partition import Partition
 from germane.search.relevance import Relevance, shipped
+from germane.search.row_filter import allowed_rows
 from germane.search.snapshot import snapshot
 from germane.text.normal import fold
 from germane.types.evidence import Evidence
 from germane.types.query import Query
 
-__all__ = ["Finding", "Found", "find"]
+__all__ = ["Match", "Matches", "find"]
 
 Floats = NDArray[np.float32]
 _CLOSELY, _SAMPLED = 2, 16
@@ -36,7 +36,7 @@ _FAINT = 0.0004
 query says it must be."""
 
 
-class Found(NamedTuple):
+class Match(NamedTuple):
     partition: int
     """Index into the partitions searched."""
     key: int
@@ -50,8 +50,8 @@ class Found(NamedTuple):
         return Evidence.of(self.row)
 
 
-class Finding(NamedTuple):
-    found: list[Found]
+class Matches(NamedTuple):
+    found: list[Match]
     terms: Terms
     """What was looked for: the query's terms as they were weighed."""
 
@@ -68,14 +68,14 @@ def find(
     stop: Callable[[], bool],
     allowed: Set[int] | None = None,
     relevance: Relevance | None = None,
-) -> Finding:
+) -> Matches:
     """At most `limit` units, the most relevant first, those of no consequence left away; equals by partition, then by key.
     `speakers` names the hashes of the partitions' speaker column, `at` is the time asked about in seconds since the epoch,
     `allowed` narrows to these keys, and `stop` is asked between steps whether anybody still waits. A vector of another
     dimension than a partition's says nothing of it."""
     units = sum(map(len, partitions))
     if limit <= 0 or not units:
-        return Finding([], ())
+        return Matches([], ())
     terms = weigh(partitions, query) if keywords else ()
     named = _named(query, speakers)
     vector = query.vector if vectors else None
@@ -88,7 +88,7 @@ def find(
         fits = vector is not None and vector.shape == partition.columns["vector"].shape[1:]
         seen = snapshot(partition, rows)
         near = cosines(partition, vector, seen, stop) if vector is not None and fits else None
-        view = View(partition, seen, query, terms, lexical(terms, seen, index), near, named, units)
+        view = FeatureExtractor(partition, seen, query, terms, lexical(terms, seen, index), near, named, units)
         rough = view.rough()
         may = allowed_rows(partition, rows, query, at, allowed)
         if not may.all():
@@ -102,8 +102,8 @@ def find(
     found.sort(key=itemgetter(0, 1, 2))
     least = log(1 / min(max(_FAINT, query.least), 0.99) - 1)
     worth = max(_NEARLY if query.least > _FAINT else _ANYWAY, sum(1 for row in found[:limit] if row[0] <= least))
-    chosen = [Found(index, key, row.tolist(), place) for _, index, key, place, row in found[: min(limit, worth)]]
-    return Finding(chosen, terms)
+    chosen = [Match(index, key, row.tolist(), place) for _, index, key, place, row in found[: min(limit, worth)]]
+    return Matches(chosen, terms)
 
 
 def _top(score: Floats, keys: NDArray[np.int64], limit: int) -> NDArray[np.intp]:

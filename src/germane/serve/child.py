@@ -6,13 +6,13 @@ import sys
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from germane.settings.serving import Serving
+from germane.settings.serving import ServiceSettings
 from germane.settings.settings import Settings
 
 __all__ = ["begin"]
 
 
-def begin(index: int, told: Connection, serving: Serving, settings: Settings, shared: Path) -> None:
+def begin(index: int, told: Connection, serving: ServiceSettings, settings: Settings, shared: Path) -> None:
     """Serve until told to stop; what goes wrong ends the process with the command's exit code, and a line."""
     from germane.cli.exits import told as ended
     from germane.observe.shared import join

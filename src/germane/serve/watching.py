@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from germane.observe.blocked import Blocked
-from germane.observe.foreign import routed, watch
 from germane.observe.lag import Lag, Pulse
 from germane.observe.logs import Logs
 from germane.observe.metrics import Metrics, State
@@ -20,8 +19,9 @@ from germane.observe.observer import Observer
 from germane.observe.ports import Ports
 from germane.observe.readiness import Readiness
 from germane.observe.redaction import Pseudonym
+from germane.observe.stdlib_logging import routed, watch
 from germane.observe.traces import open_traces
-from germane.settings.serving import Serving
+from germane.settings.serving import ServiceSettings
 
 __all__ = ["Watching", "watching"]
 
@@ -43,7 +43,7 @@ class Watching:
 
 @asynccontextmanager
 async def watching(
-    serving: Serving,
+    serving: ServiceSettings,
     *,
     probe: Callable[[], Awaitable[object]],
     state: Callable[[], State],

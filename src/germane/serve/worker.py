@@ -24,7 +24,7 @@ from germane.serve.descriptors import enough
 from germane.serve.stopping import Stopping
 from germane.serve.watching import Watching, watching
 from germane.settings.address import Address
-from germane.settings.serving import Serving
+from germane.settings.serving import ServiceSettings
 from germane.settings.settings import Settings
 
 __all__ = ["Listening", "serve", "work"]
@@ -38,14 +38,16 @@ class Listening:
     http: Address | None
 
 
-def serve(serving: Serving, settings: Settings, ready: Callable[[Listening], object], shared: Path | None = None) -> None:
+def serve(
+    serving: ServiceSettings, settings: Settings, ready: Callable[[Listening], object], shared: Path | None = None
+) -> None:
     """Work until told to stop, on a loop of asyncio's own, whose clock tells microseconds. uvloop's tells milliseconds, and
     stands still while a callback runs: no clock for a deadline. Raises what opening the file and the ports raises."""
     asyncio.run(work(serving, settings, ready, shared=shared))
 
 
 async def work(
-    serving: Serving, settings: Settings, ready: Callable[[Listening], object], *, shared: Path | None = None
+    serving: ServiceSettings, settings: Settings, ready: Callable[[Listening], object], *, shared: Path | None = None
 ) -> None:
     """`ready` is told when it listens. `shared` is the folder in which several workers' metrics meet; with it they share their
     ports as well."""
@@ -74,7 +76,7 @@ async def work(
 
 
 async def _listening(
-    serving: Serving,
+    serving: ServiceSettings,
     server: GrpcServer,
     watched: Watching,
     stopping: Stopping,
@@ -105,11 +107,11 @@ async def _listening(
 async def _ended(server: GrpcServer, watched: Watching, stopping: Stopping, grace: float) -> None:
     """At the second asking without grace."""
     ending = asyncio.ensure_future(server.stop(grace))
-    hurried = asyncio.ensure_future(stopping.at_once())
-    await asyncio.wait([ending, hurried], return_when=asyncio.FIRST_COMPLETED)
+    skip_search = asyncio.ensure_future(stopping.at_once())
+    await asyncio.wait([ending, skip_search], return_when=asyncio.FIRST_COMPLETED)
     if not ending.done():
         await server.stop(0)
-    hurried.cancel()
+    skip_search.cancel()
     await ending
     watched.logs.info("stopped")
 
@@ -125,7 +127,7 @@ def _app(watched: Watching) -> Any:
     return app(reasons=lambda: watched.readiness.reasons, metrics=metrics, version=version("germane"))
 
 
-async def _guarded(serving: Serving, germane: Germane) -> None:
+async def _guarded(serving: ServiceSettings, germane: Germane) -> None:
     """Raises `InvalidInput` where keys are asked for and there is none: nobody could call, and whoever meant to let everybody
     in must not find out by having done so (RPC-5)."""
     if not serving.keys_required:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from germane.errors import InvalidInput
 from germane.settings.address import Address
 
-__all__ = ["address", "choice", "file", "flag", "number", "path", "perhaps", "url", "whole"]
+__all__ = ["address", "choice", "file", "flag", "number", "optional", "path", "url", "whole"]
 
 T = TypeVar("T")
 
@@ -19,7 +19,7 @@ _LARGEST = 1024**2
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
-def perhaps(read: Callable[[object, str], T], without: str = "off") -> Callable[[object, str], T | None]:
+def optional(read: Callable[[object, str], T], without: str = "off") -> Callable[[object, str], T | None]:
     """None for the word `without`, or for nothing."""
 
     def reading(value: object, where: str) -> T | None:

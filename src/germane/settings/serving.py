@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 
 from germane.errors import InvalidInput
 from germane.settings.address import Address
-from germane.settings.parsing import address, choice, file, flag, number, path, perhaps, url, whole
+from germane.settings.parsing import address, choice, file, flag, number, optional, path, url, whole
 
-__all__ = ["Serving"]
+__all__ = ["ServiceSettings"]
 
 T = TypeVar("T")
 
@@ -40,19 +40,19 @@ class _Clash(InvalidInput):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Serving:
+class ServiceSettings:
     """All that `germane serve` can be told. Sizes in bytes, times in seconds or, where the name says so, milliseconds."""
 
     db: Path = _set(Path("germane.db"), path, "the database file; made if there is none")
     grpc: Address = _set(Address(host="127.0.0.1", port=7411), address, "where gRPC is served, HOST:PORT")
-    http: Address | None = _set(_HTTP, perhaps(address), "where health, readiness and metrics are served, or `off`")
+    http: Address | None = _set(_HTTP, optional(address), "where health, readiness and metrics are served, or `off`")
     workers: int = _set(1, whole(1, 64), "processes that share the port and the file")
     require_keys: bool | None = _set(
-        None, perhaps(flag, "auto"), "whether callers need an API key: `true`, `false`, or `auto`, which is all but loopback"
+        None, optional(flag, "auto"), "whether callers need an API key: `true`, `false`, or `auto`, which is all but loopback"
     )
-    tls_cert: Path | None = _set(None, perhaps(file), "the certificate chain (PEM) that gRPC is served with")
-    tls_key: Path | None = _set(None, perhaps(file), "its private key (PEM, without a passphrase)")
-    tls_client_ca: Path | None = _set(None, perhaps(file), "who signs callers' certificates (PEM): with it, callers need one")
+    tls_cert: Path | None = _set(None, optional(file), "the certificate chain (PEM) that gRPC is served with")
+    tls_key: Path | None = _set(None, optional(file), "its private key (PEM, without a passphrase)")
+    tls_client_ca: Path | None = _set(None, optional(file), "who signs callers' certificates (PEM): with it, callers need one")
     plaintext: bool = _set(
         False, flag, "whether keys may travel unencrypted where others could listen: behind a proxy that ends TLS"
     )
@@ -72,7 +72,7 @@ class Serving:
     max_lag_ms: float = _set(50.0, number(1, 60_000), "the event loop's lag above which the service says it isn't ready")
 
     @classmethod
-    def of(cls, said: Said) -> Serving:
+    def of(cls, said: Said) -> ServiceSettings:
         """From what was said; defaults for the rest. Raises `InvalidInput` naming where it was said."""
         fields = {field.name: field for field in dataclasses.fields(cls)}
         values: dict[str, Any] = {name: fields[name].metadata["read"](*said[name]) for name in said}

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from germane.errors import InvalidInput
-from germane.settings.serving import Serving
+from germane.settings.serving import ServiceSettings
 
 __all__ = ["Settings", "read_serving", "read_toml"]
 
@@ -77,14 +77,14 @@ def read_serving(
     path: Path | str | None = None,
     environ: Mapping[str, str] | None = None,
     given: Mapping[str, object] | None = None,
-) -> Serving:
+) -> ServiceSettings:
     """The service's settings: `[serve]` of the file at `path`, over it the variables in `environ` that aren't empty, over them
     what was `given` on the command line (None there is nothing). Raises `InvalidInput` naming file, variable or option."""
     said: dict[str, tuple[object, str]] = {}
     if path is not None:
         where = f"settings {path}"
         own = _table(read_toml(Path(path), "settings"), where, _TABLES)
-        table = _table(own.get("serve", {}), f"{where}: [serve]", frozenset(Serving.names()))
+        table = _table(own.get("serve", {}), f"{where}: [serve]", frozenset(ServiceSettings.names()))
         for name, value in table.items():
             beside = name in _BESIDE and isinstance(value, str) and value and "\n" not in value
             said[name] = (str(Path(path).parent / value) if beside else value, f"{where}: serve.{name}")
@@ -92,15 +92,15 @@ def read_serving(
         if not variable.startswith(_SERVE):
             continue
         name = variable.removeprefix(_SERVE).lower()
-        if name not in Serving.names() or variable != variable.upper():
-            near = get_close_matches(name, Serving.names(), n=1) or Serving.names()
+        if name not in ServiceSettings.names() or variable != variable.upper():
+            near = get_close_matches(name, ServiceSettings.names(), n=1) or ServiceSettings.names()
             raise InvalidInput(f"{variable}: unknown; known are {', '.join(_SERVE + one.upper() for one in near)}")
         if text:
             said[name] = (text, variable)
     for name, option in (given or {}).items():
         if option is not None:
             said[name] = (str(option) if isinstance(option, Path) else option, f"--{name.replace('_', '-')}")
-    return Serving.of(said)
+    return ServiceSettings.of(said)
 
 
 def read_toml(path: Path, what: str) -> dict[str, Any]:

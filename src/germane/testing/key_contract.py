@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from germane.access.issue import Wanted, issue
-from germane.access.key import Issued, Key, Sealed
-from germane.access.ledger import AddKey, ChangeKey, KeyById
+from germane.access.key import Key, NewKey, StoredKey
+from germane.access.operations import AddKey, ChangeKey, KeyById
 from germane.access.revoke import revoke
 from germane.access.token import presented
 from germane.access.use import used
 from germane.errors import Conflict, GermaneError, NotFound, StoreUnavailable
-from germane.memories.ledger import SetDirective
+from germane.memories.operations import SetDirective
 from germane.store import Store
 from germane.testing.stored import NOON, asking, writing
 from germane.types.plan import Plan
@@ -34,7 +34,7 @@ def a_key(id: str = "a" * 16, **fields: Any) -> Key:
 
 def issuing(
     number: int = 1, *, replaces: str | None = None, overlap: timedelta = timedelta(hours=1), **wanted: Any
-) -> Plan[Issued]:
+) -> Plan[NewKey]:
     """The plan of a new key of `acme` at noon; each `number` gives another key, the same one every time."""
     asked = Wanted(**{"org": "acme", **wanted})
     return issue(asked, replaces=replaces, overlap=overlap, at=NOON, randomness=lambda count: bytes([number]) * count)
@@ -48,7 +48,7 @@ class KeyContract:
         ends: dict[str, Any] = {"expires_at": later, "revoked_at": later, "replaced_by": "b" * 16, "last_used_at": later}
         keys = [a_key(agents=("support", "Näheres 猫"), rights=("read",), note="für Ana", **ends), a_key("b" * 16)]
         for number, key in enumerate(keys):
-            sealed = Sealed(key=key, digest=bytes([number]) * 32)
+            sealed = StoredKey(key=key, digest=bytes([number]) * 32)
             await store.keys.commit(writing(AddKey(sealed)))
             assert await store.keys.find(key.id) == sealed
             assert await store.keys.commit(asking(KeyById(key.id))) == key
@@ -61,7 +61,7 @@ class KeyContract:
         named = (("b", "acme", 2), ("a", "acme", 2), ("c", "acme", 1), ("d", "other", 0))
         for id, org, hour in named:
             key = a_key(id * 16, org=org, created_at=NOON + timedelta(hours=hour))
-            await store.keys.commit(writing(AddKey(Sealed(key=key, digest=id.encode() * 32))))
+            await store.keys.commit(writing(AddKey(StoredKey(key=key, digest=id.encode() * 32))))
         assert [key.id[0] for key in await store.keys.list()] == ["d", "c", "a", "b"]
         assert [key.id[0] for key in await store.keys.list("acme")] == ["c", "a", "b"]
         assert await store.keys.list("nobody") == ()
@@ -69,13 +69,13 @@ class KeyContract:
     @pytest.mark.requirement("RPC-5")
     async def test_a_key_is_changed_and_its_digest_stays(self, store: Store) -> None:
         """One that isn't there is passed over; an id is given once."""
-        sealed = Sealed(key=a_key(), digest=b"d" * 32)
+        sealed = StoredKey(key=a_key(), digest=b"d" * 32)
         ended = replace(sealed.key, expires_at=NOON, last_used_at=NOON)
         await store.keys.commit(writing(AddKey(sealed), ChangeKey(ended), ChangeKey(a_key("b" * 16))))
         assert await store.keys.find(ended.id) == replace(sealed, key=ended)
         assert await store.keys.list() == (ended,)
         with pytest.raises(Conflict):
-            await store.keys.commit(writing(AddKey(Sealed(key=a_key(note="another"), digest=b"e" * 32))))
+            await store.keys.commit(writing(AddKey(StoredKey(key=a_key(note="another"), digest=b"e" * 32))))
         assert await store.keys.find(ended.id) == replace(sealed, key=ended)
 
     @pytest.mark.requirement("RPC-5")
@@ -120,13 +120,13 @@ class KeyContract:
     @pytest.mark.requirement("RPC-5")
     async def test_keys_are_no_content(self, store: Store) -> None:
         """Neither making nor using one moves the revision that readers follow."""
-        shelf = store.within(Scope(org="acme"))
-        await shelf.journal.commit(writing(SetDirective("Be kind")))
-        before = await shelf.journal.revision()
+        scoped = store.within(Scope(org="acme"))
+        await scoped.journal.commit(writing(SetDirective("Be kind")))
+        before = await scoped.journal.revision()
         issued = await store.keys.commit(issuing())
         assert await store.keys.commit(used({issued.key.id: NOON})) == 1
         assert await store.keys.commit(used({issued.key.id: NOON + timedelta(minutes=59)})) == 0
-        assert await shelf.journal.revision() == before
+        assert await scoped.journal.revision() == before
 
     async def test_a_closed_store_has_no_keys(self, opening: Callable[[], Store]) -> None:
         """Every call raises `StoreUnavailable`."""

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from germane.errors import GermaneError, InvalidInput, StoreUnavailable
-from germane.events.ledger import EventsByMessageId, PutEvent, SessionLength
-from germane.memories.ledger import CountFeedback, EndMemory, Forget, PutMemory, Select, Selection
-from germane.store import Shelf, Store
+from germane.events.operations import EventsByMessageId, PutEvent, SessionLength
+from germane.memories.operations import CountFeedback, EndMemory, Forget, PutMemory, Select, Selection
+from germane.store import ScopedStore, Store
 from germane.testing.stored import NOON, a_memory, an_event, asking, question, writing
 from germane.types.plan import Decision, Plan, ask
 from germane.types.query import Filters
@@ -25,11 +25,11 @@ LATER = NOON + timedelta(days=1)
 AGENT, ANNA, BEN = Scope(), Scope(user="anna"), Scope(user="ben")
 
 
-async def found(shelf: Shelf, words: str, **filters: Any) -> list[str]:
+async def found(scoped: ScopedStore, words: str, **filters: Any) -> list[str]:
     """What keywords find of memories and events together."""
     asked = question(words, **filters)
-    memories = await shelf.memories.search(asked, 50, keywords=True, vectors=False, wait=True)
-    events = await shelf.events.search(asked, 50, keywords=True, vectors=False, wait=True)
+    memories = await scoped.memories.search(asked, 50, keywords=True, vectors=False, wait=True)
+    events = await scoped.events.search(asked, 50, keywords=True, vectors=False, wait=True)
     return sorted([hit.thing.text for hit in memories] + [hit.thing.text for hit in events])
 
 
@@ -45,7 +45,7 @@ class ScopeContract:
         await store.close()
 
     @pytest.fixture
-    def shelf(self, store: Store) -> Shelf:
+    def scoped(self, store: Store) -> ScopedStore:
         return store.within(AGENT)
 
     @pytest.mark.requirement("SCOPE-1", "SCOPE-2", "SCOPE-3")
@@ -59,14 +59,14 @@ class ScopeContract:
             await store.within(scope).journal.commit(writing(PutMemory(memory), PutEvent(event)))
         ids = [thing.id for pair in things.values() for thing in pair]
         for scope in scopes:
-            shelf = store.within(scope)
+            scoped = store.within(scope)
             seen = [pair for other, pair in things.items() if other == scope or (other == AGENT and scope in (ANNA, BEN))]
-            assert await found(shelf, "cat") == sorted(thing.text for pair in seen for thing in pair)
-            assert set(await shelf.memories.get(ids)) == {memory for memory, _ in seen}
-            assert {event.id for event in await shelf.events.get(ids)} == {event.id for _, event in seen}
-            assert await shelf.allowed(ids, at=LATER, filters=ALL) == {thing.id for pair in seen for thing in pair}
-            assert len((await shelf.memories.list(Filters(), at=LATER, limit=99)).memories) == len(seen)
-            assert len(await shelf.events.sessions(9)) == len(await shelf.events.recent(99, filters=ALL)) == len(seen)
+            assert await found(scoped, "cat") == sorted(thing.text for pair in seen for thing in pair)
+            assert set(await scoped.memories.get(ids)) == {memory for memory, _ in seen}
+            assert {event.id for event in await scoped.events.get(ids)} == {event.id for _, event in seen}
+            assert await scoped.allowed(ids, at=LATER, filters=ALL) == {thing.id for pair in seen for thing in pair}
+            assert len((await scoped.memories.list(Filters(), at=LATER, limit=99)).memories) == len(seen)
+            assert len(await scoped.events.sessions(9)) == len(await scoped.events.recent(99, filters=ALL)) == len(seen)
 
     @pytest.mark.requirement("SCOPE-1", "SCOPE-2")
     async def test_a_scope_changes_only_its_own(self, store: Store) -> None:
@@ -104,8 +104,8 @@ class ScopeContract:
         await anna.journal.commit(writing(PutMemory(hers)))
         await ben.journal.commit(writing(PutMemory(a_memory("cat his", user="ben")), verdict))
         assert set(await anna.memories.get([shared.id, hers.id])) == {shared, hers}
-        for shelf, counted in ((anna, hers), (agent, shared)):
-            await shelf.journal.commit(writing(verdict))
+        for scoped, counted in ((anna, hers), (agent, shared)):
+            await scoped.journal.commit(writing(verdict))
             (now,) = await anna.memories.get([counted.id])
             assert (now.helpful, now.harmful) == (int(helpful), int(not helpful))
         (now,) = await anna.memories.get([hers.id])
@@ -161,10 +161,10 @@ class ScopeContract:
     async def test_a_closed_store_says_so(self, opening: Callable[[], Store]) -> None:
         """Closing again is fine; every call raises `StoreUnavailable`."""
         store = opening()
-        shelf = store.within(AGENT)
+        scoped = store.within(AGENT)
         await store.close()
         await store.close()
         with pytest.raises(StoreUnavailable):
-            await shelf.journal.commit(writing(PutMemory(a_memory())))
+            await scoped.journal.commit(writing(PutMemory(a_memory())))
         with pytest.raises(StoreUnavailable):
-            await shelf.memories.get(["x"])
+            await scoped.memories.get(["x"])

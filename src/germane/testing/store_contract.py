@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from germane.errors import Conflict, GermaneError
-from germane.events.ledger import EventsByMessageId, PutEvent, SessionLength, SessionTail
-from germane.memories.ledger import (
+from germane.events.operations import EventsByMessageId, PutEvent, SessionLength, SessionTail
+from germane.memories.operations import (
     CountFeedback,
     CountRetrievals,
     EndMemory,
@@ -32,7 +32,7 @@ from germane.memories.ledger import (
     Selection,
     SetDirective,
 )
-from germane.store import Shelf, Store
+from germane.store import ScopedStore, Store
 from germane.testing.hashed import Hashed
 from germane.testing.key_contract import KeyContract
 from germane.testing.scope_contract import AGENT, ALL, ANNA, LATER, ScopeContract, found
@@ -48,7 +48,7 @@ EMBEDDER = Hashed()
 
 class StoreContract(ScopeContract, KeyContract):
     @pytest.mark.requirement("MEM-2", "MEM-3", "SCOPE-4")
-    async def test_a_memory_comes_back_equal(self, shelf: Shelf) -> None:
+    async def test_a_memory_comes_back_equal(self, scoped: ScopedStore) -> None:
         """Every field of every kind survives, times to the microsecond."""
         provenance = Provenance(
             source_kind="tool",
@@ -70,12 +70,12 @@ class StoreContract(ScopeContract, KeyContract):
         kinds = ("fact", "preference", "procedure", "behavior", "episode", "note")
         memories = [a_memory(f"Näheres \x00 zu 猫 {kind}", kind, **rich, **ends) for kind in kinds]
         memories.append(a_memory(kind="fact", helpful=2, harmful=3, retrieval_count=4))
-        await shelf.journal.commit(writing(*map(PutMemory, memories)))
-        found = await shelf.memories.get([memory.id for memory in memories])
+        await scoped.journal.commit(writing(*map(PutMemory, memories)))
+        found = await scoped.memories.get([memory.id for memory in memories])
         assert found == tuple(memories)
         assert found[0].provenance.metadata == {"x": [1]}
 
-    async def test_an_event_comes_back_equal(self, shelf: Shelf) -> None:
+    async def test_an_event_comes_back_equal(self, scoped: ScopedStore) -> None:
         """Every field survives, and what its session adds is there."""
         event = an_event(
             "Bom dia \x00",
@@ -85,125 +85,125 @@ class StoreContract(ScopeContract, KeyContract):
             raw={"role": "user", "n": [1]},
             content_hash=(1 << 63) - 1,
         )
-        await shelf.journal.commit(writing(PutEvent(event)))
-        (found,) = await shelf.events.get([event.id])
+        await scoped.journal.commit(writing(PutEvent(event)))
+        (found,) = await scoped.events.get([event.id])
         assert found == replace(event, session_started_at=event.created_at, session_number=1)
         assert found.raw == {"role": "user", "n": [1]}
 
-    async def test_things_are_found_by_their_words(self, shelf: Shelf) -> None:
+    async def test_things_are_found_by_their_words(self, scoped: ScopedStore) -> None:
         """Stemmed keywords find memories and events; other words don't."""
         memory = a_memory("Keeps three bicycles in the garage")
         event = an_event("My bicycle was stolen")
-        await shelf.journal.commit(writing(PutMemory(memory), PutEvent(event)))
-        assert await found(shelf, "bicycle") == sorted([memory.text, event.text])
-        assert await found(shelf, "submarine") == []
+        await scoped.journal.commit(writing(PutMemory(memory), PutEvent(event)))
+        assert await found(scoped, "bicycle") == sorted([memory.text, event.text])
+        assert await found(scoped, "submarine") == []
 
     @pytest.mark.requirement("SEARCH-3")
-    async def test_things_are_found_by_their_meaning(self, shelf: Shelf) -> None:
+    async def test_things_are_found_by_their_meaning(self, scoped: ScopedStore) -> None:
         """A vector of the store's own model finds the nearest; a vector of another model finds nothing."""
         memories = [a_memory(text) for text in ("green tea", "fast cars", "old houses")]
-        await shelf.journal.commit(writing(*map(PutMemory, memories)))
+        await scoped.journal.commit(writing(*map(PutMemory, memories)))
         asked = replace(question("", vector=EMBEDDER.embed_now(["fast cars"])[0]), model=EMBEDDER.identity)
-        hits = await shelf.memories.search(asked, 1, keywords=False, vectors=True, wait=True)
+        hits = await scoped.memories.search(asked, 1, keywords=False, vectors=True, wait=True)
         assert [hit.thing.text for hit in hits] == ["fast cars"]
         assert hits[0].evidence.cos_own == pytest.approx(1, abs=0.01)
         other = replace(asked, model="another/16")
-        assert await shelf.memories.search(other, 1, keywords=False, vectors=True, wait=True) == ()
+        assert await scoped.memories.search(other, 1, keywords=False, vectors=True, wait=True) == ()
 
     @pytest.mark.requirement("GATHER-4", "GATHER-5")
-    async def test_filters_narrow_a_search(self, shelf: Shelf) -> None:
+    async def test_filters_narrow_a_search(self, scoped: ScopedStore) -> None:
         """Kinds, tags, sensitivities, times, sessions, event types and exclusions, each by itself."""
         secret = a_memory("cat one", sensitivity="sensitive", tags=("pet",))
         fact = a_memory("cat two", "fact", created_at=NOON + timedelta(hours=1))
         said = an_event("cat three", session="a", message_id="m1")
         shown = an_event("cat four", session="b", type="tool_message", sensitivity="public")
-        await shelf.journal.commit(writing(PutMemory(secret), PutMemory(fact), PutEvent(said), PutEvent(shown)))
-        assert await found(shelf, "cat") == ["cat four", "cat three", "drink: cat two"]
-        assert await found(shelf, "cat", sensitivities=()) == []
-        assert await found(shelf, "cat", sensitivities=("public",)) == ["cat four"]
-        assert await found(shelf, "cat", sensitivities=ALL.sensitivities, tags=("pet", "x")) == ["cat one"]
-        assert await found(shelf, "cat", kinds=("fact",)) == ["drink: cat two"]
-        assert await found(shelf, "cat", event_types=("tool_message",)) == ["cat four"]
-        assert await found(shelf, "cat", session="a") == ["cat three"]
-        assert await found(shelf, "cat", since=NOON + timedelta(minutes=1)) == ["drink: cat two"]
-        assert await found(shelf, "cat", until=NOON) == ["cat four", "cat three"]
-        assert await found(shelf, "cat", exclude=frozenset({fact.id, "m1"})) == ["cat four"]
+        await scoped.journal.commit(writing(PutMemory(secret), PutMemory(fact), PutEvent(said), PutEvent(shown)))
+        assert await found(scoped, "cat") == ["cat four", "cat three", "drink: cat two"]
+        assert await found(scoped, "cat", sensitivities=()) == []
+        assert await found(scoped, "cat", sensitivities=("public",)) == ["cat four"]
+        assert await found(scoped, "cat", sensitivities=ALL.sensitivities, tags=("pet", "x")) == ["cat one"]
+        assert await found(scoped, "cat", kinds=("fact",)) == ["drink: cat two"]
+        assert await found(scoped, "cat", event_types=("tool_message",)) == ["cat four"]
+        assert await found(scoped, "cat", session="a") == ["cat three"]
+        assert await found(scoped, "cat", since=NOON + timedelta(minutes=1)) == ["drink: cat two"]
+        assert await found(scoped, "cat", until=NOON) == ["cat four", "cat three"]
+        assert await found(scoped, "cat", exclude=frozenset({fact.id, "m1"})) == ["cat four"]
 
-    async def test_an_exclusion_makes_room_for_the_next_best(self, shelf: Shelf) -> None:
+    async def test_an_exclusion_makes_room_for_the_next_best(self, scoped: ScopedStore) -> None:
         """What is excluded doesn't use up the limit."""
         memories = [a_memory(f"cat {word}") for word in ("one", "two", "three")]
-        await shelf.journal.commit(writing(*map(PutMemory, memories)))
+        await scoped.journal.commit(writing(*map(PutMemory, memories)))
         asked = question("cat", exclude=frozenset(memory.id for memory in memories[:2]))
-        hits = await shelf.memories.search(asked, 1, keywords=True, vectors=False, wait=True)
+        hits = await scoped.memories.search(asked, 1, keywords=True, vectors=False, wait=True)
         assert [hit.thing.id for hit in hits] == [memories[2].id]
 
     @pytest.mark.requirement("GATHER-6", "PACK-8")
-    async def test_what_doesnt_hold_at_the_time_is_not_gathered(self, shelf: Shelf) -> None:
+    async def test_what_doesnt_hold_at_the_time_is_not_gathered(self, scoped: ScopedStore) -> None:
         """Validity counts in search, list, pinned and the last gate; history shows it on request."""
         old = a_memory("lives in Lisbon", "fact", pinned=True)
-        await shelf.journal.commit(writing(PutMemory(old)))
-        await shelf.journal.commit(writing(EndMemory(id=old.id, at=NOON + timedelta(hours=1), superseded_by="x")))
+        await scoped.journal.commit(writing(PutMemory(old)))
+        await scoped.journal.commit(writing(EndMemory(id=old.id, at=NOON + timedelta(hours=1), superseded_by="x")))
         for at, there in (
             (NOON + timedelta(minutes=59), True),
             (NOON + timedelta(hours=1), False),
             (NOON - timedelta(1), False),
         ):
-            hits = await shelf.memories.search(question("Lisbon", at=at), 5, keywords=True, vectors=False, wait=True)
-            page = await shelf.memories.list(Filters(), at=at, limit=5)
-            pinned = await shelf.memories.pinned(("drink",), (), at=at, filters=Filters())
-            allowed = await shelf.allowed([old.id], at=at, filters=Filters())
+            hits = await scoped.memories.search(question("Lisbon", at=at), 5, keywords=True, vectors=False, wait=True)
+            page = await scoped.memories.list(Filters(), at=at, limit=5)
+            pinned = await scoped.memories.pinned(("drink",), (), at=at, filters=Filters())
+            allowed = await scoped.allowed([old.id], at=at, filters=Filters())
             assert [bool(hits), bool(page.memories), bool(pinned), bool(allowed)] == [there] * 4
-        assert await found(shelf, "Lisbon", with_history=True) == [old.text]
-        (ended,) = await shelf.memories.get([old.id])
+        assert await found(scoped, "Lisbon", with_history=True) == [old.text]
+        (ended,) = await scoped.memories.get([old.id])
         assert (ended.valid_to, ended.superseded_by) == (NOON + timedelta(hours=1), "x")
 
-    async def test_a_replaced_memory_is_found_by_its_new_words_only(self, shelf: Shelf) -> None:
+    async def test_a_replaced_memory_is_found_by_its_new_words_only(self, scoped: ScopedStore) -> None:
         """Putting a memory with a known id replaces text, tags and vector."""
         memory = a_memory("likes tea", tags=("drink",))
-        await shelf.journal.commit(writing(PutMemory(memory)))
-        assert await found(shelf, "tea") == ["likes tea"]
-        await shelf.journal.commit(writing(PutMemory(replace(a_memory("likes milk", tags=("white",)), id=memory.id))))
-        assert await found(shelf, "tea") == []
-        assert await found(shelf, "milk", tags=("white",)) == ["likes milk"]
-        assert await found(shelf, "milk", tags=("drink",)) == []
+        await scoped.journal.commit(writing(PutMemory(memory)))
+        assert await found(scoped, "tea") == ["likes tea"]
+        await scoped.journal.commit(writing(PutMemory(replace(a_memory("likes milk", tags=("white",)), id=memory.id))))
+        assert await found(scoped, "tea") == []
+        assert await found(scoped, "milk", tags=("white",)) == ["likes milk"]
+        assert await found(scoped, "milk", tags=("drink",)) == []
 
     @pytest.mark.requirement("MEM-3")
-    async def test_listing_goes_through_all_pages_newest_first(self, shelf: Shelf) -> None:
+    async def test_listing_goes_through_all_pages_newest_first(self, scoped: ScopedStore) -> None:
         """Cursors neither lose nor repeat anything, ties in time included."""
         memories = [a_memory(f"note {n}", created_at=NOON + timedelta(seconds=n // 2)) for n in range(7)]
-        await shelf.journal.commit(writing(*map(PutMemory, memories)))
+        await scoped.journal.commit(writing(*map(PutMemory, memories)))
         texts, cursor = [], None
         while True:
-            page = await shelf.memories.list(Filters(), at=LATER, limit=3, cursor=cursor)
+            page = await scoped.memories.list(Filters(), at=LATER, limit=3, cursor=cursor)
             texts += [memory.text for memory in page.memories]
             if (cursor := page.cursor) is None:
                 break
         assert texts == [f"note {n}" for n in reversed(range(7))]
 
-    async def test_pinned_gives_pins_then_facts_in_key_order_then_tags(self, shelf: Shelf) -> None:
+    async def test_pinned_gives_pins_then_facts_in_key_order_then_tags(self, scoped: ScopedStore) -> None:
         """The newest fact of each key; nothing twice."""
         pin = a_memory("pin", pinned=True, tags=("t",))
         old, new = (a_memory(text, "fact", key="k1", valid_from=NOON + timedelta(h)) for text, h in (("old", -2), ("new", -1)))
         other, tagged = a_memory("other", "fact", key="k2"), a_memory("tagged", tags=("t",))
-        await shelf.journal.commit(writing(*map(PutMemory, (tagged, old, new, other, pin))))
-        found = await shelf.memories.pinned(("k2", "k1"), ("t",), at=LATER, filters=Filters())
+        await scoped.journal.commit(writing(*map(PutMemory, (tagged, old, new, other, pin))))
+        found = await scoped.memories.pinned(("k2", "k1"), ("t",), at=LATER, filters=Filters())
         assert found == (pin, other, new, tagged)
 
-    async def test_history_is_the_whole_line_of_succession(self, shelf: Shelf) -> None:
+    async def test_history_is_the_whole_line_of_succession(self, scoped: ScopedStore) -> None:
         """From any of it, oldest first."""
         line = [a_memory(f"v{n}", "fact", valid_from=NOON + timedelta(days=n)) for n in range(3)]
         line[:2] = [replace(old, superseded_by=new.id) for old, new in pairwise(line)]
-        await shelf.journal.commit(writing(*map(PutMemory, [*line, a_memory("apart")])))
+        await scoped.journal.commit(writing(*map(PutMemory, [*line, a_memory("apart")])))
         for memory in line:
-            assert await shelf.memories.history(memory.id) == tuple(line)
-        assert await shelf.memories.history("absent") == ()
+            assert await scoped.memories.history(memory.id) == tuple(line)
+        assert await scoped.memories.history("absent") == ()
 
-    async def test_plans_read_what_is_there(self, shelf: Shelf) -> None:
+    async def test_plans_read_what_is_there(self, scoped: ScopedStore) -> None:
         """Every read of the ledgers, and what was written before it in order."""
         fact, note = a_memory("tea", "fact", key="k"), a_memory("a note")
         events = [an_event(f"turn {n}", position=n, message_id=f"m{n}") for n in range(3)]
-        await shelf.journal.commit(writing(PutMemory(fact), PutMemory(note), *map(PutEvent, events)))
-        commit = shelf.journal.commit
+        await scoped.journal.commit(writing(PutMemory(fact), PutMemory(note), *map(PutEvent, events)))
+        commit = scoped.journal.commit
         assert await commit(asking(MemoriesById((fact.id, "absent")))) == {fact.id: fact}
         assert await commit(asking(MemoriesByHash(note.content_hash))) == (note,)
         assert await commit(asking(FactsOnKey("k"))) == (fact,)
@@ -214,7 +214,7 @@ class StoreContract(ScopeContract, KeyContract):
         assert await commit(asking(SessionLength("s1"))) == 3
         assert await commit(asking(SessionLength("s2"))) == 0
 
-    async def test_a_plan_that_fails_writes_nothing(self, shelf: Shelf) -> None:
+    async def test_a_plan_that_fails_writes_nothing(self, scoped: ScopedStore) -> None:
         """Whether it raises by itself or what it decided can't be written; others go on."""
 
         def raising() -> Plan[None]:
@@ -223,32 +223,32 @@ class StoreContract(ScopeContract, KeyContract):
 
         event = an_event(message_id="m1")
         with pytest.raises(Conflict):
-            await shelf.journal.commit(raising())
-        await shelf.journal.commit(writing(PutEvent(event)))
+            await scoped.journal.commit(raising())
+        await scoped.journal.commit(writing(PutEvent(event)))
         half = (PutMemory(a_memory("half written")), PutEvent(replace(an_event(message_id="m1"), position=1)))
         with pytest.raises(GermaneError):
-            await shelf.journal.commit(writing(*half))
-        assert await found(shelf, "half written Lisbon") == [event.text]
-        assert await shelf.journal.commit(asking(SessionLength("s1"))) == 1
+            await scoped.journal.commit(writing(*half))
+        assert await found(scoped, "half written Lisbon") == [event.text]
+        assert await scoped.journal.commit(asking(SessionLength("s1"))) == 1
 
     @pytest.mark.requirement("OPS-2", "MEM-5")
-    async def test_the_revision_rises_with_content_and_not_with_counts(self, shelf: Shelf) -> None:
+    async def test_the_revision_rises_with_content_and_not_with_counts(self, scoped: ScopedStore) -> None:
         """Counting retrievals or feedback leaves it; everything else moves it up."""
         memory = a_memory()
-        seen = [await shelf.journal.revision()]
+        seen = [await scoped.journal.revision()]
         for change in (PutMemory(memory), PutEvent(an_event()), SetDirective("Be kind"), EndMemory(id=memory.id, at=LATER)):
-            await shelf.journal.commit(writing(change))
-            seen.append(await shelf.journal.revision())
+            await scoped.journal.commit(writing(change))
+            seen.append(await scoped.journal.revision())
         assert seen == sorted(set(seen))
         counts = (
             CountRetrievals((memory.id,)),
             CountFeedback((memory.id,), helpful=True),
             CountFeedback((memory.id,), helpful=False),
         )
-        await shelf.journal.commit(writing(*counts))
-        (counted,) = await shelf.memories.get([memory.id])
+        await scoped.journal.commit(writing(*counts))
+        (counted,) = await scoped.memories.get([memory.id])
         assert (counted.retrieval_count, counted.helpful, counted.harmful) == (1, 1, 1)
-        assert await shelf.journal.revision() == seen[-1]
+        assert await scoped.journal.revision() == seen[-1]
 
     async def test_a_users_directive_stands_before_the_agents(self, store: Store) -> None:
         """Empty removes it."""
@@ -260,15 +260,15 @@ class StoreContract(ScopeContract, KeyContract):
         await anna.journal.commit(writing(SetDirective("")))
         assert await anna.directive() == "Be brief"
 
-    async def test_recent_is_newest_first_and_narrowed(self, shelf: Shelf) -> None:
+    async def test_recent_is_newest_first_and_narrowed(self, scoped: ScopedStore) -> None:
         """By session, time, type, exclusion; a late message stands where it belongs."""
         events = [an_event(f"a{n}", session="a", position=n) for n in range(3)]
         events += [an_event(f"b{n}", session="b", position=n, created_at=NOON + timedelta(minutes=n + 1)) for n in range(2)]
         late = an_event("late", session="a", position=3, created_at=NOON + timedelta(seconds=0.5), message_id="m")
-        await shelf.journal.commit(writing(*map(PutEvent, [*events, late])))
+        await scoped.journal.commit(writing(*map(PutEvent, [*events, late])))
 
         async def recent(limit: int = 9, session: str | None = None, **filters: Any) -> list[str]:
-            found = await shelf.events.recent(limit, session=session, filters=Filters(**filters))
+            found = await scoped.events.recent(limit, session=session, filters=Filters(**filters))
             return [event.text for event in found]
 
         assert await recent() == ["b1", "b0", "a2", "a1", "late", "a0"]
@@ -277,51 +277,51 @@ class StoreContract(ScopeContract, KeyContract):
         assert await recent(exclude=frozenset({"m", events[0].id}), session="a") == ["a2", "a1"]
         assert await recent(until=NOON) == ["a0"]
         assert await recent(tags=("x",)) == []
-        assert [event.text for event in await shelf.events.recent(1, filters=Filters(until=NOON))] == ["a0"]
+        assert [event.text for event in await scoped.events.recent(1, filters=Filters(until=NOON))] == ["a0"]
 
-    async def test_recent_looks_into_the_five_latest_sessions(self, shelf: Shelf) -> None:
+    async def test_recent_looks_into_the_five_latest_sessions(self, scoped: ScopedStore) -> None:
         """A sixth is not recent."""
         events = [an_event(f"s{n}", session=f"s{n}", created_at=NOON + timedelta(days=n)) for n in range(7)]
-        await shelf.journal.commit(writing(*map(PutEvent, events)))
-        found = await shelf.events.recent(50, filters=Filters())
+        await scoped.journal.commit(writing(*map(PutEvent, events)))
+        found = await scoped.events.recent(50, filters=Filters())
         assert [event.text for event in found] == ["s6", "s5", "s4", "s3", "s2"]
 
-    async def test_sessions_are_numbered_by_beginning(self, shelf: Shelf) -> None:
+    async def test_sessions_are_numbered_by_beginning(self, scoped: ScopedStore) -> None:
         """Also when an earlier one is recorded later; latest first."""
         for name, day in (("b", 2), ("c", 3), ("a", 1)):
             event = an_event(session=name, created_at=NOON + timedelta(days=day), name=name.upper())
-            await shelf.journal.commit(writing(PutEvent(event)))
-        found = await shelf.events.sessions(9)
+            await scoped.journal.commit(writing(PutEvent(event)))
+        found = await scoped.events.sessions(9)
         assert [(session.id, session.number, session.length) for session in found] == [("c", 3, 1), ("b", 2, 1), ("a", 1, 1)]
-        assert await shelf.events.speakers() == ("A", "B", "C")
+        assert await scoped.events.speakers() == ("A", "B", "C")
 
     @pytest.mark.requirement("MEM-3")
-    async def test_what_is_forgotten_is_found_nowhere(self, shelf: Shelf) -> None:
+    async def test_what_is_forgotten_is_found_nowhere(self, scoped: ScopedStore) -> None:
         """By no way of reading; forgetting again is fine, and the session is gone with its last event."""
         memory, event = a_memory("cat secret", "fact", tags=("t",)), an_event("cat turn", name="Ana", message_id="m")
-        await shelf.journal.commit(writing(PutMemory(memory), PutEvent(event)))
-        assert len(await found(shelf, "cat")) == 2
+        await scoped.journal.commit(writing(PutMemory(memory), PutEvent(event)))
+        assert len(await found(scoped, "cat")) == 2
         gone = Forget(memory_ids=(memory.id,), event_ids=(event.id,), at=LATER, by="op", reason="asked")
         for _ in range(2):
-            await shelf.journal.commit(writing(gone))
-            assert await found(shelf, "cat") == []
-            assert await shelf.memories.get([memory.id]) == ()
-            assert await shelf.events.get([event.id]) == ()
-            assert await shelf.allowed([memory.id, event.id], at=LATER, filters=ALL) == frozenset()
-            assert await shelf.memories.pinned(("drink",), ("t",), at=LATER, filters=ALL) == ()
-            assert await shelf.events.recent(5, filters=ALL) == ()
-            assert await shelf.events.sessions(5) == ()
-            assert await shelf.events.speakers() == ()
-            assert await shelf.journal.commit(asking(FactsOnKey("drink"))) == ()
+            await scoped.journal.commit(writing(gone))
+            assert await found(scoped, "cat") == []
+            assert await scoped.memories.get([memory.id]) == ()
+            assert await scoped.events.get([event.id]) == ()
+            assert await scoped.allowed([memory.id, event.id], at=LATER, filters=ALL) == frozenset()
+            assert await scoped.memories.pinned(("drink",), ("t",), at=LATER, filters=ALL) == ()
+            assert await scoped.events.recent(5, filters=ALL) == ()
+            assert await scoped.events.sessions(5) == ()
+            assert await scoped.events.speakers() == ()
+            assert await scoped.journal.commit(asking(FactsOnKey("drink"))) == ()
 
     @pytest.mark.requirement("MEM-3")
     async def test_forgetting_an_owner_takes_all_the_owner_has_and_nothing_of_others(self, store: Store) -> None:
         """Directive and sessions too, and what it says is scrubbed. Who is forgotten again, or never was, is no error."""
         agent, anna = store.within(AGENT), store.within(ANNA)
-        for shelf in (agent, anna):
-            user = shelf.scope.user
+        for scoped in (agent, anna):
+            user = scoped.scope.user
             kept = (PutMemory(a_memory("cat", user=user)), PutEvent(an_event("cat", user=user)), SetDirective("Be kind"))
-            await shelf.journal.commit(writing(*kept))
+            await scoped.journal.commit(writing(*kept))
         before = await anna.journal.revision()
         for user in (ANNA.user, ANNA.user, "nobody"):
             await agent.journal.commit(writing(ForgetOwner(user=user, at=LATER)))
@@ -336,15 +336,15 @@ class StoreContract(ScopeContract, KeyContract):
         assert (await found(anna, "cat"), await anna.directive()) == ([], "")
 
     @pytest.mark.requirement("MEM-3")
-    async def test_a_selection_meets_every_criterion(self, shelf: Shelf) -> None:
+    async def test_a_selection_meets_every_criterion(self, scoped: ScopedStore) -> None:
         """Ids of germane's or the caller's, key, tag, session; none given selects nothing."""
         fact = a_memory("one", "fact", key="k", tags=("t",), provenance=Provenance(session="s1"))
         note = a_memory("two", tags=("t",))
         events = [an_event("three", message_id="m1"), an_event("four", session="s2", message_id="m2")]
-        await shelf.journal.commit(writing(PutMemory(fact), PutMemory(note), *map(PutEvent, events)))
+        await scoped.journal.commit(writing(PutMemory(fact), PutMemory(note), *map(PutEvent, events)))
 
         async def select(**criteria: Any) -> Selection:
-            return await shelf.journal.commit(asking(Select(**criteria)))
+            return await scoped.journal.commit(asking(Select(**criteria)))
 
         assert await select() == Selection()
         assert await select(everything=True) == Selection((fact.id, note.id), (events[0].id, events[1].id))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Budget", "allot"]
+__all__ = ["Budget", "allocate"]
 
 _CONSTRAINED = 256
 
@@ -20,7 +20,7 @@ class Budget:
     safety: int
     available: int
     cap: int
-    overfull: bool
+    exceeds_window: bool
     """The messages and tools alone don't fit beside reserve and safety: nothing is added."""
 
     @property
@@ -28,7 +28,7 @@ class Budget:
         return self.available < _CONSTRAINED
 
 
-def allot(
+def allocate(
     *, window: int, max_output: int, messages: int, tools: int, safety_fraction: float, cap: int, overhead: int = 0
 ) -> Budget:
     """window − messages − tools − reserve − safety − overhead, floored at 0, never above `cap`.
@@ -48,5 +48,5 @@ def allot(
         safety=safety,
         available=max(0, min(room - overhead, cap)),
         cap=cap,
-        overfull=room < 0,
+        exceeds_window=room < 0,
     )

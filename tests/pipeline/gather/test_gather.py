@@ -16,7 +16,7 @@ from germane.testing.builders import candidate
 from germane.testing.faults import Hang, Raise, Slow, faulty
 from germane.testing.time_warp import warped
 from germane.types.strategy import SourcePlan
-from support.stand_ins import Answers, Late, Stubborn, Talk, Told, asking, gathered, report, shelf
+from support.stand_ins import Answers, Late, Stubborn, Talk, Told, asking, gathered, report, scoped
 
 TEA, MILK, RAIN = candidate("tea", id="tea"), candidate("milk", id="milk"), candidate("rain", id="rain")
 
@@ -159,8 +159,8 @@ async def test_a_source_that_ignores_its_cancellation_costs_a_place_and_nothing_
 async def test_after_many_time_outs_nothing_is_left_over() -> None:
     """No task, whatever hung: sources, the directive, the embedder, the names of speakers."""
     abandoned = Abandoned()
-    hanging = shelf(lambda: asyncio.sleep(60))
-    mute = faulty(shelf(), Hang(), "events.speakers")
+    hanging = scoped(lambda: asyncio.sleep(60))
+    mute = faulty(scoped(), Hang(), "events.speakers")
     for turn in range(200):
         on = (hanging, mute)[turn % 2]
         await gathered({"a": Answers(after=9.0)}, "directive", "a", on=on, embedder=Late(9.0), abandoned=abandoned)
@@ -186,7 +186,9 @@ async def test_a_caller_that_is_cancelled_takes_its_sources_with_it() -> None:
 @pytest.mark.requirement("GATHER-1")
 @warped
 async def test_the_directive_is_read_beside_the_others_and_is_no_candidate() -> None:
-    found = await gathered({"a": Answers(TEA, after=0.01)}, "directive", "a", on=shelf(lambda: asyncio.sleep(0.01, "Be kind.")))
+    found = await gathered(
+        {"a": Answers(TEA, after=0.01)}, "directive", "a", on=scoped(lambda: asyncio.sleep(0.01, "Be kind."))
+    )
     assert now() == pytest.approx(0.010)
     assert (found.directive, ids(found)) == ("Be kind.", {"tea"})
     assert report(found, "directive").status == "ok"
@@ -197,7 +199,7 @@ async def test_the_directive_is_read_beside_the_others_and_is_no_candidate() -> 
 @warped
 async def test_a_directive_that_cannot_be_had_in_time_is_none_not_empty(fault: Any) -> None:
     """So that the last known one can stand in."""
-    found = await gathered({"a": Answers(TEA)}, "directive", "a", on=faulty(shelf(), fault, "directive"))
+    found = await gathered({"a": Answers(TEA)}, "directive", "a", on=faulty(scoped(), fault, "directive"))
     assert found.directive is None
     assert ids(found) == {"tea"}
     assert (await gathered({"a": Answers(TEA)})).directive == ""
@@ -228,7 +230,7 @@ async def test_with_little_time_a_slow_embedder_gets_half_of_it() -> None:
 @pytest.mark.parametrize("fault", [Hang(), Raise(OSError)])
 @warped
 async def test_names_that_cannot_be_read_cost_the_vector_not_the_search(fault: Any) -> None:
-    found = await gathered({"messages": Answers(TEA)}, on=faulty(shelf(), fault, "events.speakers"))
+    found = await gathered({"messages": Answers(TEA)}, on=faulty(scoped(), fault, "events.speakers"))
     assert ids(found) == {"tea"}
     assert report(found, "embedding").status in ("timeout", "error")
 
@@ -289,7 +291,7 @@ async def test_a_query_without_words_has_no_vector_and_that_is_no_fault() -> Non
 @warped
 async def test_names_of_speakers_are_left_out_of_the_vector_only() -> None:
     """The query's words stay as they were."""
-    on = shelf(events=Talk(names=("Ann Lee",)))
+    on = scoped(events=Talk(names=("Ann Lee",)))
     found = await gathered({"messages": Answers(TEA)}, on=on, query=asking("what tea does Ann drink"))
     plain = await gathered({"messages": Answers(TEA)}, query=asking("what tea does  drink"))
     assert found.query.text == "what tea does Ann drink"

@@ -163,11 +163,11 @@ def test_a_share_binds_first_and_what_is_left_is_offered_to_all() -> None:
 def test_stopped_early_it_tells_what_might_have_been() -> None:
     """The greedy answer at least, and a gap that isn't 0."""
     items = [worth(20 + rank % 7, rank, 0.5 + (rank * 7 % 13) / 1000) for rank in range(1, 80)]
-    hurried, proven = packed(items, 500, stop=lambda: True), packed(items, 500)
+    skip_search, proven = packed(items, 500, stop=lambda: True), packed(items, 500)
     assert proven.gap == 0
-    assert hurried.gap is not None
-    assert hurried.gap > 0
-    assert packed(items, 500, strategy=DEFAULT).value <= hurried.value <= proven.value <= (hurried.bound or 0)
+    assert skip_search.gap is not None
+    assert skip_search.gap > 0
+    assert packed(items, 500, strategy=DEFAULT).value <= skip_search.value <= proven.value <= (skip_search.bound or 0)
 
 
 @pytest.mark.requirement("PACK-6")

@@ -164,9 +164,9 @@ def test_what_is_given_up_for_want_of_effort_shows_in_the_gap() -> None:
     tokens = chance.integers(20, 60, 100)
     many = sack((tokens / 100 + chance.random(100) / 1000).tolist(), tokens.tolist(), 1000)
     assert solve(many).gap == 0
-    hurried = solve(many, effort=1)
-    assert hurried.gap > 0
-    assert hurried.value <= solve(many).value <= hurried.bound
+    skip_search = solve(many, effort=1)
+    assert skip_search.gap > 0
+    assert skip_search.value <= solve(many).value <= skip_search.bound
 
 
 def test_nothing_to_choose_from_is_worth_nothing() -> None:

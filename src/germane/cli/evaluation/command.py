@@ -14,9 +14,9 @@ from germane.cli.evaluation.saved import comparison_shape, report_shape, save, w
 from germane.cli.evaluation.tables import show
 from germane.cli.evaluation.wanted import Wanted, datasets
 from germane.cli.evaluation.work import compared, compared_files, known, reports, versus
+from germane.cli.global_options import finish
 from germane.cli.reading import write_text
 from germane.cli.screen import answer, console
-from germane.cli.setting import finish
 from germane.errors import InvalidInput
 from germane.evaluate.compare import Comparison
 from germane.evaluate.report import Report

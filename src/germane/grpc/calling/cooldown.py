@@ -15,7 +15,7 @@ class Cooldown:
     """After `after` calls in a row that hung, nothing is asked for `seconds`; then one call tries, and the others go on
     waiting for what comes of it. `after` 0 switches it off. Times are of one steady clock, the caller's. Any thread may call.
 
-    Each call that `allows` let through ends in exactly one of `answered`, `hung` or `let_go`.
+    Each call that `allows` let through ends in exactly one of `answered`, `hung` or `release`.
     """
 
     def __init__(self, after: int = 5, seconds: float = 1.0) -> None:
@@ -46,7 +46,7 @@ class Cooldown:
             if self._after and self._in_a_row >= self._after:
                 self._until = now + self._seconds
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """The caller went away, or the call was never made: nothing was learnt."""
         with self._lock:
             self._trying = False

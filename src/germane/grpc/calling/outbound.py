@@ -42,7 +42,7 @@ class Sent:
     originals: Sequence[Any]
 
     @property
-    def stands_in(self) -> bool:
+    def represents_many(self) -> bool:
         return len(self.originals) > 1
 
 

@@ -14,7 +14,7 @@ from germane.clock import aware
 from germane.errors import InvalidInput
 from germane.grpc.calling.answer import Answer, read
 from germane.grpc.calling.outbound import Sent, send
-from germane.grpc.calling.reunite import reunite
+from germane.grpc.calling.verify_reply import verify_reply
 from germane.grpc.stubs import context_pb2, filters_pb2
 
 __all__ = ["Asker", "Question", "ask", "moment", "narrowing", "text"]
@@ -50,7 +50,7 @@ class Question:
 
     def answer(self, response: context_pb2.AssembleContextResponse) -> Answer:
         """Raises `Altered` where the caller's messages aren't all in it."""
-        messages, system = reunite(self.sent, response)
+        messages, system = verify_reply(self.sent, response)
         return Answer(messages=messages, system=system, metadata=read(response.metadata), explanation=response.explanation)
 
 

@@ -1,4 +1,4 @@
-"""The sources that germane brings, made for one shelf."""
+"""The sources that germane brings, made for one scoped store."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from germane.pipeline.gather.history import History
 from germane.pipeline.gather.memories import Memories, Structured
 from germane.pipeline.gather.messages import Messages, Recent
 from germane.pipeline.gather.source import Busy, Source, SourceFactory
-from germane.store import Shelf
+from germane.store import ScopedStore
 from germane.types.candidate import Candidate
 from germane.types.query import Query
 from germane.types.strategy import SourcePlan, Strategy
@@ -21,15 +21,15 @@ SOURCES = ("directive", "history", "memories", "messages", "recent", "structured
 class _Registered:
     """A user's source, made when it is asked: a factory that fails is a source that fails."""
 
-    def __init__(self, factory: SourceFactory, shelf: Shelf) -> None:
-        self._factory, self._shelf = factory, shelf
+    def __init__(self, factory: SourceFactory, store: ScopedStore) -> None:
+        self._factory, self._store = factory, store
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
-        return await self._factory(self._shelf).gather(query, plan)
+        return await self._factory(self._store).gather(query, plan)
 
 
 def sources(
-    shelf: Shelf,
+    store: ScopedStore,
     strategy: Strategy,
     registered: Mapping[str, SourceFactory],
     *,
@@ -43,19 +43,19 @@ def sources(
     made: dict[str, Source] = {}
     for plan in strategy.sources:
         if plan.name in registered:
-            made[plan.name] = _Registered(registered[plan.name], shelf)
+            made[plan.name] = _Registered(registered[plan.name], store)
             continue
         match plan.name:
             case "memories" | "messages" if not searching:
                 made[plan.name] = Busy()
             case "memories":
-                made[plan.name] = Memories(shelf, wait=wait)
+                made[plan.name] = Memories(store, wait=wait)
             case "structured":
-                made[plan.name] = Structured(shelf, strategy.fact_keys, strategy.tags)
+                made[plan.name] = Structured(store, strategy.fact_keys, strategy.tags)
             case "messages":
-                made[plan.name] = Messages(shelf, wait=wait, least=least)
+                made[plan.name] = Messages(store, wait=wait, least=least)
             case "recent":
-                made[plan.name] = Recent(shelf)
+                made[plan.name] = Recent(store)
             case "history":
-                made[plan.name] = History(shelf)
+                made[plan.name] = History(store)
     return made

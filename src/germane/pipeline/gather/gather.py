@@ -21,7 +21,7 @@ from germane.pipeline.gather.outcome import answer, candidates, reported, verdic
 from germane.pipeline.gather.source import Busy, Source
 from germane.pipeline.gather.vector import with_vector
 from germane.ports.embedder import Embedder
-from germane.store import Shelf
+from germane.store import ScopedStore
 from germane.types.candidate import Candidate
 from germane.types.query import Query
 from germane.types.strategy import SourcePlan, Strategy
@@ -56,7 +56,7 @@ class Gathered:
 
 async def gather(
     query: Query,
-    shelf: Shelf,
+    store: ScopedStore,
     strategy: Strategy,
     sources: Mapping[str, Source],
     *,
@@ -85,7 +85,7 @@ async def gather(
 
     async def ask(name: str, plan: SourcePlan) -> Any:
         if name == "directive":
-            return await shelf.directive()
+            return await store.directive()
         if name not in EARLY and "embedding" in tasks:
             await asyncio.wait([tasks["embedding"]], timeout=patience)
             return await sources[name].gather(_asked(tasks, query), plan)
@@ -96,7 +96,7 @@ async def gather(
     admitted = [name for name in known if admits(name)]
     searching = [name for name in admitted if name not in EARLY and not isinstance(sources[name], Busy)]
     if searching and admits("embedding"):
-        vector = with_vector(query, shelf, embedder, wait=ends is None, patience=patience)
+        vector = with_vector(query, store, embedder, wait=ends is None, patience=patience)
         tasks["embedding"] = asyncio.create_task(vector)
     tasks |= {name: asyncio.create_task(ask(name, plans[name])) for name in admitted}
     try:

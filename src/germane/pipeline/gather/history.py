@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from germane.pipeline.gather.candidates import from_event
 from germane.pipeline.gather.source import Skipped
-from germane.store import Shelf
+from germane.store import ScopedStore
 from germane.types.candidate import Candidate
 from germane.types.evidence import Evidence
 from germane.types.query import Query
@@ -22,12 +22,12 @@ class History:
     """The latest turns of this session, newest loudest. What the request already holds is taken out afterwards, for all
     sources alike; so the count of turns back includes it."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        self._shelf = shelf
+    def __init__(self, store: ScopedStore) -> None:
+        self._store = store
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
-        session = self._shelf.scope.session
+        session = self._store.scope.session
         if session is None:
             raise Skipped("no_session")
-        events = await self._shelf.events.recent(plan.limit, session=session, filters=query.filters)
+        events = await self._store.events.recent(plan.limit, session=session, filters=query.filters)
         return [from_event(event, "history", Evidence(history=0.5 ** (turns / _HALF))) for turns, event in enumerate(events)]

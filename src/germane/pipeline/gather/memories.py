@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from germane.pipeline.gather.candidates import from_memory, verbatim
 from germane.pipeline.gather.source import Skipped
-from germane.store import Shelf
+from germane.store import ScopedStore
 from germane.types.candidate import Candidate
 from germane.types.evidence import Evidence
 from germane.types.query import Query
@@ -18,13 +18,13 @@ __all__ = ["Memories", "Structured"]
 class Memories:
     """Found by the query. Waits for a partition that is still being loaded only when told to."""
 
-    def __init__(self, shelf: Shelf, *, wait: bool = False) -> None:
-        self._shelf, self._wait = shelf, wait
+    def __init__(self, store: ScopedStore, *, wait: bool = False) -> None:
+        self._store, self._wait = store, wait
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         if query.blank and query.vector is None:
             raise Skipped("no_query")
-        hits = await self._shelf.memories.search(
+        hits = await self._store.memories.search(
             query, plan.limit, keywords=plan.keywords, vectors=plan.vectors, wait=self._wait
         )
         return [from_memory(hit.thing, "memories", verbatim(query, hit.thing.text, hit.evidence)) for hit in hits]
@@ -34,10 +34,10 @@ class Structured:
     """Asked for by name: what is pinned, the newest fact of each key the strategy lists, what carries one of its tags.
     All of it is required: packed before anything else."""
 
-    def __init__(self, shelf: Shelf, fact_keys: Sequence[str] = (), tags: Sequence[str] = ()) -> None:
-        self._shelf, self._fact_keys, self._tags = shelf, fact_keys, tags
+    def __init__(self, store: ScopedStore, fact_keys: Sequence[str] = (), tags: Sequence[str] = ()) -> None:
+        self._store, self._fact_keys, self._tags = store, fact_keys, tags
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
-        found = await self._shelf.memories.pinned(self._fact_keys, self._tags, at=query.at, filters=query.filters)
+        found = await self._store.memories.pinned(self._fact_keys, self._tags, at=query.at, filters=query.filters)
         named = Evidence(structured=1.0)
         return [from_memory(memory, "structured", named, required=True) for memory in found[: plan.limit]]

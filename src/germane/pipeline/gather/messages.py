@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from germane.pipeline.gather.candidates import from_event, verbatim
 from germane.pipeline.gather.source import Skipped
-from germane.store import Shelf
+from germane.store import ScopedStore
 from germane.types.candidate import Candidate
 from germane.types.evidence import Evidence
 from germane.types.query import Query
@@ -23,26 +23,26 @@ class Messages:
     """Found by the query, with the evidence of their neighbours and their session. Nothing less likely than `least` is looked
     for, unless the query has words to be found to the letter: those speak for a message only when its text is at hand."""
 
-    def __init__(self, shelf: Shelf, *, wait: bool = False, least: float = 0.0) -> None:
-        self._shelf, self._wait, self._least = shelf, wait, least
+    def __init__(self, store: ScopedStore, *, wait: bool = False, least: float = 0.0) -> None:
+        self._store, self._wait, self._least = store, wait, least
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         if query.blank and query.vector is None:
             raise Skipped("no_query")
         if not (query.identifiers or query.phrases):
             query = replace(query, least=self._least)
-        hits = await self._shelf.events.search(query, plan.limit, keywords=plan.keywords, vectors=plan.vectors, wait=self._wait)
+        hits = await self._store.events.search(query, plan.limit, keywords=plan.keywords, vectors=plan.vectors, wait=self._wait)
         return [from_event(hit.thing, "messages", verbatim(query, hit.thing.text, hit.evidence)) for hit in hits]
 
 
 class Recent:
     """The latest of the latest sessions, whatever is asked."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        self._shelf = shelf
+    def __init__(self, store: ScopedStore) -> None:
+        self._store = store
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
-        events = await self._shelf.events.recent(plan.limit, filters=query.filters)
+        events = await self._store.events.recent(plan.limit, filters=query.filters)
         return [
             from_event(event, "recent", Evidence(recent=0.5 ** (turns / _HALF), user=0.0)) for turns, event in enumerate(events)
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from germane.store import Shelf
+from germane.store import ScopedStore
 from germane.types.candidate import Candidate
 from germane.types.query import Query
 from germane.types.strategy import SourcePlan
@@ -18,7 +18,7 @@ class Skipped(Exception):
 
 
 class Source(Protocol):
-    """`gather` may be cancelled at any await, and may raise: neither touches another source. It sees one shelf only."""
+    """`gather` may be cancelled at any await, and may raise: neither touches another source. It sees one scope only."""
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         """At most `plan.limit` candidates."""
@@ -31,4 +31,4 @@ class Busy:
         raise Skipped("busy")
 
 
-SourceFactory = Callable[[Shelf], Source]
+SourceFactory = Callable[[ScopedStore], Source]

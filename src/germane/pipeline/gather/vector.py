@@ -15,7 +15,7 @@ import numpy as np
 
 from germane.pipeline.gather.source import Skipped
 from germane.ports.embedder import Embedder
-from germane.store import Shelf
+from germane.store import ScopedStore
 from germane.types.query import Query
 
 __all__ = ["nameless", "with_vector"]
@@ -28,12 +28,14 @@ _MOST_NAMES = 256
 _WORD = re.compile(r"\w+")
 
 
-async def with_vector(query: Query, shelf: Shelf, embedder: Embedder, *, wait: bool, patience: float | None = None) -> Query:
+async def with_vector(
+    query: Query, store: ScopedStore, embedder: Embedder, *, wait: bool, patience: float | None = None
+) -> Query:
     """The query with its vector; without one where the text is blank. Raises `Skipped` when the embedder takes longer than
     20 ms, or than `patience` if that is less. A caching embedder goes on by itself and has the answer the next time."""
     if not query.text.strip() or embedder.dimension == 0:
         return query
-    text = nameless(query.text[:_LONGEST], await shelf.events.speakers())
+    text = nameless(query.text[:_LONGEST], await store.events.speakers())
     if embedder.quick:
         vectors = embedder.embed_now([text])
     else:

@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from math import inf, log
 
-from germane.pipeline.pack.brief import PASSAGE, Brief
 from germane.pipeline.pack.cost import Layout
-from germane.pipeline.pack.sieve import Sieve
+from germane.pipeline.pack.cost_estimator import PASSAGE, Brief
+from germane.pipeline.pack.eligibility import Eligibility
 from germane.types.candidate import Scored
 from germane.types.strategy import Packer
 
@@ -40,7 +40,7 @@ Entry = tuple[float, int, bool, Scored]
 class Queue:
     """Items in the order in which they are to be tried; `items` stand in score order. `opened(group)` tells it that a header
     has been paid for. Ties go to the better rank, so the order is total and the same every time (PACK-4). Where there is a
-    `sieve`, items go through it in score order, when they are first looked at."""
+    `eligibility`, items go through it in score order, when they are first looked at."""
 
     def __init__(
         self,
@@ -48,9 +48,9 @@ class Queue:
         layout: Layout,
         packer: Packer,
         brief: Brief,
-        sieve: Sieve | None = None,
+        eligibility: Eligibility | None = None,
     ) -> None:
-        self._items, self._layout, self._brief, self._sieve = items, layout, brief, sieve
+        self._items, self._layout, self._brief, self._sieve = items, layout, brief, eligibility
         self._density = packer != "rank"
         self._open: frozenset[str] = frozenset()
         self._weighed: dict[str, list[Scored]] = defaultdict(list)

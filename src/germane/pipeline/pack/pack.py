@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import compress
 
+from germane.pipeline.pack.budget_packer import BudgetPacker
 from germane.pipeline.pack.cost import Layout
+from germane.pipeline.pack.eligibility import Eligibility
 from germane.pipeline.pack.packing import Packing
-from germane.pipeline.pack.room import Room
-from germane.pipeline.pack.sieve import Sieve
 from germane.types.candidate import LeftOut, Scored, Sensitivity
 from germane.types.strategy import Strategy
 
@@ -38,15 +38,15 @@ def pack(
     fixed, refused = layout.fixed(directive), ""
     if fixed > available and directive and (alone := layout.total(directive, ())) > available:
         directive, refused, fixed = "", f"it takes {alone} tokens of {available}", layout.fixed("")
-    sieve = Sieve(sensitivities)
-    room = Room(available, fixed, layout, strategy, sieve, stop)
+    eligibility = Eligibility(sensitivities)
+    room = BudgetPacker(available, fixed, layout, strategy, eligibility, stop)
     room.fill(required)
     room.fill(others, together=room.tight)
     room.grow()
     packing = Packing(
         directive=directive,
         chosen=tuple(room.chosen),
-        refused=(*sieve.refused, *room.refused),
+        refused=(*eligibility.refused, *room.refused),
         untried=tuple(room.untried),
         dropped=tuple(_in_order(dropped)),
         sensitivities=frozenset(sensitivities),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from germane.pipeline.pack.sieve import Sieve
+from germane.pipeline.pack.eligibility import Eligibility
 from germane.types.candidate import Chosen, LeftOut, Scored, Sensitivity
 
 __all__ = ["Packing"]
@@ -64,7 +64,7 @@ class Packing:
         """With the reason they would have had before there was no room."""
         seen = [out.scored for out in self.refused if out.reason not in ("duplicate", "sensitivity")]
         seen += [item.scored for item in self.chosen]
-        sieve = Sieve(self.sensitivities, (item.candidate.content_hash for item in seen))
+        eligibility = Eligibility(self.sensitivities, (item.candidate.content_hash for item in seen))
         for item in self.untried:
-            passed = sieve.through((item,))
-            yield LeftOut(scored=item, reason="budget") if passed else sieve.refused[-1]
+            passed = eligibility.through((item,))
+            yield LeftOut(scored=item, reason="budget") if passed else eligibility.refused[-1]

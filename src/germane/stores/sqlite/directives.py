@@ -5,9 +5,9 @@ from __future__ import annotations
 import apsw
 
 from germane.stores.sqlite.encoding import shown, stored
-from germane.stores.sqlite.reach import listed, places
 from germane.stores.sqlite.rows import first, rows
 from germane.stores.sqlite.transaction import Transaction
+from germane.stores.sqlite.visible_partitions import listed, places
 from germane.types.scope import Scope
 
 __all__ = ["directive", "directive_now", "set_directive"]

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import apsw
 
 from germane.stores.sqlite.database import Database
-from germane.stores.sqlite.delivery import Job, deliver
+from germane.stores.sqlite.jobs import Job, deliver
 from germane.stores.sqlite.reserve import Reserve
 from germane.stores.sqlite.rows import only
 from germane.stores.sqlite.scrub import Scrub

@@ -14,11 +14,11 @@ from germane.search.hit import Hit
 from germane.search.relevance import Relevance
 from germane.stores.sqlite.encoding import moment, shown, stored, to_json
 from germane.stores.sqlite.events import BRIEF, EVENT, brief_of, event_of, session_of
-from germane.stores.sqlite.narrowing import excluded, impossible, of_events
 from germane.stores.sqlite.partitions import Partitions
-from germane.stores.sqlite.reach import Place, listed, places
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.search import hits
+from germane.stores.sqlite.visible_partitions import Place, listed, places
+from germane.stores.sqlite.where_clauses import excluded, for_events, impossible
 from germane.types.query import Filters, Query
 from germane.types.scope import Scope
 
@@ -107,7 +107,7 @@ class SqliteEvents:
         """Session by session, the latest first, for as long as there may be something newer than what has been found."""
         connection = reading.connection
         seen = places(reading.connection, self._scope)
-        clause, values = of_events(seen, filters)
+        clause, values = for_events(seen, filters)
         sql = f"{EVENT if whole else BRIEF} WHERE e.session = ? AND {clause} ORDER BY e.created_at DESC, e.position DESC"
         users = {place.id: place.user for place in seen}
         newest: list[Event] = []

@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 
 from germane.events.event import Event, EventHead, Session
-from germane.events.ledger import EventsByMessageId, PutEvent, SessionLength, SessionTail
+from germane.events.operations import EventsByMessageId, PutEvent, SessionLength, SessionTail
 from germane.search.unit import SENSITIVITY_CODES, Analysis, Unit, describe
 from germane.stores.sqlite.encoding import (
     from_json,
@@ -24,9 +24,9 @@ from germane.stores.sqlite.encoding import (
     written_provenance,
 )
 from germane.stores.sqlite.passage import passage
-from germane.stores.sqlite.reach import Place
 from germane.stores.sqlite.sessions import Begun
 from germane.stores.sqlite.transaction import Transaction
+from germane.stores.sqlite.visible_partitions import Place
 from germane.types.candidate import LONG
 
 __all__ = ["BRIEF", "EVENT", "brief_of", "by_message_id", "event_of", "length", "put_events", "session_of", "tail"]

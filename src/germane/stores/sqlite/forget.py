@@ -10,13 +10,13 @@ from typing import Any
 
 import apsw
 
-from germane.memories.ledger import Forget, ForgetOwner, Select, Selection
+from germane.memories.operations import Forget, ForgetOwner, Select, Selection
 from germane.stores.sqlite.encoding import micros, shown, stored
-from germane.stores.sqlite.reach import GONE, Place, listed
 from germane.stores.sqlite.rows import Row, first, only, rows
 from germane.stores.sqlite.sessions import shrink
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.units import Domain, delete_units
+from germane.stores.sqlite.visible_partitions import GONE, Place, listed
 
 __all__ = ["forget", "forget_whole", "select"]
 

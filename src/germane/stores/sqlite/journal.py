@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from germane.errors import InvalidInput, StoreUnavailable
-from germane.events.ledger import EventsByMessageId, PutEvent, SessionLength, SessionTail
-from germane.memories.ledger import (
+from germane.events.operations import EventsByMessageId, PutEvent, SessionLength, SessionTail
+from germane.memories.operations import (
     CountFeedback,
     CountRetrievals,
     EndMemory,
@@ -29,9 +29,9 @@ from germane.stores.sqlite import events, memories
 from germane.stores.sqlite.directives import set_directive
 from germane.stores.sqlite.erasure import Erasure, mark
 from germane.stores.sqlite.forget import forget, forget_whole, select
-from germane.stores.sqlite.reach import Place, places
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.transaction import Transaction
+from germane.stores.sqlite.visible_partitions import Place, places
 from germane.stores.sqlite.writer import Writer
 from germane.types.plan import Change, Decision, Plan, Read
 from germane.types.scope import Scope

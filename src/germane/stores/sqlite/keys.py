@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 
 import apsw
 
-from germane.access.key import RIGHTS, Key, Sealed
-from germane.access.ledger import AddKey, ChangeKey, KeyById
+from germane.access.key import RIGHTS, Key, StoredKey
+from germane.access.operations import AddKey, ChangeKey, KeyById
 from germane.errors import InvalidInput, StoreUnavailable
 from germane.stores.sqlite.encoding import from_json, maybe_micros, maybe_moment, micros, moment, to_json
 from germane.stores.sqlite.readers import Readers
@@ -24,12 +24,12 @@ _COLUMNS = "id, org, agents, rights, note, created_at, expires_at, revoked_at, r
 
 
 class SqliteKeys:
-    """Fulfils `germane.access.vault.Vault`."""
+    """Fulfils `germane.access.vault.KeyStore`."""
 
     def __init__(self, writer: Writer | None, readers: Readers, name: str) -> None:
         self._writer, self._readers, self._name = writer, readers, name
 
-    async def find(self, id: str) -> Sealed | None:
+    async def find(self, id: str) -> StoredKey | None:
         return await self._readers.glance(lambda reading: _sealed(reading.connection, id))
 
     async def list(self, org: str | None = None) -> tuple[Key, ...]:
@@ -76,9 +76,9 @@ def _apply(connection: apsw.Connection, change: Change) -> None:
             raise InvalidInput(f"the keys can't be changed by {type(change).__name__}")
 
 
-def _sealed(connection: apsw.Connection, id: str) -> Sealed | None:
+def _sealed(connection: apsw.Connection, id: str) -> StoredKey | None:
     row = first(connection, f"SELECT {_COLUMNS}, digest FROM keys WHERE id = ?", (id,))
-    return None if row is None else Sealed(key=_key(row), digest=bytes(row[10]))
+    return None if row is None else StoredKey(key=_key(row), digest=bytes(row[10]))
 
 
 def _row(key: Key) -> tuple[Any, ...]:

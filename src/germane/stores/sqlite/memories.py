@@ -11,8 +11,8 @@ from typing import Any
 import apsw
 
 from germane.errors import InvalidInput, NotFound
-from germane.memories.ledger import CountFeedback, CountRetrievals, EndMemory, FactsOnKey, MemoriesByHash, MemoriesById
 from germane.memories.memory import KINDS, Content, Fact, Memory
+from germane.memories.operations import CountFeedback, CountRetrievals, EndMemory, FactsOnKey, MemoriesByHash, MemoriesById
 from germane.search.unit import SENSITIVITY_CODES, describe
 from germane.stores.sqlite.encoding import (
     maybe_micros,
@@ -25,9 +25,9 @@ from germane.stores.sqlite.encoding import (
     to_json,
     written_provenance,
 )
-from germane.stores.sqlite.reach import Place, listed
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.units import delete_units
+from germane.stores.sqlite.visible_partitions import Place, listed
 
 __all__ = [
     "MEMORY",

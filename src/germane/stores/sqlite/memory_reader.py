@@ -15,12 +15,12 @@ from germane.search.relevance import Relevance
 from germane.stores.sqlite.cursor import Listing
 from germane.stores.sqlite.encoding import stored, to_json
 from germane.stores.sqlite.memories import MEMORY, memory_of
-from germane.stores.sqlite.narrowing import excluded, impossible, of_memories, tagged
 from germane.stores.sqlite.partitions import Partitions
-from germane.stores.sqlite.reach import Place, listed, places
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import only, rows
 from germane.stores.sqlite.search import hits
+from germane.stores.sqlite.visible_partitions import Place, listed, places
+from germane.stores.sqlite.where_clauses import excluded, for_memories, impossible, tagged
 from germane.types.query import Filters, Query
 from germane.types.scope import Scope
 
@@ -111,7 +111,7 @@ def _page(reading: Reading, scope: Scope, filters: Filters, at: datetime, limit:
     if impossible(filters, "memories"):
         return Page(memories=())
     seen = places(reading.connection, scope)
-    clause, values = of_memories(seen, filters, at)
+    clause, values = for_memories(seen, filters, at)
     if after is not None:
         clause += " AND (created_at, key) < (?, ?)"
         values += after
@@ -135,7 +135,7 @@ def _pinned(
     if impossible(filters, "memories"):
         return ()
     seen = places(reading.connection, scope)
-    clause, values = of_memories(seen, filters, at)
+    clause, values = for_memories(seen, filters, at)
     users = {place.id: place.user for place in seen}
     found: dict[str, Memory] = {}
 

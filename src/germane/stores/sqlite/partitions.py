@@ -15,10 +15,10 @@ import apsw
 from germane.search.partition import Partition
 from germane.store import Warming
 from germane.stores.sqlite.encoding import shown
-from germane.stores.sqlite.reach import Place
 from germane.stores.sqlite.readers import Reading
 from germane.stores.sqlite.rows import first, rows
 from germane.stores.sqlite.units import Domain, changed, dropped, many
+from germane.stores.sqlite.visible_partitions import Place
 
 __all__ = ["Loaded", "Partitions"]
 

@@ -20,8 +20,8 @@ import apsw
 
 from germane.errors import StoreUnavailable
 from germane.stores.sqlite.database import Database
-from germane.stores.sqlite.delivery import Job, deliver
 from germane.stores.sqlite.failures import read_as
+from germane.stores.sqlite.jobs import Job, deliver
 
 __all__ = ["Readers", "Reading"]
 

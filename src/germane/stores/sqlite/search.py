@@ -10,17 +10,17 @@ from germane.events.event import Event
 from germane.memories.memory import Memory
 from germane.ports.words import WordVectors
 from germane.search.bm25 import Terms
-from germane.search.find import Found, find
+from germane.search.find import Match, find
 from germane.search.hit import Hit
 from germane.search.partition import Partition
 from germane.search.relevance import Relevance
 from germane.search.soft import soft
 from germane.search.whereabouts import whereabouts
-from germane.stores.sqlite.narrowing import event_keys, excluded, impossible, memory_keys
 from germane.stores.sqlite.partitions import Partitions
-from germane.stores.sqlite.reach import Place
 from germane.stores.sqlite.readers import Reading
 from germane.stores.sqlite.units import Domain
+from germane.stores.sqlite.visible_partitions import Place
+from germane.stores.sqlite.where_clauses import event_keys, excluded, impossible, memory_keys
 from germane.types.evidence import FEATURES, Evidence
 from germane.types.query import Query
 
@@ -82,7 +82,7 @@ def hits(
         asked = max(asked * 4, limit + len(query.filters.exclude))
 
 
-def _locating(partitions: Sequence[Partition], found: Sequence[Found], terms: Terms) -> Callable[[int], float]:
+def _locating(partitions: Sequence[Partition], found: Sequence[Match], terms: Terms) -> Callable[[int], float]:
     places = {one.key: (partitions[one.partition], one.place) for one in found}
     return lambda key: whereabouts(*places[key], terms, _STRETCH)
 

@@ -32,11 +32,11 @@ from germane.stores.sqlite.journal import SqliteJournal
 from germane.stores.sqlite.keys import SqliteKeys
 from germane.stores.sqlite.memory_reader import SqliteMemories
 from germane.stores.sqlite.partitions import Partitions
-from germane.stores.sqlite.reach import gone, places
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import only
-from germane.stores.sqlite.shelf import SqliteShelf
+from germane.stores.sqlite.scoped_store import SqliteScopedStore
 from germane.stores.sqlite.transaction import Transaction
+from germane.stores.sqlite.visible_partitions import gone, places
 from germane.stores.sqlite.writer import Writer
 from germane.types.scope import Scope
 
@@ -48,7 +48,7 @@ _SCRUBBING = 0.25
 
 
 class SqliteStore:
-    """Open it with `SqliteStore.open`. Fulfils `germane.shelf.Store`."""
+    """Open it with `SqliteStore.open`. Fulfils `germane.scoped.Store`."""
 
     def __init__(
         self,
@@ -127,9 +127,9 @@ class SqliteStore:
     def keys(self) -> SqliteKeys:
         return SqliteKeys(self._writer, self._readers, self._database.name)
 
-    def within(self, scope: Scope) -> SqliteShelf:
+    def within(self, scope: Scope) -> SqliteScopedStore:
         readers, partitions, model = self._readers, self._partitions, self._embedder.identity
-        return SqliteShelf(
+        return SqliteScopedStore(
             scope,
             readers,
             SqliteMemories(scope, readers, partitions, model, *self._judging),

@@ -13,9 +13,9 @@ from germane.errors import EmbedderError
 from germane.ports.embedder import Embedder
 from germane.search.quantised import encode
 from germane.search.unit import Unit
-from germane.stores.sqlite.reach import Place, places
 from germane.stores.sqlite.rows import only
 from germane.stores.sqlite.units import Domain, Pending, insert_units
+from germane.stores.sqlite.visible_partitions import Place, places
 from germane.types.scope import Scope
 
 __all__ = ["Mark", "Transaction"]

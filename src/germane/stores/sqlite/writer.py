@@ -19,9 +19,9 @@ import apsw
 
 from germane.errors import StoreUnavailable
 from germane.stores.sqlite.database import Database
-from germane.stores.sqlite.delivery import Job, deliver
 from germane.stores.sqlite.erasure import Erasure
 from germane.stores.sqlite.failures import read_as
+from germane.stores.sqlite.jobs import Job, deliver
 from germane.stores.sqlite.transaction import Transaction
 
 __all__ = ["Writer"]

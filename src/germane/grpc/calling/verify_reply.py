@@ -15,7 +15,7 @@ from typing import Any
 from germane.grpc.calling.outbound import Sent, fields_of
 from germane.grpc.stubs import context_pb2
 
-__all__ = ["Altered", "reunite"]
+__all__ = ["Altered", "verify_reply"]
 
 _ENVELOPE = frozenset({"role", "content", "parts", "id", "created_at", "name"})
 _ADDED = ("system", "user")
@@ -27,7 +27,7 @@ class Altered(Exception):
     """Not all of the caller's messages are in the answer, in order and unaltered."""
 
 
-def reunite(sent: Sequence[Sent], answer: context_pb2.AssembleContextResponse) -> tuple[list[Any], Any]:
+def verify_reply(sent: Sequence[Sent], answer: context_pb2.AssembleContextResponse) -> tuple[list[Any], Any]:
     """The messages to send, and the system prompt where the provider keeps it apart, else None. Raises `Altered`, and
     `ValueError` for what isn't JSON."""
     system = json.loads(answer.system_json) if answer.system_json else None
@@ -40,19 +40,19 @@ def reunite(sent: Sequence[Sent], answer: context_pb2.AssembleContextResponse) -
         while at < len(sent) and said.moved(at):
             at += 1
         if at < len(sent) and wire == sent[at].wire:
-            if sent[at].stands_in:  # what had to stand before an assistant's turn needn't stand before the caller's own
+            if sent[at].represents_many:  # what had to stand before an assistant's turn needn't stand before the caller's own
                 out = [one for one in out if not isinstance(one, dict) or one.get("role") != "user"]
             out += sent[at].originals
             at += 1
             continue
         fields = fields_of(wire)
-        if at < len(sent) and fields == said.fields(at) and not sent[at].stands_in:
+        if at < len(sent) and fields == said.fields(at) and not sent[at].represents_many:
             out += sent[at].originals
             at += 1
             continue
         begin, at = at, said.reached(at, fields)
         taken = [one for one in range(begin, at) if said.atoms(one) and not said.moved(one)]
-        if any(sent[one].stands_in for one in taken) or not (taken or _role(fields) in _ADDED or not _atoms(fields)):
+        if any(sent[one].represents_many for one in taken) or not (taken or _role(fields) in _ADDED or not _atoms(fields)):
             raise Altered
         same = len(taken) == 1 and fields == said.fields(taken[0])
         out.append(sent[taken[0]].originals[0] if same else fields)

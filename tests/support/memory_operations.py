@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from germane.memories.ledger import (
+from germane.memories.memory import Fact, Memory
+from germane.memories.operations import (
     CountFeedback,
     CountRetrievals,
     EndMemory,
@@ -18,7 +19,6 @@ from germane.memories.ledger import (
     Selection,
     SetDirective,
 )
-from germane.memories.memory import Fact, Memory
 from germane.types.plan import Change, Plan, Read
 
 T = TypeVar("T")

@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterable
 
 from germane.types.candidate import LeftOut, Scored, Sensitivity
 
-__all__ = ["Sieve"]
+__all__ = ["Eligibility"]
 
 
-class Sieve:
+class Eligibility:
     """Items are shown to it best first, each once. `seen` are contents that are there already, by their hashes; `refused` is
     what didn't pass."""
 

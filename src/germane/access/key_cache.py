@@ -9,7 +9,7 @@ from datetime import datetime
 
 from germane.access.key import Key
 
-__all__ = ["Known"]
+__all__ = ["KeyCache"]
 
 
 @dataclass(slots=True)
@@ -18,7 +18,7 @@ class _Entry:
     confirmed: float
 
 
-class Known:
+class KeyCache:
     """By the digest of the token, so that memory holds no token; bounded, the one used least lately goes first. Only good keys
     are kept: a flood of bad ones displaces nothing, and a key that has just been made works at once."""
 

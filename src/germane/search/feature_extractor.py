@@ -19,7 +19,7 @@ from germane.search.unit import CAPITALS, QUESTION, TEMPORAL, USER
 from germane.types.evidence import FEATURES
 from germane.types.query import Query
 
-__all__ = ["View"]
+__all__ = ["FeatureExtractor"]
 
 Floats = NDArray[np.float32]
 _FEW, _USUAL = 30, 500
@@ -27,7 +27,7 @@ _PLACES = {name: place for place, name in enumerate(FEATURES)}
 _UNKNOWN = [_PLACES[name] for name in ("cos_own", "cos_window", "soft")]
 
 
-class View(NamedTuple):
+class FeatureExtractor(NamedTuple):
     """What was measured of a partition. `named` is the hash of the one participant the query names, `units` how many are
     searched in all partitions."""
 

@@ -10,10 +10,10 @@ from germane.grpc.refusals import invalid
 from germane.grpc.stubs import memory_pb2
 from germane.types.scope import Scope
 
-__all__ = ["Reach"]
+__all__ = ["AgentResolver"]
 
 
-class Reach:
+class AgentResolver:
     def __init__(self, germane: Germane) -> None:
         self._germane = germane
 

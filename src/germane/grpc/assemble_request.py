@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from germane.grpc.conversation import Conversation
-from germane.grpc.incoming import filters, listed, moment
+from germane.grpc.from_wire import filters, listed, moment
 from germane.grpc.refusals import invalid
 from germane.grpc.stubs import context_pb2, ibex_pb2
 from germane.types.limits import NAME, TOOL_CHARACTERS, text, within

@@ -17,7 +17,7 @@ from germane.pipeline.engine import Engine
 from germane.ports.embedder import Embedder
 from germane.search.hit import Hit
 from germane.search.relevance import shipped
-from germane.store import Shelf
+from germane.store import ScopedStore
 from germane.testing.builders import MOMENT
 from germane.testing.hashed import Hashed
 from germane.testing.stored import a_memory, an_event
@@ -28,7 +28,7 @@ from germane.types.query import Filters, Query
 from germane.types.request import Request
 from germane.types.scope import Scope
 
-__all__ = ["DIRECTIVE", "MEMORY", "MESSAGE", "Kept", "engine", "request", "shelf"]
+__all__ = ["DIRECTIVE", "MEMORY", "MESSAGE", "Kept", "engine", "request", "scoped"]
 
 DIRECTIVE = "Answer in one sentence."
 MEMORY = a_memory("Prefers oolong to coffee", kind="preference")
@@ -93,7 +93,7 @@ class Kept:
         return frozenset(ids)
 
 
-def shelf() -> Shelf:
+def scoped() -> ScopedStore:
     return Kept()
 
 

@@ -1,4 +1,4 @@
-"""Shelf: the part of the file that one scope can reach."""
+"""Scoped store: the part of the file that one scope can reach."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from germane.stores.sqlite.encoding import to_json
 from germane.stores.sqlite.event_reader import SqliteEvents
 from germane.stores.sqlite.journal import SqliteJournal
 from germane.stores.sqlite.memory_reader import SqliteMemories
-from germane.stores.sqlite.narrowing import of_events, of_memories
-from germane.stores.sqlite.reach import places
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import rows
+from germane.stores.sqlite.visible_partitions import places
+from germane.stores.sqlite.where_clauses import for_events, for_memories
 from germane.types.query import Filters
 from germane.types.scope import Scope
 
-__all__ = ["SqliteShelf"]
+__all__ = ["SqliteScopedStore"]
 
 
-class SqliteShelf:
+class SqliteScopedStore:
     def __init__(
         self, scope: Scope, readers: Readers, memories: SqliteMemories, events: SqliteEvents, journal: SqliteJournal
     ) -> None:
@@ -54,8 +54,8 @@ class SqliteShelf:
         def work(reading: Reading) -> frozenset[str]:
             seen = places(reading.connection, self._scope)
             asked = "id IN (SELECT value FROM json_each(?))"
-            memory, bound = of_memories(seen, gate, at)
-            event, also = of_events(seen, gate)
+            memory, bound = for_memories(seen, gate, at)
+            event, also = for_events(seen, gate)
             sql = f"SELECT id FROM memories INDEXED BY memories_id WHERE {asked} AND {memory}"
             sql += f" UNION ALL SELECT e.id FROM events e INDEXED BY events_id WHERE e.{asked} AND {event}"
             wanted = to_json(ids)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from germane.search.find import find
-from germane.search.narrow import allowed_rows
 from germane.search.partition import Partition
+from germane.search.row_filter import allowed_rows
 from germane.search.unit import KIND_CODES, SENSITIVITY_CODES, Unit
 from germane.testing.builders import MOMENT
 from germane.types.query import Filters

@@ -1,4 +1,4 @@
-"""Reach: which partitions of the file a scope may touch. Every statement of a shelf is bound to what is answered here."""
+"""Visible partitions: which partitions of the file a scope may touch. Every statement of a scoped store is bound to them."""
 
 from __future__ import annotations
 

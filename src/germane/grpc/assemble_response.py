@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Protocol
 
-from germane.grpc.asking import Asking, Request
-from germane.grpc.outgoing import ibex_metadata, metadata, text
+from germane.grpc.assemble_request import Asking, Request
 from germane.grpc.stubs import context_pb2, ibex_pb2
+from germane.grpc.to_wire import ibex_metadata, metadata, text
 from germane.types.context import Context, Metadata
 
 __all__ = ["Answers", "GermaneAnswers", "IbexAnswers", "Response"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from germane.access.key import Key, Sealed
+from germane.access.key import Key, StoredKey
 from germane.types.plan import Change, Read
 
 __all__ = ["AddKey", "ChangeKey", "KeyById"]
@@ -19,7 +19,7 @@ class KeyById(Read[Key | None]):
 class AddKey(Change):
     """A key with an id that there isn't yet; else nothing of the plan is written (`Conflict`)."""
 
-    sealed: Sealed
+    sealed: StoredKey
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from germane.events.event import Event
 from germane.memories.memory import Memory
 from germane.search.unit import SENSITIVITY_CODES
 from germane.stores.sqlite.encoding import micros, stored, to_json
-from germane.stores.sqlite.reach import Place, listed
 from germane.stores.sqlite.units import Domain
+from germane.stores.sqlite.visible_partitions import Place, listed
 from germane.types.query import Filters
 
-__all__ = ["Clause", "event_keys", "excluded", "impossible", "memory_keys", "of_events", "of_memories", "tagged"]
+__all__ = ["Clause", "event_keys", "excluded", "for_events", "for_memories", "impossible", "memory_keys", "tagged"]
 
 Clause = tuple[str, list[Any]]
 """SQL after WHERE, and what is bound to it."""
@@ -36,7 +36,7 @@ def excluded(thing: Memory | Event, filters: Filters) -> bool:
     return thing.id in filters.exclude or (message_id is not None and message_id in filters.exclude)
 
 
-def of_memories(places: tuple[Place, ...], filters: Filters, at: datetime) -> Clause:
+def for_memories(places: tuple[Place, ...], filters: Filters, at: datetime) -> Clause:
     clause, values = _shared(places, filters)
     if not filters.with_history:
         now = micros(at)
@@ -54,7 +54,7 @@ def of_memories(places: tuple[Place, ...], filters: Filters, at: datetime) -> Cl
     return clause, values
 
 
-def of_events(places: tuple[Place, ...], filters: Filters) -> Clause:
+def for_events(places: tuple[Place, ...], filters: Filters) -> Clause:
     """For rows of `events` called `e`."""
     clause, values = _shared(places, filters, "e.")
     if filters.event_types is not None:
@@ -68,7 +68,7 @@ def memory_keys(connection: apsw.Connection, places: tuple[Place, ...], filters:
     if filters.tags is None and filters.session is None:
         return None
     wide = Filters(tags=filters.tags, session=filters.session, sensitivities=filters.sensitivities, with_history=True)
-    clause, values = of_memories(places, wide, datetime.max)
+    clause, values = for_memories(places, wide, datetime.max)
     return frozenset(key for (key,) in connection.execute(f"SELECT key FROM memories WHERE {clause}", values))
 
 

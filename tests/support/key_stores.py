@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from germane.access.key import Issued, Key, Sealed
-from germane.access.ledger import AddKey, ChangeKey, KeyById
+from germane.access.key import Key, NewKey, StoredKey
+from germane.access.operations import AddKey, ChangeKey, KeyById
 from germane.testing.faults import Fault, faulty
 from germane.testing.key_contract import issuing
 from germane.types.plan import Plan, replay
@@ -19,11 +19,11 @@ class Chest:
     """`looks` are the ids that were asked for. What another process does is done with `put` and `change`."""
 
     def __init__(self) -> None:
-        self.rows: dict[str, Sealed] = {}
+        self.rows: dict[str, StoredKey] = {}
         self.looks: list[str] = []
         self.commits = 0
 
-    async def find(self, id: str) -> Sealed | None:
+    async def find(self, id: str) -> StoredKey | None:
         self.looks.append(id)
         return self.rows.get(id)
 
@@ -47,14 +47,14 @@ class Chest:
             outcome: T = stop.value.outcome
             return outcome
 
-    def put(self, number: int = 1, **fields: Any) -> Issued:
+    def put(self, number: int = 1, **fields: Any) -> NewKey:
         """Another key for each number, made at noon, with these `fields`."""
         decision = replay(issuing(number), {})
         (added,) = decision.changes
         assert isinstance(added, AddKey)
         key = replace(added.sealed.key, **fields)
         self.rows[key.id] = replace(added.sealed, key=key)
-        return Issued(key=key, token=decision.outcome.token)
+        return NewKey(key=key, token=decision.outcome.token)
 
     def change(self, id: str, key: Key | None = None, **fields: Any) -> None:
         self.rows[id] = replace(self.rows[id], key=replace(key or self.rows[id].key, **fields))
@@ -69,7 +69,7 @@ class Failing:
         self.well = False
         self.looks = 0
 
-    async def find(self, id: str) -> Sealed | None:
+    async def find(self, id: str) -> StoredKey | None:
         self.looks += 1
         self._left -= 1
         return await (self._chest if self.well or self._left >= 0 else self._faulty).find(id)

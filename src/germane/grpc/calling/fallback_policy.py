@@ -15,9 +15,9 @@ from germane.grpc.calling.answer import Answer, Metadata
 from germane.grpc.calling.channel import grpc
 from germane.grpc.calling.cooldown import Cooldown
 from germane.grpc.calling.outbound import Oversized
-from germane.grpc.calling.reunite import Altered
+from germane.grpc.calling.verify_reply import Altered
 
-__all__ = ["Care", "Fallback", "originals"]
+__all__ = ["Fallback", "FallbackPolicy", "originals"]
 
 _LOG = logging.getLogger("germane.client")
 _MOST_SAID = 64
@@ -28,7 +28,7 @@ class Fallback(Exception):
     """Why there is no answer: what stands in `fallback_reason`."""
 
 
-class Care:
+class FallbackPolicy:
     """`limit` is how long a caller of `assemble` waits, `patience` one of anything else, both in seconds. For any number of
     threads."""
 
@@ -62,10 +62,10 @@ class Care:
             elif reason.startswith("grpc_error:"):
                 cooldown.answered()
             else:
-                cooldown.let_go()
+                cooldown.release()
             raise
         except BaseException:
-            cooldown.let_go()
+            cooldown.release()
             raise
         cooldown.answered()
 

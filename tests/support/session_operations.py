@@ -9,7 +9,7 @@ from typing import Any
 
 from germane.events.appending import Origin
 from germane.events.event import Event, EventHead
-from germane.events.ledger import EventsByMessageId, PutEvent, SessionLength, SessionTail
+from germane.events.operations import EventsByMessageId, PutEvent, SessionLength, SessionTail
 from germane.events.record import Recorded, record
 from germane.types.message import Message
 from germane.types.plan import Plan, Read

@@ -8,16 +8,16 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
-from germane.grpc.calling.care import Fallback
 from germane.grpc.calling.channel import Address
+from germane.grpc.calling.fallback_policy import Fallback
 from germane.grpc.stubs.context_pb2_grpc import ContextAssemblyServiceStub
 
-__all__ = ["Line"]
+__all__ = ["ClientConnection"]
 
 C = TypeVar("C")
 
 
-class Line(Generic[C]):
+class ClientConnection(Generic[C]):
     """`dial` makes a channel. A loop is that of the caller, None for callers that block; after `asyncio.run` has ended one,
     the next gets a channel of its own. Nothing of gRPC survives a fork: a client that has called stays with the parent."""
 

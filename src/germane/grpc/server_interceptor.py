@@ -29,7 +29,7 @@ from germane.grpc.port import AT_ONCE
 from germane.grpc.refusals import Refused, Status, invalid, refusal
 from germane.grpc.slots import Limits, Slots
 
-__all__ = ["Gate"]
+__all__ = ["ServerInterceptor"]
 
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
@@ -40,7 +40,7 @@ _CALLERS = (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.PERMISSION_DENIED)
 _TRACING = ("traceparent", "tracestate")
 
 
-class Gate(grpc.aio.ServerInterceptor):
+class ServerInterceptor(grpc.aio.ServerInterceptor):
     """For the port's loop."""
 
     def __init__(

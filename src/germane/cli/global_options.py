@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from germane.api.agent import Agent
     from germane.api.germane import Germane
 
-__all__ = ["Setting", "finish", "setting"]
+__all__ = ["GlobalOptions", "finish", "setting"]
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class GlobalOptions:
     """`explicit` says that the file was named on the command line, not by the environment or by default."""
 
     db: Path
@@ -68,10 +68,10 @@ class Setting:
             raise InvalidInput(f"{option} must be an ISO 8601 time such as 2025-05-03T10:40, not {text[:40]!r}") from None
 
 
-def setting(context: typer.Context) -> Setting:
+def setting(context: typer.Context) -> GlobalOptions:
     """The run's global options."""
     found = context.obj
-    assert isinstance(found, Setting)
+    assert isinstance(found, GlobalOptions)
     return found
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from germane.search import bm25, frequent
+from germane.search import bm25, frequent_terms
 from germane.search.bm25 import Lexical, lexical, weigh
 from germane.search.partition import Partition
 from germane.search.snapshot import Snapshot, snapshot
@@ -75,13 +75,13 @@ def test_it_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
     partition = Partition(DIMENSION)
     partition.extend([unit(Text(key=n, at=float(n), words=(("ash", "elm")[n % 2], "oak"))) for n in range(200)])
     changed: list[int] = []
-    steps = frequent._steps
+    steps = frequent_terms._steps
 
     def noted(counts: NDArray[np.float32], norm: NDArray[np.float32]) -> NDArray[np.uint8]:
         changed.append(len(counts))
         return steps(counts, norm)
 
-    monkeypatch.setattr(frequent, "_steps", noted)
+    monkeypatch.setattr(frequent_terms, "_steps", noted)
     for _ in range(2):
         found(partition, ("ash",))
     assert changed == [200, 200]
@@ -93,10 +93,10 @@ def test_it_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small")
 def test_only_so_many_terms_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """The one asked for least lately goes, and is worked out again when asked for."""
-    monkeypatch.setattr(frequent, "_MOST", 1)
+    monkeypatch.setattr(frequent_terms, "_MOST", 1)
     partition = Partition(DIMENSION)
     partition.extend([unit(Text(key=n, words=("ash", "elm"))) for n in range(20)])
     first, seen = found(partition, ("ash",))
     found(partition, ("elm",))
-    assert len(frequent.Frequent.of(seen)._terms) == 1
+    assert len(frequent_terms.Frequent.of(seen)._terms) == 1
     assert np.array_equal(found(partition, ("ash",))[0].own, first.own)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from threading import Thread
 from typing import Any, TypeVar
 
-__all__ = ["Apart"]
+__all__ = ["LoopBridge"]
 
 T = TypeVar("T")
 Work = Callable[[], Coroutine[Any, Any, T]]
@@ -25,7 +25,7 @@ _BATCH = 64
 """Items of a stream that cross at once."""
 
 
-class Apart:
+class LoopBridge:
     """Made on the engine's loop, and of the same kind. From `open` to `close` there is a thread."""
 
     def __init__(self) -> None:

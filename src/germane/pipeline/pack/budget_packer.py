@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from germane.pipeline.pack.brief import Brief
 from germane.pipeline.pack.cost import Layout
+from germane.pipeline.pack.cost_estimator import Brief
+from germane.pipeline.pack.eligibility import Eligibility
 from germane.pipeline.pack.exact import Offer, select
 from germane.pipeline.pack.greedy import Queue
 from germane.pipeline.pack.shares import Tally
-from germane.pipeline.pack.sieve import Sieve
 from germane.types.candidate import Chosen, LeftOut, Scored
 from germane.types.strategy import Strategy
 
-__all__ = ["Room"]
+__all__ = ["BudgetPacker"]
 
 _WORTH_SHOWING = 24
 """Tokens: a shorter excerpt than this says too little to be worth its line."""
@@ -31,7 +31,7 @@ _TIGHT = 256
 """Tokens up to which `auto` chooses items together."""
 
 
-class Room:
+class BudgetPacker:
     """`chosen` is what went in, in that order, `refused` what didn't and why, `untried` what came too late to be looked at;
     `gap` is how much more value could have gone in, where items were chosen together."""
 
@@ -41,7 +41,7 @@ class Room:
         fixed: int,
         layout: Layout,
         strategy: Strategy,
-        sieve: Sieve,
+        eligibility: Eligibility,
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
         self.chosen: list[Chosen] = []
@@ -52,7 +52,7 @@ class Room:
         self._left = available - fixed
         self._long = max(_LEAST_LONG, available // _LONG)
         self._tally = Tally(strategy.shares, available)
-        self._layout, self._strategy, self._sieve, self._stop = layout, strategy, sieve, stop
+        self._layout, self._strategy, self._sieve, self._stop = layout, strategy, eligibility, stop
         self._brief = Brief(layout)
 
     def fill(self, items: Sequence[Scored], *, together: bool = False) -> None:
@@ -72,8 +72,8 @@ class Room:
         self._round(sorted(again, key=lambda item: item.rank), together, None)
         self._tally.lenient = False
 
-    def _round(self, items: Sequence[Scored], together: bool, sieve: Sieve | None) -> None:
-        queue = Queue(items, self._layout, self._strategy.packer, self._brief, sieve)
+    def _round(self, items: Sequence[Scored], together: bool, eligibility: Eligibility | None) -> None:
+        queue = Queue(items, self._layout, self._strategy.packer, self._brief, eligibility)
         for chosen in self.chosen:
             queue.opened(chosen.scored)
         taken = self._best(queue, items) if together else frozenset[str]()
@@ -114,7 +114,7 @@ class Room:
 
     def _tried(self, items: Sequence[Scored]) -> list[Chosen]:
         """What would go in one by one."""
-        trial = Room(0, 0, self._layout, self._strategy, self._sieve)
+        trial = BudgetPacker(0, 0, self._layout, self._strategy, self._sieve)
         trial.chosen, trial._left, trial._long, trial._tally = self.chosen.copy(), self._left, self._long, self._tally.copy()
         trial._brief = self._brief
         trial._round(items, False, None)
