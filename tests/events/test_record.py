@@ -11,7 +11,7 @@ import pytest
 from germane.errors import Conflict, InvalidInput
 from germane.types.message import Message, Opaque, Role, Text, ToolCall, ToolResult
 from germane.types.scope import Scope
-from support.session_operations import NOW, SessionLedger
+from support.session_operations import NOW, SessionOperations
 
 
 def said(*texts: str) -> list[Message]:
@@ -24,11 +24,11 @@ def user(text: str, **given: Any) -> Message:
 
 
 @pytest.fixture
-def ledger() -> SessionLedger:
-    return SessionLedger()
+def ledger() -> SessionOperations:
+    return SessionOperations()
 
 
-def test_a_message_becomes_an_event_with_everything_that_came_with_it(ledger: SessionLedger) -> None:
+def test_a_message_becomes_an_event_with_everything_that_came_with_it(ledger: SessionOperations) -> None:
     """Id, name, time, text and the caller's dict."""
     raw = {"role": "user", "content": "Hello", "custom": [1]}
     at = datetime(2023, 1, 1, 9, tzinfo=UTC)
@@ -47,7 +47,7 @@ def test_a_message_becomes_an_event_with_everything_that_came_with_it(ledger: Se
     assert event.raw == raw
 
 
-def test_messages_without_a_time_keep_their_order(ledger: SessionLedger) -> None:
+def test_messages_without_a_time_keep_their_order(ledger: SessionOperations) -> None:
     """Each a microsecond after the one before, so that any sort by time keeps it."""
     ledger.record(said("a", "b", "c"))
     assert [event.created_at for event in ledger.events] == [NOW + timedelta(microseconds=turn) for turn in range(3)]
@@ -55,7 +55,7 @@ def test_messages_without_a_time_keep_their_order(ledger: SessionLedger) -> None
 
 
 @pytest.mark.requirement("SCOPE-4")
-def test_a_naive_time_is_local_and_one_in_the_future_stays(ledger: SessionLedger) -> None:
+def test_a_naive_time_is_local_and_one_in_the_future_stays(ledger: SessionOperations) -> None:
     """Stored in UTC."""
     ledger.record([user("a", created_at=datetime(2999, 7, 1, 12))], scope=Scope(zone="Asia/Tokyo"))
     assert ledger.events[0].created_at == datetime(2999, 7, 1, 3, tzinfo=UTC)
@@ -77,14 +77,14 @@ def test_a_naive_time_is_local_and_one_in_the_future_stays(ledger: SessionLedger
     ],
 )
 def test_tool_calls_results_and_unreadable_parts_are_kept_as_text(
-    ledger: SessionLedger, role: Role, parts: tuple[Any, ...], type: str, text: str
+    ledger: SessionOperations, role: Role, parts: tuple[Any, ...], type: str, text: str
 ) -> None:
     """A message that only answers a tool call is a tool message in every provider's shape."""
     ledger.record([Message(role=role, parts=parts)])
     assert [(event.type, event.text) for event in ledger.events] == [(type, text)]
 
 
-def test_system_and_empty_messages_are_neither_kept_nor_compared(ledger: SessionLedger) -> None:
+def test_system_and_empty_messages_are_neither_kept_nor_compared(ledger: SessionOperations) -> None:
     """They may change or move between two sends of the same conversation."""
     hello, empty = user("Hello"), Message(role="assistant")
     assert ledger.record([Message.of("system", "Be brief"), hello, empty]).skipped == 2
@@ -93,7 +93,7 @@ def test_system_and_empty_messages_are_neither_kept_nor_compared(ledger: Session
     assert ledger.said == ["Hello", "Hi"]
 
 
-def test_lone_surrogates_are_kept_as_replacement_characters(ledger: SessionLedger) -> None:
+def test_lone_surrogates_are_kept_as_replacement_characters(ledger: SessionOperations) -> None:
     """And the same broken text sent again is the same message."""
     broken = user("a\ud83d b", name="\udc00", id="\ud800")
     ledger.record([broken])
@@ -103,25 +103,25 @@ def test_lone_surrogates_are_kept_as_replacement_characters(ledger: SessionLedge
 
 
 @pytest.mark.parametrize("id", ["", "x" * 257, 7])
-def test_a_message_id_that_cannot_be_kept_is_refused(ledger: SessionLedger, id: Any) -> None:
+def test_a_message_id_that_cannot_be_kept_is_refused(ledger: SessionOperations, id: Any) -> None:
     """An id must find its message again."""
     with pytest.raises(InvalidInput, match="message id"):
         ledger.record([user("a", id=id)])
 
 
-def test_a_session_must_have_a_name(ledger: SessionLedger) -> None:
+def test_a_session_must_have_a_name(ledger: SessionOperations) -> None:
     """An empty one would join strangers' conversations."""
     with pytest.raises(InvalidInput, match="session must have 1 to 256"):
         ledger.record(said("a"), session="")
 
 
-def test_dicts_must_come_one_a_message(ledger: SessionLedger) -> None:
+def test_dicts_must_come_one_a_message(ledger: SessionOperations) -> None:
     """Else they would be kept with the wrong ones."""
     with pytest.raises(InvalidInput, match="0 dicts for 1 messages"):
         ledger.record(said("a"), raws=[])
 
 
-def test_the_same_id_and_content_is_skipped_wherever_it_stands(ledger: SessionLedger) -> None:
+def test_the_same_id_and_content_is_skipped_wherever_it_stands(ledger: SessionOperations) -> None:
     """Within a call as between calls."""
     a, b = user("a", id="1"), user("b", id="2")
     assert len(ledger.record([a, a]).added) == 1
@@ -130,7 +130,7 @@ def test_the_same_id_and_content_is_skipped_wherever_it_stands(ledger: SessionLe
 
 
 @pytest.mark.parametrize("other", [user("A", id="1"), Message.of("assistant", "a", id="1")])
-def test_the_same_id_with_other_content_is_a_conflict_and_writes_nothing(ledger: SessionLedger, other: Message) -> None:
+def test_the_same_id_with_other_content_is_a_conflict_and_writes_nothing(ledger: SessionOperations, other: Message) -> None:
     """The message names the id; what stood before and after it in the call isn't written either."""
     with pytest.raises(Conflict, match="'1'"):
         ledger.record([user("first"), user("a", id="1"), other])
@@ -141,7 +141,7 @@ def test_the_same_id_with_other_content_is_a_conflict_and_writes_nothing(ledger:
     assert ledger.said == ["a"]
 
 
-def test_new_ids_make_new_messages_whatever_they_say(ledger: SessionLedger) -> None:
+def test_new_ids_make_new_messages_whatever_they_say(ledger: SessionOperations) -> None:
     """With ids, "ok" in calls of its own is kept each time; the tail needn't even be read."""
     for id in "123":
         ledger.record([user("ok", id=id)])
@@ -149,7 +149,7 @@ def test_new_ids_make_new_messages_whatever_they_say(ledger: SessionLedger) -> N
     assert {type(read).__name__ for read in ledger.reads} == {"EventsByMessageId", "SessionLength"}
 
 
-def test_a_whole_conversation_sent_each_turn_adds_what_is_new(ledger: SessionLedger) -> None:
+def test_a_whole_conversation_sent_each_turn_adds_what_is_new(ledger: SessionOperations) -> None:
     """So does a window of its last turns."""
     conversation = said("hi", "hello", "ok", "ok", "ok", "bye")
     for turn in range(1, 7):
@@ -157,7 +157,7 @@ def test_a_whole_conversation_sent_each_turn_adds_what_is_new(ledger: SessionLed
     assert ledger.said == [message.text for message in conversation]
 
 
-def test_ok_twice_is_two_messages(ledger: SessionLedger) -> None:
+def test_ok_twice_is_two_messages(ledger: SessionOperations) -> None:
     """In one call; with the list sent again and grown; with ids or times of their own."""
     ledger.record([user("a"), user("ok")])
     ledger.record([user("a"), user("ok"), user("ok")])
@@ -167,47 +167,47 @@ def test_ok_twice_is_two_messages(ledger: SessionLedger) -> None:
     assert ledger.said == ["a", "ok", "ok", "sure", "sure"]
 
 
-def test_what_equals_the_end_of_the_session_is_a_retry(ledger: SessionLedger) -> None:
+def test_what_equals_the_end_of_the_session_is_a_retry(ledger: SessionOperations) -> None:
     """A call that was repeated because its answer was lost adds nothing."""
     ledger.record(said("a", "ok"))
     assert ledger.record([Message.of("assistant", "ok")]) == ledger.record(said("a", "ok")[1:])
     assert ledger.said == ["a", "ok"]
 
 
-def test_the_same_words_further_back_are_no_retry(ledger: SessionLedger) -> None:
+def test_the_same_words_further_back_are_no_retry(ledger: SessionOperations) -> None:
     """A client that records only what is new may say a thing again."""
     for text in ("ok", "sure", "ok", "sure?"):
         ledger.record([user(text)])
     assert ledger.said == ["ok", "sure", "ok", "sure?"]
 
 
-def test_a_turn_that_begins_like_the_session_is_new(ledger: SessionLedger) -> None:
+def test_a_turn_that_begins_like_the_session_is_new(ledger: SessionOperations) -> None:
     """One message in common is too little to take it for the same."""
     ledger.record(said("ok", "sure"))
     assert len(ledger.record(said("ok", "fine")).added) == 2
 
 
-def test_events_that_are_no_messages_stand_in_nobodys_way(ledger: SessionLedger) -> None:
+def test_events_that_are_no_messages_stand_in_nobodys_way(ledger: SessionOperations) -> None:
     """A conversation is aligned across what else happened in its session."""
     ledger.record(said("a", "b", "c"))
     ledger.events[1] = replace(ledger.events[1], role="", type="file_read")
     assert ledger.record([user("a"), user("c"), user("d")]).skipped == 2
 
 
-def test_an_earlier_state_sent_late_adds_nothing(ledger: SessionLedger) -> None:
+def test_an_earlier_state_sent_late_adds_nothing(ledger: SessionOperations) -> None:
     """Two writers of one conversation may finish in the wrong order."""
     ledger.record(said("a", "b", "c", "d"))
     assert ledger.record(said("a", "b")).added == ()
 
 
-def test_a_conversation_that_was_edited_adds_from_the_edit_on(ledger: SessionLedger) -> None:
+def test_a_conversation_that_was_edited_adds_from_the_edit_on(ledger: SessionOperations) -> None:
     """What was said before stays as it was said."""
     ledger.record(said("a", "b", "c", "d"))
     ledger.record(said("a", "b", "C", "D"))
     assert ledger.said == ["a", "b", "c", "d", "C", "D"]
 
 
-def test_where_only_answers_have_ids_the_questions_are_known_by_them(ledger: SessionLedger) -> None:
+def test_where_only_answers_have_ids_the_questions_are_known_by_them(ledger: SessionOperations) -> None:
     """A client that keeps the provider's ids, sending any stretch again."""
     turns = [message for n in range(40) for message in (user("ok"), Message.of("assistant", f"a{n}", id=f"m{n}"))]
     for end in range(2, 81, 2):
@@ -216,10 +216,10 @@ def test_where_only_answers_have_ids_the_questions_are_known_by_them(ledger: Ses
     assert len(ledger.events) == 80
 
 
-def test_what_was_forgotten_does_not_come_back_with_the_conversation(ledger: SessionLedger) -> None:
+def test_what_was_forgotten_does_not_come_back_with_the_conversation(ledger: SessionOperations) -> None:
     """From the middle or from the end, without ids or with them."""
     for id in (None, "m"):
-        ledger = SessionLedger()
+        ledger = SessionOperations()
         turns = [user(text, id=id and id + text) for text in "abcdef"]
         ledger.record(turns)
         ledger.forget(1, 2, 5)
@@ -227,7 +227,7 @@ def test_what_was_forgotten_does_not_come_back_with_the_conversation(ledger: Ses
         assert ledger.said == ["a", "d", "e", "new"]
 
 
-def test_a_million_characters_and_ten_thousand_messages_are_kept(ledger: SessionLedger) -> None:
+def test_a_million_characters_and_ten_thousand_messages_are_kept(ledger: SessionOperations) -> None:
     """And sent again they add nothing but what is new."""
     turns = [*said(*map(str, range(9_999))), user("x" * 1_000_000)]
     assert len(ledger.record(turns).added) == 10_000

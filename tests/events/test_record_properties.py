@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from germane.errors import Conflict
 from germane.types.message import Message
-from support.session_operations import SessionLedger
+from support.session_operations import SessionOperations
 
 TURNS = st.lists(st.tuples(st.sampled_from(["user", "assistant"]), st.sampled_from(["ok", "a", "b"])), min_size=1, max_size=30)
 
@@ -17,7 +17,7 @@ def spoken(turns: list[tuple[str, str]]) -> list[Message]:
     return [Message.of("user" if role == "user" else "assistant", text) for role, text in turns]
 
 
-def kept(ledger: SessionLedger) -> list[tuple[str, str]]:
+def kept(ledger: SessionOperations) -> list[tuple[str, str]]:
     return [(event.role, event.text) for event in ledger.events]
 
 
@@ -25,7 +25,7 @@ def kept(ledger: SessionLedger) -> list[tuple[str, str]]:
 @given(TURNS, st.lists(st.integers(2, 30), max_size=8))
 def test_any_prefixes_in_any_order_give_the_longest_of_them(turns: list[tuple[str, str]], ends: list[int]) -> None:
     """Of two messages and more, as long as the session isn't many times longer."""
-    ledger = SessionLedger()
+    ledger = SessionOperations()
     for end in ends:
         if len(ledger.events) < 9 * end - 8:
             ledger.record(spoken(turns[:end]))
@@ -37,7 +37,7 @@ def test_any_prefixes_in_any_order_give_the_longest_of_them(turns: list[tuple[st
 @given(TURNS, st.data())
 def test_a_growing_conversation_is_kept_once_whatever_is_retried(turns: list[tuple[str, str]], data: st.DataObject) -> None:
     """Each call is repeated a few times before the next."""
-    ledger, end = SessionLedger(), 0
+    ledger, end = SessionOperations(), 0
     while end < len(turns):
         end = data.draw(st.integers(end + 1, len(turns)))
         ledger.record(spoken(turns[:end]))
@@ -51,7 +51,7 @@ def test_a_growing_conversation_is_kept_once_whatever_is_retried(turns: list[tup
 def test_windows_over_a_conversation_are_kept_once(numbers: list[int], data: st.DataObject) -> None:
     """Each call begins anywhere in what is stored and goes on to anywhere."""
     turns = [("user", str(number)) for number in numbers]
-    ledger, end = SessionLedger(), 0
+    ledger, end = SessionOperations(), 0
     while end < len(turns):
         start, end = data.draw(st.integers(0, end)), data.draw(st.integers(end + 1, len(turns)))
         ledger.record(spoken(turns[start:end]))
@@ -63,7 +63,7 @@ def test_windows_over_a_conversation_are_kept_once(numbers: list[int], data: st.
 def test_with_ids_every_message_is_there_once(turns: list[tuple[str, str]], slices: list[tuple[int, int]]) -> None:
     """Any stretches in any order, overlapping as they like."""
     messages = [Message.of("user", text, id=str(place)) for place, (_, text) in enumerate(turns)]
-    ledger = SessionLedger()
+    ledger = SessionOperations()
     for start, end in [*slices, (0, 30)]:
         ledger.record(messages[start:end])
     assert sorted(event.message_id or "" for event in ledger.events) == sorted(str(place) for place in range(len(turns)))
@@ -73,7 +73,7 @@ def test_with_ids_every_message_is_there_once(turns: list[tuple[str, str]], slic
 @given(TURNS, st.integers(0, 29))
 def test_a_conflict_anywhere_writes_nothing(turns: list[tuple[str, str]], place: int) -> None:
     """Whatever else the call holds."""
-    ledger = SessionLedger()
+    ledger = SessionOperations()
     ledger.record([Message.of("user", "kept", id="x")])
     messages = spoken(turns)
     messages.insert(min(place, len(messages)), Message.of("user", "other", id="x"))

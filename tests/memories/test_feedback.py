@@ -15,19 +15,19 @@ from germane.memories.operations import CountRetrievals
 from germane.memories.remember import new_memory, remember
 from germane.types.plan import replay
 from germane.types.scope import Scope
-from support.memory_operations import MemoryLedger
+from support.memory_operations import MemoryOperations
 
 NOW = datetime(2024, 5, 8, 12, tzinfo=UTC)
 
 
-def keep(ledger: MemoryLedger, text: str) -> Memory:
+def keep(ledger: MemoryOperations, text: str) -> Memory:
     return ledger.commit(remember(new_memory(text, scope=Scope(), now=NOW))).memory
 
 
 @pytest.mark.requirement("MEM-5")
 def test_a_verdict_counts_once_for_each_known_memory() -> None:
     """Ids of messages and of nothing are passed over."""
-    ledger = MemoryLedger()
+    ledger = MemoryOperations()
     tea, coffee = keep(ledger, "tea"), keep(ledger, "coffee")
     assert ledger.commit(feedback([tea.id, tea.id, "message-1"], helpful=True, scope=Scope())) == 1
     assert ledger.commit(feedback([tea.id, coffee.id], helpful=False, scope=Scope())) == 2
@@ -41,7 +41,7 @@ def test_a_verdict_counts_once_for_each_known_memory() -> None:
 @pytest.mark.parametrize("ids", [[], ["nothing"]])
 def test_a_verdict_on_nothing_known_writes_nothing(ids: list[str]) -> None:
     """No change, hence no new revision."""
-    ledger = MemoryLedger()
+    ledger = MemoryOperations()
     assert ledger.commit(feedback(ids, helpful=True, scope=Scope())) == 0
     assert ledger.written == []
 
@@ -50,7 +50,7 @@ def test_a_verdict_on_nothing_known_writes_nothing(ids: list[str]) -> None:
 @pytest.mark.parametrize("helpful", [True, False])
 def test_what_is_agent_wide_is_not_for_one_user_to_judge(helpful: bool) -> None:
     """It would move for every other user as well. The user's own count, and only those are answered."""
-    ledger, ann = MemoryLedger(), Scope(user="ann")
+    ledger, ann = MemoryOperations(), Scope(user="ann")
     shared = keep(ledger, "tea")
     hers = ledger.commit(remember(new_memory("coffee", scope=ann, now=NOW))).memory
     assert ledger.commit(feedback([shared.id, hers.id], helpful, scope=ann)) == 1
@@ -77,7 +77,7 @@ def test_a_batch_counts_each_answer_a_memory_went_into() -> None:
 
 def test_a_directive_is_kept_as_written_and_a_blank_one_is_removed() -> None:
     """It is the operator's text."""
-    ledger = MemoryLedger()
+    ledger = MemoryOperations()
     assert ledger.commit(set_directive(" Be brief.\n")) == ledger.directive == " Be brief.\n"
     assert ledger.commit(set_directive(" \n")) == ledger.directive == ""
 

@@ -13,7 +13,7 @@ from germane.memories.operations import Forget, ForgetOwner, Select, Selection
 from germane.memories.remember import new_memory, remember
 from germane.types.plan import Read, replay
 from germane.types.scope import Scope
-from support.memory_operations import MemoryLedger
+from support.memory_operations import MemoryOperations
 
 pytestmark = pytest.mark.requirement("MEM-3")
 
@@ -21,13 +21,13 @@ NOW = datetime(2024, 5, 8, 12, tzinfo=UTC)
 SCOPE = Scope(user="caroline")
 
 
-def keep(ledger: MemoryLedger, text: str, **given: Any) -> str:
+def keep(ledger: MemoryOperations, text: str, **given: Any) -> str:
     return ledger.commit(remember(new_memory(text, scope=SCOPE, now=NOW, given=given))).memory.id
 
 
 def test_a_dry_run_says_what_would_go_and_writes_nothing() -> None:
     """The same receipt but for its flag."""
-    ledger = MemoryLedger()
+    ledger = MemoryOperations()
     id = keep(ledger, "a", tags=["work"])
     keep(ledger, "b")
     assert ledger.commit(forget(tag="work", dry_run=True, scope=SCOPE, at=NOW)) == Receipt(memory_ids=(id,), dry_run=True)
@@ -38,7 +38,7 @@ def test_a_dry_run_says_what_would_go_and_writes_nothing() -> None:
 
 def test_forgetting_again_is_an_empty_receipt() -> None:
     """It is idempotent: nothing more is written."""
-    ledger = MemoryLedger()
+    ledger = MemoryOperations()
     id = keep(ledger, "a")
     assert len(ledger.commit(forget(ids=[id, id], scope=SCOPE, at=NOW))) == 1
     written = len(ledger.written)

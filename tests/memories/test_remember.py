@@ -14,7 +14,7 @@ from germane.errors import InvalidInput
 from germane.memories.memory import Memory
 from germane.memories.remember import Remembered, new_memory, remember
 from germane.types.scope import Scope
-from support.memory_operations import MemoryLedger
+from support.memory_operations import MemoryOperations
 
 NOW = datetime(2024, 5, 8, 12, tzinfo=UTC)
 SCOPE = Scope(user="caroline")
@@ -29,8 +29,8 @@ def fact(value: str, day: int, **given: Any) -> Memory:
 
 
 @pytest.fixture
-def ledger() -> MemoryLedger:
-    return MemoryLedger()
+def ledger() -> MemoryOperations:
+    return MemoryOperations()
 
 
 @pytest.mark.requirement("MEM-1")
@@ -94,7 +94,7 @@ def test_an_end_in_the_past_needs_a_beginning_before_it() -> None:
 
 
 @pytest.mark.requirement("MEM-4")
-def test_an_exact_duplicate_returns_the_memory_that_is_there(ledger: MemoryLedger) -> None:
+def test_an_exact_duplicate_returns_the_memory_that_is_there(ledger: MemoryOperations) -> None:
     """Case and blanks make no difference to a text."""
     first = ledger.commit(remember(memory("Likes  tea")))
     again = ledger.commit(remember(memory("likes tea\n", now=NOW + timedelta(days=1))))
@@ -104,20 +104,20 @@ def test_an_exact_duplicate_returns_the_memory_that_is_there(ledger: MemoryLedge
 
 
 @pytest.mark.requirement("MEM-4")
-def test_the_same_text_of_another_kind_is_no_duplicate(ledger: MemoryLedger) -> None:
+def test_the_same_text_of_another_kind_is_no_duplicate(ledger: MemoryOperations) -> None:
     """A preference and a note say different things."""
     ledger.commit(remember(memory("Likes tea")))
     assert ledger.commit(remember(memory("Likes tea", kind="preference"))).created
 
 
 @pytest.mark.requirement("MEM-4", "GATHER-6")
-def test_what_holds_no_longer_is_no_duplicate(ledger: MemoryLedger) -> None:
+def test_what_holds_no_longer_is_no_duplicate(ledger: MemoryOperations) -> None:
     """Remembering what has expired brings it back."""
     ledger.commit(remember(memory("On leave", expires_at=NOW + timedelta(days=1))))
     assert ledger.commit(remember(memory("On leave", now=NOW + timedelta(days=2)))).created
 
 
-def test_a_duplicate_takes_the_stricter_sensitivity(ledger: MemoryLedger) -> None:
+def test_a_duplicate_takes_the_stricter_sensitivity(ledger: MemoryOperations) -> None:
     """Saying that it is sensitive counts, whether or not it was known before; saying it is public doesn't undo that."""
     ledger.commit(remember(memory("Takes insulin")))
     raised = ledger.commit(remember(memory("Takes insulin", sensitivity="sensitive")))
@@ -127,7 +127,7 @@ def test_a_duplicate_takes_the_stricter_sensitivity(ledger: MemoryLedger) -> Non
 
 
 @pytest.mark.requirement("MEM-4", "GATHER-6")
-def test_a_newer_fact_supersedes_the_older_which_stays_in_history(ledger: MemoryLedger) -> None:
+def test_a_newer_fact_supersedes_the_older_which_stays_in_history(ledger: MemoryOperations) -> None:
     """The older one ends where the newer begins."""
     old = ledger.commit(remember(fact("Graz", 1))).memory
     new = ledger.commit(remember(fact("Vienna", 5)))
@@ -139,7 +139,7 @@ def test_a_newer_fact_supersedes_the_older_which_stays_in_history(ledger: Memory
 
 
 @pytest.mark.requirement("MEM-4", "GATHER-6")
-def test_an_older_observation_that_arrives_late_becomes_history(ledger: MemoryLedger) -> None:
+def test_an_older_observation_that_arrives_late_becomes_history(ledger: MemoryOperations) -> None:
     """It ends where the newer begins, which goes on to hold."""
     newer = ledger.commit(remember(fact("Vienna", 5))).memory
     late = ledger.commit(remember(fact("Graz", 1)))
@@ -149,20 +149,20 @@ def test_an_older_observation_that_arrives_late_becomes_history(ledger: MemoryLe
 
 
 @pytest.mark.requirement("MEM-4")
-def test_a_fact_that_is_true_again_is_a_new_one(ledger: MemoryLedger) -> None:
+def test_a_fact_that_is_true_again_is_a_new_one(ledger: MemoryOperations) -> None:
     """Graz, Vienna, Graz: three stays."""
     for day, city in enumerate(["Graz", "Vienna", "Graz"]):
         assert ledger.commit(remember(fact(city, day))).created
     assert [kept.text for kept in ledger.memories.values() if kept.valid_to is None] == ["city: Graz"]
 
 
-def test_a_facts_value_may_differ_by_case_alone(ledger: MemoryLedger) -> None:
+def test_a_facts_value_may_differ_by_case_alone(ledger: MemoryOperations) -> None:
     """A corrected spelling is a new value."""
     ledger.commit(remember(fact("iphone", 1)))
     assert ledger.commit(remember(fact("iPhone", 2))).created
 
 
-def test_a_pin_passes_to_what_supersedes_it(ledger: MemoryLedger) -> None:
+def test_a_pin_passes_to_what_supersedes_it(ledger: MemoryOperations) -> None:
     """Who pinned the city wants to see the city."""
     ledger.commit(remember(fact("Graz", 1, pinned=True)))
     assert ledger.commit(remember(fact("Vienna", 2))).memory.pinned
@@ -171,7 +171,7 @@ def test_a_pin_passes_to_what_supersedes_it(ledger: MemoryLedger) -> None:
 
 def test_a_twin_with_the_same_hash_but_another_kind_is_not_taken_for_it() -> None:
     """The hash finds candidates, the kind decides."""
-    ledger = MemoryLedger()
+    ledger = MemoryOperations()
     note = memory("x")
     ledger.memories["twin"] = replace(note, id="twin", kind="behavior")
     assert ledger.commit(remember(note)).created
@@ -182,7 +182,7 @@ def test_a_twin_with_the_same_hash_but_another_kind_is_not_taken_for_it() -> Non
 @given(st.lists(st.tuples(st.sampled_from("ABC"), st.integers(0, 20)), max_size=12))
 def test_in_whatever_order_facts_arrive_one_holds_at_a_time(arrivals: list[tuple[str, int]]) -> None:
     """At every moment the latest observation so far holds, and nothing else; sending all again adds nothing."""
-    ledger, latest = MemoryLedger(), dict[int, str]()
+    ledger, latest = MemoryOperations(), dict[int, str]()
     for letter, day in arrivals:
         latest[day] = f"{letter}{day}"
         ledger.commit(remember(fact(latest[day], day)))

@@ -14,7 +14,7 @@ from germane.memories.remember import new_memory, remember
 from germane.memories.update import update
 from germane.types.plan import replay
 from germane.types.scope import Scope
-from support.memory_operations import MemoryLedger
+from support.memory_operations import MemoryOperations
 
 pytestmark = pytest.mark.requirement("MEM-3")
 
@@ -24,15 +24,15 @@ SCOPE = Scope(user="caroline")
 
 
 @pytest.fixture
-def ledger() -> MemoryLedger:
-    return MemoryLedger()
+def ledger() -> MemoryOperations:
+    return MemoryOperations()
 
 
-def keep(ledger: MemoryLedger, text: str = "Lieks tea", kind: str = "note", scope: Scope = SCOPE, **given: Any) -> Memory:
+def keep(ledger: MemoryOperations, text: str = "Lieks tea", kind: str = "note", scope: Scope = SCOPE, **given: Any) -> Memory:
     return ledger.commit(remember(new_memory(text, kind=kind, scope=scope, now=NOW, given=given))).memory
 
 
-def test_a_new_text_changes_hash_and_time_and_nothing_else(ledger: MemoryLedger) -> None:
+def test_a_new_text_changes_hash_and_time_and_nothing_else(ledger: MemoryOperations) -> None:
     """Counts, tags and validity stay."""
     old = keep(ledger, title="Drinks", tags=["taste"])
     new = ledger.commit(update(old.id, {}, text="Likes tea", at=LATER, scope=SCOPE))
@@ -41,7 +41,7 @@ def test_a_new_text_changes_hash_and_time_and_nothing_else(ledger: MemoryLedger)
     assert ledger.memories == {old.id: new}
 
 
-def test_attributes_change_without_the_content(ledger: MemoryLedger) -> None:
+def test_attributes_change_without_the_content(ledger: MemoryOperations) -> None:
     """None takes an end away again."""
     old = keep(ledger, expires_at=LATER)
     new = ledger.commit(update(old.id, {"pinned": True, "expires_at": None, "confidence": 1}, at=LATER, scope=SCOPE))
@@ -61,7 +61,7 @@ def test_attributes_change_without_the_content(ledger: MemoryLedger) -> None:
     ],
 )
 def test_what_does_not_fit_is_refused_and_nothing_is_written(
-    ledger: MemoryLedger, kind: str, changes: dict[str, Any], message: str
+    ledger: MemoryOperations, kind: str, changes: dict[str, Any], message: str
 ) -> None:
     """Fields of other kinds, fields that aren't the caller's, values out of range."""
     old = keep(ledger, kind=kind)
@@ -70,7 +70,7 @@ def test_what_does_not_fit_is_refused_and_nothing_is_written(
     assert ledger.memories == {old.id: old}
 
 
-def test_the_key_of_a_fact_stays(ledger: MemoryLedger) -> None:
+def test_the_key_of_a_fact_stays(ledger: MemoryOperations) -> None:
     """Its place in history hangs on it."""
     old = keep(ledger, "Vienna", "fact", key="city")
     with pytest.raises(InvalidInput, match="key of a fact can't be changed"):
@@ -82,7 +82,7 @@ def test_the_key_of_a_fact_stays(ledger: MemoryLedger) -> None:
 
 @pytest.mark.requirement("SCOPE-3")
 @pytest.mark.parametrize("owner", [None, "melanie"])
-def test_what_is_absent_and_what_is_not_ones_own_look_the_same(ledger: MemoryLedger, owner: str | None) -> None:
+def test_what_is_absent_and_what_is_not_ones_own_look_the_same(ledger: MemoryOperations, owner: str | None) -> None:
     """A user's scope sees what is agent-wide, but doesn't change it."""
     other = keep(ledger, scope=Scope(user=owner))
     for id in (other.id, "nothing"):
@@ -90,7 +90,7 @@ def test_what_is_absent_and_what_is_not_ones_own_look_the_same(ledger: MemoryLed
             ledger.commit(update(id, {"pinned": True}, at=LATER, scope=SCOPE))
 
 
-def test_nothing_is_written_where_nothing_differs(ledger: MemoryLedger) -> None:
+def test_nothing_is_written_where_nothing_differs(ledger: MemoryOperations) -> None:
     """An update to what it says already is no update."""
     old = keep(ledger)
     decision = replay(update(old.id, {"body": "Lieks tea"}, at=LATER, scope=SCOPE), {MemoriesById: {old.id: old}})

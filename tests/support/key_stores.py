@@ -10,7 +10,7 @@ from germane.access.key import Key, NewKey, StoredKey
 from germane.access.operations import AddKey, ChangeKey, KeyById
 from germane.testing.faults import Fault, faulty
 from germane.testing.key_contract import issuing
-from germane.types.plan import Plan, replay
+from germane.types.plan import Plan, Read, replay, run_plan
 
 T = TypeVar("T")
 
@@ -32,20 +32,19 @@ class Chest:
 
     async def commit(self, plan: Plan[T]) -> T:
         self.commits += 1
-        try:
-            question = next(plan)
-            while True:
-                assert isinstance(question, KeyById)
-                sealed = self.rows.get(question.id)
-                question = plan.send(sealed.key if sealed else None)
-        except StopIteration as stop:
-            for change in stop.value.changes:
-                if isinstance(change, ChangeKey):
-                    self.change(change.key.id, key=change.key)
-                elif isinstance(change, AddKey):
-                    self.rows[change.sealed.key.id] = change.sealed
-            outcome: T = stop.value.outcome
-            return outcome
+
+        def answer(question: Read[Any]) -> Key | None:
+            assert isinstance(question, KeyById)
+            sealed = self.rows.get(question.id)
+            return sealed.key if sealed else None
+
+        decision = run_plan(plan, answer)
+        for change in decision.changes:
+            if isinstance(change, ChangeKey):
+                self.change(change.key.id, key=change.key)
+            elif isinstance(change, AddKey):
+                self.rows[change.sealed.key.id] = change.sealed
+        return decision.outcome
 
     def put(self, number: int = 1, **fields: Any) -> NewKey:
         """Another key for each number, made at noon, with these `fields`."""

@@ -19,27 +19,22 @@ from germane.memories.operations import (
     Selection,
     SetDirective,
 )
-from germane.types.plan import Change, Plan, Read
+from germane.types.plan import Change, Plan, Read, run_plan
 
 T = TypeVar("T")
 
 
-class MemoryLedger:
+class MemoryOperations:
     def __init__(self) -> None:
         self.memories: dict[str, Memory] = {}
         self.directive = ""
         self.written: list[Change] = []
 
     def commit(self, plan: Plan[T]) -> T:
-        try:
-            read = next(plan)
-            while True:
-                read = plan.send(self._answer(read))
-        except StopIteration as stop:
-            for change in stop.value.changes:
-                self._apply(change)
-            outcome: T = stop.value.outcome
-            return outcome
+        decision = run_plan(plan, self._answer)
+        for change in decision.changes:
+            self._apply(change)
+        return decision.outcome
 
     def _answer(self, read: Read[Any]) -> Any:
         everything = tuple(self.memories.values())

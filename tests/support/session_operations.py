@@ -12,13 +12,13 @@ from germane.events.event import Event, EventHead
 from germane.events.operations import EventsByMessageId, PutEvent, SessionLength, SessionTail
 from germane.events.record import Recorded, record
 from germane.types.message import Message
-from germane.types.plan import Plan, Read
+from germane.types.plan import Plan, Read, run_plan
 from germane.types.scope import Scope
 
 NOW = datetime(2024, 5, 8, 12, tzinfo=UTC)
 
 
-class SessionLedger:
+class SessionOperations:
     """Every call of `record` is a minute after the one before. What is forgotten leaves its position empty."""
 
     def __init__(self) -> None:
@@ -34,19 +34,13 @@ class SessionLedger:
         return self.commit(record(messages, origin=origin, **given))
 
     def commit(self, plan: Plan[Recorded]) -> Recorded:
-        try:
-            read = next(plan)
-            while True:
-                self.reads.append(read)
-                read = plan.send(self._answer(read))
-        except StopIteration as stop:
-            for change in stop.value.changes:
-                assert isinstance(change, PutEvent)
-                assert change.event.position == self.length
-                self.events.append(change.event)
-                self.length += 1
-            outcome: Recorded = stop.value.outcome
-            return outcome
+        decision = run_plan(plan, self._answer)
+        for change in decision.changes:
+            assert isinstance(change, PutEvent)
+            assert change.event.position == self.length
+            self.events.append(change.event)
+            self.length += 1
+        return decision.outcome
 
     def forget(self, *positions: int) -> None:
         self.events = [event for event in self.events if event.position not in positions]
@@ -56,6 +50,7 @@ class SessionLedger:
         return [event.text for event in self.events]
 
     def _answer(self, read: Read[Any]) -> Any:
+        self.reads.append(read)
         match read:
             case EventsByMessageId(_, ids):
                 return {event.message_id: head(event) for event in self.events if event.message_id in ids}

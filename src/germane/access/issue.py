@@ -14,7 +14,7 @@ from germane.access.token import key_id, mint, presented
 from germane.errors import InvalidInput, NotFound
 from germane.memories.checks import label
 from germane.types.limits import AGENTS, NAMES, shown, within
-from germane.types.plan import Change, Decision, Plan, ask
+from germane.types.plan import Change, Decision, Plan, read
 from germane.types.scope import Scope
 
 __all__ = ["Wanted", "issue"]
@@ -58,7 +58,7 @@ def issue(
     changes: tuple[Change, ...] = ()
     if replaces is not None:
         end = _after(at, "overlap", overlap, least=timedelta(0))
-        old = yield from ask(KeyById(key_id(replaces) or ""))
+        old = yield from read(KeyById(key_id(replaces) or ""))
         if old is None or old.org != key.org:
             raise NotFound(f"no key with this id in org {key.org!r} to replace (germane keys list shows ids)")
         _replaceable(old, at)

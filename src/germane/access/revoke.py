@@ -9,14 +9,14 @@ from germane.access.key import Key
 from germane.access.operations import ChangeKey, KeyById
 from germane.access.token import key_id
 from germane.errors import NotFound
-from germane.types.plan import Decision, Plan, ask
+from germane.types.plan import Decision, Plan, read
 
 __all__ = ["revoke"]
 
 
 def revoke(id: str, *, at: datetime) -> Plan[Key]:
     """`id` is the key's, or the whole token. Again is fine, and changes nothing. The outcome is the key. Raises `NotFound`."""
-    found = yield from ask(KeyById(key_id(id) or ""))
+    found = yield from read(KeyById(key_id(id) or ""))
     if found is None:
         raise NotFound("no key with this id (germane keys list shows ids)")
     if found.revoked_at is not None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from germane.access.operations import ChangeKey, KeyById
-from germane.types.plan import Change, Decision, Plan, ask
+from germane.types.plan import Change, Decision, Plan, read
 
 __all__ = ["COARSE", "due", "used"]
 
@@ -24,7 +24,7 @@ def used(uses: Mapping[str, datetime]) -> Plan[int]:
     were written."""
     changes: list[Change] = []
     for id, at in uses.items():
-        key = yield from ask(KeyById(id))
+        key = yield from read(KeyById(id))
         if key is not None and due(key.last_used_at, at):
             changes.append(ChangeKey(replace(key, last_used_at=at)))
     return Decision(tuple(changes), len(changes))

@@ -11,7 +11,7 @@ from germane.events.operations import EventsByMessageId, PutEvent, SessionLength
 from germane.events.turn import Turn
 from germane.types.candidate import Provenance, Sensitivity, SourceKind
 from germane.types.ids import uuid7
-from germane.types.plan import Decision, Plan, ask
+from germane.types.plan import Decision, Plan, read
 from germane.types.scope import Scope
 
 __all__ = ["Origin", "append", "ends", "known", "put"]
@@ -42,13 +42,13 @@ def put(turns: Sequence[Turn], origin: Origin, *, length: int, now: datetime, fi
 
 def known(session: str, ids: Sequence[str]) -> Plan[dict[str, EventHead]]:
     """Which of these message ids the session holds. Changes nothing."""
-    return Decision((), (yield from ask(EventsByMessageId(session, tuple(ids)))))
+    return Decision((), (yield from read(EventsByMessageId(session, tuple(ids)))))
 
 
 def ends(session: str, limit: int, before: int | None = None) -> Plan[tuple[tuple[EventHead, ...], int]]:
     """The last `limit` events of the session before position `before`, and its next position. Changes nothing."""
-    length = yield from ask(SessionLength(session))
-    return Decision((), ((yield from ask(SessionTail(session, limit, before))), length))
+    length = yield from read(SessionLength(session))
+    return Decision((), ((yield from read(SessionTail(session, limit, before))), length))
 
 
 def append(
@@ -56,7 +56,7 @@ def append(
 ) -> Plan[tuple[str, ...] | None]:
     """The ids of the new events. None, and nothing is written, where the session's next position isn't the `expected` one:
     another call has written to it. With `expected` None they are appended wherever it ends."""
-    length = yield from ask(SessionLength(origin.session))
+    length = yield from read(SessionLength(origin.session))
     if expected is not None and length != expected:
         return Decision((), None)
     changes = put(turns, origin, length=length, now=now, first=first)

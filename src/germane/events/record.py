@@ -19,7 +19,7 @@ from germane.events.operations import EventsByMessageId, SessionLength, SessionT
 from germane.events.resent import resent
 from germane.events.turn import Turn
 from germane.types.message import Message
-from germane.types.plan import Decision, Plan, ask
+from germane.types.plan import Decision, Plan, read
 
 __all__ = ["Recorded", "agree", "distinct", "reach", "record"]
 
@@ -59,12 +59,12 @@ def record(
     if not turns:
         return Decision((), Recorded(skipped=len(messages)))
     ids = tuple(turn.id for turn in turns if turn.id is not None)
-    known: dict[str, EventHead] = (yield from ask(EventsByMessageId(origin.session, ids))) if ids else {}
+    known: dict[str, EventHead] = (yield from read(EventsByMessageId(origin.session, ids))) if ids else {}
     agree(turns, known)
-    length = yield from ask(SessionLength(origin.session))
+    length = yield from read(SessionLength(origin.session))
     held = {place for place, turn in enumerate(turns) if turn.id in known}
     if limit := reach(turns, len(known)):
-        tail = yield from ask(SessionTail(origin.session, limit))
+        tail = yield from read(SessionTail(origin.session, limit))
         length = max(length, tail[-1].position + 1 if tail else 0)
         held |= resent(turns, tail, length, whole=len(tail) < limit)
     new = [turn for place, turn in enumerate(turns) if place not in held]

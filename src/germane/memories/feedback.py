@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from germane.errors import InvalidInput
 from germane.memories.operations import CountFeedback, CountRetrievals, MemoriesById
 from germane.types.limits import shown
-from germane.types.plan import Decision, Plan, ask
+from germane.types.plan import Decision, Plan, read
 from germane.types.scope import Scope
 
 __all__ = ["count_retrievals", "feedback"]
@@ -26,7 +26,7 @@ def feedback(ids: Iterable[str], helpful: bool, *, scope: Scope) -> Plan[int]:
     wanted = tuple(dict.fromkeys((ids,) if isinstance(ids, str) else ids))
     if not wanted:
         return Decision((), 0)
-    found = yield from ask(MemoriesById(wanted))
+    found = yield from read(MemoriesById(wanted))
     own = tuple(id for id in wanted if id in found and found[id].user == scope.user)
     return Decision((CountFeedback(own, helpful),) if own else (), len(own))
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from germane.errors import InvalidInput
 from germane.memories.checks import label
 from germane.memories.operations import Forget, ForgetOwner, Select
-from germane.types.plan import Change, Decision, Plan, ask
+from germane.types.plan import Change, Decision, Plan, read
 from germane.types.scope import Scope
 
 __all__ = ["Receipt", "forget"]
@@ -71,7 +71,7 @@ def forget(
     wanted = None if ids is None else tuple(dict.fromkeys((ids,) if isinstance(ids, str) else ids))
     if wanted == ():
         return Decision((), Receipt(dry_run=dry_run))
-    found = yield from ask(
+    found = yield from read(
         Select(
             ids=wanted,
             key=None if key is None else label("key", key),

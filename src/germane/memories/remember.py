@@ -20,7 +20,7 @@ from germane.text.normal import content_hash
 from germane.types.candidate import Provenance, Sensitivity
 from germane.types.ids import uuid7
 from germane.types.limits import shown
-from germane.types.plan import Change, Decision, Plan, ask
+from germane.types.plan import Change, Decision, Plan, read
 from germane.types.scope import Scope
 
 __all__ = ["ATTRIBUTES", "Remembered", "attributes", "hash_of", "new_memory", "remember"]
@@ -125,7 +125,7 @@ def remember(memory: Memory) -> Plan[Remembered]:
     takes its place in history and ends where the next begins. A pinned fact's pin passes to what supersedes it. That a fact
     was seen again is not kept: one that arrives late ends it even so.
     """
-    same = yield from ask(MemoriesByHash(memory.content_hash))
+    same = yield from read(MemoriesByHash(memory.content_hash))
     for twin in same:
         if twin.kind == memory.kind and _repeats(memory, twin):
             stricter = max(twin.sensitivity, memory.sensitivity, key=SENSITIVITIES.index)
@@ -135,7 +135,7 @@ def remember(memory: Memory) -> Plan[Remembered]:
             return Decision((PutMemory(twin),), Remembered(memory=twin, created=False))
     if not isinstance(memory.content, Fact):
         return Decision((PutMemory(memory),), Remembered(memory=memory, created=True))
-    line = yield from ask(FactsOnKey(memory.content.key))
+    line = yield from read(FactsOnKey(memory.content.key))
     return _place(memory, [fact for fact in line if fact.valid_to is None or fact.valid_from < fact.valid_to])
 
 

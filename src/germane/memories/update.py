@@ -12,7 +12,7 @@ from germane.memories.compose import MAIN_FIELDS, compose
 from germane.memories.memory import Memory
 from germane.memories.operations import MemoriesById, PutMemory
 from germane.memories.remember import attributes, hash_of
-from germane.types.plan import Decision, Plan, ask
+from germane.types.plan import Decision, Plan, read
 from germane.types.scope import Scope
 
 __all__ = ["update"]
@@ -27,7 +27,7 @@ def update(id: str, changes: Mapping[str, Any], *, text: str | None = None, at: 
     """
     if not changes and text is None:
         raise InvalidInput("nothing to update: give a text or a field")
-    found = yield from ask(MemoriesById((id,)))
+    found = yield from read(MemoriesById((id,)))
     memory = found.get(id)
     if memory is None or memory.user != scope.user:
         raise NotFound(f"no memory {id!r} here")

@@ -14,7 +14,7 @@ from germane.events.operations import EventsByMessageId, PutEvent, SessionLength
 from germane.memories.operations import CountFeedback, EndMemory, Forget, PutMemory, Select, Selection
 from germane.store import ScopedStore, Store
 from germane.testing.stored import NOON, a_memory, an_event, asking, question, writing
-from germane.types.plan import Decision, Plan, ask
+from germane.types.plan import Decision, Plan, read
 from germane.types.query import Filters
 from germane.types.scope import Scope
 
@@ -86,7 +86,7 @@ class ScopeContract:
         assert set(await anna.memories.get([shared.id, hers.id])) == {shared, hers}
 
         def leaving() -> Plan[None]:
-            found = yield from ask(Select(user="anna", everything=True))
+            found = yield from read(Select(user="anna", everything=True))
             return Decision((Forget(memory_ids=(*found.memory_ids, "absent"), at=LATER),), None)
 
         await agent.journal.commit(leaving())

@@ -38,7 +38,7 @@ from germane.testing.key_contract import KeyContract
 from germane.testing.scope_contract import AGENT, ALL, ANNA, LATER, ScopeContract, found
 from germane.testing.stored import NOON, a_memory, an_event, asking, question, writing
 from germane.types.candidate import Provenance
-from germane.types.plan import Plan, ask
+from germane.types.plan import Plan, read
 from germane.types.query import Filters
 
 __all__ = ["StoreContract"]
@@ -218,7 +218,7 @@ class StoreContract(ScopeContract, KeyContract):
         """Whether it raises by itself or what it decided can't be written; others go on."""
 
         def raising() -> Plan[None]:
-            yield from ask(SessionLength("s1"))
+            yield from read(SessionLength("s1"))
             raise Conflict("no")
 
         event = an_event(message_id="m1")

@@ -10,7 +10,7 @@ from germane.memories.memory import KINDS, Memory
 from germane.text.analyse import analyse
 from germane.text.normal import content_hash
 from germane.types.ids import uuid7
-from germane.types.plan import Change, Decision, Plan, Read, ask
+from germane.types.plan import Change, Decision, Plan, Read, read
 from germane.types.query import Filters, Query, Term, Vector
 
 __all__ = ["NOON", "a_memory", "an_event", "asking", "question", "writing"]
@@ -58,9 +58,9 @@ def writing(*changes: Change) -> Plan[None]:
     return Decision(changes, None)
 
 
-def asking(read: Read[T]) -> Plan[T]:
+def asking(question: Read[T]) -> Plan[T]:
     """A plan that answers one read and writes nothing."""
-    found = yield from ask(read)
+    found = yield from read(question)
     return Decision((), found)
 
 

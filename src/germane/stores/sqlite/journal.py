@@ -33,7 +33,7 @@ from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.visible_partitions import Place, places
 from germane.stores.sqlite.writer import Writer
-from germane.types.plan import Change, Decision, Plan, Read
+from germane.types.plan import Change, Decision, Plan, Read, run_plan
 from germane.types.scope import Scope
 
 __all__ = ["SqliteJournal"]
@@ -89,7 +89,7 @@ class _Drive(Generic[T]):
     def __call__(self, transaction: Transaction) -> T:
         self._transaction = transaction
         if self._decided is None:
-            self._decided = self._decision()
+            self._decided = run_plan(self._plan, self.answer)
         self.apply(self._decided.changes)
         return self._decided.outcome
 
@@ -97,15 +97,6 @@ class _Drive(Generic[T]):
     def forgets(self) -> bool:
         """Whether it does nothing but forget, as far as is known: before the plan has run it may."""
         return self._decided is None or all(isinstance(change, Forget | ForgetOwner) for change in self._decided.changes)
-
-    def _decision(self) -> Decision[T]:
-        try:
-            question = next(self._plan)
-            while True:
-                question = self._plan.send(self.answer(question))
-        except StopIteration as stop:
-            decision: Decision[T] = stop.value
-            return decision
 
     def answer(self, read: Read[Any]) -> Any:
         connection = self._transaction.connection

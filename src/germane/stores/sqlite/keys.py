@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, TypeVar
 
 import apsw
@@ -14,7 +15,7 @@ from germane.stores.sqlite.readers import Readers
 from germane.stores.sqlite.rows import Row, first, rows
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.writer import Writer
-from germane.types.plan import Change, Decision, Plan, Read
+from germane.types.plan import Change, Plan, Read, run_plan
 
 __all__ = ["SqliteKeys"]
 
@@ -40,17 +41,12 @@ class SqliteKeys:
     async def commit(self, plan: Plan[T]) -> T:
         if self._writer is None:
             raise StoreUnavailable(f"store {self._name!r} is read-only: check the permissions of the file and of its directory")
-        return await self._writer.run(lambda transaction: _drive(transaction, plan))
+        return await self._writer.run(lambda transaction: _run(transaction, plan))
 
 
-def _drive(transaction: Transaction, plan: Plan[T]) -> T:
+def _run(transaction: Transaction, plan: Plan[T]) -> T:
     connection = transaction.connection
-    try:
-        question = next(plan)
-        while True:
-            question = plan.send(_answer(connection, question))
-    except StopIteration as stop:
-        decision: Decision[T] = stop.value
+    decision = run_plan(plan, partial(_answer, connection))
     for change in decision.changes:
         _apply(connection, change)
     return decision.outcome
