@@ -38,7 +38,7 @@ async def asked(germane: Engine, stored: ScopedStore, **fields: Any) -> tuple[Co
     """The same question never twice; what it took beside."""
     loop = asyncio.get_running_loop()
     began = loop.time()
-    question: Request = request(f"question {began} {id(fields)}?", **fields)
+    question: Request = request(f"question {began} {id(fields)}?", **{"scope": stored.scope} | fields)
     context = await germane.assemble(question, stored, DEFAULT)
     assert context.messages[-1] is question.raw[-1]
     return context, loop.time() - began

@@ -43,7 +43,7 @@ BAD: list[Callable[[], dict[str, Any]]] = [
 
 async def asked(germane: Engine, stored: ScopedStore, **fields: Any) -> Context:
     """The same question never twice."""
-    question = request(f"question {id(fields)} {asyncio.get_running_loop().time()}?", **fields)
+    question = request(f"question {id(fields)} {asyncio.get_running_loop().time()}?", **{"scope": stored.scope} | fields)
     return await germane.assemble(question, stored, DEFAULT)
 
 

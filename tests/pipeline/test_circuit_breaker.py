@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.pipeline.circuit_breaker import Breakers, BreakerState, Place
+from germane.pipeline.circuit_breaker import BreakerKey, Breakers, BreakerState
 
-ANN, BO, CY, DI, ED = (Place("acme", "support", user) for user in ("ann", "bo", "cy", "di", "ed"))
-ELSEWHERE = [Place(org, "support", "flo") for org in ("brill", "corp", "duff")]
+ANN, BO, CY, DI, ED = (BreakerKey("acme", "support", user) for user in ("ann", "bo", "cy", "di", "ed"))
+ELSEWHERE = [BreakerKey(org, "support", "flo") for org in ("brill", "corp", "duff")]
 """One user each of three other orgs."""
 
 
-def tried(breakers: Breakers, place: Place, succeeded: bool | None, now: float, name: str = "memories") -> bool:
+def tried(breakers: Breakers, place: BreakerKey, succeeded: bool | None, now: float, name: str = "memories") -> bool:
     """Whether it was asked."""
     attempt = breakers.start_attempt(name, place, now)
     if attempt is not None:
@@ -21,7 +21,7 @@ def tried(breakers: Breakers, place: Place, succeeded: bool | None, now: float, 
     return attempt is not None
 
 
-def failing(breakers: Breakers, *places: Place, now: float = 0.0) -> list[bool]:
+def failing(breakers: Breakers, *places: BreakerKey, now: float = 0.0) -> list[bool]:
     return [tried(breakers, place, False, now) for place in places]
 
 
@@ -97,7 +97,7 @@ def test_a_store_that_fails_for_all_is_found_out_by_the_first_five() -> None:
 @pytest.mark.requirement("ENGINE-4", "SCOPE-2")
 def test_an_org_that_fails_costs_itself_the_source_and_no_other_org() -> None:
     """However many users it makes up, and however long it goes on."""
-    breakers, users = Breakers(), [Place("acme", "support", f"user {n}") for n in range(500)]
+    breakers, users = Breakers(), [BreakerKey("acme", "support", f"user {n}") for n in range(500)]
     asked = [tried(breakers, user, False, n / 100) for n, user in enumerate(users)]
     assert sum(asked) == 5 + 4  # and one try a second
     assert not tried(breakers, ANN, True, 5.0)
@@ -122,7 +122,8 @@ def test_a_store_that_hangs_for_one_org_is_found_out_by_the_second_at_two_failur
     """Nobody had an answer in between, however long ago the first one asked."""
     breakers = Breakers()
     failing(breakers, ANN, BO, CY, DI, ED)
-    assert failing(breakers, ELSEWHERE[0], Place("brill", "support", "gus"), ELSEWHERE[1], now=100.0) == [True, True, False]
+    later = (ELSEWHERE[0], BreakerKey("brill", "support", "gus"), ELSEWHERE[1])
+    assert failing(breakers, *later, now=100.0) == [True, True, False]
 
 
 @pytest.mark.requirement("ENGINE-4")
@@ -206,15 +207,15 @@ def test_its_state_can_be_read() -> None:
 
 def test_it_is_bounded_however_many_are_in_trouble() -> None:
     """Orgs and users alike, also while a common circuit can't open."""
-    breakers = Breakers(most=3, failures=10**9)
+    breakers = Breakers(max_entries=3, failures=10**9)
     for number in range(50):
-        failing(breakers, Place(f"org {number % 7}", "support", f"user {number}"))
+        failing(breakers, BreakerKey(f"org {number % 7}", "support", f"user {number}"))
     assert len(breakers._own) == 3
 
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from([ANN, BO, CY, *ELSEWHERE]), st.booleans(), st.floats(0, 0.5)), max_size=60))
-def test_two_seconds_after_the_last_fault_everybody_is_let_again(story: list[tuple[Place, bool, float]]) -> None:
+def test_two_seconds_after_the_last_fault_everybody_is_let_again(story: list[tuple[BreakerKey, bool, float]]) -> None:
     """Whatever happened before, for whoever asks each tenth of a second."""
     breakers, now = Breakers(), 0.0
     for place, succeeded, later in story:

@@ -84,7 +84,7 @@ def test_what_has_been_changed_is_forgotten_for_every_user_of_the_agent() -> Non
 
 
 def test_it_is_bounded_and_the_longest_unheard_of_goes_first() -> None:
-    directive_cache = DirectiveCache(most=2)
+    directive_cache = DirectiveCache(max_entries=2)
     for scope in (ANN, BO, ANN, Scope()):
         directive_cache.learn(scope, "Be brief.")
     assert [directive_cache.last(scope) for scope in (ANN, BO, Scope())] == ["Be brief.", None, "Be brief."]

@@ -25,7 +25,7 @@ ONE, TWO = cast("Outcome", "one"), cast("Outcome", "two")
 
 
 def key(request: Request = REQUEST, strategy: Strategy = DEFAULT, *, revision: int = 1) -> Hashable:
-    return ResultCache().key(request, strategy, request.scope, revision)
+    return ResultCache().key(request, strategy, revision)
 
 
 def saying(*parts: Any, **fields: Any) -> Request:
@@ -100,7 +100,7 @@ def test_the_same_request_has_the_same_key_whenever_it_is_asked() -> None:
 def test_some_requests_are_not_remembered(request_: Request) -> None:
     assert not ResultCache().suits(request_)
     assert ResultCache().suits(REQUEST)
-    assert not ResultCache(most=0).suits(REQUEST)
+    assert not ResultCache(max_entries=0).suits(REQUEST)
 
 
 @pytest.mark.requirement("ENGINE-6")
@@ -120,7 +120,7 @@ def test_an_outcome_lasts_thirty_seconds() -> None:
 
 @pytest.mark.requirement("ENGINE-6")
 def test_it_is_bounded_and_the_oldest_goes_first() -> None:
-    cache = ResultCache(most=2)
+    cache = ResultCache(max_entries=2)
     for number in range(4):
         cache.put(number, ONE, float(number))
     assert [cache.get(number, 4.0) for number in range(4)] == [None, None, ONE, ONE]

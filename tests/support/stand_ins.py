@@ -13,8 +13,8 @@ from germane.clock import Clock
 from germane.events.event import Event
 from germane.memories.memory import Memory
 from germane.pipeline.gather.abandoned import Abandoned
-from germane.pipeline.gather.gather import Gathered, StartAttempt, gather
-from germane.pipeline.gather.source import Source
+from germane.pipeline.gather.gather import Gathered, SourceAttempt, StartAttempt, gather
+from germane.pipeline.gather.source import Skipped, Source
 from germane.ports.embedder import Embedder
 from germane.search.hit import Hit
 from germane.store import ScopedStore
@@ -183,7 +183,13 @@ async def gathered(
     start_attempt: StartAttempt | None = None,
 ) -> Gathered:
     """Gathered on the running loop's clock; all the sources are planned unless plans are given."""
-    clock = Clock()
+    clock, left = Clock(), Abandoned() if abandoned is None else abandoned
+
+    def start(name: str) -> SourceAttempt:
+        if left.sheds(name):
+            raise Skipped("shed")
+        return RecordedAttempt(name)
+
     return await gather(
         query or asking(),
         on or scoped(),
@@ -192,8 +198,8 @@ async def gathered(
         embedder=embedder or Hashed(),
         ends=None if within is None else clock.steady() + within,
         clock=clock,
-        abandoned=Abandoned() if abandoned is None else abandoned,
-        start_attempt=start_attempt or RecordedAttempt,
+        abandoned=left,
+        start_attempt=start_attempt or start,
     )
 
 

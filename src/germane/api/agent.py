@@ -113,7 +113,7 @@ class Agent:
             model=model,
             provider=provider,
         )
-        return self._parts.engine.fall_back(request, scope, self._parts.strategies.find(strategy), reason)
+        return self._parts.engine.fall_back(request, self._parts.strategies.find(strategy), reason)
 
     async def recall(
         self,

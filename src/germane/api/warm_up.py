@@ -51,7 +51,7 @@ async def warm_up(engine: Engine, store: Store, *, aside: Store | None = None) -
 
 
 async def _assemble(engine: Engine, store: Store) -> None:
-    rehearsing = replace(engine, sources={"recent": lambda _: _Prompt()}, cache=ResultCache(0))
+    rehearsing = replace(engine, sources={"recent": lambda _: _Prompt()}, result_cache=ResultCache(0))
     message = Message.of("user", _TEXT)
     request = Request(
         scope=_SCOPE,

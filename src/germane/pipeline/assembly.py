@@ -1,4 +1,4 @@
-"""Assembly: what is known so far of one assembly, and the context that comes of it, however far it got."""
+"""Assembly: the state of one assembly while it runs, and the context that is made of it, however far it got."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from germane.catalog.profile import Profile
 from germane.clock import Clock
@@ -21,22 +22,32 @@ from germane.types.request import Request
 from germane.types.strategy import Strategy
 from germane.types.trace import SourceReport, Trace
 
-__all__ = ["PROPAGATED", "Assembly", "Late", "Outcome", "unanswered"]
+__all__ = ["PROPAGATED", "Assembly", "Late", "Measured", "Outcome", "unanswered"]
 
 PROPAGATED: tuple[type[BaseException], ...] = (KeyboardInterrupt, SystemExit, GeneratorExit, asyncio.CancelledError)
-"""What propagates from an assembly. Everything else is answered, also what isn't an `Exception`: a library that panics."""
+"""Exceptions that leave an assembly. Every other one ends in a fallback, also those that aren't an `Exception` (a panic of a
+compiled library)."""
 
 _FINE = frozenset({"no_query", "no_session", "no_vector"})
-"""Reasons to skip a source that take nothing away."""
+"""Reasons of a skipped source that has nothing to offer: the answer is complete without it."""
 
 
 class Late(Exception):
-    """The answer is due; what has been done so far is no use any more."""
+    """The answer is due now: the assembly is given up."""
+
+
+class Measured(NamedTuple):
+    """The model and what the request costs it, before anything is added."""
+
+    profile: Profile
+    tokenizer: Tokenizer
+    budget: Budget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What an assembly decided: enough to write the same text into another copy of the request."""
+    """What an assembly decided: enough to write the same text into another copy of the request. `gathered` holds no candidates;
+    `available` counts those that were above the floor."""
 
     gathered: Gathered
     available: int
@@ -45,14 +56,11 @@ class Outcome:
 
 
 class Assembly:
-    """Mutable, of one request, never shared."""
+    """Mutable. One request, one task."""
 
     def __init__(self, request: Request, strategy: Strategy, clock: Clock) -> None:
         self.request, self.strategy = request, strategy
-        self.profile: Profile | None = None
-        self.tokenizer: Tokenizer | None = None
-        self.budget: Budget | None = None
-        self.layout: Format | None = None
+        self.measured: Measured | None = None
         self.gathered: Gathered | None = None
         self.outcome: Outcome | None = None
         self.written = Written(attribution={})
@@ -64,9 +72,14 @@ class Assembly:
         self._clock = clock
         self._timings: list[tuple[str, float]] = []
 
+    @property
+    def cap(self) -> int:
+        """The most tokens that may be added: the request's own limit, else the strategy's."""
+        return self.strategy.cap if self.request.max_tokens is None else self.request.max_tokens
+
     @contextmanager
     def stage(self, name: str, deadline: Deadline) -> Iterator[None]:
-        """Times a stage, one that fails too, and raises `Late` after it when the answer is due."""
+        """Times a stage, also one that fails. Raises `Late` after it when the answer is due."""
         began = self._clock.steady()
         try:
             yield
@@ -77,25 +90,25 @@ class Assembly:
             raise Late
 
     def finish(self, outcome: Outcome, *, cached: bool = False) -> None:
-        """All went well, with every source or with some."""
+        """The assembly succeeded: degradation level 0 with every source, 1 with some."""
         self.outcome, self.gathered, self.cached = outcome, outcome.gathered, cached
         self.directive = outcome.gathered.directive
         self.written, self.tokens = outcome.written, outcome.packing.tokens
         self.level = 1 if any(map(_missing, outcome.gathered.reports)) else 0
 
-    def directive_only(self, directive: str | None, reason: str) -> None:
-        """Without any memory; `directive` is None when it couldn't be had."""
-        self.alone(reason)
+    def directive_only(self, directive: str | None, layout: Format, reason: str) -> None:
+        """Degradation level 2: no memories. Level 3 where the directive is unknown (None) or doesn't fit."""
+        self.messages_only(reason)
         self.directive = directive
-        if directive is None or self.layout is None or self.budget is None:
+        if directive is None or self.measured is None:
             return
-        tokens = self.layout.total(directive, ()) if directive else 0
-        if tokens <= self.budget.available:
-            self.written, self.tokens = self.layout.write(directive, ()) if directive else self.written, tokens
+        tokens = layout.total(directive, ()) if directive else 0
+        if tokens <= self.measured.budget.available:
+            self.written, self.tokens = layout.write(directive, ()) if directive else self.written, tokens
             self.level = 2
 
-    def alone(self, reason: str) -> None:
-        """The messages as they came."""
+    def messages_only(self, reason: str) -> None:
+        """Degradation level 3: the messages as the caller sent them."""
         self.written, self.tokens, self.outcome, self.directive = Written(attribution={}), 0, None, ""
         self.reason, self.level = reason, 3
 
@@ -109,7 +122,7 @@ class Assembly:
         except PROPAGATED:
             raise
         except BaseException as error:
-            self.alone(f"assembly_error:{type(error).__name__}")
+            self.messages_only(f"assembly_error:{type(error).__name__}")
             injected = untouched(self.request)
         return Context(
             provider=self.request.provider,
@@ -125,8 +138,9 @@ class Assembly:
     def _metadata(self) -> Metadata:
         items = self.written.items
         packing = None if self.outcome is None else self.outcome.packing
-        used = 0 if self.budget is None else self.budget.messages + self.budget.tools + self.tokens
-        window = 1 if self.budget is None else max(1, self.budget.window)
+        budget = None if self.measured is None else self.measured.budget
+        used = 0 if budget is None else budget.messages + budget.tools + self.tokens
+        window = 1 if budget is None else max(1, budget.window)
         return Metadata(
             directive_injected=bool(self.written.text) and (self.level == 2 or bool(packing and packing.directive)),
             memories_injected=len(items),
@@ -147,9 +161,9 @@ class Assembly:
         return Trace(
             strategy=self.strategy.name,
             model=self.request.model,
-            tokenizer="" if self.tokenizer is None else self.tokenizer.name,
+            tokenizer="" if self.measured is None else self.measured.tokenizer.name,
             query=None if self.gathered is None else replace(self.gathered.query, vector=None),
-            budget=self.budget,
+            budget=None if self.measured is None else self.measured.budget,
             chosen=self.written.items,
             left_out=() if packing is None else packing.left_out,
             gap=None if packing is None else packing.gap,
@@ -159,30 +173,32 @@ class Assembly:
         )
 
     def _warnings(self, packing: Packing | None) -> Iterator[str]:
-        if self.profile is not None and not self.profile.known:
+        profile = None if self.measured is None else self.measured.profile
+        if profile is not None and not profile.known:
             yield (
-                f"the catalog has no model {self.request.model!r}: a window of {self.profile.window} tokens is assumed; "
+                f"the catalog has no model {self.request.model!r}: a window of {profile.window} tokens is assumed; "
                 f"add it to the settings under [models]"
             )
         if packing is not None and packing.directive_left_out:
             yield f"the directive was left out: {packing.directive_left_out}"
         if self.directive is None:
             yield "the directive couldn't be read, and none is known of this scope yet: the answer goes without"
-        if self.budget is not None and self.budget.is_constrained and not self.budget.exceeds_window:
-            yield f"only {self.budget.available} tokens are left to add anything"
+        budget = None if self.measured is None else self.measured.budget
+        if budget is not None and budget.is_constrained and not budget.exceeds_window:
+            yield f"only {budget.available} tokens are left to add anything"
 
 
 def unanswered(reports: Sequence[SourceReport]) -> str:
-    """The reason when no source that offers anything has answered, the store's fault; empty otherwise."""
-    asked = [one for one in reports if one.name not in ("directive", "embedding") and one.reason not in _FINE]
-    if not all(map(_missing, asked)):
+    """The fallback reason when every source that was called failed; empty when one has answered, or had nothing to offer."""
+    called = [report for report in reports if report.name not in ("directive", "embedding") and report.reason not in _FINE]
+    if not all(map(_missing, called)):
         return ""
-    if any(one.status == "timeout" for one in asked):
+    if any(report.status == "timeout" for report in called):
         return "assembly_timeout"
-    for one in asked:
-        if one.status == "error":
-            return f"assembly_error:{'TypeError' if one.reason == 'garbage' else one.reason}"
-    return "assembly_error:BreakerOpen" if any(one.reason in ("breaker", "shed") for one in asked) else ""
+    for report in called:
+        if report.status == "error":
+            return f"assembly_error:{'TypeError' if report.reason == 'garbage' else report.reason}"
+    return "assembly_error:BreakerOpen" if any(report.reason in ("breaker", "shed") for report in called) else ""
 
 
 def _missing(report: SourceReport) -> bool:

@@ -1,8 +1,8 @@
-"""Background: work that nobody waits for at once, done in the gaps that assemblies leave.
+"""Background: work that no caller waits for, done in small steps between the assemblies.
 
-Threads share one interpreter lock. A thread that computes without a pause makes every other wait for it, some milliseconds each
-time that one comes back from the file or from a sleep; an assembly does so a dozen times. So work in the background is done in
-small steps, one piece of work at a time, and between two steps it stands back while an assembly is under way.
+Threads share one interpreter lock. A thread that computes without a pause makes every other thread wait for some milliseconds,
+each time that thread comes back from the file or from a sleep; an assembly does so a dozen times. So background work is done in
+small steps, one at a time, and between two steps it pauses while an assembly is at work.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ __all__ = ["Background", "Breath"]
 T = TypeVar("T")
 
 _WORK = 0.0005
-"""Seconds of work between two rests."""
+"""Seconds of work between two pauses."""
 _REST = 0.00005
-"""Seconds of a rest when nothing else is going on. To sleep for no time at all isn't enough: the lock would be taken again
-before another thread has woken."""
+"""Seconds of a pause while no assembly is at work. A sleep of zero isn't enough: the thread would take the interpreter lock
+again before another thread has woken."""
 _STEP = "a step"
-_LOOK = 0.001
-_LONGEST = 0.010
-"""Seconds that work stands back for assemblies, looking again each millisecond; then it goes on even so."""
+_POLL = 0.001
+"""Seconds between two looks whether an assembly is still at work."""
+_MAX_PAUSE = 0.010
+"""Seconds after which background work goes on although an assembly is at work."""
 
 
 class Breath:
-    """To be called between two steps of background work, in its thread. `busy` tells whether an assembly is under way. The
-    clock is one that threads can read: event loops have their own."""
+    """A pause between two steps of background work, in its thread. `busy` tells whether an assembly is at work; `steady` is a
+    clock that threads can read, in seconds."""
 
     def __init__(
         self,
@@ -49,13 +50,13 @@ class Breath:
         if now - self._rested < _WORK:
             return
         self._sleep(_REST)
-        while self._busy() and self._steady() - now < _LONGEST:
-            self._sleep(_LOOK)
+        while self._busy() and self._steady() - now < _MAX_PAUSE:
+            self._sleep(_POLL)
         self._rested = self._steady()
 
 
 class Background:
-    """One thread, and on each event loop one step at a time. To be closed."""
+    """One thread, and one step at a time on each event loop. The owner closes it."""
 
     def __init__(self, busy: Callable[[], bool]) -> None:
         self.breath = Breath(busy)
@@ -64,29 +65,29 @@ class Background:
         self._locks: WeakValueDictionary[Hashable, asyncio.Lock] = WeakValueDictionary()
 
     async def run(self, work: Callable[[], T]) -> T:
-        """What `work` returns, in the thread. It should call `breath` between its steps."""
+        """Runs `work` in the thread and returns its result. `work` should call `breath` between its steps."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def alone(self, key: Hashable) -> asyncio.Lock:
-        """A lock for all that has this key, on the running event loop."""
-        whose = asyncio.get_running_loop(), key
-        lock = self._locks.get(whose)
+        """The lock of this key on the running event loop. It is dropped when nobody holds it any more."""
+        loop_key = asyncio.get_running_loop(), key
+        lock = self._locks.get(loop_key)
         if lock is None:
-            lock = self._locks[whose] = asyncio.Lock()
+            lock = self._locks[loop_key] = asyncio.Lock()
         return lock
 
     @asynccontextmanager
     async def step(self) -> AsyncIterator[None]:
-        """Around a step on the event loop, or in the store's writer: entered when no other step is being done on this loop, and
-        no assembly is under way or ten milliseconds have passed."""
+        """Around one step on the event loop, or in the store's writer. Waits until this loop does no other step, and until no
+        assembly is at work or 10 ms have passed."""
         loop = asyncio.get_running_loop()
         async with self.alone(_STEP):
             await asyncio.sleep(0)
-            until = loop.time() + _LONGEST
+            until = loop.time() + _MAX_PAUSE
             while self._busy() and loop.time() < until:  # noqa: ASYNC110
-                await asyncio.sleep(_LOOK)
+                await asyncio.sleep(_POLL)
             yield
 
     def close(self) -> None:
-        """Waits for the thread's end. Idempotent."""
+        """Waits for the thread to end. Idempotent."""
         self._thread.shutdown()

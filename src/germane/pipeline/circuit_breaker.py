@@ -1,55 +1,56 @@
-"""Breaker: what has failed again and again isn't asked for a while, so that it costs nobody his time (ENGINE-4).
+"""Circuit breaker: a source that has failed several times in a row isn't called for a while, so that no answer waits for it.
 
-    closed ──5 failures in a row──▶ open ──1 s──▶ half-open: one may try ──it answers──▶ closed
-                                     ▲                            └──it fails──┐
-                                     └─────────────────────────────────────────┘
+    closed ──5 failures in a row──▶ open ──1 s──▶ half-open: one attempt ──success──▶ closed
+                                     ▲                            └──failure──┐
+                                     └────────────────────────────────────────┘
 
-A source has three circuits: one for everybody, one for each org that is having trouble, and one for each place (org, agent,
-user) that is. A success closes all three, a failure counts in all three. Of the five failures that open a circuit, no place
-counts for more than two in its org's, and in everybody's no place for more than two and no org for more than three. So:
+A source has three circuits: a common one, one for each org that has failures, and one for each key (org, agent, user) that has.
+A success closes all three, a failure counts in all three. Of the five failures that open a circuit, one key counts for two at
+most in its org's circuit, and in the common circuit one key counts for two and one org for three at most. So:
 
-- A damaged partition costs its own scope the source, and no other's.
-- An org whose places all fail, however many users it makes up, costs itself the source. Everybody's circuit opens only when two
-  orgs or more have failed and nobody has had an answer in between.
-- A store that hangs is found out by the first five who ask, also where all of them are of one org: then the org's circuit is
-  everybody's. An org that comes later finds it out by two failures, the third by none.
+- A damaged partition costs its own scope the source, and no other scope.
+- An org whose keys all fail, however many users it has, costs only itself the source. The common circuit opens when two orgs or
+  more have failed and no call has succeeded in between.
+- Five calls find out a store that hangs. Where all five are of one org, that org's circuit opens; two failures of a second org
+  then open the common circuit, and a third org doesn't wait at all.
 
-Only failures of the store, the embedder or the source itself are told here. A request that can't be answered because of what is
-in it (`InvalidInput`) says nothing of whoever was asked. The breakers know nothing of sources: they are told how each try went.
+Only failures of the store, the embedder and the sources count. `InvalidInput` is the request's fault and isn't reported as a
+failure. The breaker doesn't call anything itself: an `Attempt` reports the result of a call (ENGINE-4).
 """
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from threading import Lock
 from typing import Literal, NamedTuple
 
-__all__ = ["Attempt", "BreakerOpen", "BreakerState", "Breakers", "Condition", "Place"]
+from germane.types.lru_cache import LruCache
+
+__all__ = ["Attempt", "BreakerKey", "BreakerOpen", "BreakerState", "Breakers", "Condition"]
 
 Condition = Literal["closed", "half-open", "open"]
-_WORSE: tuple[Condition, ...] = ("closed", "half-open", "open")
-_HEARD_OF = 60.0
-"""Seconds after which a scope's own circuit, that nobody has tried since, is no news any more."""
+_WORST_LAST: tuple[Condition, ...] = ("closed", "half-open", "open")
+_REPORTED = 60.0
+"""Seconds after which the state no longer reports the open circuit of an org or a key that nobody has tried since."""
 
 
 class BreakerOpen(Exception):
-    """It isn't asked for now."""
+    """The circuit is open: the call isn't made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BreakerState:
-    """`condition` is the worst of everybody's circuit, the orgs' and the places' own; `scopes` counts the orgs and places whose
-    own isn't closed."""
+    """`condition` is the worst of the source's circuits; `scopes` counts the orgs and keys whose own circuit isn't closed."""
 
     source: str
     condition: Condition = "closed"
     scopes: int = 0
 
 
-class Place(NamedTuple):
-    """Whose trouble it is when a source fails: one partition's, not one session's."""
+class BreakerKey(NamedTuple):
+    """Identifies the scope whose calls fail together: a partition, not a session."""
 
     org: str
     agent: str = ""
@@ -57,14 +58,14 @@ class Place(NamedTuple):
 
 
 class _Circuit:
-    """`share` is how many of the failures that open it one place may be the cause of, `org_share` one org."""
+    """`share` is how many of the failures that open the circuit may come from one key, `org_share` from one org."""
 
-    __slots__ = ("failures", "opened", "org_share", "orgs", "places", "probed", "share", "since")
+    __slots__ = ("failures", "keys", "opened", "org_share", "orgs", "probed", "share", "since")
 
     def __init__(self, share: int, org_share: int) -> None:
         self.share, self.org_share = share, org_share
         self.failures, self.since = 0, 0.0
-        self.places: Counter[Place] = Counter()
+        self.keys: Counter[BreakerKey] = Counter()
         self.orgs: Counter[str] = Counter()
         self.opened: float | None = None
         self.probed: float | None = None
@@ -76,43 +77,43 @@ class _Circuit:
 
     def close(self) -> None:
         self.failures, self.opened, self.probed = 0, None, None
-        self.places.clear()
+        self.keys.clear()
         self.orgs.clear()
 
     def open(self, now: float) -> None:
         self.close()
         self.opened = now
 
-    def count(self, place: Place, now: float, enough: int) -> None:
-        """One more failure; `failures` are those that count, of which no more than `enough` are remembered."""
-        if not self.places:
+    def count(self, key: BreakerKey, now: float, enough: int) -> None:
+        """Counts one more failure, unless its key or org has had its share or `enough` failures are counted already."""
+        if not self.keys:
             self.since = now
-        if self.failures < enough and self.places[place] < self.share and self.orgs[place.org] < self.org_share:
-            self.places[place] += 1
-            self.orgs[place.org] += 1
+        if self.failures < enough and self.keys[key] < self.share and self.orgs[key.org] < self.org_share:
+            self.keys[key] += 1
+            self.orgs[key.org] += 1
             self.failures += 1
 
 
 class Attempt:
-    """Permission to call a source once. The caller must report the result, whatever happened."""
+    """Permission for one call. The caller reports the result of the call, also when it was cancelled."""
 
-    __slots__ = ("_breakers", "_name", "_place", "_probes", "_reported")
+    __slots__ = ("_breakers", "_key", "_name", "_probes", "_reported")
 
-    def __init__(self, breakers: Breakers, name: str, place: Place, probes: tuple[_Circuit, ...]) -> None:
-        self._breakers, self._name, self._place, self._probes = breakers, name, place, probes
+    def __init__(self, breakers: Breakers, name: str, key: BreakerKey, probes: tuple[_Circuit, ...]) -> None:
+        self._breakers, self._name, self._key, self._probes = breakers, name, key, probes
         self._reported = False
 
     def report(self, succeeded: bool | None, now: float, *, late: bool = False) -> None:
-        """`succeeded` is None where the attempt says nothing about the source: it had nothing to do, too little time, or its
-        caller went away. `late` marks a failure by time-out. Only the first report counts."""
+        """`succeeded` None: the result is unknown (nothing to do, too little time, the caller went away). `late`: the call
+        failed by a time-out. Idempotent: only the first report counts."""
         if not self._reported:
             self._reported = True
-            self._breakers._record(self._name, self._place, self._probes, succeeded, now, late=late)
+            self._breakers._learn(self._name, self._key, self._probes, succeeded, now, late=late)
 
 
 class Breakers:
-    """Callable from several event loops. Bounded: of the orgs and places in trouble the one heard of least lately is forgotten
-    first."""
+    """The circuit breakers of every source. Thread-safe. Bounded: of the orgs and keys with failures the least recently failed
+    is evicted."""
 
     def __init__(
         self,
@@ -122,79 +123,74 @@ class Breakers:
         org_share: int = 3,
         lasting: float = 0.75,
         cool_down: float = 1.0,
-        most: int = 1024,
+        max_entries: int = 1024,
     ) -> None:
-        """`failures` in a row open a circuit, of which one place may be the cause of `share`, one org of `org_share` (in
-        everybody's). Time-outs open it only where nobody had an answer for `lasting` seconds: a source at the edge of its time,
-        or a machine with too much to do, is late again and again, but not for all. Seconds of `cool_down`."""
+        """`failures` in a row open a circuit; in the common one at most `share` of them count for one key and `org_share` for
+        one org. Time-outs alone open a circuit only where no call has succeeded for `lasting` seconds: a source near its time
+        limit, or a busy machine, times out often, but not for everybody. An open circuit allows an attempt after `cool_down`
+        seconds."""
         self._failures, self._share, self._org_share = failures, share, org_share
-        self._lasting, self._cool_down, self._most = lasting, cool_down, most
+        self._lasting, self._cool_down = lasting, cool_down
         self._common: dict[str, _Circuit] = {}
-        self._own: OrderedDict[tuple[str, Hashable], _Circuit] = OrderedDict()
-        """By source, and org or place."""
+        self._own: LruCache[tuple[str, Hashable], _Circuit] = LruCache(max_entries)
+        """By source, and org or key."""
         self._lock = Lock()
 
-    def start_attempt(self, name: str, place: Place, now: float, *, force: bool = False) -> Attempt | None:
-        """An attempt to call source `name` for `place`; None while a circuit is open. `force` bypasses an open circuit."""
+    def start_attempt(self, name: str, key: BreakerKey, now: float, *, force: bool = False) -> Attempt | None:
+        """An attempt to call source `name` for `key`; None while a circuit is open. `force` bypasses an open circuit."""
         with self._lock:
-            circuits = (self._common.get(name), self._own.get((name, place.org)), self._own.get((name, place)))
-            probes = tuple(one for one in circuits if one is not None and one.opened is not None)
-            if not all(self._admits(one, now) for one in probes):
-                return Attempt(self, name, place, ()) if force else None
-            for probe in probes:
-                probe.probed = now
-            return Attempt(self, name, place, probes)
+            circuits = (self._common.get(name), self._own.get((name, key.org)), self._own.get((name, key)))
+            probes = tuple(circuit for circuit in circuits if circuit is not None and circuit.opened is not None)
+            if not all(self._admits(circuit, now) for circuit in probes):
+                return Attempt(self, name, key, ()) if force else None
+            for circuit in probes:
+                circuit.probed = now
+            return Attempt(self, name, key, probes)
 
     def states(self, now: float) -> tuple[BreakerState, ...]:
-        """Of every source that was asked so far, by name; of orgs and places those in trouble within the last minute."""
+        """Of every source called so far, by name. Orgs and keys count whose circuit opened within the last minute."""
         with self._lock:
-            found = {name: [one.condition(now, self._cool_down)] for name, one in sorted(self._common.items())}
-            for (name, _), one in self._own.items():
-                if one.opened is not None and now - one.opened < _HEARD_OF:
-                    found[name].append(one.condition(now, self._cool_down))
+            conditions = {name: [common.condition(now, self._cool_down)] for name, common in sorted(self._common.items())}
+            for (name, _), own in self._own.items():
+                if own.opened is not None and now - own.opened < _REPORTED:
+                    conditions[name].append(own.condition(now, self._cool_down))
             return tuple(
-                BreakerState(source=name, condition=max(seen, key=_WORSE.index), scopes=len(seen) - 1)
-                for name, seen in found.items()
+                BreakerState(source=name, condition=max(seen, key=_WORST_LAST.index), scopes=len(seen) - 1)
+                for name, seen in conditions.items()
             )
 
     def _admits(self, circuit: _Circuit, now: float) -> bool:
-        """One probe at a time; one that was never told of holds its place no longer than the circuit cools down."""
+        """Half-open allows one attempt at a time. An attempt that never reports blocks the next for one cool-down."""
         if circuit.condition(now, self._cool_down) != "half-open":
             return False
         return circuit.probed is None or now - circuit.probed >= self._cool_down
 
-    def _record(
-        self, name: str, place: Place, probes: tuple[_Circuit, ...], succeeded: bool | None, now: float, *, late: bool
+    def _learn(
+        self, name: str, key: BreakerKey, probes: tuple[_Circuit, ...], succeeded: bool | None, now: float, *, late: bool
     ) -> None:
         with self._lock:
             if succeeded is None:
-                for probe in probes:
-                    probe.probed = None
+                for circuit in probes:
+                    circuit.probed = None
             elif succeeded:
-                self._succeeded(name, place, probes)
+                self._succeeded(name, key, probes)
             else:
-                self._failed(name, place, probes, now, late=late)
-            while len(self._own) > self._most:
-                self._own.popitem(last=False)
+                self._failed(name, key, probes, now, late=late)
 
-    def _succeeded(self, name: str, place: Place, probes: tuple[_Circuit, ...]) -> None:
-        circuits = (
-            self._common.setdefault(name, self._circuit()),
-            self._own.get((name, place.org)),
-            self._own.get((name, place)),
-        )
-        for one in circuits:
-            if one is not None and (one.opened is None or one in probes):
-                one.close()
-        for key in ((name, place.org), (name, place)):
-            if key in self._own and self._own[key].opened is None:
-                del self._own[key]
+    def _succeeded(self, name: str, key: BreakerKey, probes: tuple[_Circuit, ...]) -> None:
+        entries = ((name, key.org), (name, key))
+        for circuit in (self._common.setdefault(name, self._circuit()), *map(self._own.get, entries)):
+            if circuit is not None and (circuit.opened is None or circuit in probes):
+                circuit.close()
+        for entry in entries:
+            if entry in self._own and self._own[entry].opened is None:
+                del self._own[entry]
 
-    def _failed(self, name: str, place: Place, probes: tuple[_Circuit, ...], now: float, *, late: bool) -> None:
+    def _failed(self, name: str, key: BreakerKey, probes: tuple[_Circuit, ...], now: float, *, late: bool) -> None:
         common = self._common.setdefault(name, self._circuit())
-        org = self._kept((name, place.org), self._failures)
-        own = self._kept((name, place), self._failures, self._failures)
-        if common in probes:  # who tried in vain for all comes after the others the next time
+        org = self._get_or_add((name, key.org), share=self._share, org_share=self._failures)
+        own = self._get_or_add((name, key), share=self._failures, org_share=self._failures)
+        if common in probes:  # the org that tried in vain for everybody isn't the first to try the next time
             common.open(now)
             org.open(now + self._cool_down / 2)
         elif org in probes:
@@ -203,36 +199,37 @@ class Breakers:
         elif own in probes:
             own.open(now)
         else:
-            self._count(own, place, now, late=late)
-            if self._count(org, place, now, late=late):
+            self._count(own, key, now, late=late)
+            if self._count(org, key, now, late=late):
                 self._forget(
-                    key for key in self._own if key[0] == name and isinstance(key[1], Place) and key[1].org == place.org
+                    entry
+                    for entry in self._own
+                    if entry[0] == name and isinstance(entry[1], BreakerKey) and entry[1].org == key.org
                 )
-            if self._count(common, place, now, late=late):
-                self._forget(key for key in self._own if key[0] == name)
+            if self._count(common, key, now, late=late):
+                self._forget(entry for entry in self._own if entry[0] == name)
 
     def _circuit(self) -> _Circuit:
-        """Everybody's."""
+        """A source's common circuit."""
         return _Circuit(self._share, self._org_share)
 
-    def _kept(self, key: tuple[str, Hashable], org_share: int, share: int | None = None) -> _Circuit:
-        """An org's or a place's, made when there is none yet."""
-        if key not in self._own:
-            self._own[key] = _Circuit(self._share if share is None else share, org_share)
-        self._own.move_to_end(key)
-        return self._own[key]
+    def _get_or_add(self, entry: tuple[str, Hashable], *, share: int, org_share: int) -> _Circuit:
+        """The circuit of an org or a key, a new one where there is none yet."""
+        circuit = self._own.get(entry) or _Circuit(share, org_share)
+        self._own.put(entry, circuit)
+        return circuit
 
-    def _count(self, circuit: _Circuit, place: Place, now: float, *, late: bool) -> bool:
-        """Whether this failure opened it."""
+    def _count(self, circuit: _Circuit, key: BreakerKey, now: float, *, late: bool) -> bool:
+        """Returns whether this failure opened the circuit."""
         if circuit.opened is not None:
             return False
-        circuit.count(place, now, self._failures)
+        circuit.count(key, now, self._failures)
         lasted = not late or now - circuit.since >= self._lasting
         if circuit.failures < self._failures or not lasted:
             return False
         circuit.open(now)
         return True
 
-    def _forget(self, keys: Iterator[tuple[str, Hashable]]) -> None:
-        for key in list(keys):
-            del self._own[key]
+    def _forget(self, entries: Iterator[tuple[str, Hashable]]) -> None:
+        for entry in list(entries):
+            del self._own[entry]

@@ -1,4 +1,4 @@
-"""FairQueue: first in, first out for each key, and the keys in turn (round robin): one key's crowd holds up no other."""
+"""Fair queue: first in, first out for each key, and the keys in turn (round robin), so that no key holds up the others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class FairQueue(Generic[K, T]):
-    """`put` and `pop` take constant time, `ahead` time in the number of keys, `remove` in the key's items. Not thread-safe."""
+    """`put` and `pop` take constant time; `ahead` is linear in the number of keys, `remove` in the key's items. Not thread-safe."""
 
     def __init__(self) -> None:
         self._lines: OrderedDict[K, deque[T]] = OrderedDict()
@@ -36,7 +36,7 @@ class FairQueue(Generic[K, T]):
         return key, item
 
     def remove(self, key: K, item: T) -> bool:
-        """Whether the item was still waiting; it waits no more."""
+        """Takes the item out of the queue. Returns whether it was there."""
         line = self._lines.get(key)
         if line is None or item not in line:
             return False

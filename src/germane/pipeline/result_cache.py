@@ -1,18 +1,18 @@
-"""Cache: outcomes of whole assemblies, for the same request asked again within half a minute (ENGINE-6).
+"""Result cache: results of whole assemblies, for the same request sent again within 30 seconds (ENGINE-6).
 
-The key is everything the outcome depends on, the store's revision included, so it can't be stale but by the clock: a request
-without a time of its own is answered as of up to 30 s ago. Scopes never share: theirs is part of the key. Only full answers
-are kept, and what is handed out is written into each request anew, so nobody gets another caller's objects.
+The key holds everything the result depends on, the scope and the store's revision included. So a result is never stale, except
+by the clock: a request without a time of its own may be answered as of up to 30 s ago. Only complete results (degradation level
+0) are kept. A cached result is written into each request anew: no caller gets another caller's objects.
 """
 
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
 from collections.abc import Hashable
 from hashlib import blake2b
 
 from germane.pipeline.assembly import Outcome
+from germane.types.lru_cache import LruCache
 from germane.types.message import Image, Opaque
 from germane.types.request import Request
 from germane.types.scope import Scope
@@ -20,32 +20,31 @@ from germane.types.strategy import Strategy
 
 __all__ = ["ResultCache"]
 
-_LARGEST = 200_000
-"""Characters of messages above which a request isn't worth a digest."""
-_MANY = 1000
-"""Messages, likewise."""
+_MAX_CHARACTERS = 200_000
+"""Characters of messages above which hashing a request costs more than it saves."""
+_MAX_MESSAGES = 1000
 
 
 class ResultCache:
-    """`most` is small on purpose: an outcome is some thousand objects, and the garbage collector walks all that is kept. With
-    256 of them it stopped everything for up to 250 ms."""
+    """`max_entries` is small on purpose: a result is some thousand objects, and the garbage collector walks all that is kept.
+    256 of them stopped the process for up to 250 ms."""
 
-    def __init__(self, most: int = 16, seconds: float = 30.0) -> None:
-        self._kept: OrderedDict[Hashable, tuple[float, Outcome]] = OrderedDict()
-        self._most, self._seconds = most, seconds
+    def __init__(self, max_entries: int = 16, seconds: float = 30.0) -> None:
+        self._results: LruCache[Hashable, tuple[float, Outcome]] = LruCache(max_entries)
+        self._seconds = seconds
         self.hits, self.misses = 0, 0
 
     def suits(self, request: Request) -> bool:
-        """Whether this request may be remembered. Not without a deadline (it waits for everything), nor very large, nor with
-        parts whose price their text doesn't tell."""
-        if not self._most or request.deadline is None or len(request.messages) > _MANY:
+        """Whether the result of this request may be kept. Not without a deadline (the caller waits for everything), not of very
+        large requests, and not with images or opaque parts, whose cost their text doesn't tell."""
+        if not self._results.max_entries or request.deadline is None or len(request.messages) > _MAX_MESSAGES:
             return False
-        if sum(len(message.content) for message in request.messages) > _LARGEST:
+        if sum(len(message.content) for message in request.messages) > _MAX_CHARACTERS:
             return False
         return not any(isinstance(part, Image | Opaque) for message in request.messages for part in message.parts)
 
-    def key(self, request: Request, strategy: Strategy, scope: Scope, revision: int) -> Hashable:
-        """At this revision of the store. Raises `TypeError` for a request that can't be a key."""
+    def key(self, request: Request, strategy: Strategy, revision: int) -> Hashable:
+        """The key at this revision of the store. Raises `TypeError` for a request that isn't hashable."""
         digest = blake2b(digest_size=16)
         for message in request.messages:
             said = repr((message.role, message.id, message.name, message.parts))
@@ -53,32 +52,29 @@ class ResultCache:
         digest.update(json.dumps(request.tools, default=str, sort_keys=True).encode("utf-8", "surrogatepass"))
         moment = request.at if request.dated else None
         key = (
-            *(scope, revision, repr(strategy), request.model, request.provider, moment),
+            *(request.scope, revision, repr(strategy), request.model, request.provider, moment),
             *(request.query, request.max_tokens, request.filters, digest.digest()),
         )
         hash(key)
         return key
 
     def get(self, key: Hashable | None, now: float) -> Outcome | None:
+        """Counts a hit or a miss. None for the key None, which counts as neither."""
         if key is None:
             return None
-        kept = self._kept.get(key)
-        if kept is None or now - kept[0] >= self._seconds:
+        entry = self._results.get(key)
+        if entry is None or now - entry[0] >= self._seconds:
             self.misses += 1
             return None
         self.hits += 1
-        return kept[1]
+        return entry[1]
 
     def put(self, key: Hashable | None, outcome: Outcome, now: float) -> None:
-        if key is None:
-            return
-        self._kept[key] = (now, outcome)
-        self._kept.move_to_end(key)
-        while len(self._kept) > self._most:
-            self._kept.popitem(last=False)
+        if key is not None:
+            self._results.put(key, (now, outcome))
 
     def forget(self, scope: Scope) -> None:
-        """Something of this agent was forgotten: no answer to it stays here, whichever user asked."""
+        """Drops every result of this scope's agent, whichever user it was for."""
         mine = (scope.org, scope.agent)
-        for key in [key for key in self._kept if isinstance(key, tuple) and (key[0].org, key[0].agent) == mine]:
-            del self._kept[key]
+        for key in [key for key in self._results if isinstance(key, tuple) and (key[0].org, key[0].agent) == mine]:
+            del self._results[key]

@@ -1,4 +1,4 @@
-"""State: how one process is doing, for whoever watches it. Figures and names of sources, no content."""
+"""Status: how one process is doing, for an operator. Figures and names of sources, never content."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["State"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """`breakers` of every source asked so far, the store's `gate` and `revision` among them. `abandoned` tasks still run though
-    nobody waits for them; `abandoned_total` counts all there ever were. `working` and `waiting` count assemblies with a
-    deadline; `shed` those refused since the start."""
+    """`breakers` are those of every source called so far, of the store's `gate` and `revision` too. `abandoned` tasks still run
+    although no assembly waits for them; `abandoned_total` counts all since the start. `working` and `waiting` count assemblies
+    with a deadline, `shed` those refused since the start, `cache_hits` and `cache_misses` the result cache's."""
 
     breakers: tuple[BreakerState, ...] = ()
     abandoned: int = 0

@@ -254,7 +254,11 @@ async def test_nothing_is_embedded_for_sources_that_do_not_look_at_it() -> None:
     found = await gathered({"history": Answers(TEA), "messages": Busy()}, embedder=embedder)
     assert (now(), ids(found)) == (0, {"tea"})
     assert [(one.name, one.reason) for one in found.reports] == [("history", ""), ("messages", "busy")]
-    found = await gathered({"messages": Answers(TEA)}, embedder=embedder, start_attempt=lambda _: None)
+
+    def refuse(name: str) -> Any:
+        raise Skipped("breaker")
+
+    found = await gathered({"messages": Answers(TEA)}, embedder=embedder, start_attempt=refuse)
     assert [(one.name, one.status, one.reason) for one in found.reports] == [("messages", "skipped", "breaker")]
 
 
@@ -279,7 +283,7 @@ async def test_each_attempt_is_reported_to_the_breaker_with_its_result(
 ) -> None:
     """A source that hadn't the time, or had nothing to do, has neither done its work nor failed."""
     attempts = {"history": RecordedAttempt()}
-    await gathered({"history": source}, SourcePlan(name="history", **plan), within=within, start_attempt=attempts.get)
+    await gathered({"history": source}, SourcePlan(name="history", **plan), within=within, start_attempt=attempts.__getitem__)
     assert attempts["history"].reported == [verdict]
 
 

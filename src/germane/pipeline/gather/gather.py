@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from germane.clock import Clock
 from germane.pipeline.gather.abandoned import Abandoned
 from germane.pipeline.gather.outcome import answer, candidates, reported, verdict
-from germane.pipeline.gather.source import Busy, Source
+from germane.pipeline.gather.source import Busy, Skipped, Source
 from germane.pipeline.gather.vector import with_vector
 from germane.ports.embedder import Embedder
 from germane.store import ScopedStore
@@ -40,8 +40,8 @@ class SourceAttempt(Protocol):
         """Tells the breaker the result (`outcome.verdict`); `late` marks a failure by time-out."""
 
 
-StartAttempt = Callable[[str], SourceAttempt | None]
-"""Asks the circuit breaker for an attempt to call the source of this name; None while its circuit is open."""
+StartAttempt = Callable[[str], SourceAttempt]
+"""Permission to call the source of this name once. Raises `Skipped`, with the reason, where there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,12 +76,11 @@ async def gather(
     skipped: list[SourceReport] = []
 
     def admits(name: str) -> bool:
-        reason = "shed" if abandoned.sheds(name) else ""
-        if not reason and (attempt := start_attempt(name)) is not None:
-            attempts[name] = attempt
-            return True
-        skipped.append(SourceReport(name=name, status="skipped", reason=reason or "breaker"))
-        return False
+        try:
+            attempts[name] = start_attempt(name)
+        except Skipped as refusal:
+            skipped.append(SourceReport(name=name, status="skipped", reason=str(refusal)))
+        return name in attempts
 
     async def ask(name: str, plan: SourcePlan) -> Any:
         if name == "directive":
