@@ -1,4 +1,4 @@
-"""Time, passed in. Two clocks: the calendar (`now`) for recency and validity, and a steady one (`steady`) for deadlines."""
+"""Clock: time, passed in. The calendar (`now`) serves recency and validity, the steady clock (`steady`) deadlines."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def _steady() -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clock:
-    """`now` answers an aware datetime in UTC; `steady` answers seconds on the event loop's own clock,
-    so a loop with its own idea of time (`germane.testing.time_warp`) moves every deadline with it."""
+    """`now` returns an aware datetime in UTC. `steady` returns seconds on the event loop's own clock, so that a test's loop
+    with a simulated clock (`germane.testing.time_warp`) moves every deadline with it."""
 
     now: Callable[[], datetime] = _calendar
     steady: Callable[[], float] = _steady
 
 
 def zone(name: str) -> tzinfo:
-    """The time zone called `name` (IANA, such as `Europe/Vienna`). Raises `InvalidInput` for an unknown one."""
+    """Returns the IANA time zone called `name`, such as `Europe/Vienna`. Raises `InvalidInput` for an unknown name."""
     if not isinstance(name, str):
         raise InvalidInput(f"zone must be an IANA name such as 'Europe/Vienna', or 'UTC', not {type(name).__name__}")
     if text("zone", name, NAME).upper() == "UTC":
@@ -44,8 +44,8 @@ def zone(name: str) -> tzinfo:
 
 
 def aware(moment: datetime, zone_name: str = "UTC", name: str = "time") -> datetime:
-    """`moment` in UTC; a naive one is read as local time of the scope's zone (SCOPE-4). Raises `InvalidInput`, which calls it
-    `name`, for one that lies outside of what a datetime can hold."""
+    """Returns `moment` in UTC; a naive datetime is local time of the scope's zone (SCOPE-4). Raises `InvalidInput`, which
+    calls it `name`, where UTC would lie outside the years 1 to 9999."""
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=zone(zone_name))
     try:

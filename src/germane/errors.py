@@ -1,8 +1,8 @@
-"""Everything germane raises, one tree:
+"""Errors: everything that germane raises, as one tree.
 
     GermaneError
     ├── InvalidInput          a value the caller passed can't be used; the message names it and says what to do
-    │   ├── UnknownName       a strategy, provider, embedder or kind nobody registered
+    │   ├── UnknownName       no strategy, provider, embedder or kind has this name
     │   └── Conflict          the same id was recorded before with different content
     ├── NotFound              no such thing within this scope (absent and forbidden look the same)
     ├── StoreError            the store can't do what was asked
@@ -12,8 +12,8 @@
     ├── EmbedderError         the embedder can't be loaded or did not answer with vectors
     └── MissingExtra          an optional dependency isn't installed; the message names the extra
 
-Adapters map foreign exceptions to these. `assemble` raises only `InvalidInput`: a fault of germane's own degrades the
-context and is told in its trace. No message carries remembered content.
+Adapters turn the exceptions of libraries into these. `assemble` raises only `InvalidInput`: a fault of germane's own gives less
+context, and the trace holds the reason. No error message contains stored content.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 
 
 class GermaneError(Exception):
-    """The root of the tree: catch this to catch everything germane raises on purpose."""
+    """The root of the tree. Catching it catches everything that germane raises on purpose."""
 
 
 class InvalidInput(GermaneError, ValueError):
@@ -42,7 +42,7 @@ class InvalidInput(GermaneError, ValueError):
 
 
 class UnknownName(InvalidInput):
-    """A name that nothing is registered under."""
+    """Nothing is registered under this name."""
 
 
 class Conflict(InvalidInput):
@@ -50,7 +50,7 @@ class Conflict(InvalidInput):
 
 
 class NotFound(GermaneError, LookupError):
-    """Nothing with this id within the scope."""
+    """The scope holds nothing with this id."""
 
 
 class StoreError(GermaneError):
@@ -70,7 +70,7 @@ class StoreTooNew(StoreError):
 
 
 class EmbedderError(GermaneError):
-    """The embedder can't be loaded, or what it answered is not vectors of its dimension."""
+    """The embedder can't be loaded, or its result isn't vectors of its dimension."""
 
 
 class MissingExtra(GermaneError, ImportError):

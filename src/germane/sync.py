@@ -1,14 +1,14 @@
-"""Sync: the blocking twin of the front. It only forwards; async is the only implementation.
+"""Sync: the blocking twin of `germane`. It only forwards its calls to the asynchronous implementation.
 
     from germane.sync import Germane
 
     with Germane.open("germane.db") as germane:
         context = germane.agent("support").assemble(messages, model="gpt-4o")
 
-Each opened `Germane` has one event loop in one daemon thread, and any number of threads may call it. What a verb takes,
-answers and raises is written at the verb of the same name in `api/` and `access/keyring.py`. A
-call that is interrupted is cancelled; one under way when another thread closes raises `StoreUnavailable`. Not to be called
-from an event loop, which it would hold up, nor from a source or a progress callback of its own, which would wait for itself.
+Each opened `Germane` has one event loop in one daemon thread, and any number of threads may call it. The docstrings of `api/`
+and `access/keyring.py` say what the methods of the same names take, return and raise. A call that is interrupted is cancelled;
+a call under way when another thread closes the `Germane` raises `StoreUnavailable`. Don't call it from an event loop, which it
+would block, nor from a source or a progress callback of its own, which would wait for itself.
 """
 
 from __future__ import annotations

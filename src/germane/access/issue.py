@@ -100,7 +100,7 @@ def _rights(given: Iterable[str]) -> tuple[Right, ...]:
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidInput(f"rights must be a list of names, not {type(given).__name__}")
     named = tuple(islice(given, NAMES.most + 1))
-    within("rights", len(named), NAMES, least=True)
+    within("rights", len(named), NAMES, at_least=True)
     for name in named:
         if name not in RIGHTS:
             raise InvalidInput(f"rights must be of {', '.join(RIGHTS)}, not {shown(name)}")

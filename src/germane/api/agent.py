@@ -1,4 +1,5 @@
-"""Agent: the handle whose verbs are a few lines each. Checks what the caller gave, asks the engine or commits a plan."""
+"""Agent: the verbs of one scope (`assemble`, `record`, `remember`, `forget` …). Each checks its arguments, then calls the
+engine or commits a plan."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ Raw = Mapping[str, Any] | Message
 
 
 class Agent:
-    """One scope of one store. Cheap to make, holds nothing of its own."""
+    """The handle on one scope of one store. It is cheap to make and holds no state of its own."""
 
     def __init__(self, parts: Parts, scope: Scope) -> None:
         self._parts, self.scope = parts, scope
@@ -60,15 +61,15 @@ class Agent:
         strategy: str | Strategy = "default",
         filters: Filters | None = None,
     ) -> Context:
-        """The messages with what the model needs to know, within its token budget, before the deadline.
+        """Returns the messages with what the model needs to know, within its token budget, before the deadline.
 
-        `messages` are OpenAI, Anthropic or Gemini dicts, or `Message` values; what comes back is shaped for `provider`
-        (`openai`, `anthropic`, `gemini`), else for the model's. `query` stands in for the last user message, `session` says
-        which conversation this is, `at` the time asked about, `deadline` the seconds until the answer is due (48 ms at most;
-        None waits for everything), `max_tokens` caps all the text that is added.
+        `messages` are OpenAI, Anthropic or Gemini dicts, or `Message` values. The result is shaped for `provider` (`openai`,
+        `anthropic`, `gemini`), by default for the model's provider. `query` replaces the last user message as the question,
+        `session` names the running conversation, `at` is the time asked about (default: now), `deadline` the seconds until the
+        answer is due (48 ms at most; None waits for every source), `max_tokens` limits all the text that is added.
 
-        Raises `InvalidInput` for what the caller can put right, and nothing for a fault of germane's own: that gives less
-        context, with the reason in `metadata.fallback_reason` and `trace`.
+        Raises `InvalidInput` for arguments that can't be used, and nothing else. A fault of germane's own gives less context;
+        `metadata.fallback_reason` and `trace` hold the reason.
         """
         began = self._parts.clock.steady()
         scope = self.scope.within(session)
@@ -101,8 +102,8 @@ class Agent:
         strategy: str | Strategy = "default",
         reason: str = "assembly_timeout",
     ) -> Context:
-        """What `assemble` answers when there is no time for anything: the messages with the directive as it was last known in
-        this process. Waits for nobody and asks no store, on any event loop. Raises `InvalidInput`."""
+        """Returns what `assemble` returns when there is no time at all: the messages with the directive as this process last
+        knew it. Does no I/O and may be called on any event loop. Raises `InvalidInput`."""
         scope = self.scope.within(session)
         string("reason", reason, NAME)
         request = build_request(
@@ -124,8 +125,9 @@ class Agent:
         at: datetime | None = None,
         strategy: str | Strategy = "default",
     ) -> tuple[Scored, ...]:
-        """What answers `query` best, memories and messages alike, scored; at most `limit`. Packs and counts nothing."""
-        limit, parts = number("limit", limit, most=COUNT.most), self._parts
+        """Returns the memories and messages that answer `query` best, scored, best first, at most `limit`. Nothing is packed
+        and no token counted. Raises `InvalidInput`."""
+        limit, parts = number("limit", limit, maximum=COUNT.most), self._parts
         string("query", query, QUERY, valid=False)
         request = build_request(
             scope=self.scope,
@@ -143,10 +145,11 @@ class Agent:
     async def record(
         self, messages: Sequence[Raw], *, session: str, source_kind: str = "user", channel: str | None = None
     ) -> Recorded:
-        """Keep a conversation verbatim, indexed: each message once, however often it is sent (see `events/record.py`).
-        What germane itself injected is left out. A call of more than 128 messages or 64K characters is written in slices, with
-        other calls in between: each slice is durable by itself, and an interrupted call is completed by sending it again.
-        Raises `Conflict` for an id that came before with other content; nothing is written then."""
+        """Stores a conversation verbatim and indexes it. Idempotent: each message is stored once, however often it is sent (see
+        `events/record.py`). What germane injected is left out. A call of more than 128 messages or 64K characters is written in
+        slices, with other calls in between: each slice is durable by itself, and sending an interrupted call again completes
+        it. Raises `InvalidInput`, and `Conflict` for an id that was recorded before with other content; a conflicting call
+        writes nothing."""
         scope = self.scope.within(session)
         if scope.session is None:
             raise InvalidInput("session must be the name of the conversation that is recorded, not None")
@@ -159,7 +162,9 @@ class Agent:
             self._scoped(scope).journal,
             origin,
             now=self._parts.clock.now(),
-            nonces=[nonce(self._parts.engine.nonce_key, asked) for asked in (scope, self.scope)],  # it may have named none
+            nonces=[
+                nonce(self._parts.engine.nonce_key, asked) for asked in (scope, self.scope)
+            ],  # the assembly may have named no session
             background=self._parts.background,
         )
         outcome = await recording.keep(messages)
@@ -176,10 +181,11 @@ class Agent:
         provenance: Provenance | None = None,
         **fields: Any,
     ) -> Memory:
-        """Keep something worth knowing: `kind` is fact, preference, procedure, behavior, episode or note, `text` its main
-        field, `fields` its others (`key`, `value`, `title`, `observed_at`, `occurred_at`) and what any memory may have:
-        `tags`, `sensitivity`, `confidence`, `pinned`, `expires_at`, `valid_from`, `valid_to`. A newer fact on a key
-        supersedes the older; an exact duplicate answers the memory there is. Raises `InvalidInput`, `UnknownName`."""
+        """Stores a memory and returns it. `kind` is fact, preference, procedure, behavior, episode or note; `text` is the
+        kind's main field; `fields` are its other fields (`key`, `value`, `title`, `observed_at`, `occurred_at`) and those that
+        every memory has: `tags`, `sensitivity`, `confidence`, `pinned`, `expires_at`, `valid_from`, `valid_to`. A newer fact
+        on the same key supersedes the older one. An exact duplicate returns the memory that is stored already. `agent_wide`
+        stores it for every user of the agent. Raises `InvalidInput`, `UnknownName`."""
         string("kind", kind, NAME)
         flags(agent_wide=agent_wide)
         if provenance is not None:
@@ -204,10 +210,11 @@ class Agent:
         by: str = "",
         reason: str = "",
     ) -> Receipt:
-        """Remove what matches every criterion given, text, vector and index entry alike, and leave a tombstone without
-        content. `everything`, or a `user` and no other criterion, also takes the directive, the sessions and the names of whose
-        they were. The receipt says whether nothing is left in any file, or what that waits for; asked again, it says how it is
-        then. `dry_run` tells what would go. Without any criterion it raises `InvalidInput`."""
+        """Removes what matches every criterion given, with its vectors and index entries, and leaves a tombstone without
+        content. `everything`, or a `user` and no other criterion, also removes the directive, the sessions and the names of
+        their owner. The receipt tells whether the texts are gone from every file, or what that waits for; the same call later
+        tells the state then. `dry_run` removes nothing and returns what would be removed. Raises `InvalidInput`, also without
+        any criterion."""
         flags(everything=everything, dry_run=dry_run)
         for name, value, limit in (
             *(("key", key, LABEL), ("tag", tag, TAG), ("session", session, ID), ("user", user, ID)),
@@ -236,9 +243,9 @@ class Agent:
         return replace(receipt, scrubbed=not waiting_for, waiting_for=waiting_for)
 
     async def feedback(self, ids: Sequence[str], *, helpful: bool = True) -> int:
-        """Say of memories that they helped, or that they did harm: it moves their usefulness. Answers how many it counted for:
-        the scope's own. Agent-wide memories, which every user shares, are judged by a scope without a user only; ids of
-        messages and of what isn't here count for nothing, so the ids of a whole context can be given."""
+        """Counts that memories helped, or did harm, which moves their usefulness. Returns for how many it was counted: the
+        scope's own. Agent-wide memories, which all users share, take feedback from a scope without a user only. Ids of messages
+        and unknown ids are ignored, so the ids of a whole context may be passed. Raises `InvalidInput`."""
         return await self._scoped(self.scope).journal.commit(feedback(identifiers(ids), helpful, scope=self.scope))
 
     @overload
@@ -246,7 +253,8 @@ class Agent:
     @overload
     async def directive(self, text: str) -> str: ...
     async def directive(self, text: str | None = None) -> str:
-        """The agent's standing instructions (a user's own where one is set); with `text`, set them first. Empty removes."""
+        """Returns the agent's standing instructions (a user's own where one is set). `text` sets them first; an empty text
+        removes them. Raises `InvalidInput`."""
         scoped = self._scoped(self.scope)
         if text is not None:
             string("directive", text, DIRECTIVE)
@@ -257,13 +265,14 @@ class Agent:
         return found
 
     async def warm(self) -> None:
-        """Load what this scope searches into memory, so that the first answer has every source, and its directive, so that
-        every answer has that."""
+        """Loads what this scope searches into memory, so that the first answer has every source, and its directive, so that
+        every answer has it."""
         await self._parts.store.warm(self.scope)
         await self.directive()
 
     def export(self) -> AsyncIterator[Exported]:
-        """Everything this scope can see, one dict at a time: the directive, memories, messages by session. No keys."""
+        """Yields everything that this scope can see, one dict at a time: the directive, memories, messages by session. API keys
+        aren't part of it."""
         return everything(self._scoped(self.scope), self._parts.clock.now())
 
     def _scoped(self, scope: Scope) -> ScopedStore:
@@ -274,7 +283,7 @@ class Agent:
         return Scope(org=self.scope.org, agent=self.scope.agent, zone=self.scope.zone)
 
     async def _embed(self) -> None:
-        """A slow embedder's vectors come after the commit; what it can't embed now stays findable by keywords."""
+        """A slow embedder makes its vectors after the commit. Keywords find a text that it can't embed now."""
         if self._parts.embedder.quick:
             return
         try:

@@ -1,10 +1,10 @@
-"""Recollections: an agent's memories one by one, as `agent.memories`."""
+"""Agent memories: reading and correcting single memories, as `agent.memories`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from germane.api.arguments import narrowed, number, optional
+from germane.api.arguments import normalise_filters, number, optional
 from germane.clock import Clock
 from germane.errors import NotFound
 from germane.memories.memory import Memory
@@ -20,30 +20,34 @@ __all__ = ["Recollections"]
 
 
 class Recollections:
+    """The memories of one scope."""
+
     def __init__(self, store: ScopedStore, scope: Scope, clock: Clock) -> None:
         self._store, self._scope, self._clock = store, scope, clock
 
     async def get(self, id: str) -> Memory:
-        """Raises `NotFound`; what another scope has is not found either (SCOPE-3)."""
+        """Returns one memory. Raises `NotFound`, also for a memory of another scope (SCOPE-3)."""
         found = await self._store.memories.get([string("id", id, ID)])
         if not found:
             raise NotFound(f"no memory {id!r} here")
         return found[0]
 
     async def list(self, filters: Filters | None = None, *, limit: int = 50, cursor: str | None = None) -> Page:
-        """Newest first, `limit` (1 to 1,000) a page; a page's `cursor` gives the next. Every sensitivity unless filtered."""
-        number("limit", limit, least=1, most=PAGE.most)
+        """Returns a page of `limit` (1 to 1,000) memories, newest first; its `cursor` asks for the next page. Without `filters`
+        every sensitivity is listed. Raises `InvalidInput`."""
+        number("limit", limit, minimum=1, maximum=PAGE.most)
         optional("cursor", cursor, CURSOR)
-        chosen = narrowed(filters, self._scope.zone) or Filters(sensitivities=("public", "private", "sensitive"))
+        chosen = normalise_filters(filters, self._scope.zone) or Filters(sensitivities=("public", "private", "sensitive"))
         return await self._store.memories.list(chosen, at=self._clock.now(), limit=limit, cursor=cursor)
 
     async def update(self, id: str, text: str | None = None, **changes: Any) -> Memory:
-        """Change fields of a memory; those that don't fit its kind are refused. Raises `NotFound`, `InvalidInput`."""
+        """Changes fields of a memory and returns it. Raises `NotFound`, and `InvalidInput` for fields that its kind doesn't
+        have."""
         plan = update(string("id", id, ID), changes, text=text, at=self._clock.now(), scope=self._scope)
         return await self._store.journal.commit(plan)
 
     async def history(self, id: str) -> tuple[Memory, ...]:
-        """The memory and all that superseded it or was superseded by it, oldest first. Raises `NotFound`."""
+        """Returns the memory with everything that superseded it or that it superseded, oldest first. Raises `NotFound`."""
         found = await self._store.memories.history(string("id", id, ID))
         if not found:
             raise NotFound(f"no memory {id!r} here")

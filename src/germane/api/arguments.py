@@ -1,5 +1,7 @@
-"""Edge: what a caller passed, made sure of or refused with the argument's name, before anything is done with it. How much of
-anything there may be is in `limits.py`."""
+"""Arguments: checks of what a caller passes, before any work is done. Errors name the argument.
+
+How much of anything is allowed is in `types/limits.py`.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ from germane.types.query import Filters
 from germane.types.request import Request
 from germane.types.scope import Scope
 
-__all__ = ["build_request", "flags", "identifiers", "named_model", "narrowed", "number", "optional"]
+__all__ = ["build_request", "flags", "identifiers", "named_model", "normalise_filters", "number", "optional"]
 
 
 def build_request(
@@ -54,8 +56,8 @@ def build_request(
     max_tokens: int | None = None,
     filters: Filters | None = None,
 ) -> Request:
-    """The request that these arguments ask for. Raises `InvalidInput` for the first that can't be used. Messages are read when
-    all else is sure."""
+    """Checks every argument and returns the request. Raises `InvalidInput` for the first argument that can't be used. The
+    messages are parsed last."""
     named_model(model)
     conversation(messages, MESSAGES)
     if not messages and query is None:
@@ -66,8 +68,8 @@ def build_request(
         raise InvalidInput(f"deadline must be above 0 seconds, or None to wait, not {shown(deadline)}")
     schemas = _tools(tools)
     when = clock.now() if at is None else _moment("at", at, scope.zone)
-    cap = None if max_tokens is None else number("max_tokens", max_tokens, most=COUNT.most)
-    chosen = narrowed(filters, scope.zone) or Filters()
+    cap = None if max_tokens is None else number("max_tokens", max_tokens, maximum=COUNT.most)
+    chosen = normalise_filters(filters, scope.zone) or Filters()
     name = catalog.find(model).provider if provider is None else text("provider", provider, NAME)
     dialect(name)
     return Request(
@@ -87,15 +89,15 @@ def build_request(
 
 
 def named_model(model: object) -> str:
-    """A model's name as given, known or not."""
+    """Returns the model's name as given, also when the catalog doesn't know it. Raises `InvalidInput`."""
     if not isinstance(model, str) or not text("model", model, NAME).strip():
         raise InvalidInput(f"model must be a name such as 'gpt-4o', not {shown(model)}")
     return model
 
 
-def narrowed(filters: Filters | None, zone: str) -> Filters | None:
-    """The filters with their times in UTC; naive ones are local times of `zone` (SCOPE-4). Raises `InvalidInput` for kinds that
-    memories don't have, and for an end before the beginning."""
+def normalise_filters(filters: Filters | None, zone: str) -> Filters | None:
+    """Returns the filters with their times in UTC; naive times are local to `zone` (SCOPE-4). Raises `InvalidInput` for unknown
+    kinds of memory, and where `since` is after `until`."""
     if filters is None:
         return None
     if not isinstance(filters, Filters):
@@ -111,26 +113,27 @@ def narrowed(filters: Filters | None, zone: str) -> Filters | None:
     return replace(filters, since=since, until=until)
 
 
-def number(name: str, value: object, *, least: int = 0, most: int | None = None) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least or (most is not None and value > most):
-        reach = f"{least} or more" if most is None else f"{least} to {most:,}"
-        raise InvalidInput(f"{name} must be a whole number, {reach}, not {shown(value)}")
+def number(name: str, value: object, *, minimum: int = 0, maximum: int | None = None) -> int:
+    """Returns `value`, a whole number within these bounds. Raises `InvalidInput`."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < minimum or (maximum is not None and value > maximum):
+        allowed = f"{minimum} or more" if maximum is None else f"{minimum} to {maximum:,}"
+        raise InvalidInput(f"{name} must be a whole number, {allowed}, not {shown(value)}")
     return value
 
 
 def identifiers(value: object) -> tuple[str, ...]:
-    """Ids as given; one alone may come without a list."""
+    """Returns the ids as a tuple; a single id may come as a string. Raises `InvalidInput`."""
     return entries("ids", (value,) if isinstance(value, str) else value, IDS, ID)
 
 
 def optional(name: str, value: object, limit: Limit) -> None:
-    """Makes sure of a name or remark that may be left out."""
+    """Checks a text that may be None. Raises `InvalidInput`."""
     if value is not None:
         text(name, value, limit)
 
 
 def flags(**given: object) -> None:
-    """Makes sure that each is True or False: anything else that counts as true is a mistake."""
+    """Checks that each argument is True or False. Raises `InvalidInput`, also for other truthy values."""
     for name, value in given.items():
         if not isinstance(value, bool):
             raise InvalidInput(f"{name} must be True or False, not {shown(value)}")
@@ -142,12 +145,12 @@ def _tools(tools: object) -> tuple[Mapping[str, Any], ...]:
     if isinstance(tools, str | bytes | Mapping) or not isinstance(tools, Iterable):
         raise InvalidInput(f"tools must be a list of tool schemas, not {type(tools).__name__}")
     found = tuple(islice(tools, TOOLS.most + 1))
-    within("tools", len(found), TOOLS, least=True)
+    within("tools", len(found), TOOLS, at_least=True)
     extent = Extent("tools", TOOL_CHARACTERS)
-    for at, tool in enumerate(found):
+    for index, tool in enumerate(found):
         if not isinstance(tool, Mapping):
-            raise InvalidInput(f"tools[{at}] must be a tool's schema as a dict, not {type(tool).__name__}")
-        extent.part(f"tools[{at}]", tool)
+            raise InvalidInput(f"tools[{index}] must be a tool's schema as a dict, not {type(tool).__name__}")
+        extent.part(f"tools[{index}]", tool)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Export: everything a scope can see, as plain dicts that `germane import` reads back."""
+"""Export: everything that a scope can see, as plain dicts that `germane import` reads back."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ __all__ = ["Exported", "everything"]
 Exported = dict[str, Any]
 
 _ALL = Filters(sensitivities=("public", "private", "sensitive"), with_history=True)
-_MOST = 1 << 31
+_NO_LIMIT = 1 << 31
 
 
 async def everything(store: ScopedStore, now: datetime) -> AsyncIterator[Exported]:
-    """`{"type": "directive" | "memory" | "message", …}`, memories oldest last, messages by session in their order. Times are
-    ISO 8601. Never the nonce's key, never API keys or their hashes, never vectors: those are derived."""
+    """Yields `{"type": "directive" | "memory" | "message", …}`: the directive, the memories newest first, the messages by
+    session in their order. Times are ISO 8601. The key of the nonces, API keys, their hashes and vectors are never
+    exported."""
     if directive := await store.directive():
         yield {"type": "directive", "text": directive}
     cursor = None
@@ -32,8 +33,8 @@ async def everything(store: ScopedStore, now: datetime) -> AsyncIterator[Exporte
             yield _memory(memory)
         if (cursor := page.cursor) is None:
             break
-    for session in reversed(await store.events.sessions(_MOST)):
-        for event in reversed(await store.events.recent(_MOST, session=session.id, filters=_ALL, whole=True)):
+    for session in reversed(await store.events.sessions(_NO_LIMIT)):
+        for event in reversed(await store.events.recent(_NO_LIMIT, session=session.id, filters=_ALL, whole=True)):
             yield _message(event)
 
 

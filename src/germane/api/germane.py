@@ -1,4 +1,4 @@
-"""Germane: the front door. Opens a store and hands out agents; closes what it opened."""
+"""Germane: the library's entry. It opens a store, returns agents and closes what it opened."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["Germane"]
 
 
 class Germane:
-    """Opened with `async with Germane.open(path) as germane:`. One for a process is enough: it is made to be shared."""
+    """Opened with `async with Germane.open(path) as germane:`. One instance a process is enough: agents share it."""
 
     def __init__(
         self,
@@ -61,16 +61,16 @@ class Germane:
         freeze: bool = True,
         relevance: Relevance | str | Path | None = None,
     ) -> Germane:
-        """The store in the file at `path`, made if there is none (`:memory:` keeps nothing).
+        """A germane over the store in the file at `path`, which is created if need be (`:memory:` keeps nothing).
 
-        `settings` is a `Settings` or a TOML file's path; without one, defaults and the environment. `embedder` is a name
-        (`static`, `minilm`, `openai:<model>`) or an `Embedder`, and goes before the settings'. `sources` registers sources by
-        the names that strategies use. `freeze` takes what is alive by then out of the garbage collector's walks (`gc.freeze`,
-        once a process): such a walk costs tens of milliseconds, and comes in the middle of an answer. `relevance` is a file
-        of coefficients as `germane eval fit` writes it, or the model itself, and goes before the settings'.
+        `settings` is a `Settings` or the path of a TOML file; by default the environment and the built-in defaults. `embedder`
+        is a name (`static`, `minilm`, `openai:<model>`) or an `Embedder`; `relevance` is a file of coefficients that `germane
+        eval fit` wrote, or the model itself. Both override the settings. `sources` registers sources by the names that
+        strategies use. `freeze` excludes the objects that are alive after opening from the garbage collector's walks
+        (`gc.freeze`, once a process): such a walk takes tens of milliseconds in the middle of an answer.
 
-        Nothing is opened before `async with`, which raises `StoreUnavailable`, `StoreCorrupt`, `StoreTooNew`, `InvalidInput`
-        or `MissingExtra`.
+        Raises `InvalidInput`. Nothing is opened before `async with`, which raises `StoreUnavailable`, `StoreCorrupt`,
+        `StoreTooNew`, `InvalidInput` or `MissingExtra`.
         """
         if not isinstance(path, str | Path):
             raise InvalidInput(f"path must be a string or a Path, not {type(path).__name__}")
@@ -112,8 +112,8 @@ class Germane:
         await self.close()
 
     async def close(self) -> None:
-        """Write what is still counted and close everything that was opened here; an embedder that was given stays its giver's.
-        Again is fine."""
+        """Writes the counts that still wait and closes everything that was opened here. A caller's embedder isn't closed.
+        Idempotent."""
         parts, self._parts = self._parts, None
         if parts is not None:
             await parts.retrievals.close()
@@ -124,45 +124,49 @@ class Germane:
                 await parts.embedder.close()
 
     def agent(self, agent: str = "default", *, org: str = "default", user: str | None = None, zone: str = "UTC") -> Agent:
-        """The handle on one scope (SCOPE-1): all that an agent, or an agent with one user, keeps. Raises `InvalidInput`."""
+        """Returns the handle on one scope (SCOPE-1): what an agent keeps, or an agent with one user. Raises `InvalidInput`."""
         return Agent(self._open, Scope(org=org, agent=agent, user=user, zone=zone))
 
     @property
     def keys(self) -> Keyring:
-        """The API keys of every org in the store (RPC-5)."""
+        """The key ring: the API keys of every org in the store (RPC-5)."""
         return Keyring(self._open.store.keys, self._open.verification, self._clock)
 
     @property
     def state(self) -> State:
-        """How this process is doing: breakers, queue, cache, what was abandoned. Cheap; to be read within the event loop."""
+        """How this process is doing: circuit breakers, admission queue, caches, abandoned tasks. Cheap. To be read on the event
+        loop."""
         return self._open.engine.state(read_only=self._open.store.read_only)
 
     @property
     def strategies(self) -> Strategies:
-        """Register your own here."""
+        """The registry of strategies, to which a caller adds its own."""
         return self._open.strategies
 
     def pseudonym(self, id: str) -> str:
-        """What stands in the service's log for the id of an org or an agent: twelve hex digits, the same in every process over
-        this store. It is made with a key that the store keeps, so nobody without the store can find an id by trying names."""
+        """Returns what replaces the id of an org or an agent in the service's log: twelve hex digits, the same in every process
+        over this store. They depend on a key in the store, so nobody can find an id from them without the store."""
         return pseudonym(self._open.engine.nonce_key, id)
 
     def count(self, text: str, *, model: str) -> int:
-        """What `text` alone costs `model`, in its tokens; an upper bound where its tokenizer isn't known exactly."""
+        """Returns the tokens that `text` alone costs `model`; an upper bound where the model's tokenizer isn't available.
+        Raises `InvalidInput`."""
         engine = self._open.engine
         limits.text("text", text, limits.CHARACTERS, valid=False)
         return engine.tokenizer(engine.catalog.find(named_model(model)).tokenizer).count(text)
 
     async def backup(self, target: str | Path, progress: Callable[[int, int], None] | None = None) -> None:
-        """A consistent copy of the store in the file `target`, while in use; `progress(done, total)` in pages."""
+        """Writes a consistent copy of the store to the file `target`, while the store is in use. `progress(done, total)` counts
+        pages. Raises `StoreError`."""
         await self._open.store.backup(Path(target), progress)
 
     async def ping(self) -> None:
-        """Returns when the store has answered: for whoever wants to know whether it does."""
+        """Returns when the store has answered; raises `StoreError` where it can't. For health checks."""
         await self._open.store.nonce_key()
 
     async def check(self) -> Checkup:
-        """Whether the file is sound, with what it is used, and how many keys there are."""
+        """Returns findings about the store: whether the file is sound, which embedder made its vectors, how many keys it
+        has."""
         found = await self._open.store.check()
         try:
             keys = await self.keys.list()
@@ -172,7 +176,7 @@ class Germane:
         return replace(found, findings=(*found.findings, ("keys", f"{good} good, {len(keys) - good} ended", True)))
 
     async def reembed(self, progress: Callable[[int, int], None] | None = None) -> int:
-        """Give every text a vector of the embedder in use (SEARCH-3); answers how many were made."""
+        """Makes vectors of the embedder in use for every text that has none (SEARCH-3). Returns how many it made."""
         return await self._open.store.reembed(progress)
 
     @property

@@ -1,4 +1,4 @@
-"""Loop: an event loop in a daemon thread of its own, for callers that block. It keeps one resource open while it runs."""
+"""Loop thread: an event loop in a daemon thread, for callers that block. It keeps one resource open while it runs."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ T = TypeVar("T")
 
 
 class Loop:
-    """Entering and leaving `resource` happen in the thread, in one task, so an interrupted caller leaves nothing half open."""
+    """One task in the thread enters and leaves `resource`, so an interrupted caller leaves nothing half open."""
 
     def __init__(self, resource: AbstractAsyncContextManager[Any]) -> None:
-        """Returns when `resource` has been entered; raises what entering it raises."""
+        """Returns when `resource` is entered. Raises what entering it raises."""
         self._resource = resource
         self._loop = asyncio.new_event_loop()
         self._opened: Future[None] = Future()
@@ -38,7 +38,8 @@ class Loop:
             raise
 
     def call(self, verb: Callable[P, Coroutine[Any, Any, T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """What `verb` answers or raises. Callable from any thread but this loop's. An interrupt cancels it and goes on."""
+        """Runs `verb` on the loop and returns its result. Raises what it raises, and `StoreUnavailable` where this loop is
+        closed. Callable from any thread but the loop's own. An interrupt cancels the call and is raised again."""
         with self._lock:
             if self._ended or not self._thread.is_alive():
                 raise StoreUnavailable("this Germane isn't open: use  with Germane.open(…) as germane:  (anew after a fork)")
@@ -52,16 +53,16 @@ class Loop:
             raise
 
     def close(self) -> None:
-        """Leave the resource, cancel what still runs, end the thread. Raises what leaving raises. Again is fine."""
+        """Leaves the resource, cancels what still runs and ends the thread. Raises what leaving raises. Idempotent."""
         self._end()
         self._thread.join()
-        if self._closed.done():  # after a fork it never is: the thread stayed behind
+        if self._closed.done():  # after a fork it never is: the child has no such thread
             self._closed.result()
 
     def _end(self) -> None:
         with self._lock:
             self._ended = True
-            with suppress(RuntimeError):  # the loop is closed already: it never opened, or this is the second time
+            with suppress(RuntimeError):  # the loop is closed already: opening failed, or this is the second call
                 self._loop.call_soon_threadsafe(self._ending.set)
 
     def _run(self) -> None:

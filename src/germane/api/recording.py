@@ -1,10 +1,9 @@
-"""Recording: a conversation on its way into the store. A short one is one plan, written as a whole or not at all. A long one
-goes in slices: it is read, analysed and written bit by bit, so that neither the event loop nor the store's writer is kept from
-others for long.
+"""Recording: one call of `record`, from the caller's messages to the store; long conversations in slices.
 
-Between the slices of a long one others may write to the same session. That is seen by its next position; what is left is then
-compared with the session once more. Each slice is durable by itself: a recording that was interrupted is completed by the same
-call sent again.
+A short conversation is one plan, written as a whole or not at all. A long one is read, analysed and written slice by slice, so
+that neither the event loop nor the store's writer is blocked for long. Between two slices other calls may write to the same
+session. Its next position tells that; the messages that are left are then compared with the session again. Each slice is
+durable by itself: sending an interrupted call again completes it.
 """
 
 from __future__ import annotations
@@ -33,17 +32,16 @@ from germane.types.plan import Plan
 
 __all__ = ["Recording"]
 
-_MANY = 128
-"""Messages that are read at once, and that a call may have to be written as a whole: about 20 ms of the writer."""
-_LARGE = 65_536
-"""Characters likewise; a message that is longer by itself is a slice of its own."""
+_SLICE = 128
+"""Messages of a slice, and of the longest call that is written as a whole: about 20 ms of the writer."""
+_SLICE_CHARACTERS = 65_536
+"""Characters likewise. A longer message is a slice of its own."""
 _WRITTEN = 32
-"""Messages that are written at once: about 5 ms of the writer."""
+"""Messages written in one transaction: about 5 ms of the writer."""
 _PAGE = 2000
-"""Stored messages that are read at once, to tell which the session holds: about 5 ms of the writer."""
+"""Stored messages that are read in one transaction, to tell which ones the session holds: about 5 ms of the writer."""
 _TRIES = 8
-"""How often in a row what is left is compared with a session that others write to; then it is appended where the session
-ends."""
+"""How often in a row the rest is compared with a session that other calls write to. After that it is appended at the end."""
 
 Raw = Mapping[str, Any] | Message
 Slice = tuple[Sequence[Message], Sequence[Mapping[str, Any] | None] | None]
@@ -51,7 +49,7 @@ T = TypeVar("T")
 
 
 class Recording:
-    """One call of `record`. `nonces` mark what germane itself injected, which isn't kept."""
+    """One call of `record`. `nonces` recognise what germane injected, which isn't stored."""
 
     def __init__(
         self, journal: Journal, origin: Origin, *, now: datetime, nonces: Sequence[str], background: Background
@@ -60,11 +58,11 @@ class Recording:
         self._nonces, self._background = nonces, background
 
     async def keep(self, raws: Sequence[Raw]) -> Recorded:
-        """Reads `raws` slice by slice, each message once. Raises `Conflict` and `InvalidInput`, before anything is written."""
+        """Stores the messages, each once. Raises `InvalidInput` and `Conflict`, before anything is written."""
         slices = self._read(raws)
-        if len(raws) <= _MANY:
+        if len(raws) <= _SLICE:
             kept, given = next(slices, ((), None))
-            if sum(len(message.content) for message in kept) <= _LARGE:
+            if sum(len(message.content) for message in kept) <= _SLICE_CHARACTERS:
                 return await self._journal.commit(record(kept, origin=self._origin, now=self._now, raws=given))
             slices = iter([(kept, given)])
         scope = self._origin.scope
@@ -72,17 +70,20 @@ class Recording:
             return await self._in_slices(slices)
 
     def _read(self, raws: Sequence[Raw]) -> Iterator[Slice]:
-        """Slice by slice, when it is asked for: the messages without what germane itself injected, and the callers' own dicts
-        where each is one of them."""
+        """Yields slices: the messages without what germane injected, and the caller's own dicts where each message is one of
+        them."""
         extent = Extent("messages", CHARACTERS)
-        for first in range(0, len(raws), _MANY):
-            some = raws[first : first + _MANY]
-            look(some, extent, first=first)
-            part = parse_all(some, "openai", first=first)
-            recordable(part, self._origin.scope.zone, first=first)
+        for first in range(0, len(raws), _SLICE):
+            slice = raws[first : first + _SLICE]
+            look(slice, extent, first=first)
+            messages = parse_all(slice, "openai", first=first)
+            recordable(messages, self._origin.scope.zone, first=first)
             for nonce in self._nonces:
-                part = without_injected(part, nonce)
-            yield part, [raw if isinstance(raw, Mapping) else None for raw in some] if len(part) == len(some) else None
+                messages = without_injected(messages, nonce)
+            yield (
+                messages,
+                [raw if isinstance(raw, Mapping) else None for raw in slice] if len(messages) == len(slice) else None,
+            )
 
     async def _in_slices(self, slices: Iterator[Slice]) -> Recorded:
         turns, kept = await self._background.run(partial(self._turns, slices))
@@ -107,8 +108,8 @@ class Recording:
         return Recorded(added=tuple(added), skipped=kept - len(added))
 
     def _turns(self, slices: Iterator[Slice]) -> tuple[list[Turn], int]:
-        """All that is to be kept, each id once, and how many messages there were; in the background's thread. Nothing but the
-        turns outlives its slice: the garbage collector's walks take as long as there are objects."""
+        """Returns the prepared messages, each id once, and how many messages there were. Runs in the background's thread. Only
+        the prepared messages outlive their slice: the garbage collector's walks grow with the number of objects."""
         made, count = list[Turn | None](), 0
         for part, given in slices:
             count += len(part)
@@ -118,12 +119,12 @@ class Recording:
         return distinct(made), count
 
     async def _held(self, turns: Sequence[Turn]) -> tuple[set[int], int]:
-        """Which of `turns` the session holds, and its next position."""
+        """Returns the indexes of the messages that the session holds already, and the session's next position."""
         session = self._origin.session
         ids = [turn.id for turn in turns if turn.id is not None]
         there: dict[str, EventHead] = {}
-        for start in range(0, len(ids), _MANY):
-            some: dict[str, EventHead] = await self._commit(known(session, ids[start : start + _MANY]))
+        for start in range(0, len(ids), _SLICE):
+            some: dict[str, EventHead] = await self._commit(known(session, ids[start : start + _SLICE]))
             there |= some
         agree(turns, there)
         held = {place for place, turn in enumerate(turns) if turn.id in there}
@@ -144,8 +145,8 @@ class Recording:
             return await self._journal.commit(plan)
 
 
-def _without(places: Sequence[int], held: set[int]) -> list[int]:
-    return [place for place in places if place not in held]
+def _without(indexes: Sequence[int], held: set[int]) -> list[int]:
+    return [index for index in indexes if index not in held]
 
 
 def _analysed(turns: Sequence[Turn], breath: Callable[[], None]) -> list[Turn]:
@@ -153,10 +154,10 @@ def _analysed(turns: Sequence[Turn], breath: Callable[[], None]) -> list[Turn]:
 
 
 def _fitting(sizes: Sequence[int]) -> int:
-    """How many of the first fit into one slice: one at least."""
+    """Returns how many of the first messages fit into one slice, at least one."""
     total = 0
     for count, size in enumerate(sizes):
         total += size
-        if total > _LARGE and count:
+        if total > _SLICE_CHARACTERS and count:
             return count
     return len(sizes)

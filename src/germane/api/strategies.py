@@ -25,7 +25,7 @@ DEFAULT = Strategy(
     ),
     weights=Weights(relevance=0.0, recency=0.1, usefulness=1.0, confidence=0.5, frequency=0.2),
 )
-"""xml with id, confidence and score, calibrated log-odds, packed by probability per cost."""
+"""Format xml with id, confidence and score; calibrated log-odds; packed by probability per cost."""
 
 COMPACT = replace(DEFAULT, name="compact", format="compact")
 """The same ranking, written with few tokens."""
@@ -35,10 +35,11 @@ COMPOSITE = replace(DEFAULT, name="composite", form="linear", weights=Weights(),
 
 
 class Strategies:
-    """A registry of its own for each `Germane`: registering in one changes no other."""
+    """The registry of one `Germane`. Registering in one changes no other."""
 
     def __init__(self, written: Mapping[str, Mapping[str, Any]] | None = None) -> None:
-        """`written` is TOML's `[strategies.<name>]` tables, each derived from the one its `like` names (default: `default`)."""
+        """`written` holds the tables `[strategies.<name>]` of the settings. Each is derived from the strategy that its `like`
+        names (default: `default`). Raises `InvalidInput`."""
         self._known = {strategy.name: strategy for strategy in (DEFAULT, COMPACT, COMPOSITE)}
         waiting = {name: dict(_table(table, f"strategy {name!r}")) for name, table in (written or {}).items()}
         while waiting:
@@ -55,9 +56,9 @@ class Strategies:
         return iter(sorted(self._known))
 
     def find(self, wanted: str | Strategy) -> Strategy:
-        """Raises `UnknownName` for a name nobody registered."""
+        """Returns a registered strategy, or the given one after a check. Raises `UnknownName`, `InvalidInput`."""
         if isinstance(wanted, Strategy):
-            _written(wanted)
+            _check_format(wanted)
             return wanted
         if isinstance(wanted, str):
             text("strategy", wanted, NAME)
@@ -67,14 +68,14 @@ class Strategies:
             raise UnknownName(f"unknown strategy {shown(wanted)}: use one of {', '.join(self)}, or a Strategy") from None
 
     def register(self, strategy: Strategy) -> None:
-        """From now on it is found by its name; a built-in of that name is replaced. Raises `InvalidInput` for a format that
-        isn't there."""
-        _written(strategy)
+        """Registers a strategy under its name; a built-in one of that name is replaced. Raises `InvalidInput` for an unknown
+        format."""
+        _check_format(strategy)
         self._known[strategy.name] = strategy
 
 
-def _written(strategy: Strategy) -> None:
-    """Makes sure that there is the format that it is written in."""
+def _check_format(strategy: Strategy) -> None:
+    """Raises `InvalidInput` where the strategy's format doesn't exist."""
     if strategy.format not in FORMATS:
         formats = ", ".join(sorted(FORMATS))
         raise InvalidInput(f"strategy {strategy.name!r}: format must be one of {formats}, not {strategy.format!r}")

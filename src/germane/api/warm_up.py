@@ -1,5 +1,7 @@
-"""Rehearsal: one assembly for nobody, before the first real one, which would otherwise pay for everything that is loaded,
-compiled or started at its first use, some of it once a thread, and come late. And what else keeps answers in time."""
+"""Warm-up: assemblies whose answers nobody gets, so that the first real one isn't late.
+
+The first assembly loads, compiles and starts everything that is used for the first time, some of it once a thread.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,12 @@ from germane.types.strategy import SourcePlan
 __all__ = ["freeze", "warm_up"]
 
 _SCOPE = Scope(org="germane", agent="rehearsal")
-"""Never written to, but in what is thrown away: nothing is there to be found."""
+"""A scope that only the scratch store is ever written in."""
 _TEXT = "What did Ana say last Tuesday about <the> café in Lisbon?"
 
 
 class _Prompt:
-    """Offers one made-up message, so that there is something to write."""
+    """A source that offers one made-up message, so that the formatter has something to write."""
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         made = Candidate(
@@ -39,19 +41,19 @@ class _Prompt:
         return [made]
 
 
-async def warm_up(engine: Engine, store: Store, *, aside: Store | None = None) -> None:
-    """Takes some tens of milliseconds and leaves nothing behind in `store`. In `aside`, which is thrown away afterwards,
-    something is kept and found again: an empty scope can't show how that goes."""
-    if aside is not None:
-        now, journal = engine.clock.now(), aside.within(_SCOPE).journal
+async def warm_up(engine: Engine, store: Store, *, scratch_store: Store | None = None) -> None:
+    """Takes some tens of milliseconds and writes nothing to `store`. `scratch_store`, which is thrown away afterwards, gets one
+    message and one memory that are found again: searching an empty scope would warm up too little."""
+    if scratch_store is not None:
+        now, journal = engine.clock.now(), scratch_store.within(_SCOPE).journal
         await journal.commit(record([Message.of("user", _TEXT)], origin=Origin(scope=_SCOPE, session="s"), now=now))
         await journal.commit(remember(new_memory(_TEXT, scope=_SCOPE, now=now)))
-        await _assemble(engine, aside)
+        await _assemble(engine, scratch_store)
     await _assemble(engine, store)
 
 
 async def _assemble(engine: Engine, store: Store) -> None:
-    rehearsing = replace(engine, sources={"recent": lambda _: _Prompt()}, result_cache=ResultCache(0))
+    warming = replace(engine, sources={"recent": lambda _: _Prompt()}, result_cache=ResultCache(0))
     message = Message.of("user", _TEXT)
     request = Request(
         scope=_SCOPE,
@@ -63,12 +65,12 @@ async def _assemble(engine: Engine, store: Store) -> None:
         deadline=None,
     )
     for strategy in (DEFAULT, COMPACT):
-        await rehearsing.assemble(request, store.within(_SCOPE), replace(strategy, floor=0.0))
+        await warming.assemble(request, store.within(_SCOPE), replace(strategy, floor=0.0))
 
 
 def freeze() -> None:
-    """Take what is alive now out of the garbage collector's walks, unless somebody has done so in this process before. It is
-    still freed when nothing refers to it; only cycles among it are kept."""
+    """Excludes every living object from the garbage collector's walks, once a process: a walk over a large heap stops it for
+    tens of milliseconds. Excluded objects are still freed when nothing refers to them, but their reference cycles aren't."""
     if not gc.get_freeze_count():
         gc.collect()
         gc.freeze()

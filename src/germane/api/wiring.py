@@ -1,4 +1,4 @@
-"""Wiring: puts the parts together. The only importer of adapters: stores, embedders, tokenizers."""
+"""Wiring: builds the parts of one `Germane`. The only importer of adapters: stores, embedders, tokenizers."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from germane.tokenizers.named import open_tokenizer
 __all__ = ["Parts", "wire"]
 
 _COMMONEST = "o200k"
-"""The vocabulary that most models count or estimate with: read at once, or the first answer would be late."""
+"""The vocabulary that most models count or estimate with. Loading it at opening keeps the first answer in time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """Everything one `Germane` works with."""
+    """Everything that one `Germane` works with."""
 
     store: Store
     engine: Engine
@@ -63,7 +63,7 @@ async def wire(
     sources: Mapping[str, SourceFactory],
     relevance: Relevance | str | Path | None = None,
 ) -> Parts:
-    """Open the store at `path` and build the engine over it. Search and scoring use one `relevance` model. Raises what the
+    """Opens the store at `path` and builds the engine over it. Search and scoring use one relevance model. Raises what the
     store and the settings raise."""
     strategies = Strategies(settings.strategies)
     catalog = Catalog.built_in().with_models(settings.models) if settings.models else Catalog.built_in()
@@ -89,7 +89,7 @@ async def wire(
         nonce_key=key,
         sources=dict(sources),
     )
-    await _rehearsed(engine, store, words)
+    await _warm_up(engine, store, words)
     store.when_vanished(engine.directive_cache.revise)
     return Parts(
         store=store,
@@ -119,19 +119,19 @@ def _relevance(chosen: Relevance | str | Path | None, embedder: Embedder) -> Rel
         raise InvalidInput(f"relevance model {chosen}: a column is a table of numbers ({error})") from error
 
 
-async def _rehearsed(engine: Engine, store: Store, words: Words) -> None:
-    """With something to be found where embedding it costs nothing."""
+async def _warm_up(engine: Engine, store: Store, words: Words) -> None:
+    """Warms up with a scratch store where embedding its texts costs nothing."""
     if not isinstance(engine.embedder, Static):
         return await warm_up(engine, store)
-    aside = await asyncio.to_thread(SqliteStore.open, ":memory:", embedder=engine.embedder, clock=engine.clock, words=words)
+    scratch = await asyncio.to_thread(SqliteStore.open, ":memory:", embedder=engine.embedder, clock=engine.clock, words=words)
     try:
-        await warm_up(engine, store, aside=aside)
+        await warm_up(engine, store, scratch_store=scratch)
     finally:
-        await aside.close()
+        await scratch.close()
 
 
 async def _ready(embedder: Embedder) -> None:
-    """Load now what would otherwise make the first answer late; ask an endpoint for the dimension it wasn't told."""
+    """Loads the embedder now, so that the first answer isn't late; asks an endpoint for its vectors' dimension."""
     if isinstance(embedder, Static):
         await asyncio.to_thread(embedder.warm)
     elif isinstance(embedder, OpenAICompatible):

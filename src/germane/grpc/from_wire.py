@@ -113,4 +113,4 @@ class _Plain:
                 return None
 
     def _count(self, more: int) -> None:
-        within(self._where, self._values + more, FIELD_VALUES, least=True)
+        within(self._where, self._values + more, FIELD_VALUES, at_least=True)

@@ -56,7 +56,7 @@ def tag_names(value: object) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidInput(f"tags must be a list of strings, not {type(value).__name__}")
     tags = tuple(islice(value, NAMES.most + 1))
-    within("tags", len(tags), NAMES, least=True)
+    within("tags", len(tags), NAMES, at_least=True)
     return tuple(sorted({label("tag", tag, longest=_LONGEST_TAG) for tag in tags}))
 
 

@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class FairQueue(Generic[K, T]):
-    """`put` and `pop` take constant time; `ahead` is linear in the number of keys, `remove` in the key's items. Not thread-safe."""
+    """`put` and `pop` take constant time; `ahead` is linear in the keys, `remove` in the key's items. Not thread-safe."""
 
     def __init__(self) -> None:
         self._lines: OrderedDict[K, deque[T]] = OrderedDict()

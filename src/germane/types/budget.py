@@ -1,4 +1,4 @@
-"""Budget: how many tokens there are, and where they go. Pure arithmetic (BUD-3, BUD-5)."""
+"""Budget: the arithmetic of tokens: window, reserve, safety margin, what is available (BUD-3, BUD-5)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _CONSTRAINED = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """All in tokens of the target model. `available` is what germane may add in all, wrappers included."""
+    """All numbers are tokens of the target model. `available` is what germane may add, wrappers included."""
 
     window: int
     messages: int
@@ -21,7 +21,7 @@ class Budget:
     available: int
     cap: int
     exceeds_window: bool
-    """The messages and tools alone don't fit beside reserve and safety: nothing is added."""
+    """True where the messages and tools alone don't fit beside reserve and safety margin: nothing is added."""
 
     @property
     def is_constrained(self) -> bool:
@@ -34,8 +34,8 @@ def allocate(
     """window − messages − tools − reserve − safety − overhead, floored at 0, never above `cap`.
 
     reserve = clamp(15 % of the window, 500, 4,096), never above the model's max output; safety is a fraction of the window.
-    `overhead` is what germane's own messages cost beside their text, and what a dialect puts to the caller's. Sizes are 0 or
-    more.
+    `overhead` is what germane's own messages cost beside their text, and what a dialect adds to the caller's messages. Sizes
+    are 0 or more.
     """
     reserve = min(max(int(window * 0.15), 500), 4096, max_output)
     safety = int(window * safety_fraction)

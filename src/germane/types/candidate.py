@@ -1,7 +1,7 @@
-"""Item: one thing that may go into the context, and what has been decided about it so far.
+"""Candidate: one thing that may go into the context, and what was decided about it.
 
-`Candidate` comes from a source, `Scored` adds the score and its breakdown, `Chosen` adds what was rendered and its tokens,
-`LeftOut` says why not. Each wraps the one before; nothing is kept in parallel lists.
+A source offers a `Candidate`; `Scored` adds the score and its breakdown; `Chosen` adds the text that is written and its tokens;
+`LeftOut` adds the reason. Each of them wraps the value before it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Reason = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """Where a thing came from. `message_id` and `tool_call_id` are the caller's own ids."""
+    """Where a memory or message came from. `message_id` and `tool_call_id` are the caller's own ids."""
 
     source_kind: SourceKind = "user"
     channel: str | None = None
@@ -48,12 +48,12 @@ class Provenance:
 
 
 LONG = 16_384
-"""Bytes of UTF-8 above which a stored text is long: a request gets a passage of it."""
+"""Bytes of UTF-8 above which a stored text is long: a request reads only a passage of it."""
 
 
 class PassageRange(NamedTuple):
-    """Where a passage of a long text stands in it, in bytes of its UTF-8: from `start` to `end` of `size`. `matches` counts the
-    query's words that were found in it."""
+    """The place of a passage in a long text: bytes `start` to `end` of `size`, in UTF-8. `matches` counts the query's words
+    that the passage holds."""
 
     start: int
     end: int
@@ -63,8 +63,9 @@ class PassageRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """One item a source offers. `category` groups it when written: procedural, factual, preference, behavioral, episodic,
-    conversation, or any other; `kinds` choose its half-life (several: the shortest counts)."""
+    """What a source offers. `category` is the section that it is written in: procedural, factual, preference, behavioral,
+    episodic, conversation, or any other. `kinds` choose its half-life; of several the shortest counts. `confidence` is in
+    [0, 1]."""
 
     id: str
     source: str
@@ -79,7 +80,7 @@ class Candidate:
     retrievals: int = 0
     sensitivity: Sensitivity = "private"
     required: bool = False
-    """Pinned or asked for by key: packed before anything else and exempt from the floor."""
+    """Pinned, or named by the strategy's keys or tags: packed before anything else and exempt from the floor."""
     speaker: str = ""
     role: str = ""
     session: str | None = None
@@ -90,14 +91,14 @@ class Candidate:
     """Place within the session, counted from 0."""
     content_hash: int = 0
     also: tuple[str, ...] = ()
-    """Other sources that found the same thing."""
+    """Further sources that offered the same thing."""
     provenance: Provenance = field(default_factory=Provenance)
     passage: PassageRange | None = None
-    """Where the thing's text is long and `text` a passage of it, with `…` where it was cut; None for a whole text."""
+    """Set where the stored text is long and `text` is a passage of it, with `…` where it was cut; None for a whole text."""
 
     @property
     def share(self) -> float:
-        """The part of the thing's text that `text` is, in (0, 1]."""
+        """The fraction of the stored text that `text` holds, in (0, 1]."""
         return 1.0 if self.passage is None else (self.passage.end - self.passage.start) / self.passage.size
 
 
@@ -114,7 +115,7 @@ class Breakdown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scored:
-    """`score` in [0, 1]; `log_odds` is the same number before σ where the form is log-odds, else ln(score)."""
+    """`score` is in [0, 1]. `log_odds` is the score before the logistic function in the log-odds form, else ln(score)."""
 
     candidate: Candidate
     score: float
@@ -130,15 +131,15 @@ class Scored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """An item that goes in. `text` is what is written of it, before escaping; `share` is the part of the original's
-    characters that it keeps (1.0 when whole); `tokens` is its marginal cost as written."""
+    """A candidate that goes into the context. `text` is what is written of it, before escaping; `share` is the fraction of the
+    original's characters that `text` keeps (1.0: whole); `tokens` is what adding it cost, as written."""
 
     scored: Scored
     text: str
     tokens: int
     share: float = 1.0
     handle: str = ""
-    """What the rendered text calls it, such as `a3`; resolves to `id` (FORMAT-6)."""
+    """Its name in the written text, such as `a3`; the context resolves it to `id` (FORMAT-6)."""
 
     @property
     def id(self) -> str:
@@ -166,12 +167,12 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """A candidate that does not go in, and why."""
+    """A candidate that doesn't go into the context, and the reason."""
 
     scored: Scored
     reason: Reason
     tokens: int | None = None
-    """What it would have cost, where that was counted."""
+    """Its cost, where it was counted."""
 
     @property
     def id(self) -> str:

@@ -1,8 +1,8 @@
-"""Evidence: what speaks for a candidate, typed, before any weight is given to it.
+"""Evidence: the features of a candidate that speak for its relevance, before any of them is weighed.
 
-Every number is scaled by fixed references of the query and the corpus (the best BM25 the query's terms could reach, a
-cosine's own range), never by the pool of candidates, so it means the same in a store of ten and of a million (SCORE-2).
-`search/relevance.py` turns it into P(relevant). None of a cosine means that no vector was at hand, not that it was zero.
+Each feature is scaled by fixed references of the query and the corpus (the best BM25 that the query's terms could reach, a
+cosine's own range) and never by the other candidates, so it means the same in a store of ten and of a million (SCORE-2).
+`search/relevance.py` turns the features into P(relevant). None for a cosine means that there was no vector.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["FEATURES", "Evidence"]
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One number a feature. Give them by name; positions, in the order of `FEATURES`, are for `of`, which makes hundreds."""
+    """One number a feature. Pass them by name; only `of`, which makes hundreds, passes them in the order of `FEATURES`."""
 
     own: float = 0.0
     """BM25 of the unit itself, over the best the query could reach, [0, 1]."""
@@ -32,10 +32,10 @@ class Evidence:
     around: float = 0.0
     """Mean likeness of the eight units beyond the neighbours, by their windows' vectors; 0 without vectors."""
     soft: float | None = None
-    """idf-weighted mean over the query's words of the best word-vector cosine in the unit, [0, 1]; None where the text wasn't
-    read for it: taken to be what it mostly is with such BM25 and cosine."""
+    """idf-weighted mean over the query's words of the best word-vector cosine in the unit, [0, 1]. None where the text wasn't
+    read for it; the relevance model then assumes the usual value at this BM25 and cosine."""
     phrase: float = 0.0
-    """Neighbouring words of the query that are neighbours in the unit, by idf, [0, 1]."""
+    """Pairs of neighbouring words of the query that are neighbours in the unit, weighted by idf, [0, 1]."""
     speaker: float = 0.0
     """1 when the query names exactly one participant and this unit is theirs."""
     month: float = 0.0
@@ -57,23 +57,23 @@ class Evidence:
     length: float = 0.0
     """ln(1 + words) − 2.5."""
     assistant: float = 0.0
-    """1 when the unit's conversation has an assistant in it: which column of coefficients applies."""
+    """1 when the unit's conversation has an assistant in it. Chooses the column of coefficients."""
     crowd: float = 0.0
-    """ln(units searched / 500), 30 of them at least: the same likeness means less in a crowd."""
+    """ln(max(30, units searched) / 500): in a larger store the same similarity means less."""
     identifier: float = 0.0
     """Share of the query's identifiers, quoted phrases and tags that occur verbatim, [0, 1]."""
     curated: float = 0.0
-    """1 for a typed memory: somebody took the trouble to state it."""
+    """1 for a typed memory, which was stated on purpose."""
     structured: float = 0.0
-    """1 when a pinned key or tag asked for this unit by name."""
+    """1 when the unit is pinned, or the strategy names its key or tag."""
     history: float = 0.0
-    """0.5 ** (turns back in the running session / 8) for what the request left out of it; else 0."""
+    """0.5 ** (turns back in the running session / 8) for a message of it that the request leaves out; else 0."""
     recent: float = 0.0
-    """0.5 ** (turns back over all recent sessions / 8), for units gathered because they are recent; else 0."""
+    """0.5 ** (turns back over all recent sessions / 8) for a unit gathered because it is recent; else 0."""
 
     @classmethod
     def of(cls, values: Iterable[float]) -> Evidence:
-        """From one number a feature, in the order of `FEATURES`; NaN for what is missing."""
+        """Makes evidence of one number a feature, in the order of `FEATURES`; NaN where there is none."""
         row = list(values)
         if row[_COS_WINDOW] != row[_COS_WINDOW] or row[_SOFT] != row[_SOFT]:
             return cls(*(None if value != value else value for value in row))  # type: ignore[arg-type]

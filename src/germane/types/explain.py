@@ -1,4 +1,4 @@
-"""Explain: a trace as text a person can read. Reading it changes nothing."""
+"""Explain: a trace as text for a person."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["explain"]
 
 
 def explain(trace: Trace, fallback_reason: str = "") -> str:
-    """One line a candidate, those that went in first, then those left out with the reason."""
+    """Returns one line a candidate: first those that went in, then those left out with the reason."""
     lines = [f"strategy {trace.strategy} · model {trace.model} · tokens by {trace.tokenizer}"]
     if fallback_reason:
         lines.append(f"fell back: {fallback_reason}")

@@ -1,5 +1,7 @@
-"""Extent: how much nested data a request brings: how deep, how many values, how many characters. Told before anything is done
-with it, by a walk that neither calls itself nor goes further than the limits, so that what contains itself ends it as well."""
+"""Extent: how much nested data a request holds: its depth, values and characters.
+
+The walk isn't recursive and ends at the limits, so data that contains itself ends it too. It runs before any other work.
+"""
 
 from __future__ import annotations
 
@@ -16,29 +18,29 @@ _ORDINARY = 2**63
 
 
 class Extent:
-    """Adds up what the parts of one argument come to. `characters` limits all of them together."""
+    """Adds up the sizes of one argument's parts. `characters` limits their sum."""
 
     def __init__(self, argument: str, characters: Limit, *, values: Limit = VALUES_IN_ALL) -> None:
-        self._argument, self._most, self._values_in_all = argument, characters, values
+        self._argument, self._limit, self._values_in_all = argument, characters, values
         self._characters = self._values = 0
 
     def text(self, length: int) -> None:
-        """One string of so many characters. Raises `InvalidInput`."""
+        """Adds a string of so many characters. Raises `InvalidInput` beyond the limit."""
         self._characters += length
-        if self._characters > self._most.most:
-            within(self._argument, self._characters, self._most, least=True)
+        if self._characters > self._limit.most:
+            within(self._argument, self._characters, self._limit, at_least=True)
 
     def part(self, where: str, data: object) -> None:
-        """One message, tool or the like, called `where`. Raises `InvalidInput`, which names it where it alone is too much."""
+        """Adds a message, a tool or the like; `where` names it in errors. Raises `InvalidInput` beyond a limit."""
         values, characters = bounded(where, data)
         self._values += values
-        within(self._argument, self._values, self._values_in_all, least=True)
+        within(self._argument, self._values, self._values_in_all, at_least=True)
         self.text(characters)
 
 
 def bounded(where: str, data: object, limit: Limit = VALUES) -> tuple[int, int]:
-    """How many values and characters are within `data`: dicts, lists and what an SDK's objects say of themselves. Raises
-    `InvalidInput` for one that is nested too deep, holds more values than the limit, or a whole number beyond all bounds."""
+    """Returns how many values and characters `data` holds: dicts, lists, and SDK objects with `model_dump`. Raises
+    `InvalidInput` for data that is nested too deep, holds more values than the limit, or a whole number of too many bits."""
     values = characters = 0
     stack: list[Iterator[object]] = [iter((data,))]
     while stack:
@@ -54,8 +56,8 @@ def bounded(where: str, data: object, limit: Limit = VALUES) -> tuple[int, int]:
             inner, length = _inside(where, one, limit)
             characters += length
             if inner is not None:
-                within(where, values + len(inner), limit, least=True)
-                within(where, characters, CHARACTERS, least=True)
+                within(where, values + len(inner), limit, at_least=True)
+                within(where, characters, CHARACTERS, at_least=True)
                 deeper = iter(inner)
                 break
         if deeper is None:
@@ -68,7 +70,7 @@ def bounded(where: str, data: object, limit: Limit = VALUES) -> tuple[int, int]:
 
 
 def _inside(where: str, one: Any, limit: Limit) -> tuple[Any, int]:
-    """What lies within `one` (sized, to be looked at next; None for nothing), and its own characters."""
+    """Returns the values inside `one` (a sized iterable, or None), and its own characters."""
     kind = type(one)
     if kind is list or kind is tuple:
         return one, 0
@@ -92,9 +94,9 @@ def _inside(where: str, one: Any, limit: Limit) -> tuple[Any, int]:
 
 
 def _keys(where: str, one: Mapping[Any, Any], limit: Limit) -> int:
-    """Their characters, once it is sure that there aren't too many."""
+    """Returns the characters of the keys, after checking their number."""
     if len(one) > limit.most:
-        within(where, len(one), limit, least=True)
+        within(where, len(one), limit, at_least=True)
     try:
         return len("".join(one))
     except TypeError:  # not all of them are strings

@@ -1,4 +1,4 @@
-"""Ids that germane makes: UUIDv7 (RFC 9562), so that they sort by the time they were made."""
+"""Ids: UUIDv7 (RFC 9562), which sort by the time they were made."""
 
 from __future__ import annotations
 

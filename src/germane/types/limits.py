@@ -1,8 +1,8 @@
-"""Limits: the most that one request may hold of anything, and the checks that refuse what is more, before any work is done.
+"""Limits: how much one request may hold of anything, and the checks that refuse more, before any work is done.
 
-The constants are data: `docs/limits.md` lists each of them with its reason, and a test compares the two. A request that keeps
-within all of them can't hold the process up for long, overflow a number or a recursion, or ask SQLite for more than it takes.
-Sizes are told by `len`, so that asking costs nothing. Measuring nested data is in `extent.py`.
+The constants are data: `docs/limits.md` lists each of them with its reason, and a test compares the two. A request within all
+limits can't block the process for long, overflow a number or a recursion, or exceed what SQLite takes. The checks read sizes
+with `len`, which takes constant time. Measuring nested data is in `extent.py`.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """At most `most` of `unit`. `of` says what is limited and `why` at this number, both in the words of the documentation;
-    `instead` is what whoever meets it should do."""
+    """At most `most` of `unit`. `of` says what is limited and `why` gives the reason for the number, both in the words of the
+    documentation; `instead` tells the caller what to do."""
 
     most: int
     unit: str
@@ -182,16 +182,16 @@ COUNT = Limit(
 )
 
 
-def within(argument: str, size: int, limit: Limit, *, least: bool = False) -> None:
-    """Raises `InvalidInput` where `size` passes the limit; `least` where more wasn't looked at."""
+def within(argument: str, size: int, limit: Limit, *, at_least: bool = False) -> None:
+    """Raises `InvalidInput` where `size` exceeds the limit. `at_least`: counting stopped there, the real size may be larger."""
     if size > limit.most:
-        known = f"{'at least ' if least else ''}{size:,} {limit.unit}"
+        known = f"{'at least ' if at_least else ''}{size:,} {limit.unit}"
         instead = f": {limit.instead}" if limit.instead else ""
         raise InvalidInput(f"{argument} has {known}, {limit.most:,} are allowed{instead}")
 
 
 def text(argument: str, value: object, limit: Limit, *, valid: bool = True) -> str:
-    """`value` itself, a string within the limit; `valid`: one that UTF-8 can hold. Raises `InvalidInput`."""
+    """Returns `value`, a string within the limit; `valid` also demands that UTF-8 can hold it. Raises `InvalidInput`."""
     if not isinstance(value, str):
         raise InvalidInput(f"{argument} must be a string, not {type(value).__name__}")
     within(argument, len(value), limit)
@@ -199,7 +199,8 @@ def text(argument: str, value: object, limit: Limit, *, valid: bool = True) -> s
 
 
 def whole(argument: str, value: str) -> str:
-    """`value` itself, which holds no lone surrogates: halves of characters, that no file, database or provider takes."""
+    """Returns `value`. Raises `InvalidInput` for lone surrogates: halves of characters that no file, database or provider
+    takes."""
     if not value.isascii():
         try:
             value.encode()
@@ -211,27 +212,27 @@ def whole(argument: str, value: str) -> str:
 
 
 def entries(argument: str, value: object, limit: Limit, each: Limit) -> tuple[str, ...]:
-    """A list of strings as a tuple. No more of an endless one is read than one entry too many. Raises `InvalidInput`."""
+    """Returns an iterable of strings as a tuple. Reads at most one entry more than the limit. Raises `InvalidInput`."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise InvalidInput(f"{argument} must be a list of strings, not {type(value).__name__}")
     size = len(value) if isinstance(value, list | tuple | set | frozenset) else 0
     within(argument, size, limit)
     found = tuple(islice(value, limit.most + 1))
-    within(argument, len(found), limit, least=True)
-    for at, one in enumerate(found):
-        if not isinstance(one, str) or len(one) > each.most or not one.isascii():
-            text(f"{argument}[{at}]", one, each)
+    within(argument, len(found), limit, at_least=True)
+    for index, entry in enumerate(found):
+        if not isinstance(entry, str) or len(entry) > each.most or not entry.isascii():
+            text(f"{argument}[{index}]", entry, each)
     return found
 
 
 def numeral(argument: str, value: int) -> int:
-    """`value` itself, a whole number that can be written down. Raises `InvalidInput`."""
+    """Returns `value`, a whole number of at most `DIGITS` bits. Raises `InvalidInput`."""
     within(f"{argument} a number", value.bit_length(), DIGITS)
     return value
 
 
 def shown(value: object) -> str:
-    """`value` for a message: itself where it is small and simple, else its type. Never fails and is never long."""
+    """Returns `value` as text for an error message: itself where it is small and simple, else its type. Never raises."""
     match value:
         case None | bool() | float():
             return repr(value)

@@ -1,7 +1,7 @@
-"""Message: one turn of a conversation in a shape that belongs to no provider.
+"""Message: one turn of a conversation, in a shape of no provider.
 
-A message is what the caller said, in parts. It is deliberately not what goes back on the wire: the caller's own dicts
-travel through untouched (INJECT-1); dialects parse them into messages so that germane can read, count and convert them.
+A message is a list of parts. It isn't what goes back to the provider: the caller's own dicts travel through unchanged
+(INJECT-1). Dialects parse them into messages so that germane can read, count and convert them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Image:
-    """`width` and `height` in pixels where they are known; `raw` is the provider's own part, kept for the way back."""
+    """`width` and `height` in pixels where they are known; `raw` is the provider's own part, for writing it back."""
 
     width: int | None = None
     height: int | None = None
@@ -52,7 +52,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opaque:
-    """A part germane carries and counts but doesn't read (audio, documents, thinking, parts yet to be invented)."""
+    """A part that germane carries and counts but doesn't read: audio, documents, thinking, parts of future models."""
 
     kind: str
     raw: Mapping[str, Any] = field(default_factory=dict, hash=False)
@@ -78,17 +78,17 @@ class Message:
     def of(
         cls, role: Role, text: str, *, id: str | None = None, name: str | None = None, created_at: datetime | None = None
     ) -> Message:
-        """A message that is just text."""
+        """A message of one text part."""
         return cls(role=role, parts=(Text(text),), id=id, name=name, created_at=created_at)
 
     @property
     def text(self) -> str:
-        """What was said, without images, tool calls or tool results."""
+        """The text parts, without images, tool calls and tool results."""
         return "\n".join(part.text for part in self.parts if isinstance(part, Text))
 
     @property
     def content(self) -> str:
-        """Everything that can be read as text, tool calls and results included: what `record` indexes and compares."""
+        """Everything that can be read as text, tool calls and results included. `record` indexes and compares it."""
         return "\n".join(filter(None, map(_readable, self.parts)))
 
     @property
@@ -106,8 +106,8 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wire:
-    """A request's conversation as a provider takes it. `system` is None where the provider keeps it among the messages
-    (OpenAI) or there is none; a string or a list of parts elsewhere."""
+    """A conversation as a provider takes it. `system` is None where there is none or the provider keeps it among the messages
+    (OpenAI), else a string or a list of parts."""
 
     messages: list[dict[str, Any]]
     system: str | list[dict[str, Any]] | None = None

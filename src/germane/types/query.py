@@ -21,7 +21,7 @@ _LISTS: Mapping[str, tuple[Limit, Limit]] = MappingProxyType(
     dict.fromkeys(("kinds", "event_types", "entity_types", "sensitivities"), (NAMES, NAME))
     | {"tags": (NAMES, TAG), "exclude": (IDS, ID)}
 )
-"""The filters that are lists: how many entries, and how long each may be."""
+"""Filters that are lists: the limit of their entries, and of each entry's characters."""
 
 Intent = Literal["fix", "explain", "question", "action", "other"]
 Vector = NDArray[np.float32]
@@ -29,7 +29,7 @@ Vector = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """Narrowing that every source obeys (GATHER-4). None means no narrowing; an empty tuple of `sensitivities` allows nothing.
+    """Filters that every source obeys (GATHER-4). None filters nothing; an empty tuple of `sensitivities` allows nothing.
 
     `since` and `until` are inclusive. `kinds` are memory kinds; `event_types` such as `user_message`.
     """
@@ -40,17 +40,17 @@ class Filters:
     event_types: tuple[str, ...] | None = None
     entity_types: tuple[str, ...] | None = None
     tags: tuple[str, ...] | None = None
-    """Any of them."""
+    """A candidate needs one of them."""
     sensitivities: tuple[Sensitivity, ...] = ("public", "private")
     exclude: frozenset[str] = frozenset()
-    """Ids, germane's or the caller's message ids."""
+    """Ids of germane's, or the caller's own message ids."""
     session: str | None = None
     task: str | None = None
     with_history: bool = False
-    """Also what is superseded or no longer valid (never what was forgotten)."""
+    """Includes memories that are superseded or no longer valid. Forgotten ones are gone."""
 
     def __post_init__(self) -> None:
-        """Raises `InvalidInput` naming the filter that can't be used; lists become tuples."""
+        """Lists become tuples. Raises `InvalidInput` naming the filter that can't be used."""
         for name, (most, each) in _LISTS.items():
             value = getattr(self, name)
             if value is None and name not in ("sensitivities", "exclude"):
@@ -71,7 +71,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One word of the query: `word` as written (folded), `stems` what the index may hold it under (any of them)."""
+    """One word of the query. `word` is folded; the index may hold the word under any of `stems`."""
 
     word: str
     stems: tuple[str, ...]
@@ -79,7 +79,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Days:
-    """A stretch of days the query names, both ends included, in the scope's zone. `grain` says how it was named."""
+    """Days that the query names, both ends included, in the scope's zone. `grain` is the unit that the query used."""
 
     first: date
     last: date
@@ -88,33 +88,33 @@ class Days:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """`text` is the question; everything else was read out of it."""
+    """`text` is the question; the other fields were read out of it."""
 
     text: str
     at: datetime
     """The time asked about, aware, UTC (SCOPE-4)."""
     terms: tuple[Term, ...] = ()
-    """Distinct, in the order of the text; stop words are out."""
+    """Distinct, in the order of the text, without stop words."""
     phrases: tuple[str, ...] = ()
-    """What stood in quotes."""
+    """Quoted texts."""
     identifiers: tuple[str, ...] = ()
-    """Paths, urls, symbols, error codes; verbatim."""
+    """Paths, URLs, symbols and error codes, verbatim."""
     names: tuple[str, ...] = ()
-    """Capitalised words and runs of them that may name a person or thing."""
+    """Capitalised words, and runs of them, that may name a person or a thing."""
     days: tuple[Days, ...] = ()
     zone: str = "UTC"
     """The time zone that `days` are days of."""
     intent: Intent = "other"
     event_types: tuple[str, ...] = ()
     asks_when: bool = False
-    """When, how long, what date …"""
+    """The question asks for a time: when, how long, what date …"""
     asks_name: bool = False
-    """Who, where, which book …: the answer is likely a proper name."""
+    """The question asks for a name: who, where, which book …"""
     filters: Filters = field(default_factory=Filters)
     vector: Vector | None = field(default=None, compare=False, repr=False)
-    """Unit length; None until it is embedded, or when it couldn't be in time."""
+    """Unit length. None before embedding, and where embedding took too long."""
     model: str | None = None
-    """The identity of the embedder that made `vector`: spaces are never mixed (SEARCH-3)."""
+    """The identity of the embedder that made `vector`. Vectors of different embedders are never compared (SEARCH-3)."""
     least: float = 0.0
     """P(relevant) below which nothing will be taken: of what falls short a search need bring only the best few."""
 

@@ -1,4 +1,4 @@
-"""Request: one call of `assemble`, checked at the edge."""
+"""Request: one call of `assemble`, with checked arguments."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ __all__ = ["Request"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """`raw` is what the caller passed, one entry a message, untouched; `messages` is the same parsed."""
+    """`raw` holds the caller's own messages, unchanged; `messages` holds the same, parsed."""
 
     scope: Scope
     messages: tuple[Message, ...]
     raw: tuple[Mapping[str, Any] | Message, ...]
     model: str
     provider: str
-    """The dialect the output is shaped for: openai, anthropic or gemini."""
+    """The dialect of the output: openai, anthropic or gemini."""
     at: datetime
     """Aware, UTC."""
     dated: bool = False
-    """Whether the caller gave `at`; otherwise it is the clock's."""
+    """Whether the caller passed `at`; otherwise it is the clock's time."""
     tools: tuple[Mapping[str, Any], ...] = ()
     query: str | None = None
-    """Instead of the last user message."""
+    """Replaces the last user message as the question."""
     deadline: float | None = 0.048
-    """Seconds until the answer is due; None waits for everything (GATHER-2)."""
+    """Seconds until the answer is due; None waits for every source (GATHER-2)."""
     max_tokens: int | None = None
-    """Cap on all text germane adds, in the model's tokens (BUD-5)."""
+    """The most tokens of the model that germane may add (BUD-5)."""
     filters: Filters = field(default_factory=Filters)

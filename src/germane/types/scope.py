@@ -1,4 +1,4 @@
-"""Scope: who may see what. org → agent → [user] → [session]."""
+"""Scope: whose memories and messages may be seen: org → agent → [user] → [session]."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["Scope"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """Whose things these are (SCOPE-1). Ids are opaque strings of 1 to 256 characters.
+    """The owner of what is stored and seen (SCOPE-1). Ids are opaque strings of 1 to 256 characters.
 
-    A scope with a user sees what is agent-wide and what is that user's own; without one, what is agent-wide only.
-    A session narrows nothing that is seen: it says which conversation is going on. `zone` is the IANA time zone in which
-    naive times are read and dates are written.
+    A scope with a user sees what is agent-wide and what is that user's own; a scope without a user sees what is agent-wide
+    only. The session hides nothing: it names the running conversation. `zone` is the IANA time zone of naive times and of the
+    dates that are written. Raises `InvalidInput`.
     """
 
     org: str = "default"
@@ -35,11 +35,11 @@ class Scope:
 
     @property
     def partitions(self) -> tuple[str | None, ...]:
-        """The users whose things are visible: `None` stands for agent-wide."""
+        """The users whose partitions are visible; None stands for the agent-wide one."""
         return (None,) if self.user is None else (None, self.user)
 
     def within(self, session: str | None) -> Scope:
-        """The same scope in `session`; the same object where nothing changes."""
+        """Returns this scope in `session`, and the same object where nothing changes."""
         return self if session is None or session == self.session else replace(self, session=session)
 
     def __str__(self) -> str:

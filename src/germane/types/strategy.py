@@ -1,4 +1,4 @@
-"""Strategy: which sources run, how they are weighed, packed and written. Frozen data, from code or TOML; no behaviour."""
+"""Strategy: which sources run, and how candidates are weighed, packed and written. Frozen data, from code or TOML."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ HALF_LIVES: Mapping[str, float] = MappingProxyType(
 )
 """Days (SCORE-3)."""
 _SHORTEST = 1 / 86_400
-"""Days: a second. What is shorter overflows when ages are divided by it."""
+"""Days, i.e. one second. Dividing an age by a shorter half-life overflows."""
 _LARGEST = 10**300
-"""Whole numbers beyond this have no double."""
+"""Whole numbers beyond this can't become a float."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourcePlan:
-    """One source's part: at most `limit` candidates, within `timeout` seconds (None: as long as gathering lasts)."""
+    """One source of a strategy: at most `limit` candidates, within `timeout` seconds (None: as long as gathering lasts)."""
 
     name: str
     limit: int = 50
     timeout: float | None = None
     keywords: bool = True
     vectors: bool = True
-    """What a searching source may use."""
+    """Whether a searching source may use keywords, and vectors."""
 
     def __post_init__(self) -> None:
         text("source: name", self.name, NAME)
@@ -50,8 +50,8 @@ class SourcePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """SCORE-1. In the linear form the five sum to 1. In the log-odds form `relevance` is unused and the others are how
-    many log-odds the part moves the score between its lowest and its highest value."""
+    """The weights of a score's parts (SCORE-1). In the linear form the five sum to 1. In the log-odds form `relevance` is
+    unused, and each other weight is by how many log-odds its part moves the score between its lowest and its highest value."""
 
     relevance: float = 0.40
     recency: float = 0.25
@@ -84,8 +84,8 @@ class Cap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shares:
-    """How the budget is shared out (BUD-6). `sources` are percentages of the token budget by source; what one leaves unused
-    is offered to the others. `kinds` are hard caps by category or kind; `total` caps everything."""
+    """How sources and kinds share the budget (BUD-6). `sources` are percentages of the token budget by source; other sources
+    may use what one leaves. `kinds` are hard caps by category or kind; `total` caps everything."""
 
     sources: Mapping[str, float] = field(default_factory=dict)
     kinds: Mapping[str, Cap] = field(default_factory=dict)
@@ -156,7 +156,7 @@ def _count(setting: str, value: object) -> None:
 
 
 def _number(value: object) -> float:
-    """NaN for what is none, which lies in no range."""
+    """The value as a float; NaN, which lies in no range, where it isn't a number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return nan
     return float(value) if abs(value) <= _LARGEST or isinstance(value, float) else nan
