@@ -23,7 +23,7 @@ from germane.pipeline.assembly import PROPAGATED, Assembly, Late, Measured, Outc
 from germane.pipeline.circuit_breaker import Breakers
 from germane.pipeline.deadline import Deadline
 from germane.pipeline.directive_cache import DirectiveCache
-from germane.pipeline.fallback import Fallback
+from germane.pipeline.fallback import FallbackLadder
 from germane.pipeline.format.layout import Format
 from germane.pipeline.format.named import open_format
 from germane.pipeline.format.nonce import nonce
@@ -243,8 +243,8 @@ class Engine:
         return open_format(strategy.format, tokenizer=tokens, nonce=name, zone=zone(request.scope.zone), terms=words)
 
     @property
-    def _fallback(self) -> Fallback:
-        return Fallback(
+    def _fallback(self) -> FallbackLadder:
+        return FallbackLadder(
             catalog=self.catalog, tokenizer=self.tokenizer, directive_cache=self.directive_cache, layout=self._layout
         )
 

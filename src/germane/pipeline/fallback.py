@@ -16,11 +16,11 @@ from germane.ports.tokenizer import Tokenizer
 from germane.types.request import Request
 from germane.types.strategy import Strategy
 
-__all__ = ["Fallback"]
+__all__ = ["FallbackLadder"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fallback:
+class FallbackLadder:
     """The last rungs of the ladder (ENGINE-2). No rung does I/O, and none of their faults reaches the caller.
 
     1. The directive, counted by the model's tokenizer.
