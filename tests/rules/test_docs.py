@@ -14,6 +14,10 @@ from support.ownership import updated
 from support.source_tree import ROOT, project_files
 
 LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s#]+)(?:#[^)]*)?\)")
+ANCHOR = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s#:]*)#(?P<anchor>[^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+PAGE = re.compile(r"(?<![\w./-])docs/(?:[\w-]+/)*[\w-]+\.(?:md|svg)\b")
 NAMED = re.compile(r"`(?P<path>(?:[\w.-]+/)*[\w-]+\.(?:py|toml|sql|md)|(?:[\w.-]+/)+)`")
 TARGET = re.compile(r"\bmake ([a-z]+)")
 
@@ -26,6 +30,12 @@ def text_of(name: str) -> str:
 
 def documents() -> Iterator[Path]:
     yield from (path for path in project_files() if path.suffix == ".md")
+
+
+def anchors(text: str) -> set[str]:
+    """Lower case, without punctuation, hyphens for spaces."""
+    headings = HEADING.findall(FENCED.sub("", text))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
 
 def test_the_readmes_code_runs_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,6 +91,36 @@ def test_links_between_documents_lead_somewhere() -> None:
             if not re.match(r"[a-z]+:", target) and not (path.parent / target).exists():
                 broken.append(f"{path.relative_to(ROOT)}: {target}")
     assert not broken, "\n".join(broken)
+
+
+def test_links_to_a_heading_lead_to_one() -> None:
+    """The anchor is made from the heading as GitHub makes it."""
+    broken = []
+    for path in documents():
+        for match in ANCHOR.finditer(path.read_text("utf-8")):
+            page = path.parent / match["target"] if match["target"] else path
+            if page.suffix == ".md" and match["anchor"] not in anchors(page.read_text("utf-8")):
+                broken.append(f"{path.relative_to(ROOT)}: {match['target']}#{match['anchor']}")
+    assert not broken, "\n".join(broken)
+
+
+def test_every_page_that_a_file_names_exists() -> None:
+    """Docstrings, messages and tests name pages by their path. The change log is left out: it tells of earlier versions."""
+    strangers = []
+    for path in project_files():
+        content = path.read_bytes()
+        if path.name != "CHANGELOG.md" and b"\0" not in content:
+            named = set(PAGE.findall(content.decode("utf-8", "replace")))
+            strangers += [f"{path.relative_to(ROOT)}: {name}" for name in sorted(named) if not (ROOT / name).is_file()]
+    assert not strangers, "\n".join(strangers)
+
+
+def test_every_page_is_in_the_index() -> None:
+    """`docs/README.md` has one line for each page."""
+    folder = ROOT / "docs"
+    listed = {(folder / match["target"]).resolve() for match in LINK.finditer(text_of("docs/README.md"))}
+    pages = {path for path in folder.rglob("*.md") if path.parent.name != "adr" and path != folder / "README.md"}
+    assert not pages - listed, "\n".join(sorted(str(path.relative_to(ROOT)) for path in pages - listed))
 
 
 def test_a_block_awaits_at_the_top_or_starts_its_own_loop_and_keeps_its_names() -> None:

@@ -11,7 +11,7 @@ from germane.cli import main
 from support.code_blocks import Block, blocks, run
 from support.source_tree import ROOT
 
-GUIDE = (ROOT / "docs" / "evaluate.md").read_text("utf-8")
+GUIDE = (ROOT / "docs" / "use" / "evaluate.md").read_text("utf-8")
 
 
 def test_its_code_runs_on_its_own_example_of_a_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from germane.catalog.catalog import Catalog
 from support.code_blocks import Block, blocks, run
 from support.source_tree import ROOT
 
-GUIDE = (ROOT / "docs" / "guide.md").read_text("utf-8")
+GUIDE = (ROOT / "docs" / "use" / "guide.md").read_text("utf-8")
 
 
 def test_the_guides_code_runs_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

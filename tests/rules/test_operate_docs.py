@@ -17,7 +17,7 @@ from support.source_tree import ROOT
 
 pytestmark = pytest.mark.requirement("OPS-1")
 
-GUIDE = (ROOT / "docs" / "operate.md").read_text("utf-8")
+GUIDE = (ROOT / "docs" / "operate" / "operate.md").read_text("utf-8")
 EXAMPLE = (ROOT / ".env.example").read_text("utf-8")
 OTHERS = ["GERMANE_DB", "GERMANE_EMBEDDER", "GERMANE_NONCE_KEY", "GERMANE_RELEVANCE", "GERMANE_SETTINGS"]
 
@@ -59,12 +59,12 @@ def metrics_table() -> str:
 
 def test_the_guide_has_every_setting_as_it_is() -> None:
     """Name, variable, default, meaning."""
-    assert settings_table() in GUIDE, f"put this into docs/operate.md:\n{settings_table()}"
+    assert settings_table() in GUIDE, f"put this into docs/operate/operate.md:\n{settings_table()}"
 
 
 def test_the_guide_has_every_metric_as_it_is() -> None:
     """Name, kind, labels, meaning."""
-    assert metrics_table() in GUIDE, f"put this into docs/operate.md:\n{metrics_table()}"
+    assert metrics_table() in GUIDE, f"put this into docs/operate/operate.md:\n{metrics_table()}"
 
 
 def test_the_guide_has_every_field_and_event_of_a_log() -> None:
