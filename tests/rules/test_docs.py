@@ -48,6 +48,13 @@ def test_the_readmes_code_runs_as_written(tmp_path: Path, monkeypatch: pytest.Mo
         run(block, "README.md", names)
 
 
+def test_the_code_of_the_page_on_security_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The receipt says what the page says."""
+    (block,) = blocks(text_of("docs/operate/security.md"))
+    monkeypatch.chdir(tmp_path)
+    run(block, "security.md", {"__name__": "security"})
+
+
 def test_the_readmes_commands_are_targets_of_the_makefile() -> None:
     """Nobody types a command that isn't there."""
     targets = set(re.findall(r"^([a-z]+):", text_of("Makefile"), re.MULTILINE))
