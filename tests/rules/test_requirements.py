@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from support.source_tree import ROOT
+from support.source_tree import ROOT, SOURCE
 
 FORM = re.compile(r"[A-Z]+-\d+[a-z]?")
 PROMISED = re.compile(rf"^- \*\*({FORM.pattern})\*\*", re.MULTILINE)
+PROOF = re.compile(r"`((?:tests|testing|bench)/[\w/]*(?:\.py)?)`")
 LISTED = re.compile(rf"Requirements?: ({FORM.pattern}(?:,\s+{FORM.pattern})*)")
 
 
@@ -45,6 +46,13 @@ def test_every_requirement_is_named_by_a_test_or_a_benchmark() -> None:
     named = proven()
     missing = [id for id in promised if id not in named]
     assert not missing, " ".join(missing)
+
+
+def test_every_proof_that_the_page_names_exists() -> None:
+    """`testing/` is a part of the package; files and folders alike."""
+    proofs = PROOF.findall((ROOT / "docs" / "promises.md").read_text("utf-8"))
+    assert len(proofs) > 50
+    assert sorted({name for name in proofs if not any((root / name).exists() for root in (ROOT, SOURCE))}) == []
 
 
 def test_every_id_named_has_the_form_of_one() -> None:
