@@ -1,4 +1,4 @@
-"""Docs: their code runs, their lists are whole, their links lead somewhere."""
+"""Docs: code blocks run, indexes are complete, links lead to existing files and headings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def anchors(text: str) -> set[str]:
 
 
 def test_the_readmes_code_runs_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Block by block in an empty folder, one going on with the names of those before it, as a reader would."""
+    """The blocks run in order in an empty folder and share their names."""
     readme = blocks(text_of("README.md"))
     assert readme, "README.md shows no code that runs"
     monkeypatch.chdir(tmp_path)
@@ -56,7 +56,7 @@ def test_the_code_of_the_page_on_security_runs(tmp_path: Path, monkeypatch: pyte
 
 
 def test_the_readmes_commands_are_targets_of_the_makefile() -> None:
-    """Nobody types a command that isn't there."""
+    """Each `make` command that the README shows exists."""
     targets = set(re.findall(r"^([a-z]+):", text_of("Makefile"), re.MULTILINE))
     shown = [line for code in re.findall(r"```\w*\n(.*?)```", text_of("README.md"), re.DOTALL) for line in code.splitlines()]
     used = {name for line in shown for name in TARGET.findall(line)}
@@ -64,7 +64,7 @@ def test_the_readmes_commands_are_targets_of_the_makefile() -> None:
 
 
 def test_every_decision_is_in_the_index() -> None:
-    """An ADR that nobody finds decides nothing; one that is gone misleads."""
+    """`docs/adr/README.md` lists each ADR."""
     folder = ROOT / "docs" / "adr"
     index = text_of("docs/adr/README.md")
     records = {path.name for path in folder.glob("*.md")} - {"README.md"}
@@ -74,7 +74,7 @@ def test_every_decision_is_in_the_index() -> None:
 
 
 def test_the_architecture_says_what_every_module_owns() -> None:
-    """The list is made from the modules' own first sentences."""
+    """The list is generated from the first sentence of each module."""
     text = text_of("ARCHITECTURE.md")
     assert text == updated(text), "run: make docs"
 
@@ -90,7 +90,7 @@ def test_the_architecture_names_nothing_that_does_not_exist() -> None:
 
 
 def test_links_between_documents_lead_somewhere() -> None:
-    """Those to elsewhere aren't asked: tests need no network."""
+    """Links to other sites aren't checked: tests need no network."""
     broken = []
     for path in documents():
         for match in LINK.finditer(path.read_text("utf-8")):
@@ -131,7 +131,7 @@ def test_every_page_is_in_the_index() -> None:
 
 
 def test_a_block_awaits_at_the_top_or_starts_its_own_loop_and_keeps_its_names() -> None:
-    """The three ways in which a document shows code."""
+    """These are the three forms of code in a document."""
     awaiting = "```python\nfrom asyncio import sleep\nawait sleep(x - 1)\n```"
     text = f"```python\nx = 1\n```\n\n{NO_TEST}\n```python\nraise\n```\n{awaiting}"
     names: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""The page on limits says what the code does."""
+"""Limits docs: `docs/operate/limits.md` and the service's contract state the limits of the code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def known() -> list[Limit]:
 
 
 def test_every_limit_is_in_the_table_with_its_number_and_its_reason() -> None:
-    """And the table has no others."""
+    """The table has no other rows."""
     table = ROW.findall(PAGE.read_text("utf-8"))
     written = [" | ".join((one.of, f"{one.most:,} {one.unit}".rstrip(), one.why)) for one in known()]
     assert sorted(table) == sorted(written)
@@ -31,7 +31,7 @@ def test_the_page_is_found_from_where_people_look() -> None:
 
 
 def test_every_limit_is_exported() -> None:
-    """Or the table would miss it."""
+    """`__all__` lists each limit, because the table is checked against it."""
     made = {name for name, value in vars(limits).items() if isinstance(value, Limit)}
     assert made <= set(limits.__all__)
 
