@@ -1,8 +1,8 @@
 """Limits: the most that one request may hold of anything, and the checks that refuse what is more, before any work is done.
 
 The constants are data: `docs/operate/limits.md` lists each of them with its reason, and a test compares the two. A request that
-keeps within all of them can't hold the process up for long, overflow a number or a recursion, or ask SQLite for more than it takes.
-Sizes are told by `len`, so that asking costs nothing. Measuring nested data is in `extent.py`.
+keeps within all of them can't hold the process up for long, overflow a number or a recursion, or ask SQLite for more than it
+takes. Sizes are told by `len`, so that asking costs nothing. Measuring nested data is in `extent.py`.
 """
 
 from __future__ import annotations
