@@ -1,6 +1,6 @@
 """Latency: what one assembly takes, warm and cold, by store size.
 
-    python -m bench latency --sizes 1000 10000 100000 1000000 [--queries 500] [--folder PATH] [--plot docs/latency.svg]
+    python -m bench latency --sizes 1000 10000 100000 1000000 [--queries 500] [--folder PATH] [--plot docs/research/latency.svg]
 
 One agent, default embedder, one request at a time, every query asked once (so no result is from the cache). The mix of the
 queries is `corpus.QUERY_MIX`, the commonest words included. Cold: a fresh process opens the file and waits for the first

@@ -1,4 +1,4 @@
-"""Blocking: the same front without `await`, for scripts, notebooks and threaded servers.
+"""Blocking: the same API without `await`, for scripts, notebooks and threaded servers.
 
 python examples/blocking.py
 """

@@ -1,7 +1,7 @@
-"""Chat loop: what an agent does around every model call: assemble, ask the model, record both sides.
+"""Chat loop: the steps around every model call: assemble the context, ask the model, record both sides.
 
-Without a model of your own it echoes, so that it runs with no key:  python examples/chat_loop.py
-Put your provider's call into `ask_model`; `messages` is shaped for it already.
+The example runs without an API key, because `ask_model` only echoes:  python examples/chat_loop.py
+Replace its body by your provider's call; `messages` already has the provider's shape.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from germane.sync import Germane
 
 
 def ask_model(messages: Sequence[Any]) -> str:
-    """Your provider's call goes here."""
+    """Replace this by your provider's call."""
     return f"(a model would answer, having read {len(messages)} messages)"
 
 
@@ -33,7 +33,7 @@ def main() -> None:
             answer = ask_model(context.messages)
             print(f"model: {answer}   [{context.metadata.memories_injected} recalled]")
             history = [*turn, {"role": "assistant", "content": answer}]
-            agent.record(history, session=session)  # sends all of it: what is kept already is not kept twice
+            agent.record(history, session=session)  # idempotent: messages that are stored already are skipped
 
 
 if __name__ == "__main__":

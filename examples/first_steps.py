@@ -1,4 +1,4 @@
-"""First steps: remember something, keep a conversation, assemble the messages for the next call. No key, no network.
+"""First steps: store a memory and a conversation, then assemble the messages for the next call. Needs no key and no network.
 
 python examples/first_steps.py
 """

@@ -1,4 +1,4 @@
-"""Own source: candidates from somewhere else, here a price list, ranked and packed beside what is stored.
+"""Own source: candidates from outside the store, here a price list, ranked and packed together with stored data.
 
 python examples/own_source.py
 """
@@ -17,10 +17,10 @@ PRICES = {"vase": "Blue vase, 24 euros, in stock", "teapot": "Iron teapot, 61 eu
 
 
 class Prices:
-    """Offers the lines of the price list whose article the question names."""
+    """Offers the lines of the price list whose article the question names. germane makes one for each scope."""
 
-    def __init__(self, shelf: ScopedStore) -> None:
-        self._scope = shelf.scope
+    def __init__(self, store: ScopedStore) -> None:
+        self._scope = store.scope
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         named = [word for word in PRICES if word in query.text.casefold()]

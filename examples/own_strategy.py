@@ -1,4 +1,4 @@
-"""Own strategy: the built-in ranking with your own limits, written in code or in a settings file.
+"""Own strategy: the built-in ranking with your own limits, set in code or in a settings file.
 
 python examples/own_strategy.py
 """

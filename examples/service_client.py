@@ -1,4 +1,4 @@
-"""A client of the service, as a gateway uses it: ask, call the model with what comes back, keep what was said.
+"""Service client, as a gateway uses it: assemble the context, call the model with it, record both sides.
 
 germane serve --db germane.db &
 python examples/service_client.py
@@ -11,7 +11,7 @@ from germane.grpc.client import Client
 
 
 async def model(messages: list) -> str:
-    """Stands for the call of a provider."""
+    """Replace this by your provider's call."""
     return f"I was sent {len(messages)} messages."
 
 
@@ -20,12 +20,12 @@ async def main() -> None:
     async with Client("127.0.0.1:7411", org="acme", agent="support") as client:
         await client.warm()
         answer = await client.assemble(asked, model="gpt-4o", user="caroline", session="monday")
-        print(answer)  # with nobody there: <Answer 1 messages 0 tokens L3 grpc_error:UNAVAILABLE>
+        print(answer)  # without a server: <Answer 1 messages 0 tokens L3 grpc_error:UNAVAILABLE>
         said = await model(answer.messages)
         try:
             await client.within(user="caroline").record([*asked, {"role": "assistant", "content": said}], session="monday")
         except GermaneError as error:
-            print(f"not kept: {error}")
+            print(f"not recorded: {error}")
 
 
 if __name__ == "__main__":

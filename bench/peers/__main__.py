@@ -2,7 +2,7 @@
 
     python -m bench peers ../shared/data/locomo-dev
     python -m bench peers --only search,ingest --peers germane,chroma,engram
-    python -m bench peers --only table --into docs/peers.md
+    python -m bench peers --only table --into docs/research/peers.md
 
 Each peer runs in a virtual environment of its own, made at the first run (some 10 GB, one of them alone 6). Results are kept in
 a JSON file and the tables printed from it; what is measured again replaces what was there. No network once all is installed.
@@ -144,7 +144,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--cache", type=Path, default=home, help=f"environments and vectors ({home})")
     parser.add_argument("--envs", type=Path, help="the environments, when elsewhere")
     parser.add_argument("--results", type=Path, help="the JSON file (results.json in the cache)")
-    parser.add_argument("--into", type=Path, help="a page whose tables are replaced, such as docs/peers.md")
+    parser.add_argument("--into", type=Path, help="a page whose tables are replaced, such as docs/research/peers.md")
     options = parser.parse_args(arguments)
     if unknown := set(options.only) - set(PARTS):
         parser.error(f"--only: no part is called {', '.join(sorted(unknown))}: choose from {', '.join(PARTS)}")

@@ -1,4 +1,4 @@
-"""Docs: their code runs, their lists are whole, their links lead somewhere."""
+"""Docs: code blocks run, indexes are complete, links lead to existing files and headings."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ from support.ownership import updated
 from support.source_tree import ROOT, project_files
 
 LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s#]+)(?:#[^)]*)?\)")
+ANCHOR = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s#:]*)#(?P<anchor>[^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+PAGE = re.compile(r"(?<![\w./-])docs/(?:[\w-]+/)*[\w-]+\.(?:md|svg)\b")
 NAMED = re.compile(r"`(?P<path>(?:[\w.-]+/)*[\w-]+\.(?:py|toml|sql|md)|(?:[\w.-]+/)+)`")
 TARGET = re.compile(r"\bmake ([a-z]+)")
 
@@ -28,8 +32,14 @@ def documents() -> Iterator[Path]:
     yield from (path for path in project_files() if path.suffix == ".md")
 
 
+def anchors(text: str) -> set[str]:
+    """Lower case, without punctuation, hyphens for spaces."""
+    headings = HEADING.findall(FENCED.sub("", text))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
 def test_the_readmes_code_runs_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Block by block in an empty folder, one going on with the names of those before it, as a reader would."""
+    """The blocks run in order in an empty folder and share their names."""
     readme = blocks(text_of("README.md"))
     assert readme, "README.md shows no code that runs"
     monkeypatch.chdir(tmp_path)
@@ -38,8 +48,15 @@ def test_the_readmes_code_runs_as_written(tmp_path: Path, monkeypatch: pytest.Mo
         run(block, "README.md", names)
 
 
+def test_the_code_of_the_page_on_security_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The receipt says what the page says."""
+    (block,) = blocks(text_of("docs/operate/security.md"))
+    monkeypatch.chdir(tmp_path)
+    run(block, "security.md", {"__name__": "security"})
+
+
 def test_the_readmes_commands_are_targets_of_the_makefile() -> None:
-    """Nobody types a command that isn't there."""
+    """Each `make` command that the README shows exists."""
     targets = set(re.findall(r"^([a-z]+):", text_of("Makefile"), re.MULTILINE))
     shown = [line for code in re.findall(r"```\w*\n(.*?)```", text_of("README.md"), re.DOTALL) for line in code.splitlines()]
     used = {name for line in shown for name in TARGET.findall(line)}
@@ -47,7 +64,7 @@ def test_the_readmes_commands_are_targets_of_the_makefile() -> None:
 
 
 def test_every_decision_is_in_the_index() -> None:
-    """An ADR that nobody finds decides nothing; one that is gone misleads."""
+    """`docs/adr/README.md` lists each ADR."""
     folder = ROOT / "docs" / "adr"
     index = text_of("docs/adr/README.md")
     records = {path.name for path in folder.glob("*.md")} - {"README.md"}
@@ -57,7 +74,7 @@ def test_every_decision_is_in_the_index() -> None:
 
 
 def test_the_architecture_says_what_every_module_owns() -> None:
-    """The list is made from the modules' own first sentences."""
+    """The list is generated from the first sentence of each module."""
     text = text_of("ARCHITECTURE.md")
     assert text == updated(text), "run: make docs"
 
@@ -73,7 +90,7 @@ def test_the_architecture_names_nothing_that_does_not_exist() -> None:
 
 
 def test_links_between_documents_lead_somewhere() -> None:
-    """Those to elsewhere aren't asked: tests need no network."""
+    """Links to other sites aren't checked: tests need no network."""
     broken = []
     for path in documents():
         for match in LINK.finditer(path.read_text("utf-8")):
@@ -83,8 +100,38 @@ def test_links_between_documents_lead_somewhere() -> None:
     assert not broken, "\n".join(broken)
 
 
+def test_links_to_a_heading_lead_to_one() -> None:
+    """The anchor is made from the heading as GitHub makes it."""
+    broken = []
+    for path in documents():
+        for match in ANCHOR.finditer(path.read_text("utf-8")):
+            page = path.parent / match["target"] if match["target"] else path
+            if page.suffix == ".md" and match["anchor"] not in anchors(page.read_text("utf-8")):
+                broken.append(f"{path.relative_to(ROOT)}: {match['target']}#{match['anchor']}")
+    assert not broken, "\n".join(broken)
+
+
+def test_every_page_that_a_file_names_exists() -> None:
+    """Docstrings, messages and tests name pages by their path. The change log is left out: it tells of earlier versions."""
+    strangers = []
+    for path in project_files():
+        content = path.read_bytes()
+        if path.name != "CHANGELOG.md" and b"\0" not in content:
+            named = set(PAGE.findall(content.decode("utf-8", "replace")))
+            strangers += [f"{path.relative_to(ROOT)}: {name}" for name in sorted(named) if not (ROOT / name).is_file()]
+    assert not strangers, "\n".join(strangers)
+
+
+def test_every_page_is_in_the_index() -> None:
+    """`docs/README.md` has one line for each page."""
+    folder = ROOT / "docs"
+    listed = {(folder / match["target"]).resolve() for match in LINK.finditer(text_of("docs/README.md"))}
+    pages = {path for path in folder.rglob("*.md") if path.parent.name != "adr" and path != folder / "README.md"}
+    assert not pages - listed, "\n".join(sorted(str(path.relative_to(ROOT)) for path in pages - listed))
+
+
 def test_a_block_awaits_at_the_top_or_starts_its_own_loop_and_keeps_its_names() -> None:
-    """The three ways in which a document shows code."""
+    """These are the three forms of code in a document."""
     awaiting = "```python\nfrom asyncio import sleep\nawait sleep(x - 1)\n```"
     text = f"```python\nx = 1\n```\n\n{NO_TEST}\n```python\nraise\n```\n{awaiting}"
     names: dict[str, Any] = {}

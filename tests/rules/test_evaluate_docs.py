@@ -1,4 +1,4 @@
-"""The evaluation guide: its example of a request is read, its code runs, its commands' options exist."""
+"""Evaluation docs: the example request of `docs/use/evaluate.md` loads, the code runs, the shown options exist."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from germane.cli import main
 from support.code_blocks import Block, blocks, run
 from support.source_tree import ROOT
 
-GUIDE = (ROOT / "docs" / "evaluate.md").read_text("utf-8")
+GUIDE = (ROOT / "docs" / "use" / "evaluate.md").read_text("utf-8")
 
 
 def test_its_code_runs_on_its_own_example_of_a_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In an empty folder with that one line in a file."""
+    """The request is the only line of a file in an empty folder."""
     (request,) = re.findall(r"^```json\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
     (tmp_path / "requests.jsonl").write_text(request, "utf-8")
     monkeypatch.chdir(tmp_path)
@@ -25,7 +25,7 @@ def test_its_code_runs_on_its_own_example_of_a_request(tmp_path: Path, monkeypat
 
 
 def test_its_options_exist(capsys: pytest.CaptureFixture[str]) -> None:
-    """Nobody types what isn't there."""
+    """Each option that the page shows is in the command's help."""
     assert main(["eval", "--help"]) == 0
     assert main(["--help"]) == 0
     known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))

@@ -1,4 +1,4 @@
-"""Guide: its code runs as one piece, its settings are read, so that nobody copies what doesn't work."""
+"""Guide: the code of `docs/use/guide.md` runs as one program, and its settings load."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from germane.catalog.catalog import Catalog
 from support.code_blocks import Block, blocks, run
 from support.source_tree import ROOT
 
-GUIDE = (ROOT / "docs" / "guide.md").read_text("utf-8")
+GUIDE = (ROOT / "docs" / "use" / "guide.md").read_text("utf-8")
 
 
 def test_the_guides_code_runs_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In one loop and in an empty folder, since its blocks go on from one another."""
+    """The blocks continue from one another, so they run in one event loop."""
     monkeypatch.chdir(tmp_path)
     code = "\n".join(block.code for block in blocks(GUIDE))
     run(Block(1, code), "guide.md", {"__name__": "guide"})
 
 
 def test_the_guides_settings_are_read(tmp_path: Path) -> None:
-    """All of the file, down to each strategy and model in it."""
+    """The strategy and the model of the file are found by name."""
     (example,) = re.findall(r"^```toml\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
     path = tmp_path / "germane.toml"
     path.write_text(example, "utf-8")

@@ -1,4 +1,4 @@
-"""The page on limits says what the code does."""
+"""Limits docs: `docs/operate/limits.md` and the service's contract state the limits of the code."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from germane.types import limits
 from germane.types.limits import Limit
 from support.source_tree import ROOT
 
+PAGE = ROOT / "docs" / "operate" / "limits.md"
+CONTRACT = ROOT / "docs" / "operate" / "service.md"
 ROW = re.compile(r"^\| (?!what |-)(?P<row>.+) \|$", re.MULTILINE)
 
 
@@ -16,20 +18,20 @@ def known() -> list[Limit]:
 
 
 def test_every_limit_is_in_the_table_with_its_number_and_its_reason() -> None:
-    """And the table has no others."""
-    table = ROW.findall((ROOT / "docs" / "limits.md").read_text("utf-8"))
+    """The table has no other rows."""
+    table = ROW.findall(PAGE.read_text("utf-8"))
     written = [" | ".join((one.of, f"{one.most:,} {one.unit}".rstrip(), one.why)) for one in known()]
     assert sorted(table) == sorted(written)
 
 
 def test_the_page_is_found_from_where_people_look() -> None:
     """From the guide and from the service's contract."""
-    for name in ("guide.md", "service.md"):
-        assert "(limits.md" in (ROOT / "docs" / name).read_text("utf-8")
+    assert "(../operate/limits.md" in (ROOT / "docs" / "use" / "guide.md").read_text("utf-8")
+    assert "(limits.md" in CONTRACT.read_text("utf-8")
 
 
 def test_every_limit_is_exported() -> None:
-    """Or the table would miss it."""
+    """`__all__` lists each limit, because the table is checked against it."""
     made = {name for name, value in vars(limits).items() if isinstance(value, Limit)}
     assert made <= set(limits.__all__)
 
@@ -47,9 +49,9 @@ SHORT = {
 
 def test_the_short_table_of_the_services_contract_has_the_same_numbers() -> None:
     """Field by field."""
-    table = ROW.findall((ROOT / "docs" / "service.md").read_text("utf-8"))
+    table = ROW.findall(CONTRACT.read_text("utf-8"))
     for field, meant in SHORT.items():
         (row,) = [row for row in table if row.startswith(field)]
         said = [int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*\d", row)]
         assert said == [one.most for one in meant], row
-    assert f"({limits.MESSAGES.most:,} at most), all come back" in (ROOT / "docs" / "service.md").read_text("utf-8")
+    assert f"({limits.MESSAGES.most:,} at most), all come back" in CONTRACT.read_text("utf-8")

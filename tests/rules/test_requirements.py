@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from support.source_tree import ROOT
+from support.source_tree import ROOT, SOURCE
 
 FORM = re.compile(r"[A-Z]+-\d+[a-z]?")
 PROMISED = re.compile(rf"^- \*\*({FORM.pattern})\*\*", re.MULTILINE)
+PROOF = re.compile(r"`((?:tests|testing|bench)/[\w/]*(?:\.py)?)`")
 LISTED = re.compile(rf"Requirements?: ({FORM.pattern}(?:,\s+{FORM.pattern})*)")
 
 
@@ -39,7 +40,7 @@ def proven() -> set[str]:
 
 
 def test_every_requirement_is_named_by_a_test_or_a_benchmark() -> None:
-    """What nobody proves isn't promised: the ids are those that the page has."""
+    """The ids are read from the page."""
     promised = PROMISED.findall((ROOT / "docs" / "promises.md").read_text("utf-8"))
     assert len(promised) > 50
     named = proven()
@@ -47,12 +48,19 @@ def test_every_requirement_is_named_by_a_test_or_a_benchmark() -> None:
     assert not missing, " ".join(missing)
 
 
+def test_every_proof_that_the_page_names_exists() -> None:
+    """`testing/` is a part of the package; files and folders alike."""
+    proofs = PROOF.findall((ROOT / "docs" / "promises.md").read_text("utf-8"))
+    assert len(proofs) > 50
+    assert sorted({name for name in proofs if not any((root / name).exists() for root in (ROOT, SOURCE))}) == []
+
+
 def test_every_id_named_has_the_form_of_one() -> None:
-    """A slip of the pen proves nothing."""
+    """A misspelt id would prove nothing."""
     assert sorted(id for id in proven() if not FORM.fullmatch(id)) == []
 
 
 def test_ids_are_read_from_marks_and_docstrings() -> None:
-    """The reading itself, on a small piece."""
+    """Both readers, on a small example."""
     assert list(marked(ast.parse("@pytest.mark.requirement('A-1', 'B-2a')\ndef test_x(): ..."))) == ["A-1", "B-2a"]
     assert list(listed(ast.parse('"""Speed.\n\nRequirements: A-1,\nB-2a. More: C-3."""'))) == ["A-1", "B-2a"]

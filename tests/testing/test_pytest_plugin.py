@@ -11,7 +11,7 @@ import pytest
 
 pytest_plugins = ["pytester"]
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "pinning.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "use" / "pinning.md"
 
 SUITE = """
     import pytest

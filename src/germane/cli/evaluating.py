@@ -117,7 +117,7 @@ def measure(
     Each conversation is recorded into a store of its own and its questions are asked. Shown is how much of the evidence, the
     messages that hold the answer, gets into the context within so many tokens, what else is in it, how long it took, and how
     sure the figures are. DATA is in the format of LoCoMo, BEAM, REALTALK or LongMemEval, or requests of your own, one JSON
-    object a line. The shared options --embedder and --settings count here too. docs/evaluate.md says what each figure means.
+    object a line. The shared options --embedder and --settings count here too. docs/use/evaluate.md explains the figures.
 
     \b
       germane eval requests.jsonl

@@ -47,7 +47,7 @@ def serve(
     """Serve context assembly over gRPC, and health, readiness and metrics over HTTP.
 
     Begins with a database that isn't there yet. Every option has a variable, GERMANE_SERVE_GRPC and so on, and a place in the
-    settings' [serve]: docs/operate.md tells of all of them. SIGTERM or Ctrl-C lets what runs end, a second one doesn't.
+    settings' [serve]: docs/operate/operate.md tells of all of them. SIGTERM or Ctrl-C lets what runs end, a second one doesn't.
     """
     from germane.settings.settings import Settings, read_serving
 

@@ -13,7 +13,7 @@ window = 32000
 like = "compact"
 cap = 1500
 
-[serve]                          # the service's, each with its variable GERMANE_SERVE_…: docs/operate.md
+[serve]                          # the service's, each with its variable GERMANE_SERVE_…: docs/operate/operate.md
 grpc = "127.0.0.1:7411"
 """
 

@@ -1,8 +1,8 @@
 """Limits: how much one request may hold of anything, and the checks that refuse more, before any work is done.
 
-The constants are data: `docs/limits.md` lists each of them with its reason, and a test compares the two. A request within all
-limits can't block the process for long, overflow a number or a recursion, or exceed what SQLite takes. The checks read sizes
-with `len`, which takes constant time. Measuring nested data is in `extent.py`.
+The constants are data: `docs/operate/limits.md` lists each of them with its reason, and a test compares the two. A request
+within all limits can't block the process for long, overflow a number or a recursion, or exceed what SQLite takes. The checks
+read sizes with `len`, which takes constant time. Measuring nested data is in `extent.py`.
 """
 
 from __future__ import annotations

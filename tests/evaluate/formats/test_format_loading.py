@@ -41,7 +41,7 @@ def test_every_format_has_a_name() -> None:
 @pytest.mark.parametrize("document", [[], {}, [1], {"conversation": {}}, {"session_1_date_time": "now"}, None])
 def test_a_file_in_no_known_format_is_an_error_that_lists_them(tmp_path: Path, document: Any) -> None:
     """And says where their shapes are described."""
-    with pytest.raises(InvalidInput, match=r"data: in none of the formats locomo, beam, .*docs/evaluate\.md"):
+    with pytest.raises(InvalidInput, match=r"data: in none of the formats locomo, beam, .*docs/use/evaluate\.md"):
         load(written(tmp_path / "data", document))
 
 

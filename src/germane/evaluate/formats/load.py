@@ -60,7 +60,9 @@ def _drafts(path: Path, format: str | None) -> tuple[str, Iterator[Draft]]:
     first = opened(files[0])
     chosen = format or detect(first.document)
     if chosen is None:
-        raise InvalidInput(f"{files[0]}: in none of the formats {', '.join(FORMATS)} (their shapes are in docs/evaluate.md)")
+        raise InvalidInput(
+            f"{files[0]}: in none of the formats {', '.join(FORMATS)} (their shapes are in docs/use/evaluate.md)"
+        )
     return chosen, _READERS[chosen](chain([first], map(opened, files[1:])))
 
 
