@@ -13,12 +13,12 @@ ELSEWHERE = [Place(org, "support", "flo") for org in ("brill", "corp", "duff")]
 """One user each of three other orgs."""
 
 
-def tried(breakers: Breakers, place: Place, fine: bool | None, now: float, name: str = "memories") -> bool:
+def tried(breakers: Breakers, place: Place, succeeded: bool | None, now: float, name: str = "memories") -> bool:
     """Whether it was asked."""
-    trial = breakers.ask(name, place, now)
-    if trial is not None:
-        trial.tell(fine, now)
-    return trial is not None
+    attempt = breakers.start_attempt(name, place, now)
+    if attempt is not None:
+        attempt.report(succeeded, now)
+    return attempt is not None
 
 
 def failing(breakers: Breakers, *places: Place, now: float = 0.0) -> list[bool]:
@@ -47,10 +47,10 @@ def test_a_success_in_between_starts_the_count_anew() -> None:
 def test_while_one_tries_the_others_wait_and_its_failure_costs_another_second() -> None:
     breakers = Breakers()
     failing(breakers, *[ANN] * 5)
-    probe = breakers.ask("memories", ANN, 1.0)
+    probe = breakers.start_attempt("memories", ANN, 1.0)
     assert probe is not None
-    assert breakers.ask("memories", ANN, 1.04) is None
-    probe.tell(False, 1.04)
+    assert breakers.start_attempt("memories", ANN, 1.04) is None
+    probe.report(False, 1.04)
     assert not tried(breakers, ANN, True, 2.03)
     assert tried(breakers, ANN, True, 2.04)
 
@@ -70,7 +70,7 @@ def test_a_try_that_says_nothing_lets_the_next_one_try() -> None:
 def test_a_try_that_is_never_told_of_holds_its_place_for_a_second_only() -> None:
     breakers = Breakers()
     failing(breakers, *[ANN] * 5)
-    assert breakers.ask("memories", ANN, 1.0) is not None
+    assert breakers.start_attempt("memories", ANN, 1.0) is not None
     assert not tried(breakers, ANN, True, 1.9)
     assert tried(breakers, ANN, True, 2.0)
 
@@ -160,11 +160,11 @@ def test_sources_know_nothing_of_one_another() -> None:
 @pytest.mark.requirement("ENGINE-4")
 def test_what_began_before_it_opened_neither_closes_nor_prolongs_it() -> None:
     breakers = Breakers()
-    before = [breakers.ask("memories", ANN, 0.0) for _ in range(2)]
+    before = [breakers.start_attempt("memories", ANN, 0.0) for _ in range(2)]
     failing(breakers, *[ANN] * 5)
-    for trial, fine in zip(before, (True, False), strict=True):
-        assert trial is not None
-        trial.tell(fine, 0.9)
+    for attempt, succeeded in zip(before, (True, False), strict=True):
+        assert attempt is not None
+        attempt.report(succeeded, 0.9)
     assert not tried(breakers, ANN, True, 0.95)
     assert tried(breakers, ANN, True, 1.0)
 
@@ -172,14 +172,14 @@ def test_what_began_before_it_opened_neither_closes_nor_prolongs_it() -> None:
 def test_who_insists_is_always_let_and_only_the_first_telling_counts() -> None:
     breakers = Breakers()
     failing(breakers, *[ANN] * 5)
-    trial = breakers.ask("memories", ANN, 0.0, force=True)
-    assert trial is not None
-    trial.tell(True, 0.0)
+    attempt = breakers.start_attempt("memories", ANN, 0.0, force=True)
+    assert attempt is not None
+    attempt.report(True, 0.0)
     assert not tried(breakers, ANN, True, 0.0)
-    once = breakers.ask("memories", BO, 0.0)
+    once = breakers.start_attempt("memories", BO, 0.0)
     assert once is not None
     for _ in range(9):
-        once.tell(False, 0.0)
+        once.report(False, 0.0)
     assert tried(breakers, BO, True, 0.0)
 
 
@@ -189,19 +189,19 @@ def test_its_state_can_be_read() -> None:
     breakers = Breakers()
     tried(breakers, ANN, True, 0.0, name="gate")
     failing(breakers, *[ANN] * 5)
-    fine = BreakerState(source="gate")
-    assert breakers.states(0.5) == (fine, BreakerState(source="memories", condition="open", scopes=1))
-    assert breakers.states(1.0) == (fine, BreakerState(source="memories", condition="half-open", scopes=1))
+    untouched = BreakerState(source="gate")
+    assert breakers.states(0.5) == (untouched, BreakerState(source="memories", condition="open", scopes=1))
+    assert breakers.states(1.0) == (untouched, BreakerState(source="memories", condition="half-open", scopes=1))
     tried(breakers, ANN, True, 1.0)
-    assert breakers.states(1.0) == (fine, BreakerState(source="memories"))
+    assert breakers.states(1.0) == (untouched, BreakerState(source="memories"))
     failing(breakers, *[ANN] * 5, now=1.0)
     assert breakers.states(60.9)[1].scopes == 1
-    assert breakers.states(61.0) == (fine, BreakerState(source="memories"))
+    assert breakers.states(61.0) == (untouched, BreakerState(source="memories"))
     assert tried(breakers, ANN, True, 61.0)
     failing(breakers, BO, CY, DI, BO, CY, now=1.0)
-    assert breakers.states(1.0) == (fine, BreakerState(source="memories", condition="open", scopes=1))
+    assert breakers.states(1.0) == (untouched, BreakerState(source="memories", condition="open", scopes=1))
     failing(breakers, *ELSEWHERE, now=1.0)
-    assert breakers.states(1.0) == (fine, BreakerState(source="memories", condition="open"))
+    assert breakers.states(1.0) == (untouched, BreakerState(source="memories", condition="open"))
 
 
 def test_it_is_bounded_however_many_are_in_trouble() -> None:
@@ -217,9 +217,9 @@ def test_it_is_bounded_however_many_are_in_trouble() -> None:
 def test_two_seconds_after_the_last_fault_everybody_is_let_again(story: list[tuple[Place, bool, float]]) -> None:
     """Whatever happened before, for whoever asks each tenth of a second."""
     breakers, now = Breakers(), 0.0
-    for place, fine, later in story:
+    for place, succeeded, later in story:
         now += later
-        tried(breakers, place, fine, now)
+        tried(breakers, place, succeeded, now)
     for tenth in range(20):
         for place in (ANN, BO, CY, *ELSEWHERE):
             tried(breakers, place, True, now + tenth / 10)
@@ -231,10 +231,10 @@ def test_time_outs_count_where_nobody_has_an_answer_for_a_while() -> None:
     """A machine with too much to do is late again and again, but not for all: then the source is none the worse."""
 
     def late(breakers: Breakers, now: float) -> bool:
-        trial = breakers.ask("memories", ANN, now)
-        if trial is not None:
-            trial.tell(False, now, late=True)
-        return trial is not None
+        attempt = breakers.start_attempt("memories", ANN, now)
+        if attempt is not None:
+            attempt.report(False, now, late=True)
+        return attempt is not None
 
     breakers = Breakers()
     for burst in range(10):

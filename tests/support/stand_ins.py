@@ -13,7 +13,7 @@ from germane.clock import Clock
 from germane.events.event import Event
 from germane.memories.memory import Memory
 from germane.pipeline.gather.abandoned import Abandoned
-from germane.pipeline.gather.gather import Gathered, Leave, gather
+from germane.pipeline.gather.gather import Gathered, StartAttempt, gather
 from germane.pipeline.gather.source import Source
 from germane.ports.embedder import Embedder
 from germane.search.hit import Hit
@@ -31,9 +31,9 @@ __all__ = [
     "Answers",
     "Late",
     "Memoirs",
+    "RecordedAttempt",
     "Stubborn",
     "Talk",
-    "Told",
     "asking",
     "gathered",
     "hit",
@@ -180,7 +180,7 @@ async def gathered(
     on: ScopedStore | None = None,
     query: Query | None = None,
     abandoned: Abandoned | None = None,
-    leave: Leave | None = None,
+    start_attempt: StartAttempt | None = None,
 ) -> Gathered:
     """Gathered on the running loop's clock; all the sources are planned unless plans are given."""
     clock = Clock()
@@ -193,19 +193,19 @@ async def gathered(
         ends=None if within is None else clock.steady() + within,
         clock=clock,
         abandoned=Abandoned() if abandoned is None else abandoned,
-        leave=leave or Told,
+        start_attempt=start_attempt or RecordedAttempt,
     )
 
 
-class Told:
-    """Leave for everything; remembers how it went."""
+class RecordedAttempt:
+    """Stands in for the circuit breaker: admits every attempt and keeps the results reported."""
 
     def __init__(self, name: str = "") -> None:
         self.name = name
-        self.told: list[bool | None] = []
+        self.reported: list[bool | None] = []
 
-    def tell(self, fine: bool | None, now: float, *, late: bool = False) -> None:
-        self.told.append(fine)
+    def report(self, succeeded: bool | None, now: float, *, late: bool = False) -> None:
+        self.reported.append(succeeded)
 
 
 def report(answer: Gathered, name: str) -> SourceReport:

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Literal, NamedTuple
 
-__all__ = ["BreakerOpen", "BreakerState", "Breakers", "Condition", "Place", "Try"]
+__all__ = ["Attempt", "BreakerOpen", "BreakerState", "Breakers", "Condition", "Place"]
 
 Condition = Literal["closed", "half-open", "open"]
 _WORSE: tuple[Condition, ...] = ("closed", "half-open", "open")
@@ -93,21 +93,21 @@ class _Circuit:
             self.failures += 1
 
 
-class Try:
-    """Leave to ask once. To be told how it went, whatever happened."""
+class Attempt:
+    """Permission to call a source once. The caller must report the result, whatever happened."""
 
-    __slots__ = ("_breakers", "_name", "_place", "_probes", "_told")
+    __slots__ = ("_breakers", "_name", "_place", "_probes", "_reported")
 
     def __init__(self, breakers: Breakers, name: str, place: Place, probes: tuple[_Circuit, ...]) -> None:
         self._breakers, self._name, self._place, self._probes = breakers, name, place, probes
-        self._told = False
+        self._reported = False
 
-    def tell(self, fine: bool | None, now: float, *, late: bool = False) -> None:
-        """`fine`: it answered. None: that can't be said (it had nothing to do, or no time, or its caller went away). `late`: it
-        failed by not answering in time. Only the first telling counts."""
-        if not self._told:
-            self._told = True
-            self._breakers._learn(self._name, self._place, self._probes, fine, now, late=late)
+    def report(self, succeeded: bool | None, now: float, *, late: bool = False) -> None:
+        """`succeeded` is None where the attempt says nothing about the source: it had nothing to do, too little time, or its
+        caller went away. `late` marks a failure by time-out. Only the first report counts."""
+        if not self._reported:
+            self._reported = True
+            self._breakers._record(self._name, self._place, self._probes, succeeded, now, late=late)
 
 
 class Breakers:
@@ -134,16 +134,16 @@ class Breakers:
         """By source, and org or place."""
         self._lock = Lock()
 
-    def ask(self, name: str, place: Place, now: float, *, force: bool = False) -> Try | None:
-        """Leave to ask `name` for `place`; None while it isn't to be asked. Who insists always may."""
+    def start_attempt(self, name: str, place: Place, now: float, *, force: bool = False) -> Attempt | None:
+        """An attempt to call source `name` for `place`; None while a circuit is open. `force` bypasses an open circuit."""
         with self._lock:
             circuits = (self._common.get(name), self._own.get((name, place.org)), self._own.get((name, place)))
             probes = tuple(one for one in circuits if one is not None and one.opened is not None)
             if not all(self._admits(one, now) for one in probes):
-                return Try(self, name, place, ()) if force else None
+                return Attempt(self, name, place, ()) if force else None
             for probe in probes:
                 probe.probed = now
-            return Try(self, name, place, probes)
+            return Attempt(self, name, place, probes)
 
     def states(self, now: float) -> tuple[BreakerState, ...]:
         """Of every source that was asked so far, by name; of orgs and places those in trouble within the last minute."""
@@ -163,14 +163,14 @@ class Breakers:
             return False
         return circuit.probed is None or now - circuit.probed >= self._cool_down
 
-    def _learn(
-        self, name: str, place: Place, probes: tuple[_Circuit, ...], fine: bool | None, now: float, *, late: bool
+    def _record(
+        self, name: str, place: Place, probes: tuple[_Circuit, ...], succeeded: bool | None, now: float, *, late: bool
     ) -> None:
         with self._lock:
-            if fine is None:
+            if succeeded is None:
                 for probe in probes:
                     probe.probed = None
-            elif fine:
+            elif succeeded:
                 self._succeeded(name, place, probes)
             else:
                 self._failed(name, place, probes, now, late=late)

@@ -200,7 +200,7 @@ class Engine:
             ends=deadline.gathered,
             clock=self.clock,
             abandoned=self.abandoned,
-            leave=lambda name: self.breakers.ask(name, at, self.clock.steady(), force=wait),
+            start_attempt=lambda name: self.breakers.start_attempt(name, at, self.clock.steady(), force=wait),
         )
 
     async def _gate(self, packing: Packing, store: ScopedStore, request: Request, deadline: Deadline) -> Packing:

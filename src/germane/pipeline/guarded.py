@@ -38,24 +38,26 @@ async def call(
     """What `ask` answers, a `kind` of thing. Raises `BreakerOpen`, `Late` after `patience` seconds (None: waits), `TypeError`
     for rubbish, and what the store raised. One that gave itself up never came to an end: `Late`. `InvalidInput`, which is the
     caller's to put right, says nothing of the store."""
-    trial = None if abandoned.sheds(name) else breakers.ask(name, place(scope), clock.steady(), force=patience is None)
-    if trial is None:
+    attempt = (
+        None if abandoned.sheds(name) else breakers.start_attempt(name, place(scope), clock.steady(), force=patience is None)
+    )
+    if attempt is None:
         raise BreakerOpen
     task = asyncio.ensure_future(_asked(ask))
     try:
         done, _ = await asyncio.wait([task], timeout=patience)
     except asyncio.CancelledError:
         abandoned.take(task, name)
-        trial.tell(None, clock.steady())
+        attempt.report(None, clock.steady())
         raise
     now = clock.steady()
     if not done:
         abandoned.take(task, name)
-        trial.tell(None if patience is not None and patience < _FAIR else False, now, late=True)
+        attempt.report(None if patience is not None and patience < _FAIR else False, now, late=True)
         raise Late
     error = asyncio.CancelledError() if task.cancelled() else task.exception()
     failed = error is not None or not isinstance(task.result(), kind)
-    trial.tell(None if isinstance(error, InvalidInput) else not failed, now)
+    attempt.report(None if isinstance(error, InvalidInput) else not failed, now)
     if task.cancelled():
         raise Late
     answer = task.result()

@@ -16,7 +16,7 @@ from germane.testing.builders import candidate
 from germane.testing.faults import Hang, Raise, Slow, faulty
 from germane.testing.time_warp import warped
 from germane.types.strategy import SourcePlan
-from support.stand_ins import Answers, Late, Stubborn, Talk, Told, asking, gathered, report, scoped
+from support.stand_ins import Answers, Late, RecordedAttempt, Stubborn, Talk, asking, gathered, report, scoped
 
 TEA, MILK, RAIN = candidate("tea", id="tea"), candidate("milk", id="milk"), candidate("rain", id="rain")
 
@@ -254,7 +254,7 @@ async def test_nothing_is_embedded_for_sources_that_do_not_look_at_it() -> None:
     found = await gathered({"history": Answers(TEA), "messages": Busy()}, embedder=embedder)
     assert (now(), ids(found)) == (0, {"tea"})
     assert [(one.name, one.reason) for one in found.reports] == [("history", ""), ("messages", "busy")]
-    found = await gathered({"messages": Answers(TEA)}, embedder=embedder, leave=lambda _: None)
+    found = await gathered({"messages": Answers(TEA)}, embedder=embedder, start_attempt=lambda _: None)
     assert [(one.name, one.status, one.reason) for one in found.reports] == [("messages", "skipped", "breaker")]
 
 
@@ -274,11 +274,13 @@ async def test_nothing_is_embedded_for_sources_that_do_not_look_at_it() -> None:
     ids=["answered", "failed", "rubbish", "late", "no time", "its own limit", "warming", "nothing to do"],
 )
 @warped
-async def test_whoever_gave_leave_is_told_how_it_went(source: Any, plan: Any, within: float, verdict: bool | None) -> None:
+async def test_each_attempt_is_reported_to_the_breaker_with_its_result(
+    source: Any, plan: Any, within: float, verdict: bool | None
+) -> None:
     """A source that hadn't the time, or had nothing to do, has neither done its work nor failed."""
-    told = {"history": Told()}
-    await gathered({"history": source}, SourcePlan(name="history", **plan), within=within, leave=told.get)
-    assert told["history"].told == [verdict]
+    attempts = {"history": RecordedAttempt()}
+    await gathered({"history": source}, SourcePlan(name="history", **plan), within=within, start_attempt=attempts.get)
+    assert attempts["history"].reported == [verdict]
 
 
 @warped

@@ -27,7 +27,7 @@ from germane.types.query import Query
 from germane.types.strategy import SourcePlan, Strategy
 from germane.types.trace import SourceReport
 
-__all__ = ["Gathered", "Leave", "Trial", "gather"]
+__all__ = ["Gathered", "SourceAttempt", "StartAttempt", "gather"]
 
 EARLY = frozenset({"directive", "structured", "recent", "history"})
 """Sources that don't look at the query's vector."""
@@ -35,13 +35,13 @@ _TICK = 1e-6
 """Seconds that no clock need tell apart: a limit this near is reached, so that nobody waits for what rounding left over."""
 
 
-class Trial(Protocol):
-    def tell(self, fine: bool | None, now: float, *, late: bool = False) -> None:
-        """How it went (`outcome.verdict`); `late` where it failed by not answering in time."""
+class SourceAttempt(Protocol):
+    def report(self, succeeded: bool | None, now: float, *, late: bool = False) -> None:
+        """Tells the breaker the result (`outcome.verdict`); `late` marks a failure by time-out."""
 
 
-Leave = Callable[[str], Trial | None]
-"""Leave to ask a source once, by its name; None while it isn't to be asked."""
+StartAttempt = Callable[[str], SourceAttempt | None]
+"""Asks the circuit breaker for an attempt to call the source of this name; None while its circuit is open."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,21 +64,21 @@ async def gather(
     ends: float | None,
     clock: Clock,
     abandoned: Abandoned,
-    leave: Leave,
+    start_attempt: StartAttempt,
 ) -> Gathered:
     """`sources` by name, for every plan of the strategy but the directive's; `ends` on the clock's steady scale, None to wait
     for everything. Never raises but for its own cancellation."""
     began = clock.steady()
     plans = {plan.name: plan for plan in strategy.sources if plan.limit > 0}
     patience = None if ends is None else max(0.0, ends - began) / 2
-    trials: dict[str, Trial] = {}
+    attempts: dict[str, SourceAttempt] = {}
     tasks: dict[str, asyncio.Task[Any]] = {}
     skipped: list[SourceReport] = []
 
     def admits(name: str) -> bool:
         reason = "shed" if abandoned.sheds(name) else ""
-        if not reason and (trial := leave(name)) is not None:
-            trials[name] = trial
+        if not reason and (attempt := start_attempt(name)) is not None:
+            attempts[name] = attempt
             return True
         skipped.append(SourceReport(name=name, status="skipped", reason=reason or "breaker"))
         return False
@@ -102,15 +102,15 @@ async def gather(
     try:
         finished = await _wait(tasks, plans, began, ends, clock, abandoned)
     except asyncio.CancelledError:
-        for trial in trials.values():
-            trial.tell(None, clock.steady())
+        for attempt in attempts.values():
+            attempt.report(None, clock.steady())
         raise
     reports = [reported(name, task, finished.get(name)) for name, task in tasks.items()]
     ended = clock.steady()
     for report in reports:
         own = plans[report.name].timeout if report.name in plans else None
-        fine = verdict(tasks[report.name], report, report.latency or ended - began, own)
-        trials[report.name].tell(fine, ended, late=report.status != "error")
+        succeeded = verdict(tasks[report.name], report, report.latency or ended - began, own)
+        attempts[report.name].report(succeeded, ended, late=report.status != "error")
     found = [one for name in admitted for one in candidates(name, tasks[name])[: plans[name].limit]]
     return Gathered(
         query=_asked(tasks, query),
