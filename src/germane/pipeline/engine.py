@@ -38,7 +38,7 @@ from germane.pipeline.pack.gate import gate
 from germane.pipeline.pack.pack import pack, trim
 from germane.pipeline.pack.packing import Packing
 from germane.pipeline.result_cache import ResultCache
-from germane.pipeline.score.floor import above, least
+from germane.pipeline.score.floor import min_relevance, split_at_floor
 from germane.pipeline.score.score import score
 from germane.pipeline.signals.read import read
 from germane.pipeline.status import State
@@ -120,7 +120,7 @@ class Engine:
         plans = tuple(plan for plan in strategy.sources if plan.name not in _NOT_SEARCHING)
         strategy = replace(strategy, sources=plans)
         found = _distinct(await self._gather(request, store, strategy, Deadline(None, None)), request, store.scope)
-        return above(score(found.candidates, strategy, request.at, self.relevance), strategy.floor)[0]
+        return split_at_floor(score(found.candidates, strategy, request.at, self.relevance), strategy.floor)[0]
 
     def state(self, *, read_only: bool = False) -> State:
         """How it is doing. To be asked from within an event loop."""
@@ -164,7 +164,7 @@ class Engine:
             return
         with assembly.stage("score", deadline):
             ranked = score(gathered.candidates, strategy, request.at, self.relevance)
-            kept, dropped = above(ranked, strategy.floor)
+            kept, dropped = split_at_floor(ranked, strategy.floor)
         with assembly.stage("pack", deadline):
             layout = assembly.layout = self._layout(store.scope, strategy, tokens, gathered.query)
             packing = pack(
@@ -195,7 +195,7 @@ class Engine:
             read(request),
             store,
             strategy,
-            sources(store, strategy, self.sources, wait=wait, least=least(strategy), searching=searching),
+            sources(store, strategy, self.sources, wait=wait, min_relevance=min_relevance(strategy), searching=searching),
             embedder=self.embedder,
             ends=deadline.gathered,
             clock=self.clock,

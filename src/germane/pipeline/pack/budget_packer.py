@@ -124,11 +124,11 @@ class BudgetPacker:
 
     def _try_item(self, state: BudgetState, queue: GreedyQueue, item: Scored) -> LeftOut | None:
         """Puts the item in, whole or as an excerpt; returns why not where it can't go in."""
-        estimate = self._estimator.estimate(item)
-        cost = estimate.line if estimate.group in queue.open_groups else estimate.line + estimate.header
+        line, group, header, passage = self._estimator.estimate(item)
+        cost = line if group in queue.open_groups else line + header
         limit = state.tokens_left if item.candidate.required else min(state.tokens_left, self._long)
         offered: tuple[str, float, int] | None = None
-        if estimate.passage:
+        if passage:
             offered = self._excerpt(queue, item, min(limit, self._estimator.passage_cost(item)))
         elif cost > limit:
             offered = self._excerpt(queue, item, limit)
