@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.pipeline.signals.identifiers import identifiers
+from germane.pipeline.signals.identifiers import identifiers, phrases
 from germane.pipeline.signals.intent import EVENT_TYPES, intent
 from germane.pipeline.signals.mentions import mentions
-from germane.pipeline.signals.phrases import phrases
 from germane.types.query import Intent
 
 
