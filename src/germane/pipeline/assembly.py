@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from germane.catalog.profile import Profile
 from germane.clock import Clock
 from germane.pipeline.deadline import Deadline
-from germane.pipeline.format.layout import Format, Written
+from germane.pipeline.format.layout import Format, RenderedContext
 from germane.pipeline.gather.gather import Gathered
 from germane.pipeline.inject.inject import inject, untouched
 from germane.pipeline.pack.packing import Packing
@@ -41,7 +41,7 @@ class Outcome:
     gathered: Gathered
     available: int
     packing: Packing
-    written: Written
+    written: RenderedContext
 
 
 class Assembly:
@@ -55,7 +55,7 @@ class Assembly:
         self.layout: Format | None = None
         self.gathered: Gathered | None = None
         self.outcome: Outcome | None = None
-        self.written = Written(attribution={})
+        self.written = RenderedContext(attribution={})
         self.tokens = 0
         self.reason = ""
         self.level = 0
@@ -96,7 +96,7 @@ class Assembly:
 
     def alone(self, reason: str) -> None:
         """The messages as they came."""
-        self.written, self.tokens, self.outcome, self.directive = Written(attribution={}), 0, None, ""
+        self.written, self.tokens, self.outcome, self.directive = RenderedContext(attribution={}), 0, None, ""
         self.reason, self.level = reason, 3
 
     def context(self) -> Context:
