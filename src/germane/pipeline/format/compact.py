@@ -16,7 +16,8 @@ Structure begins at the start of a line, and no further line of content does: ea
 token, because it becomes part of the next word's token. A header names the day on which its messages were said, so that a
 model can resolve their "yesterday"; a session that lasts past midnight has two headers. The header also has the session's
 number (`## 2023-05-08 session 3`) where two sessions of one day are shown: only there, as it costs three tokens, a fortieth of
-a small context."""
+a small context.
+"""
 
 from __future__ import annotations
 

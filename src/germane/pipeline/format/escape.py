@@ -3,7 +3,8 @@
 Two steps. `clean` makes text fit for any prompt: composed (NFC), visible, without chat-template tokens and without the nonce.
 An `escape_…` function then makes it fit for one grammar; it also escapes characters that become special characters under NFKC
 or NFKD. Stored text stays verbatim in the store; only what is written into a prompt is escaped. No text is removed because of
-its words."""
+its words.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ def clean(text: str, nonce: str) -> str:
     """`text` made fit for any prompt, before it is escaped for one grammar.
 
     The nonce is removed first, because removing it can join a template token or role label; neutralising those can't join a
-    nonce."""
+    nonce.
+    """
     if _BARE.fullmatch(text) and nonce not in text.lower():
         return text
     if is_plain(text):

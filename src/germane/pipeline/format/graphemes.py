@@ -2,7 +2,8 @@
 
 Approximates the extended grapheme clusters of Unicode (UAX #29) with the standard library's data: combining marks, joiner
 sequences, flags, Hangul syllables and Indic conjuncts stay whole. Where it differs from UAX #29, it keeps more together, never
-less."""
+less.
+"""
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@ Removed are C0 controls except tab and newline, C1 controls, soft hyphens, zero-
 fillers, tag characters, annotation and notation controls, variation selectors, noncharacters and lone surrogates. Joiners
 (U+200C, U+200D) are kept where a script or an emoji needs them, U+FE0E and U+FE0F where they select how an emoji is drawn.
 Signs of Unicode category "format" that are drawn, such as the Arabic number signs, are kept. Every line separator becomes a
-newline."""
+newline.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Layout: what all formats share: the order of items, sections, costs in tokens, and the final text.
 
 A `Grammar` says how each part looks. A `Format` made of a grammar implements the costs that packing asks for (`pack/cost.py`)
-and writes the result. Lines are rendered once and cached as long as the format lives, which is one assembly."""
+and writes the result. Lines are rendered once and cached as long as the format lives, which is one assembly.
+"""
 
 from __future__ import annotations
 

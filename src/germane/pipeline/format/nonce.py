@@ -1,4 +1,4 @@
-"""Nonce: a word that marks germane's own sections, stable within a session and unguessable from outside (FORMAT-4).
+"""Nonce: the word that marks germane's own sections, stable in a session and unguessable (FORMAT-4).
 
 The nonce carries no secret, and the model may see it. It only has to be a word that an author of stored content can't know
 beforehand. Twelve lowercase letters hold 56 bits. Letters alone cost the fewest tokens over the vocabularies in use: 7.4 on
@@ -23,7 +23,8 @@ def nonce(key: bytes, scope: Scope) -> str:
     """HMAC-SHA256 (RFC 2104) over org, agent, user and session, each preceded by its length, as twelve lowercase letters.
 
     Deterministic: equal in all workers that share `key`. Without a session the nonce belongs to the agent and user. An absent
-    user or session gives another nonce than every present one."""
+    user or session gives another nonce than every present one.
+    """
     digest = hmac.new(key, b"".join(map(_framed, (scope.org, scope.agent, scope.user, scope.session))), sha256).digest()
     number, letters = int.from_bytes(digest, "big"), ""
     for _ in range(LENGTH):

@@ -32,15 +32,15 @@ class _Table:
 
     `exact` are tokens without a star; `doubled` are those with one more bracket on either side (`<<SYS>>`); `starred` are the
     beginnings and ends of tokens with a star. `beginnings` are the first two characters of all contents: other contents are no
-    tokens. `labelled` and `headed` match role labels and headings at the start of a line.
+    tokens. `role_label` and `role_heading` match role labels and headings at the start of a line.
     """
 
     exact: frozenset[str]
     doubled: frozenset[str]
     starred: tuple[tuple[str, str], ...]
     beginnings: frozenset[str]
-    labelled: re.Pattern[str]
-    headed: re.Pattern[str]
+    role_label: re.Pattern[str]
+    role_heading: re.Pattern[str]
 
 
 def neutralise(text: str) -> str:
@@ -116,9 +116,9 @@ def _folded(content: str) -> str:
 
 def _without_label(line: str) -> str:
     """The line without a role label or a heading at its start."""
-    if found := _TABLE.labelled.match(line):
+    if found := _TABLE.role_label.match(line):
         line = found[1].rstrip() + " -" + line[found.end() :]
-    return f"- {line[found.end() :]}" if "#" in line and (found := _TABLE.headed.match(line)) else line
+    return f"- {line[found.end() :]}" if "#" in line and (found := _TABLE.role_heading.match(line)) else line
 
 
 def _read() -> _Table:
@@ -131,11 +131,11 @@ def _read() -> _Table:
         doubled=frozenset(token for token, doubled in tokens if doubled),
         beginnings=frozenset(token[1:-1].removeprefix("/")[:2] for token, _ in tokens),
         starred=tuple((begins, ends) for begins, ends in sorted(starred)),
-        labelled=re.compile(
+        role_label=re.compile(
             rf"((?:[^\w\n]|_)*+(?:{'|'.join(labels)})(?:[^\S\n]++(?:prompt|message|instructions?))?(?:[^\w\n:：]|_)*+)[:：]",
             re.IGNORECASE,
         ),
-        headed=re.compile(rf"[^\S\n]*+#++[^\S\n]*+(?=(?:{'|'.join(headings)})\b)", re.IGNORECASE),
+        role_heading=re.compile(rf"[^\S\n]*+#++[^\S\n]*+(?=(?:{'|'.join(headings)})\b)", re.IGNORECASE),
     )
 
 

@@ -1,4 +1,4 @@
-"""Merge: one candidate per id, with the best evidence of all sources, without what the request already contains.
+"""Merge: one candidate per id, with the best evidence of all sources, without what the request contains.
 
 Requirements: GATHER-3 (merging), GATHER-2a (what the request contains), GATHER-4 (ids that the filters exclude).
 """

@@ -23,7 +23,8 @@ class MessageSource:
     """Messages found by the query, with evidence from their neighbours and their session.
 
     Messages less probably relevant than `min_relevance` aren't searched for, unless the query has identifiers or quoted
-    phrases: an exact match of those shows only in a message's text."""
+    phrases: an exact match of those shows only in a message's text.
+    """
 
     def __init__(self, store: ScopedStore, *, wait: bool = False, min_relevance: float = 0.0) -> None:
         self._store, self._wait, self._min_relevance = store, wait, min_relevance

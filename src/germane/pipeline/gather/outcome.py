@@ -1,4 +1,4 @@
-"""Outcome: reads one source's finished task: its answer, its report for the trace, its verdict for the circuit breaker."""
+"""Outcome: reads a source's finished task: its answer, its report for the trace, its verdict for the breaker."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 A speaker's name occurs in half of the messages that the speaker sends or gets, so it hardly tells messages apart, and it
 dominates the vector of a short query. Removing the names on both sides improves a small embedder's recall by ten points
-(design: relevance model)."""
+(design: relevance model).
+"""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ async def with_vector(
     """The query with its vector, of length 1; unchanged where the text is blank or the embedder's answer isn't a usable vector.
 
     Raises `Skipped` when the embedder takes longer than 20 ms, or than `patience` seconds if that is less; with `wait` it
-    waits. A caching embedder finishes in the background and answers from its cache the next time."""
+    waits. A caching embedder finishes in the background and answers from its cache the next time.
+    """
     if not query.text.strip() or embedder.dimension == 0:
         return query
     text = nameless(query.text[:_MAX_CHARS], await store.events.speakers())

@@ -2,7 +2,8 @@
 
 `first` puts all text into a system message before all others. `split` puts the stable text there, so that the provider's
 prompt cache can reuse the prefix, and the text that changes with the query directly before the human's last words. The text
-never stands between a tool call and its result, because a human's turn never does."""
+never stands between a tool call and its result, because a human's turn never does.
+"""
 
 from __future__ import annotations
 

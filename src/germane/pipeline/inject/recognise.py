@@ -1,8 +1,9 @@
-"""Recognise: finds germane's own text in a conversation that comes back, so that it isn't stored as new evidence (INJECT-5).
+"""Recognise: finds germane's own text in a conversation, so that it isn't stored as evidence (INJECT-5).
 
 Every text that germane injects has `nonce="…"` with the nonce of the session, which nobody else can know beforehand. Only text
 of germane's alone is removed: a system message, or a text part before the human's own. The human's own text is kept even where
-it quotes germane's."""
+it quotes germane's.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Budget state: what has gone in so far, what was refused, and how many tokens and how much of each cap are left."""
+"""Budget state: what has gone in so far, what was refused, and what is left of the tokens and of each cap."""
 
 from __future__ import annotations
 

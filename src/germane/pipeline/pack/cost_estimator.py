@@ -1,4 +1,4 @@
-"""Cost estimator: what each item costs when it first goes in; a long message goes in as a passage around its match.
+"""Cost estimator: what each item costs when it first goes in: whole, or a long message as a passage.
 
 One passage usually holds the answer of a long assistant message; the rest of the message would displace other messages.
 The packer lets excerpts grow again once every item has been tried. Typed memories are never cut to a passage: their wording

@@ -1,4 +1,4 @@
-"""Eligibility: the last check before packing: no duplicate content, no sensitivity that isn't allowed (GATHER-3, GATHER-5).
+"""Eligibility: checks before packing: no duplicate content, only allowed sensitivities (GATHER-3, GATHER-5).
 
 Sources filter by sensitivity and candidates are merged before scoring; this checks both again on what is about to be shown.
 """

@@ -1,9 +1,10 @@
-"""Exact: turns items into a knapsack problem and chooses them together for the highest total probability (PACK-6).
+"""Exact: turns items into a knapsack problem, to choose them together for the highest total value (PACK-6).
 
 The greedy packer tries one item at a time: in a small budget, the first item may displace two that are worth more together.
 Here items become numbers (value = P(relevant) × fraction shown, cost as written, headers of groups, caps), and `knapsack.py`
 solves the problem. The scores must be probabilities: a sum of raw scores means nothing, and its optimum was measured to be
-worse than score order."""
+worse than score order.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Knapsack: solves the packing problem exactly, or returns the best packing found in the effort given and a bound on the rest.
+"""Knapsack: solves a packing problem exactly, or returns the best packing found and a bound on the rest.
 
 Dynamic programming over partial packings, all grown side by side, item by item. A partial packing is dropped when it doesn't
 fit, when another one beats it without using more, or when its upper bound at the relaxation's prices (`relaxation.py`) doesn't
@@ -7,7 +7,8 @@ indispensable items are put in. The other items are decided in the order of what
 that wrong partial packings are dropped at once and only few are ever alive.
 
 When more partial packings are alive than `effort` allows, the least promising are given up, and the largest of their upper
-bounds becomes the bound that is stated. If none was given up, the answer is optimal and the gap is 0."""
+bounds becomes the bound that is stated. If none was given up, the answer is optimal and the gap is 0.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 An item that doesn't fit is skipped and the next one is tried. Where items are chosen together (`exact`), the tokens that this
 leaves are filled one by one, with excerpts too. The final text is counted last: while it is above the budget, the
-lowest-scoring item is removed."""
+lowest-scoring item is removed.
+"""
 
 from __future__ import annotations
 

@@ -26,7 +26,8 @@ def split_at_floor(ranked: Iterable[Scored], floor: float) -> tuple[tuple[Scored
     """Items to keep and items to drop, each in the given order.
 
     The floor is compared with the relevance part (calibrated P, or the linear form's scaled relevance), not with the score:
-    being new doesn't make an item relevant. Required items are always kept."""
+    being new doesn't make an item relevant. Required items are always kept.
+    """
     kept: list[Scored] = []
     dropped: list[Scored] = []
     for item in ranked:

@@ -1,4 +1,4 @@
-"""Recency: the part of a score that halves with each half-life of an item's age, 0.5 ^ (age / half-life) (SCORE-3)."""
+"""Recency: the part of a score that halves with each half-life of an item's age (SCORE-3)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ _SECONDS_PER_DAY = 86400.0
 def recency(candidates: Sequence[Candidate], at: datetime, half_lives: Mapping[str, float]) -> NDArray[np.float64]:
     """The recency of each candidate at time `at`, in (0, 1], shape (candidates,). Half-lives are in days, by kind.
 
-    A time in the future counts as now. A candidate of several kinds has the shortest of their half-lives; a candidate of no
-    listed kind has the longest of all. An empty mapping stands for `HALF_LIVES`."""
+    The recency is 0.5 ^ (age / half-life). A time in the future counts as now. A candidate of several kinds has the shortest
+    of their half-lives; a candidate of no listed kind has the longest of all. An empty mapping stands for `HALF_LIVES`.
+    """
     half_lives = half_lives or HALF_LIVES
     now = at.timestamp()
     ages = np.fromiter((now - candidate.created_at.timestamp() for candidate in candidates), np.float64, len(candidates))

@@ -1,4 +1,4 @@
-"""Score: computes one comparable score for each candidate from five parts, in one of two forms (SCORE-1, SCORE-4)."""
+"""Score: computes one comparable score per candidate from five parts, in one of two forms (SCORE-1, SCORE-4)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def score(candidates: Sequence[Candidate], strategy: Strategy, at: datetime, rel
 
     The log-odds form is σ(logit P + Σ wᵢ · (xᵢ − ½)), where P is the probability of being relevant and xᵢ are the other parts,
     in [0, 1]: they move the odds a little, but can't outweigh relevance. The linear form is Σ wᵢ · xᵢ, with relevance rescaled
-    to [0, 1] in log-odds."""
+    to [0, 1] in log-odds.
+    """
     if not candidates:
         return ()
     odds = relevance.log_odds(matrix([candidate.evidence for candidate in candidates]))

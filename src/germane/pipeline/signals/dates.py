@@ -1,4 +1,7 @@
-"""Dates: rules that find days, months, seasons and years by name or number; without a year, the most recent one is meant."""
+"""Dates: rules that find days, months, seasons and years by name or number, such as `7 May` or `2023-05`.
+
+Without a year, the most recent such day or month is meant.
+"""
 
 from __future__ import annotations
 

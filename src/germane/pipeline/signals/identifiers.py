@@ -1,4 +1,4 @@
-"""Identifiers: finds what must match verbatim: paths, addresses, symbols, error codes, versions, and quoted phrases."""
+"""Identifiers: finds terms that must match verbatim: paths, symbols, error codes, versions, quoted phrases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Intent: classifies what kind of help a request asks for, by whole words (SIG-2): `debug` doesn't count as `bug`."""
+"""Intent: classifies the kind of help that a request asks for (SIG-2), by whole words: `debug` isn't `bug`."""
 
 from __future__ import annotations
 

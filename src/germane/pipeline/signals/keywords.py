@@ -1,4 +1,4 @@
-"""Keywords: the search terms of a question, limited for long texts (SIG-3), with terms of earlier turns for follow-ups."""
+"""Keywords: the search terms of a question, limited for long texts (SIG-3), with earlier terms for follow-ups."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ def _telling(text: str, terms: tuple[Term, ...], limit: int) -> tuple[Term, ...]
     """The `limit` terms that tell most about the subject of a text, in the order of the text.
 
     A term gets points for its length, for characters that aren't letters (identifiers), for a capital within a sentence, and
-    for standing in a title, the first or last sentence, or a question."""
+    for standing in a title, the first or last sentence, or a question.
+    """
     sentences = [sentence for sentence in _SENTENCE.findall(text) if sentence.strip()] or [text]
     asking = [sentence for sentence in sentences[1:-1] if sentence.rstrip()[-1:] in "?？؟"][:8]
     framed = {term.word for sentence in (sentences[0], sentences[-1], *asking) for term in query_terms(sentence[:400])}

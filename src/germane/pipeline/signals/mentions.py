@@ -36,7 +36,8 @@ def mentions(text: str) -> tuple[str, ...]:
     """Distinct names in the order of the text, at most 16; a name of several words is followed by its words.
 
     The first word of a sentence counts unless it is a usual opening word. Possessive endings are removed (`Caroline's` →
-    Caroline). Returns nothing for a text in capitals."""
+    Caroline). Returns nothing for a text in capitals.
+    """
     letters = [char for char in text[:400] if char.isalpha()]
     if len(letters) > 20 and sum(char.isupper() for char in letters) > 0.6 * len(letters):
         return ()

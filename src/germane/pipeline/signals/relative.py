@@ -1,4 +1,4 @@
-"""Relative times: rules that find days relative to today: yesterday, last Tuesday, two weeks ago, the past month."""
+"""Relative times: rules that find days relative to today: yesterday, last Tuesday, two weeks ago."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times: finds the days that a question names, absolute and relative, in the calendar of the scope's zone (SCOPE-4)."""
+"""Times: finds the days that a question names, absolute and relative, in the scope's zone (SCOPE-4)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def times(text: str, today: date) -> tuple[Days, ...]:
     """The ranges of days that the text names, in the order of the text, at most eight.
 
     A month or weekday without a year or date means the most recent one at or before `today`. Dates that don't exist are left
-    out (of 31 June, June remains), and so are dates outside the years 1 to 9998."""
+    out (of 31 June, June remains), and so are dates outside the years 1 to 9998.
+    """
     found: list[tuple[int, Days]] = []
     words = _words(text)
     for pattern, resolve, needs in (*DATES, *RELATIVE):
