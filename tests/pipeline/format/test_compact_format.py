@@ -1,4 +1,4 @@
-"""The format of few tokens."""
+"""The format `compact`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources side by side, under a deadline: who is waited for, for how long, and what is said of the others."""
+"""Sources run in parallel under one deadline: how long each is waited for, and what the reports say."""
 
 from __future__ import annotations
 

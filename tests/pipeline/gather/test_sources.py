@@ -1,4 +1,4 @@
-"""The sources that germane brings: what each asks of the store and makes of the answer."""
+"""The built-in sources: what each reads from the store, and the candidates that it makes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The budget's state: a copy that something is tried on leaves the original alone."""
+"""The budget's state: trying something on a copy leaves the original unchanged."""
 
 from __future__ import annotations
 

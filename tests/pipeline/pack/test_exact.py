@@ -1,4 +1,4 @@
-"""Items chosen together: the most calibrated probability that fits, with what it is worth and what it could be."""
+"""Items chosen together: the highest total probability that fits, its value and its bound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The exact search on bare numbers, against trying everything."""
+"""The exact search on bare numbers, compared with trying every set."""
 
 from __future__ import annotations
 

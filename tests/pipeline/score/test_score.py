@@ -1,4 +1,4 @@
-"""One comparable number an item: both forms, their parts, their order."""
+"""One comparable score per candidate: both forms, their parts, their order."""
 
 from __future__ import annotations
 

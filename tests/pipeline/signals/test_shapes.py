@@ -1,4 +1,4 @@
-"""What stands out in a question: quotes, identifiers, names, and what it wants done."""
+"""What stands out in a question: quoted phrases, identifiers, names, and its intent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever would have been found is looked for: the words that gate a pattern are in everything that fits it."""
+"""The word sets that guard patterns: whatever a pattern matches contains one of its words."""
 
 from __future__ import annotations
 
