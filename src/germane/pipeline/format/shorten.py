@@ -25,6 +25,7 @@ _MARK = "…"
 _MIN_TOKENS = 8
 """Tokens of text: a shorter excerpt says nothing."""
 _BLOCK = 8_000
+"""Characters of the part of a long text that is searched, at least."""
 _RUN = 24
 """Characters of a span in text without spaces and punctuation."""
 _HEAD = 4
@@ -114,7 +115,8 @@ class Excerpts:
         return found
 
     def _region(self, text: str, reach: int) -> Span:
-        """Where to look closely in a text too long to read word by word: the block with most of the terms."""
+        """Start and end of the part that is searched: of a text too long to search as a whole, the block with most of the
+        terms."""
         size = max(_BLOCK, reach)
         if len(text) <= 2 * size:
             return 0, len(text)
@@ -123,7 +125,7 @@ class Excerpts:
         def found(start: int) -> int:
             return sum(low.find(term, start, start + size) >= 0 for term in self._beginnings)
 
-        start = max(range(0, len(text), size // 2), key=lambda at: (found(at), -at))
+        start = max(range(0, len(text), size // 2), key=lambda block: (found(block), -block))
         return floor(text, start), floor(text, start + size)
 
 
