@@ -21,7 +21,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
-from germane.pipeline.format.layout import Written
+from germane.pipeline.format.layout import RenderedContext
 from germane.pipeline.format.named import FORMATS, open_format
 from germane.types.candidate import Breakdown, Candidate, Chosen, Scored
 
@@ -84,7 +84,7 @@ def _disguised(piece: str, chance: random.Random) -> str:
     return piece
 
 
-def written(name: str, chance: random.Random, naughty: Sequence[str] = ()) -> Written:
+def written(name: str, chance: random.Random, naughty: Sequence[str] = ()) -> RenderedContext:
     """A context of one to four hostile items, with its directive."""
     items = []
     for number in range(chance.randint(1, 4)):
@@ -108,7 +108,7 @@ def written(name: str, chance: random.Random, naughty: Sequence[str] = ()) -> Wr
     return form.write(directive, items)
 
 
-def forgeries(name: str, result: Written) -> list[str]:
+def forgeries(name: str, result: RenderedContext) -> list[str]:
     """What stands in the text as structure and was not meant to; empty when all is well."""
     found = [("as written", _PROBLEMS[name](result.stable, result.late, len(result.items)))]
     for form in _FORMS:

@@ -48,15 +48,13 @@ from germane.pipeline.gather.vector import nameless
 from germane.pipeline.inject.inject import inject
 from germane.pipeline.inject.recognise import injected, without_injected
 from germane.pipeline.signals.asks import asks_name, asks_when
-from germane.pipeline.signals.excerpt import excerpt
-from germane.pipeline.signals.heard import heard
-from germane.pipeline.signals.identifiers import identifiers
+from germane.pipeline.signals.identifiers import identifiers, phrases
 from germane.pipeline.signals.intent import intent
 from germane.pipeline.signals.keywords import follow_up, keywords
 from germane.pipeline.signals.mentions import mentions
-from germane.pipeline.signals.phrases import phrases
-from germane.pipeline.signals.read import read
+from germane.pipeline.signals.read import excerpt, read
 from germane.pipeline.signals.times import times
+from germane.pipeline.signals.word_set import word_set
 from germane.search.unit import analysed, describe
 from germane.text.analyse import analyse, query_terms, stem, term_hash, worded
 from germane.text.blocks import blocks
@@ -240,14 +238,14 @@ _TEXT: dict[str, Reader] = {
 _SIGNALS: dict[str, Reader] = {
     "pipeline.signals.asks.asks_when": lambda text: asks_when(f"when {text}"),
     "pipeline.signals.asks.asks_name": lambda text: asks_name(f"which {text}"),
-    "pipeline.signals.excerpt.excerpt": excerpt,
-    "pipeline.signals.heard.heard": heard.__wrapped__,
+    "pipeline.signals.read.excerpt": excerpt,
+    "pipeline.signals.word_set.word_set": word_set.__wrapped__,
     "pipeline.signals.identifiers.identifiers": lambda text: identifiers(f"_{text}"),
     "pipeline.signals.intent.intent": lambda text: intent(f"{text} what is run"),
     "pipeline.signals.keywords.keywords": keywords,
     "pipeline.signals.keywords.follow_up": lambda text: follow_up(text, (), [text]),
     "pipeline.signals.mentions.mentions": mentions,
-    "pipeline.signals.phrases.phrases": phrases,
+    "pipeline.signals.identifiers.phrases": phrases,
     "pipeline.signals.read.read": lambda text: read(_request(text)),
     "pipeline.signals.times.times": lambda text: times(f"last may 2024 days ago {text} 東 summer", date(2026, 1, 1)),
 }
@@ -325,7 +323,7 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "pipeline.gather.merge.fresh": "compares ids; the texts are hashed by text.normal.content_hash",
         "pipeline.gather.outcome.answer": _OF_CODE,
         "pipeline.gather.outcome.candidates": _OF_CODE,
-        "pipeline.gather.outcome.reported": _OF_CODE,
+        "pipeline.gather.outcome.source_report": _OF_CODE,
         "pipeline.inject.placement.place": "puts texts beside each other; measured in inject.inject.inject",
         "memories.checks.flag": _OF_CODE,
         "memories.checks.share": _OF_CODE,
@@ -339,7 +337,7 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "memories.remember.new_memory": "composed by memories.compose.compose",
         "memories.update.update": "composed by memories.compose.compose",
         "pipeline.signals.dates.rule": _OF_CODE,
-        "pipeline.signals.heard.silent": "looks up what signals.heard.heard read",
+        "pipeline.signals.word_set.lacks_all": "looks up what signals.word_set.word_set read",
         "pipeline.signals.times.today": "a zone's name, checked by Scope",
         "tokenizers.named.open_tokenizer": _OF_CODE,
     }

@@ -231,7 +231,7 @@ def failing(*_: object, **__: object) -> Any:
 
 
 @pytest.mark.requirement("ENGINE-2", "ENGINE-3")
-@pytest.mark.parametrize("stage", ["gather", "read", "merge", "score", "above", "pack", "gate"])
+@pytest.mark.parametrize("stage", ["gather", "read", "merge", "score", "split_at_floor", "pack", "gate"])
 @warped
 async def test_a_fault_between_measuring_and_writing_leaves_the_directive(stage: str) -> None:
     """L2, and the type of the error, not its text."""
@@ -394,7 +394,7 @@ class Stubborn:
 async def test_sources_that_ignore_their_cancellation_are_shed_when_too_many_are_left() -> None:
     """The bounded set of the abandoned is the limit of what they can cost."""
     stubborn = Stubborn()
-    germane = engine(sources={"memories": lambda _: stubborn}, abandoned=Abandoned(most=5))
+    germane = engine(sources={"memories": lambda _: stubborn}, abandoned=Abandoned(max_per_name=5))
     answers = [await answered(germane, scoped(), request(f"question {number}?")) for number in range(8)]
     left = len(germane.abandoned)
     stubborn.released.set()

@@ -68,7 +68,7 @@ STAGES = {
     "merge": "germane.pipeline.engine.merge",
     "fresh": "germane.pipeline.engine.fresh",
     "score": "germane.pipeline.engine.score",
-    "above": "germane.pipeline.engine.above",
+    "floor": "germane.pipeline.engine.split_at_floor",
     "pack": "germane.pipeline.engine.pack",
     "gate": "germane.pipeline.engine.gate",
     "cache put": "germane.pipeline.result_cache.ResultCache.put",
@@ -207,7 +207,7 @@ def test_any_error_of_the_tokenizer_leaves_the_directive(way: str, error: type[B
 
 
 @pytest.mark.requirement("ENGINE-2", "ENGINE-3")
-@pytest.mark.parametrize("stage", ["merge", "fresh", "score", "above", "pack", "gate", "cache put"])
+@pytest.mark.parametrize("stage", ["merge", "fresh", "score", "floor", "pack", "gate", "cache put"])
 def test_an_error_after_gathering_leaves_a_directive_never_read_before(stage: str) -> None:
     """It has just been read."""
     context = answer(engine(), scoped(), broken(STAGES[stage], ValueError), known=False)

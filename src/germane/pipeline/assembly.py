@@ -11,7 +11,7 @@ from typing import NamedTuple
 from germane.catalog.profile import Profile
 from germane.clock import Clock
 from germane.pipeline.deadline import Deadline
-from germane.pipeline.format.layout import Format, Written
+from germane.pipeline.format.layout import Format, RenderedContext
 from germane.pipeline.gather.gather import Gathered
 from germane.pipeline.inject.inject import inject, untouched
 from germane.pipeline.pack.packing import Packing
@@ -52,7 +52,7 @@ class Outcome:
     gathered: Gathered
     available: int
     packing: Packing
-    written: Written
+    written: RenderedContext
 
 
 class Assembly:
@@ -63,7 +63,7 @@ class Assembly:
         self.measured: Measured | None = None
         self.gathered: Gathered | None = None
         self.outcome: Outcome | None = None
-        self.written = Written(attribution={})
+        self.written = RenderedContext(attribution={})
         self.tokens = 0
         self.reason = ""
         self.level = 0
@@ -109,7 +109,7 @@ class Assembly:
 
     def messages_only(self, reason: str) -> None:
         """Degradation level 3: the messages as the caller sent them."""
-        self.written, self.tokens, self.outcome, self.directive = Written(attribution={}), 0, None, ""
+        self.written, self.tokens, self.outcome, self.directive = RenderedContext(attribution={}), 0, None, ""
         self.reason, self.level = reason, 3
 
     def context(self) -> Context:

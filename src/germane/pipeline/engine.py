@@ -37,7 +37,7 @@ from germane.pipeline.pack.gate import gate
 from germane.pipeline.pack.pack import pack, trim
 from germane.pipeline.pack.packing import Packing
 from germane.pipeline.result_cache import ResultCache
-from germane.pipeline.score.floor import above, least
+from germane.pipeline.score.floor import min_relevance, split_at_floor
 from germane.pipeline.score.score import score
 from germane.pipeline.signals.read import read
 from germane.pipeline.status import State
@@ -119,7 +119,7 @@ class Engine:
         strategy = replace(strategy, sources=plans)
         gathered = await self._gather(request, store, strategy, Deadline(None, None))
         ranked = score(_distinct(gathered, request), strategy, request.at, self.relevance)
-        return above(ranked, strategy.floor)[0]
+        return split_at_floor(ranked, strategy.floor)[0]
 
     def state(self, *, read_only: bool = False) -> State:
         """The engine's figures. To be called from within an event loop."""
@@ -158,7 +158,7 @@ class Engine:
             return
         with assembly.stage("score", deadline):
             ranked = score(candidates, strategy, request.at, self.relevance)
-            kept, dropped = above(ranked, strategy.floor)
+            kept, dropped = split_at_floor(ranked, strategy.floor)
         with assembly.stage("pack", deadline):
             layout = self._layout(request, strategy, tokens, gathered.query)
             packing = pack(
@@ -198,7 +198,7 @@ class Engine:
             read(request),
             store,
             strategy,
-            sources(store, strategy, self.sources, wait=wait, least=least(strategy), searching=searching),
+            sources(store, strategy, self.sources, wait=wait, min_relevance=min_relevance(strategy), searching=searching),
             embedder=self.embedder,
             ends=deadline.gathered,
             clock=self.clock,

@@ -1,4 +1,4 @@
-"""The format of few tokens."""
+"""The format `compact`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from zoneinfo import ZoneInfo
 import pytest
 from inline_snapshot import snapshot
 
-from germane.pipeline.format.attribution import attribute
 from germane.pipeline.format.nonce import nonce
 from germane.types.scope import Scope
 from support.rendering import NONCE, chosen, opened
@@ -134,8 +133,8 @@ def test_handles_lead_back_to_id_source_and_provenance() -> None:
     items = [chosen("said", id="e1"), chosen("known", id="m1", source="memories", category="factual")]
     written = opened("compact").write("", items)
     assert written.attribution == {"m1": "m1", "a2": "e1"}
-    assert attribute(written.items)["a2"].provenance is items[0].provenance
-    assert attribute(written.items)["m1"].source == "memories"
+    assert {one.handle: one.provenance for one in written.items}["a2"] is items[0].provenance
+    assert {one.handle: one.source for one in written.items}["m1"] == "memories"
 
 
 @pytest.mark.requirement("INJECT-5")

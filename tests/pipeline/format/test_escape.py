@@ -1,4 +1,4 @@
-"""Content, ids and labels made fit for a prompt."""
+"""Content, ids and labels escaped for a prompt."""
 
 from __future__ import annotations
 

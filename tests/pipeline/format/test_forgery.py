@@ -1,4 +1,4 @@
-"""Nothing stored passes for what germane writes. `bench/forgery.py` asks the same a hundred thousand times."""
+"""No stored text passes for text that germane writes. `bench/forgery.py` checks a hundred thousand cases."""
 
 from __future__ import annotations
 

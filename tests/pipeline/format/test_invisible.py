@@ -1,4 +1,4 @@
-"""What can't be seen doesn't get through."""
+"""Invisible characters are removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What packing is told of costs."""
+"""The costs that packing asks the layout for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The word that marks germane's sections."""
+"""The nonce that marks germane's sections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Excerpts of what is too big."""
+"""Excerpts of long texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Marks of chat templates lose their form."""
+"""Tokens and role labels of chat templates are neutralised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The default format."""
+"""The format `xml`, the default."""
 
 from __future__ import annotations
 

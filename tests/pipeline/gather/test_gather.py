@@ -1,4 +1,4 @@
-"""Sources side by side, under a deadline: who is waited for, for how long, and what is said of the others."""
+"""Sources run in parallel under one deadline: how long each is waited for, and what the reports say."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from germane.pipeline.gather.abandoned import Abandoned
-from germane.pipeline.gather.source import Busy, Skipped
+from germane.pipeline.gather.source import BusySource, Skipped
 from germane.store import Warming
 from germane.testing.builders import candidate
 from germane.testing.faults import Hang, Raise, Slow, faulty
@@ -143,7 +143,7 @@ async def test_without_a_deadline_everything_is_waited_for() -> None:
 @warped
 async def test_a_source_that_ignores_its_cancellation_costs_a_place_and_nothing_else() -> None:
     """Counted and bounded by name; when its places are gone it is shed, and the others go on."""
-    stubborn, abandoned = Stubborn(), Abandoned(most=3)
+    stubborn, abandoned = Stubborn(), Abandoned(max_per_name=3)
     for _ in range(5):
         found = await gathered({"a": stubborn, "b": Answers(TEA)}, abandoned=abandoned)
         assert ids(found) == {"tea"}
@@ -251,7 +251,7 @@ async def test_searching_sources_get_the_vector_and_the_others_do_not_wait_for_i
 async def test_nothing_is_embedded_for_sources_that_do_not_look_at_it() -> None:
     """Early ones, such as aren't asked, and such as there isn't the time for."""
     embedder = Late(9.0)
-    found = await gathered({"history": Answers(TEA), "messages": Busy()}, embedder=embedder)
+    found = await gathered({"history": Answers(TEA), "messages": BusySource()}, embedder=embedder)
     assert (now(), ids(found)) == (0, {"tea"})
     assert [(one.name, one.reason) for one in found.reports] == [("history", ""), ("messages", "busy")]
 

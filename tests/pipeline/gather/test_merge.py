@@ -1,4 +1,4 @@
-"""One candidate for each thing found, and none that the request says itself."""
+"""One candidate for each id, and none that the request already contains."""
 
 from __future__ import annotations
 

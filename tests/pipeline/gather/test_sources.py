@@ -1,4 +1,4 @@
-"""The sources that germane brings: what each asks of the store and makes of the answer."""
+"""The built-in sources: what each reads from the store, and the candidates that it makes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import pytest
 
 from germane.api.strategies import DEFAULT
 from germane.pipeline.gather.builtin import SOURCES, sources
-from germane.pipeline.gather.history import History
-from germane.pipeline.gather.memories import Memories, Structured
-from germane.pipeline.gather.messages import Messages, Recent
+from germane.pipeline.gather.memories import MemorySource, StructuredSource
+from germane.pipeline.gather.messages import HistorySource, MessageSource, RecentSource
 from germane.pipeline.gather.source import Skipped
 from germane.store import Warming
 from germane.testing.builders import MOMENT
@@ -28,7 +27,7 @@ PLAN = SourcePlan(name="any", limit=3, keywords=True, vectors=False)
 @pytest.mark.requirement("GATHER-1", "GATHER-4")
 async def test_memories_are_searched_with_the_plans_means_and_the_querys_filters() -> None:
     reader, query = Memoirs([hit(a_memory("Prefers tea"), Evidence(own=0.5))]), asking(filters=FILTERS)
-    (found,) = await Memories(scoped(memories=reader), wait=True).gather(query, PLAN)
+    (found,) = await MemorySource(scoped(memories=reader), wait=True).gather(query, PLAN)
     assert reader.asked == (query, 3, {"keywords": True, "vectors": False, "wait": True})
     assert (found.source, found.category, found.text, found.required) == ("memories", "factual", "Prefers tea", False)
     assert found.evidence == Evidence(own=0.5, curated=1.0)
@@ -37,7 +36,7 @@ async def test_memories_are_searched_with_the_plans_means_and_the_querys_filters
 @pytest.mark.requirement("GATHER-1", "GATHER-4")
 async def test_messages_are_searched_likewise() -> None:
     reader, query = Talk([hit(an_event("I drink tea", name="Ann"), Evidence(own=0.5))]), asking(filters=FILTERS)
-    (found,) = await Messages(scoped(events=reader)).gather(query, PLAN)
+    (found,) = await MessageSource(scoped(events=reader)).gather(query, PLAN)
     assert reader.asked == (query, 3, {"keywords": True, "vectors": False, "wait": False})
     assert (found.source, found.category, found.speaker, found.session) == ("messages", "conversation", "Ann", "s1")
     assert found.evidence == Evidence(own=0.5)
@@ -48,20 +47,20 @@ async def test_what_holds_the_querys_identifiers_letter_for_letter_says_so() -> 
     """Half of them, half as much."""
     reader = Talk([hit(an_event("see Config.py"), Evidence())])
     query = asking(identifiers=("config.py",), phrases=("not there",))
-    (found,) = await Messages(scoped(events=reader)).gather(query, PLAN)
+    (found,) = await MessageSource(scoped(events=reader)).gather(query, PLAN)
     assert found.evidence.identifier == 0.5
 
 
 async def test_what_no_floor_would_let_pass_is_not_looked_for() -> None:
     """But for words that are to be found to the letter: those speak for a message only when its text is there."""
     reader = Talk([hit(an_event("I drink tea"), Evidence())])
-    messages = Messages(scoped(events=reader), least=0.01)
+    messages = MessageSource(scoped(events=reader), min_relevance=0.01)
     for query, least in ((asking(), 0.01), (asking(phrases=("drink tea",)), 0.0), (asking(identifiers=("a.py",)), 0.0)):
         await messages.gather(query, PLAN)
         assert reader.asked[0].least == least
 
 
-@pytest.mark.parametrize("make", [Memories, Messages])
+@pytest.mark.parametrize("make", [MemorySource, MessageSource])
 async def test_without_anything_to_look_for_a_search_is_skipped(make: Any) -> None:
     with pytest.raises(Skipped, match="no_query"):
         await make(scoped()).gather(asking(""), PLAN)
@@ -69,7 +68,7 @@ async def test_without_anything_to_look_for_a_search_is_skipped(make: Any) -> No
 
 async def test_a_partition_that_is_being_loaded_is_told_of() -> None:
     with pytest.raises(Warming):
-        await Messages(scoped(events=Talk(error=Warming()))).gather(asking(), PLAN)
+        await MessageSource(scoped(events=Talk(error=Warming()))).gather(asking(), PLAN)
 
 
 @pytest.mark.requirement("GATHER-1", "GATHER-4")
@@ -77,7 +76,7 @@ async def test_what_is_asked_for_by_name_is_required() -> None:
     """Pinned memories, keys and tags; no more than the limit."""
     reader = Memoirs(named=[a_memory(f"{number}") for number in range(5)])
     query = asking("", filters=FILTERS)
-    found = await Structured(scoped(memories=reader), ("drink",), ("vip",)).gather(query, PLAN)
+    found = await StructuredSource(scoped(memories=reader), ("drink",), ("vip",)).gather(query, PLAN)
     assert reader.asked == (("drink",), ("vip",), query.at, FILTERS)
     assert [one.text for one in found] == ["0", "1", "2"]
     assert all(one.required and one.evidence == Evidence(structured=1.0, curated=1.0) for one in found)
@@ -87,7 +86,7 @@ async def test_what_is_asked_for_by_name_is_required() -> None:
 async def test_recent_messages_speak_less_the_further_back_they_are() -> None:
     """Half as loud eight turns back."""
     reader, query = Talk(latest=[an_event(f"{number}") for number in range(20)]), asking(filters=FILTERS)
-    found = await Recent(scoped(events=reader)).gather(query, SourcePlan(name="recent", limit=9))
+    found = await RecentSource(scoped(events=reader)).gather(query, SourcePlan(name="recent", limit=9))
     assert reader.asked == (9, None, FILTERS)
     assert [found[turn].evidence.recent for turn in (0, 8)] == pytest.approx([1.0, 0.5])
 
@@ -96,7 +95,7 @@ async def test_recent_messages_speak_less_the_further_back_they_are() -> None:
 async def test_history_is_this_sessions_stored_messages() -> None:
     """Newest loudest."""
     reader, query = Talk(latest=[an_event(f"{number}") for number in range(20)]), asking(filters=FILTERS)
-    found = await History(scoped(events=reader, session="s1")).gather(query, SourcePlan(name="history", limit=9))
+    found = await HistorySource(scoped(events=reader, session="s1")).gather(query, SourcePlan(name="history", limit=9))
     assert reader.asked == (9, "s1", FILTERS)
     assert [found[turn].evidence.history for turn in (0, 8)] == pytest.approx([1.0, 0.5])
     assert {one.source for one in found} == {"history"}
@@ -104,7 +103,7 @@ async def test_history_is_this_sessions_stored_messages() -> None:
 
 async def test_without_a_session_there_is_no_history() -> None:
     with pytest.raises(Skipped, match="no_session"):
-        await History(scoped()).gather(asking(), PLAN)
+        await HistorySource(scoped()).gather(asking(), PLAN)
 
 
 @pytest.mark.requirement("GATHER-1")

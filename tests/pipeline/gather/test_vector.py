@@ -1,4 +1,4 @@
-"""The query's vector: made of what is left without the names of those who speak."""
+"""The query's vector is embedded without the speakers' names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Germane's own text, recognised when it comes back."""
+"""Germane's own text is recognised when it comes back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Items chosen together: the most calibrated probability that fits, with what it is worth and what it could be."""
+"""Items chosen together: the highest total probability that fits, its value and its bound."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from germane.pipeline.pack.exact import Offer, select
 from germane.pipeline.pack.gate import gate
 from germane.pipeline.pack.pack import pack
 from germane.pipeline.pack.packing import Packing
-from germane.pipeline.pack.shares import Tally
+from germane.pipeline.pack.shares import CapUsage
 from germane.types.candidate import Scored
 from germane.types.strategy import Cap, Shares, Strategy
 from support.plain_layout import PlainLayout, item, scored_items, strategies
@@ -133,9 +133,9 @@ def test_of_several_ways_to_show_an_item_one_is_taken() -> None:
         Offer(item=whole, text=whole.candidate.text, tokens=60),
         Offer(item=whole, text=whole.candidate.text[:30], tokens=30, share=0.5),
     ]
-    tally = Tally(Shares(), 200)
-    assert select(offers, 200, PlainLayout(), frozenset(), tally).offers == (offers[0],)
-    assert select(offers, 50, PlainLayout(), frozenset(), tally).offers == (offers[1],)
+    usage = CapUsage(Shares(), 200)
+    assert select(offers, 200, PlainLayout(), frozenset(), usage).offers == (offers[0],)
+    assert select(offers, 50, PlainLayout(), frozenset(), usage).offers == (offers[1],)
 
 
 @pytest.mark.requirement("PACK-6")
@@ -143,10 +143,10 @@ def test_where_a_header_is_shared_across_caps_the_greedy_answer_stands_if_it_is_
     """Who pays for the header depends on who comes first; choosing together counts it against everyone."""
     items = [worth(20, 1, 0.5), worth(10, 2, 0.4, kinds=("factual",))]
     offers = [Offer(item=one, text=one.candidate.text, tokens=len(one.candidate.text)) for one in items]
-    tally = Tally(Shares(kinds={"factual": Cap(tokens=10)}), 100)
+    usage = CapUsage(Shares(kinds={"factual": Cap(tokens=10)}), 100)
     layout, none = PlainLayout(header=10), frozenset[str]()
-    assert select(offers, 100, layout, none, tally).offers == (offers[0],)
-    assert select(offers, 100, layout, none, tally, start=offers).offers == tuple(offers)
+    assert select(offers, 100, layout, none, usage).offers == (offers[0],)
+    assert select(offers, 100, layout, none, usage, start=offers).offers == tuple(offers)
 
 
 @pytest.mark.requirement("PACK-6")

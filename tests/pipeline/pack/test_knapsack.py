@@ -1,4 +1,4 @@
-"""The exact search on bare numbers, against trying everything."""
+"""The exact search on bare numbers, compared with trying every set."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from germane.pipeline.pack.knapsack import solve
-from germane.pipeline.pack.prices import Ints, Knapsack, priced, prices
+from germane.pipeline.pack.relaxation import Ints, Knapsack, relax, tightest
 
 
 def sack(
@@ -123,8 +123,8 @@ def test_it_is_never_worse_than_what_it_starts_from(full: Knapsack, start: set[i
 def test_at_any_prices_the_bound_holds(full: Knapsack, at: list[float]) -> None:
     """And the prices that are found give a bound no higher than none at all."""
     best = best_of_all(full)
-    assert priced(full, np.array(at[: len(full.room)])).bound >= best - 1e-8
-    assert best - 1e-8 <= prices(full).bound <= full.values.sum() + 1e-8
+    assert relax(full, np.array(at[: len(full.room)])).bound >= best - 1e-8
+    assert best - 1e-8 <= tightest(full).bound <= full.values.sum() + 1e-8
 
 
 @pytest.mark.requirement("PACK-6")
@@ -133,14 +133,14 @@ def test_at_any_prices_the_bound_holds(full: Knapsack, at: list[float]) -> None:
 def test_with_one_limit_no_other_price_gives_a_lower_bound(full: Knapsack, at: float) -> None:
     """Tokens alone: the linear relaxation's own bound."""
     plain = replace(full, uses=full.uses[:1], headers=full.headers[:1], room=full.room[:1])
-    assert prices(plain).bound <= priced(plain, np.array([at])).bound + 1e-8
+    assert tightest(plain).bound <= relax(plain, np.array([at])).bound + 1e-8
 
 
 def test_the_relaxation_fills_the_room_with_a_piece_of_an_item() -> None:
     """Header 20 and two of 40 tokens for 0.6 each, in a room of 80: four fifths of all that."""
     half = sack([0.6, 0.6], [40, 40], 80, headers=[20])
-    assert prices(half).bound == pytest.approx(80 * 1.2 / 100)
-    assert prices(sack([0.6, 0.6], [40, 40], 60)).bound == pytest.approx(0.9)
+    assert tightest(half).bound == pytest.approx(80 * 1.2 / 100)
+    assert tightest(sack([0.6, 0.6], [40, 40], 60)).bound == pytest.approx(0.9)
 
 
 @pytest.mark.requirement("PACK-6")

@@ -1,4 +1,4 @@
-"""Packing: what goes in, what doesn't and why, and that it never grows beyond its room."""
+"""Packing: what goes in, what is left out and why, and that the budget is never exceeded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a budget is shared out: by source, by kind, and in total."""
+"""Caps and shares of the budget: by source, by kind, and in total."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What isn't looked at for want of room: little is asked about it, and all of it can be told afterwards."""
+"""Items that aren't tried for lack of room: few costs are asked for, and each still has its reason."""
 
 from __future__ import annotations
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.pipeline.score.floor import above
+from germane.pipeline.score.floor import split_at_floor
 from germane.pipeline.score.recency import recency
-from germane.pipeline.score.usefulness import frequency, usefulness
+from germane.pipeline.score.score import frequency, usefulness
 from germane.testing.builders import MOMENT, candidate
 from germane.types.candidate import Breakdown, Scored
 from germane.types.evidence import Evidence
@@ -78,13 +78,13 @@ def an_item(relevance: float, *, required: bool = False, score: float = 0.9) -> 
 def test_the_floor_drops_the_irrelevant_however_new_or_useful() -> None:
     """It is held against relevance; what reaches it exactly stays; the order is kept."""
     items = [an_item(0.2), an_item(0.1, score=1.0), an_item(0.15), an_item(0.3)]
-    kept, dropped = above(items, 0.15)
+    kept, dropped = split_at_floor(items, 0.15)
     assert [item.breakdown.relevance for item in kept] == [0.2, 0.15, 0.3]
     assert [item.breakdown.relevance for item in dropped] == [0.1]
 
 
 @pytest.mark.requirement("SCORE-5")
 def test_what_is_required_is_exempt_from_the_floor() -> None:
-    kept, dropped = above([an_item(0.0, required=True), an_item(0.0)], 0.01)
+    kept, dropped = split_at_floor([an_item(0.0, required=True), an_item(0.0)], 0.01)
     assert [item.candidate.required for item in kept] == [True]
     assert len(dropped) == 1

@@ -1,4 +1,4 @@
-"""The coefficients that come with germane."""
+"""The coefficients of the relevance model that germane ships."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a request into a query."""
+"""How a request becomes a query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands out in a question: quotes, identifiers, names, and what it wants done."""
+"""What stands out in a question: quoted phrases, identifiers, names, and its intent."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.pipeline.signals.identifiers import identifiers
+from germane.pipeline.signals.identifiers import identifiers, phrases
 from germane.pipeline.signals.intent import EVENT_TYPES, intent
 from germane.pipeline.signals.mentions import mentions
-from germane.pipeline.signals.phrases import phrases
 from germane.types.query import Intent
 
 

@@ -1,4 +1,4 @@
-"""Times: the days a question names."""
+"""The days that a question names."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Format: what was chosen, written so that the model uses it and nobody can forge it. It decides nothing about what goes in."""
+"""Format: the fifth stage: writes the chosen items as text that stored content can't forge. It doesn't choose items."""

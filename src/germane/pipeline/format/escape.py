@@ -1,8 +1,9 @@
-"""Escape: whatever was stored, written so that it can't be taken for what germane writes (FORMAT-3).
+"""Escape: writes stored text so that it can't be mistaken for germane's own structure (FORMAT-3).
 
-Two steps. `clean` makes text fit for any prompt: composed (NFC), visible, free of chat-template marks and of the nonce. An
-`escape_…` then makes it fit for one grammar; each also escapes what would turn into a special character under NFKC or NFKD.
-What is stored stays verbatim; this is only ever done to what is written. Nothing is left out for the words in it.
+Two steps. `clean` makes text fit for any prompt: composed (NFC), visible, without chat-template tokens and without the nonce.
+An `escape_…` function then makes it fit for one grammar; it also escapes characters that become special characters under NFKC
+or NFKD. Stored text stays verbatim in the store; only what is written into a prompt is escaped. No text is removed because of
+its words.
 """
 
 from __future__ import annotations
@@ -37,35 +38,38 @@ LIKENESSES: Mapping[str, str] = MappingProxyType(
 
 _LIKE = re.compile("[" + "".join(LIKENESSES) + "]")
 _BARE = re.compile(r'[ !"$-9;=>?-Z\\^-~\n\t‘’“”–—…]*+')
-"""What is commonest, without what templates and role labels are made of: nothing in it can need cleaning but the nonce."""
+"""The commonest characters, without those that template tokens and role labels need: such text needs no cleaning but for the
+nonce."""
 _WORD = re.compile(r"[A-Za-z0-9_.-]*+")
 _SPACES = re.compile(r"\s+")
-_LABEL = 64
-_LONGEST_LABEL = 4_096
+_MAX_LABEL = 64
+"""Graphemes."""
+_MAX_LABEL_READ = 4_096
 """Characters of a name that are looked at: 64 graphemes of 64 characters each."""
 _CARRIER = "◌"
-_OWN = frozenset({"directive", "notice", "memory", "message", "conversation"})
+_OWN_TAGS = frozenset({"directive", "notice", "memory", "message", "conversation"})
 _SECTION = "_memories"
-_LONGEST_SECTION = 64 + len(_SECTION)
+_MAX_SECTION = 64 + len(_SECTION)
 _NAMED = re.compile(r"\s*+/?+\s*+(\w++)")
-_OPENED = re.compile("([<＜﹤≮])([^<＜﹤≮]{1,160}+)")
-"""A bracket, and what follows as far as it can belong to it."""
+_BRACKETED = re.compile("([<＜﹤≮])([^<＜﹤≮]{1,160}+)")
+"""An opening bracket, and the text after it as far as it can belong to a tag of germane's."""
 
 
 def clean(text: str, nonce: str) -> str:
-    """`text` as it may stand in any prompt of germane's, before it is escaped for one grammar.
+    """`text` made fit for any prompt, before it is escaped for one grammar.
 
-    The nonce goes first: what is left around it may be a token or a role label. Breaking those puts nothing together.
+    The nonce is removed first, because removing it can join a template token or role label; neutralising those can't join a
+    nonce.
     """
     if _BARE.fullmatch(text) and nonce not in text.lower():
         return text
     if is_plain(text):
-        return neutralise(_without(text, nonce))
-    return _carried(neutralise(_without(normalised(visible(text)), nonce)))
+        return neutralise(_without_nonce(text, nonce))
+    return _on_carrier(neutralise(_without_nonce(normalised(visible(text)), nonce)))
 
 
 def escape_text(text: str) -> str:
-    """Cleaned text for a place without quotes: `& < >` and their likenesses as entities."""
+    """Cleaned text for a place outside quotes: writes `& < >` and their likenesses as entities."""
     if "&" in text:
         text = text.replace("&", "&amp;")
     if "<" in text:
@@ -76,7 +80,7 @@ def escape_text(text: str) -> str:
 
 
 def escape_xml(text: str) -> str:
-    """Cleaned text for an element: `& < > " '` and their likenesses as entities."""
+    """Cleaned text for an XML element: writes `& < > " '` and their likenesses as entities."""
     text = escape_text(text)
     if '"' in text:
         text = text.replace('"', "&quot;")
@@ -84,30 +88,31 @@ def escape_xml(text: str) -> str:
 
 
 def escape_attribute(text: str) -> str:
-    """Cleaned text for an attribute in double quotes; whitespace of any kind becomes one space."""
+    """Cleaned text for an XML attribute in double quotes; each run of whitespace becomes one space."""
     if _WORD.fullmatch(text):
         return text
     return escape_xml(_SPACES.sub(" ", text).strip())
 
 
 def label(text: str, nonce: str) -> str:
-    """A name or role, cleaned: on one line, at most 64 graphemes, read from its first 4,096 characters. Still to be escaped."""
-    line = _SPACES.sub(" ", clean(text[:_LONGEST_LABEL], nonce)).strip()
-    return clip(neutralise(line), _LABEL)  # two lines made one may be a token
+    """A name or role, cleaned but not escaped: one line of at most 64 graphemes, from the first 4,096 characters."""
+    line = _SPACES.sub(" ", clean(text[:_MAX_LABEL_READ], nonce)).strip()
+    return clip(neutralise(line), _MAX_LABEL)  # joining two lines can make a token
 
 
 def escape_operator(text: str, nonce: str) -> str:
-    """The directive: as the operator wrote it, but that it can't hold one of germane's own tags, nor the nonce.
+    """The directive as the operator wrote it, but without germane's own tags and without the nonce.
 
-    A tag keeps its look, with an entity for its first bracket. Lone surrogates, which can't be sent, become U+FFFD.
+    The opening bracket of such a tag becomes an entity. Lone surrogates, which can't be sent, become U+FFFD.
     """
     if not text.isascii():
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return _OPENED.sub(_unopened, _without(text, nonce))
+    return _BRACKETED.sub(_unopened, _without_nonce(text, nonce))
 
 
 def _unopened(found: re.Match[str]) -> str:
-    """Looks at what follows with and without what can't be seen: either may be how it is read."""
+    """The bracket and what follows; the bracket as an entity if they open one of germane's tags, with or without the invisible
+    characters: a model may read it either way."""
     bracket, after = found.groups()
     if _is_own(after) or ((seen := visible(after)) != after and _is_own(seen)):
         return LIKENESSES.get(bracket, "&lt;") + after
@@ -115,29 +120,30 @@ def _unopened(found: re.Match[str]) -> str:
 
 
 def _is_own(after: str) -> bool:
-    """Whether one of germane's own tags goes on like this."""
+    """Whether this, after a bracket, is one of germane's own tags."""
     if (named := _NAMED.match(normalised(after, "NFKD").casefold())) is None:
         return False
     name = named[1]
-    return name in _OWN or (name.endswith(_SECTION) and len(_SECTION) < len(name) <= _LONGEST_SECTION)
+    return name in _OWN_TAGS or (name.endswith(_SECTION) and len(_SECTION) < len(name) <= _MAX_SECTION)
 
 
-def _without(text: str, nonce: str) -> str:
-    """`text` with `…` wherever the nonce stood, in any case and any compatible form."""
+def _without_nonce(text: str, nonce: str) -> str:
+    """`text` with `…` for each nonce, in any case and any compatible form (NFKD)."""
     if nonce in text.lower():
-        text = _struck(text, nonce)
+        text = _replaced(text, nonce)
     if text.isascii() or text.replace("…", "").isascii() or is_normalised(text, "NFKD"):
         return text
     plain = normalised(visible(text), "NFKD")
-    return normalised(_struck(plain, nonce)) if nonce in plain.lower() else text
+    return normalised(_replaced(plain, nonce)) if nonce in plain.lower() else text
 
 
-def _struck(text: str, nonce: str) -> str:
+def _replaced(text: str, nonce: str) -> str:
     return re.sub(re.escape(nonce), "…", text, flags=re.IGNORECASE)
 
 
-def _carried(text: str) -> str:
-    """A mark that would sit on germane's own last character gets a circle of its own to sit on."""
+def _on_carrier(text: str) -> str:
+    """Puts a dotted circle before a combining mark at the beginning, which would otherwise combine with germane's own last
+    character."""
     if text and not text[0].isascii() and unicodedata.category(normalised(text[0], "NFKD")[0]).startswith("M"):
         return _CARRIER + text
     return text

@@ -1,9 +1,10 @@
-"""Invisible: characters that a person doesn't see and a model reads, taken out when text is written into a prompt (FORMAT-3).
+"""Invisible characters: removes characters that a model reads but a person doesn't see (FORMAT-3).
 
-Out go C0 but tab and newline, C1, soft hyphen, zero-width and bidi controls, invisible operators, fillers, tag characters,
-annotation and notation controls, variation selectors, noncharacters and lone surrogates. Joiners (U+200C, U+200D) stay where
-a script or an emoji needs them, U+FE0E and U+FE0F where they choose how an emoji looks. Signs that Unicode files under "format"
-but that are drawn, such as the Arabic number signs, stay. Every line separator becomes a newline.
+Removed are C0 controls except tab and newline, C1 controls, soft hyphens, zero-width and bidi controls, invisible operators,
+fillers, tag characters, annotation and notation controls, variation selectors, noncharacters and lone surrogates. Joiners
+(U+200C, U+200D) are kept where a script or an emoji needs them, U+FE0E and U+FE0F where they select how an emoji is drawn.
+Signs of Unicode category "format" that are drawn, such as the Arabic number signs, are kept. Every line separator becomes a
+newline.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _EMOJI_SET = (
     "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2194-\u21aa\u2300-\u23ff\u24c2\u25aa-\u25fe\u2600-\u27bf\u2934\u2935"
     "\u2b05-\u2b55\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
 )
-"""What may be drawn as an emoji: whole blocks, a little wider than Unicode's own list."""
+"""Characters that may be drawn as an emoji: whole blocks, a little wider than Unicode's own list."""
 
 _PLANES = "".join(f"{chr(plane << 16 | 0xFFFE)}-{chr(plane << 16 | 0xFFFF)}" for plane in range(17))
 _DROPPED = re.compile(
@@ -30,7 +31,8 @@ _JOINERS = re.compile(
     f"[\u200c\u200d\ufe0e\ufe0f](?<![{_EMOJI_SET}][\ufe0e\ufe0f])"
     f"(?!(?<=[{_EMOJI_SET}]\u200d)[{_EMOJI_SET}])(?!(?<=[{_EMOJI_SET}]\ufe0f\u200d)[{_EMOJI_SET}])"
 )
-"""Those that have to be looked at one by one: not a selector right after an emoji, nor what joins two of them."""
+"""Joiners and selectors that `_working` must check: not a selector right after an emoji, nor a joiner between two emoji, as
+these are always kept."""
 _EMOJI = re.compile(f"[{_EMOJI_SET}]")
 _JOINED = re.compile(
     "[\u0620-\u06ff\u0710-\u07fa\u0840-\u085b\u0860-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u17dd\u1807\u1820-\u18aa"
@@ -45,12 +47,12 @@ _VIRAMA = 9
 
 
 def is_plain(text: str) -> bool:
-    """Whether `text` holds only everyday characters, each of which is seen, composed, and a character by itself."""
+    """Whether `text` has only common characters, each of which is visible, composed and a grapheme by itself."""
     return _PLAIN.fullmatch(text) is not None
 
 
 def visible(text: str) -> str:
-    """`text` with newlines for line separators and without what can't be seen."""
+    """`text` without invisible characters, and with a newline for each line separator."""
     if "\r" in text or not text.isprintable():
         text = _LINES.sub("\n", text)
     if text.isascii():
@@ -60,12 +62,12 @@ def visible(text: str) -> str:
 
 
 def _working(found: re.Match[str]) -> str:
-    """The joiner or selector, where it changes how what stands around it is drawn."""
-    text, at, char = found.string, found.start(), found[0]
-    before, after = text[at - 1 : at], text[at + 1 : at + 2]
+    """The joiner or selector if it changes how its neighbours are drawn, otherwise nothing."""
+    text, index, char = found.string, found.start(), found[0]
+    before, after = text[index - 1 : index], text[index + 1 : index + 2]
     if char in "\ufe0e\ufe0f":
         works = bool(_EMOJI.match(before)) or (before != "" and before in "0123456789#*" and after == "\u20e3")
-    elif char == "\u200d" and _EMOJI.match(text[at - 2 : at - 1] if before == "\ufe0f" else before):
+    elif char == "\u200d" and _EMOJI.match(text[index - 2 : index - 1] if before == "\ufe0f" else before):
         works = bool(_EMOJI.match(after))
     else:
         works = bool(before) and (

@@ -1,7 +1,7 @@
-"""Layout: what every format shares: order, sections, costs and the final text.
+"""Layout: what all formats share: the order of items, sections, costs in tokens, and the final text.
 
-A `Grammar` says how things look; a `Format` made of one fulfils what packing asks (`pack/cost.py`) and writes the result.
-Lines are rendered once and remembered for as long as the format lives, which is one assembly.
+A `Grammar` says how each part looks. A `Format` made of a grammar implements the costs that packing asks for (`pack/cost.py`)
+and writes the result. Lines are rendered once and cached as long as the format lives, which is one assembly.
 """
 
 from __future__ import annotations
@@ -16,60 +16,64 @@ from germane.pipeline.format.shorten import Excerpt, Excerpts
 from germane.ports.tokenizer import Tokenizer
 from germane.types.candidate import Candidate, Chosen
 
-__all__ = ["Format", "Grammar", "Line", "Section", "Written"]
+__all__ = ["Format", "Grammar", "RenderedContext", "RenderedLine", "Section"]
 
-_JOINT = "\n\n"
-_ALONE: frozenset[str] = frozenset()
-_HUGE = 16_384
-"""Characters above which a line is costed by its size: it is not worth the time to count what will hardly fit (BUD-2)."""
+_SEPARATOR = "\n\n"
+_NO_GROUPS: frozenset[str] = frozenset()
+_MAX_COUNTED = 16_384
+"""Characters: the cost of a longer line is estimated from its size, as it will hardly fit and counting takes time (BUD-2)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What stands around items that belong together. `key` names it, `rank` orders it, both the same for all its items."""
+    """The header and footer of items that belong together. `key` identifies the section and `rank` orders it; both are the
+    same for all its items."""
 
     key: str
     rank: tuple[int, str]
     opening: str
     closing: str
     full: str = ""
-    """The opening where another section shown has the same one."""
+    """The opening to use when another section shown has the same opening."""
 
 
-class Line(NamedTuple):
-    """One item as written: `before`, a gap for what is known only at the end (a number, a score), `after`."""
+class RenderedLine(NamedTuple):
+    """One item as written: `before`, a slot for what is known only at the end (a number, a score), `after`."""
 
     before: str
     after: str
     handle: str = ""
-    """What the text calls it; empty where that is what goes into the gap."""
+    """What the text calls the item; empty where the slot's text is the handle."""
 
 
 class Grammar(Protocol):
-    """Pure text. Everything it returns is escaped."""
+    """Writes the parts of one format. Pure; all text it returns is escaped."""
 
     def stable(self, directive: str, items: bool) -> str:
-        """What doesn't change with the query; empty when there is nothing to say."""
+        """The text that doesn't change with the query: the directive and the notice about `items`, if any; may be empty."""
 
-    def section(self, candidate: Candidate) -> Section: ...
+    def section(self, candidate: Candidate) -> Section:
+        """The section that the candidate belongs to."""
 
-    def line(self, candidate: Candidate, text: str) -> Line: ...
+    def line(self, candidate: Candidate, text: str) -> RenderedLine:
+        """The candidate's line, showing `text` of it."""
 
     def late(self, sections: Sequence[tuple[Section, Sequence[str]]]) -> str:
-        """The sections in order, each with its lines."""
+        """The text that changes with the query: the sections in the given order, each with its lines."""
 
-    def gap(self, item: Chosen, number: int) -> str:
-        """What goes between `before` and `after`. `number` counts the items as written, from 1."""
+    def slot(self, item: Chosen, number: int) -> str:
+        """The text of the slot between `before` and `after`. `number` counts the items as written, from 1."""
 
     @property
-    def stand_in(self) -> str:
-        """A gap as long as they come, to cost a line before its place is known."""
+    def slot_placeholder(self) -> str:
+        """The longest usual text of a slot, to cost a line before its slot is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
-    """What goes into the messages. `stable` and `late` go in one text (`text`) or apart; both are empty when there is nothing
-    to inject. `items` stand in rendered order with their handles; `attribution` resolves each handle to an id (FORMAT-6)."""
+class RenderedContext:
+    """The text to inject into the messages: `stable` and `late`, as one text (`text`) or apart; both are empty when there is
+    nothing to inject. `items` stand in rendered order with their handles; `attribution` maps each handle to an id
+    (FORMAT-6)."""
 
     stable: str = ""
     late: str = ""
@@ -78,58 +82,59 @@ class Written:
 
     @property
     def text(self) -> str:
-        return _JOINT.join(filter(None, (self.stable, self.late)))
+        return _SEPARATOR.join(filter(None, (self.stable, self.late)))
 
 
 class Format:
-    """One grammar, one tokenizer, one assembly. Not for keeping: what it remembers grows with what it is shown."""
+    """Costs and writes items with one grammar and one tokenizer. Lives for one assembly: its caches grow with each item
+    seen."""
 
     __slots__ = (
-        *("_alike", "_costs", "_excerpts", "_grammar", "_headers", "_last", "_lines", "_sections", "_stand_in"),
+        *("_same_opening", "_costs", "_excerpts", "_grammar", "_headers", "_last", "_lines", "_placeholder", "_sections"),
         "_tokenizer",
     )
 
     def __init__(self, grammar: Grammar, tokenizer: Tokenizer, terms: Sequence[str]) -> None:
-        self._grammar, self._tokenizer, self._stand_in = grammar, tokenizer, grammar.stand_in
+        self._grammar, self._tokenizer, self._placeholder = grammar, tokenizer, grammar.slot_placeholder
         self._excerpts = Excerpts(terms)
         self._sections: dict[str, Section] = {}
         self._headers: dict[str, int] = {}
-        self._alike: dict[str, int] = {}
-        self._lines: dict[tuple[str, str], Line] = {}
+        self._same_opening: dict[str, int] = {}
+        self._lines: dict[tuple[str, str], RenderedLine] = {}
         self._costs: dict[tuple[str, str], int] = {}
-        self._last: tuple[str, tuple[Chosen, ...], Written] | None = None
+        self._last: tuple[str, tuple[Chosen, ...], RenderedContext] | None = None
 
     def fixed(self, directive: str) -> int:
-        """The directive, the standing line and the outermost wrapper."""
-        return self._count(self._grammar.stable(directive, True)) + self._count(_JOINT + self._grammar.late(()))
+        """Tokens of the directive, the standing notice and the outermost wrapper."""
+        return self._count(self._grammar.stable(directive, True)) + self._count(_SEPARATOR + self._grammar.late(()))
 
     def cost(self, candidate: Candidate, text: str, groups: frozenset[str]) -> int:
-        """The item's own line, and its group's header unless `group(candidate)` is in `groups`."""
+        """Tokens of the item's own line, plus its group's header unless `group(candidate)` is in `groups`."""
         key = (candidate.id, text)
-        own = self._costs.get(key)
-        if own is None:
-            own = self._costs[key] = self._own(candidate, key)
+        line = self._costs.get(key)
+        if line is None:
+            line = self._costs[key] = self._line_cost(candidate, key)
         section = self._sections.get(candidate.id) or self._section(candidate)
-        return own if section.key in groups else own + self._header(section)
+        return line if section.key in groups else line + self._header(section)
 
     def group(self, candidate: Candidate) -> str:
-        """Which header it stands under."""
+        """The key of the section whose header the item stands under."""
         return (self._sections.get(candidate.id) or self._section(candidate)).key
 
     def shorten(self, candidate: Candidate, tokens: int) -> Excerpt | None:
-        """An excerpt around what matches that costs at most `tokens` as written, a header of its own included; None when
-        nothing worth showing fits."""
-        return self._excerpts.of(candidate.text, tokens, lambda text: self.cost(candidate, text, _ALONE))
+        """An excerpt around the query's terms that costs at most `tokens` as written, a header of its own included; None when
+        nothing useful fits."""
+        return self._excerpts.of(candidate.text, tokens, lambda text: self.cost(candidate, text, _NO_GROUPS))
 
     def total(self, directive: str, chosen: Sequence[Chosen]) -> int:
-        """Tokens of everything as it will be written: in one text or in two, whichever is more."""
+        """Tokens of the whole text as it will be written, as one text or as two, whichever is more."""
         written = self.write(directive, chosen)
         if not (written.stable and written.late):
             return self._count(written.text)
         return max(self._count(written.text), self._count(written.stable) + self._count(written.late))
 
-    def write(self, directive: str, chosen: Sequence[Chosen]) -> Written:
-        """The final text. Order: sections by rank, memories by score, conversation by time."""
+    def write(self, directive: str, chosen: Sequence[Chosen]) -> RenderedContext:
+        """The final text. Sections stand by rank, memories by score, conversation by time. The last result is cached."""
         items = tuple(chosen)
         if self._last is not None and self._last[0] == directive and self._last[1] == items:
             return self._last[2]
@@ -137,8 +142,8 @@ class Format:
         self._last = (directive, items, written)
         return written
 
-    def _write(self, directive: str, chosen: tuple[Chosen, ...]) -> Written:
-        placed = sorted(((self._section(item.scored.candidate), item) for item in chosen), key=_place)
+    def _write(self, directive: str, chosen: tuple[Chosen, ...]) -> RenderedContext:
+        placed = sorted(((self._section(item.scored.candidate), item) for item in chosen), key=_order)
         sections: list[tuple[Section, list[str]]] = []
         items: list[Chosen] = []
         handles: dict[str, str] = {}
@@ -146,32 +151,33 @@ class Format:
             members, lines = list(group), []
             for _, item in members:
                 line = self._line(item.scored.candidate, item.text)
-                gap = self._grammar.gap(item, len(items) + 1)
-                handle = _unused(line.handle or gap, handles)
+                slot = self._grammar.slot(item, len(items) + 1)
+                handle = _unused(line.handle or slot, handles)
                 handles[handle] = item.id
-                lines.append(f"{line.before}{gap}{line.after}")
+                lines.append(f"{line.before}{slot}{line.after}")
                 items.append(Chosen(scored=item.scored, text=item.text, tokens=item.tokens, share=item.share, handle=handle))
             sections.append((members[0][0], lines))
         stable = self._grammar.stable(directive, bool(items))
         late = self._grammar.late(sections) if items else ""
-        return Written(stable=stable, late=late, items=tuple(items), attribution=handles)
+        return RenderedContext(stable=stable, late=late, items=tuple(items), attribution=handles)
 
-    def _own(self, candidate: Candidate, key: tuple[str, str]) -> int:
+    def _line_cost(self, candidate: Candidate, key: tuple[str, str]) -> int:
         text = key[1]
-        if len(text) > _HUGE:
+        if len(text) > _MAX_COUNTED:
             return self._tokenizer.ceiling(text)
         line = self._lines[key] = self._grammar.line(candidate, text)
-        return self._tokenizer.count(f"{line.before}{self._stand_in}{line.after}\n")
+        return self._tokenizer.count(f"{line.before}{self._placeholder}{line.after}\n")
 
     def _header(self, section: Section) -> int:
-        """Of sections with the same opening all need their full ones, and the second met pays for the first."""
+        """Tokens of a section's opening and closing. Sections with the same opening all need their full openings, so the
+        second of them also pays the difference for the first."""
         header = self._headers.get(section.key)
         if header is None:
             header = self._count(f"{section.opening}\n{section.closing}")
-            alike = self._alike[section.opening] = self._alike.get(section.opening, 0) + 1
-            if alike > 1 and section.full:
+            count = self._same_opening[section.opening] = self._same_opening.get(section.opening, 0) + 1
+            if count > 1 and section.full:
                 short, header = header, self._count(f"{section.full}\n{section.closing}")
-                header += header - short if alike == 2 else 0
+                header += header - short if count == 2 else 0
             self._headers[section.key] = header
         return header
 
@@ -181,7 +187,7 @@ class Format:
             section = self._sections[candidate.id] = self._grammar.section(candidate)
         return section
 
-    def _line(self, candidate: Candidate, text: str) -> Line:
+    def _line(self, candidate: Candidate, text: str) -> RenderedLine:
         key = (candidate.id, text)
         line = self._lines.get(key)
         if line is None:
@@ -192,7 +198,8 @@ class Format:
         return self._tokenizer.count(text) if text else 0
 
 
-def _place(pair: tuple[Section, Chosen]) -> tuple[object, ...]:
+def _order(pair: tuple[Section, Chosen]) -> tuple[object, ...]:
+    """Sort key: memories by rank of their section and by score, conversation by section and by time."""
     section, item = pair
     candidate = item.scored.candidate
     if section.rank[0] < TALK:
@@ -201,7 +208,7 @@ def _place(pair: tuple[Section, Chosen]) -> tuple[object, ...]:
 
 
 def _unused(handle: str, taken: Mapping[str, str]) -> str:
-    """Handles are unique even where ids look alike once they are cleaned."""
+    """The handle, with a number added where it is taken: different ids may be equal once they are cleaned."""
     if handle not in taken:
         return handle
     number = 2

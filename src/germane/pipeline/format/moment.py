@@ -1,4 +1,4 @@
-"""Moment: times as they are written into a prompt, in the scope's zone (SCOPE-4)."""
+"""Moment: writes times for a prompt, in the scope's zone (SCOPE-4)."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ __all__ = ["day", "minute"]
 
 
 def day(moment: datetime, zone: tzinfo) -> date:
-    """The day it is in that zone; as text such as `2023-05-08`."""
+    """The date in that zone; its text is such as `2023-05-08`."""
     return _local(moment, zone).date()
 
 
 def minute(moment: datetime, zone: tzinfo) -> str:
-    """Such as `2023-05-08T13:56Z`, or with the zone's offset."""
+    """The time to the minute, such as `2023-05-08T13:56Z`, or with the zone's offset."""
     written = _local(moment, zone).isoformat(timespec="minutes")
     return f"{written[:-6]}Z" if written.endswith("+00:00") else written
 
 
 def _local(moment: datetime, zone: tzinfo) -> datetime:
-    """At the very ends of the calendar, where a zone would leave it, UTC stays."""
+    """The moment in the zone; in UTC at the ends of the calendar, where the zone would leave it."""
     if moment.tzinfo is zone:
         return moment
     try:

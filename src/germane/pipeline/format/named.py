@@ -1,4 +1,4 @@
-"""Formats by the names that strategies use."""
+"""Named formats: opens a format by the name that a strategy uses."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from germane.ports.tokenizer import Tokenizer
 __all__ = ["FORMATS", "open_format"]
 
 FORMATS: Mapping[str, Callable[[str, tzinfo], Grammar]] = MappingProxyType({"compact": Compact, "xml": Xml})
-"""A grammar from the nonce and the scope's zone."""
+"""By name: makes a grammar from the nonce and the scope's zone."""
 
 
 def open_format(name: str, *, tokenizer: Tokenizer, nonce: str, zone: tzinfo, terms: Sequence[str]) -> Format:
-    """A format for one assembly. `terms` are the query's words or stems, around which an item too big is shortened.
+    """A format for one assembly. `terms` are the query's words or stems; excerpts of long items are made around them.
 
     Raises `UnknownName` for a name that isn't in `FORMATS`.
     """

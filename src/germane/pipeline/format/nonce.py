@@ -1,8 +1,8 @@
-"""Nonce: the word that marks germane's own sections, stable within a session and unguessable from outside (FORMAT-4).
+"""Nonce: the word that marks germane's own sections, stable in a session and unguessable (FORMAT-4).
 
-It carries no secret and needs no secrecy from the model; it only has to be a word that nobody who writes content can know
-beforehand. Twelve lowercase letters hold 56 bits, and letters alone cost least over the vocabularies in use: 7.4 tokens on
-average with o200k and Qwen's alike, where 60 bits in base 32 cost 8.5 to 8.9, and digits 7 with one and 19 with the other.
+The nonce carries no secret, and the model may see it. It only has to be a word that an author of stored content can't know
+beforehand. Twelve lowercase letters hold 56 bits. Letters alone cost the fewest tokens over the vocabularies in use: 7.4 on
+average with both o200k and Qwen's, where 60 bits in base 32 cost 8.5 to 8.9, and digits cost 7 with one and 19 with the other.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from germane.types.scope import Scope
 __all__ = ["LENGTH", "nonce"]
 
 LENGTH = 12
+"""Letters of a nonce."""
 
 
 def nonce(key: bytes, scope: Scope) -> str:
-    """HMAC-SHA256 over org, agent, user and session, each behind its length, as lowercase letters.
+    """HMAC-SHA256 (RFC 2104) over org, agent, user and session, each preceded by its length, as twelve lowercase letters.
 
-    Without a session it is keyed to agent and user. An absent user or session differs from every present one. The same in
-    all workers that share `key`.
+    Deterministic: equal in all workers that share `key`. Without a session the nonce belongs to the agent and user. An absent
+    user or session gives another nonce than every present one.
     """
     digest = hmac.new(key, b"".join(map(_framed, (scope.org, scope.agent, scope.user, scope.session))), sha256).digest()
     number, letters = int.from_bytes(digest, "big"), ""

@@ -1,7 +1,6 @@
-"""Shorten: an excerpt of an item that is too big, around what matches the query (PACK-5).
+"""Shorten: makes an excerpt of a text that is too long, around the terms of the query (PACK-5).
 
-Whole sentences where they fit, whole clauses or words where they don't, with `…` where something was left out. Only the text
-is cut: ids, labels and provenance are none of its business.
+An excerpt keeps whole sentences where they fit, otherwise whole clauses or words, with `…` where text was left out.
 """
 
 from __future__ import annotations
@@ -20,37 +19,42 @@ __all__ = ["Excerpt", "Excerpts"]
 Cost = Callable[[str], int]
 Span = tuple[int, int]
 Match = tuple[int, int, str]
-"""From where to where a term stands, and its first letters: what begins alike counts as one."""
+"""Start and end of a term in the text, and the term's first letters: terms that begin alike count as one."""
 
 _MARK = "…"
-_WORTH = 8
-"""Tokens of text below which an excerpt says nothing."""
+_MIN_TOKENS = 8
+"""Tokens of text: a shorter excerpt says nothing."""
 _BLOCK = 8_000
+"""Characters of the part of a long text that is searched, at least."""
 _RUN = 24
+"""Characters of a span in text without spaces and punctuation."""
 _HEAD = 4
-_USUAL = 4
-"""Characters a token, to begin the search where it likely ends."""
-_GUESSES = 16
-"""After so many guesses the search goes on by halves: a text whose beginning costs much and whose rest costs nothing would
-otherwise be asked about word by word."""
+"""First letters by which terms are told apart."""
+_CHARS_PER_TOKEN = 4
+"""The ratio with which the search for the longest excerpt begins."""
+_MAX_GUESSES = 16
+"""After so many guesses the search continues by bisection: otherwise a text whose beginning costs much and whose rest costs
+nothing would be counted word by word."""
 _STEPS = (
     re.compile(r"[^.!?。！？।؟\n]++(?:[.!?。！？।؟\n]++[\"'”’»)\]]*\s*)?|[.!?。！？।؟\n]++[\"'”’»)\]]*\s*"),
     re.compile(r"[^,;:、，；：،—]++(?:[,;:、，；：،—]++\s*)?|[,;:、，；：،—]++\s*"),
     re.compile(r"\S++\s*|\s+"),
 )
-"""What is kept whole, from the largest to the smallest: sentences, clauses, words."""
+"""Spans that are kept whole, from the largest to the smallest: sentences, clauses, words. Each pattern matches every
+character."""
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """`text` is what to show, before escaping; `share` is the part of the original's characters it keeps, in [0, 1]."""
+    """`text` is the text to show, not escaped yet; `share` is the fraction of the original's characters that it keeps, in [0,
+    1]."""
 
     text: str
     share: float
 
 
 class Excerpts:
-    """Makes excerpts around these terms of a query: words or stems, in any case."""
+    """Makes excerpts around the terms of one query: words or stems, in any case."""
 
     __slots__ = ("_beginnings",)
 
@@ -59,10 +63,11 @@ class Excerpts:
         self._beginnings = tuple(sorted(set(filter(None, map(_beginning, wanted)))))
 
     def of(self, text: str, limit: int, cost: Cost) -> Excerpt | None:
-        """The longest excerpt around the best match that costs at most `limit`; None when fewer than 8 tokens of text fit."""
+        """The longest excerpt around the best match that costs at most `limit` tokens; None when fewer than 8 tokens of text
+        fit. `cost` returns the tokens of a text as written; it is called as rarely as possible."""
         empty = cost("")
-        room, each = limit - empty, float(_USUAL)
-        if room < _WORTH or not text.strip():
+        room, each = limit - empty, float(_CHARS_PER_TOKEN)
+        if room < _MIN_TOKENS or not text.strip():
             return None
         if len(text) <= 16 * limit:
             whole = cost(text)
@@ -75,13 +80,13 @@ class Excerpts:
             return None
         start, end = span
         shown = _marked(text, start, end)
-        if cost(shown) - empty < _WORTH:
+        if cost(shown) - empty < _MIN_TOKENS:
             return None
         return Excerpt(shown, (end - start) / len(text))
 
     def _best(self, text: str, first: int, last: int, limit: int, cost: Cost, likely: float) -> Span | None:
-        """Sentences around the best one; where even that is too big, the same within it with clauses, then words. About
-        `likely` characters fit: a span of fewer isn't asked about by itself, only with its neighbours."""
+        """The best sentence with as many neighbours as fit. Where the sentence alone is too long, the same within it with
+        clauses, then words, then runs of characters. About `likely` characters fit: a shorter span isn't costed alone."""
         matches = self._matches(text, first, last)
         for pattern in (*_STEPS, None):
             cuts = _runs(text, first, last) if pattern is None else _cut(pattern, text, first, last)
@@ -99,37 +104,39 @@ class Excerpts:
         return None
 
     def _matches(self, text: str, first: int, last: int) -> list[Match]:
-        """Where the terms stand: by the beginnings of words, without analysing a thousand of them."""
-        found, low = list[Match](), _low(text)
+        """Where the terms stand, found by the beginnings of words: faster than stemming every word of the text."""
+        found, low = list[Match](), _folded(text)
         for term in self._beginnings:
-            at = low.find(term, first, last)
-            while at >= 0:
-                if not (term.isascii() and at and low[at - 1].isalnum()):
-                    found.append((at, at + len(term), term[:_HEAD]))
-                at = low.find(term, at + 1, last)
+            start = low.find(term, first, last)
+            while start >= 0:
+                if not (term.isascii() and start and low[start - 1].isalnum()):
+                    found.append((start, start + len(term), term[:_HEAD]))
+                start = low.find(term, start + 1, last)
         return found
 
     def _region(self, text: str, reach: int) -> Span:
-        """Where to look closely in a text too long to read word by word: the block with most of the terms."""
+        """Start and end of the part that is searched: of a text too long to search as a whole, the block with most of the
+        terms."""
         size = max(_BLOCK, reach)
         if len(text) <= 2 * size:
             return 0, len(text)
-        low = _low(text)
+        low = _folded(text)
 
         def found(start: int) -> int:
             return sum(low.find(term, start, start + size) >= 0 for term in self._beginnings)
 
-        start = max(range(0, len(text), size // 2), key=lambda at: (found(at), -at))
+        start = max(range(0, len(text), size // 2), key=lambda block: (found(block), -block))
         return floor(text, start), floor(text, start + size)
 
 
 def _beginning(term: str) -> str:
-    """What words of the term begin with. A stem may end in what its words don't: `happi`, `happy`."""
+    """The letters that words of this term begin with. A stem may end in a letter that its words don't have: `happi`,
+    `happy`."""
     return term[:-1] if len(term) > _HEAD and term.endswith("i") else term
 
 
-def _low(text: str) -> str:
-    """Folded, character by character."""
+def _folded(text: str) -> str:
+    """The text casefolded character by character, so that every index stays the same."""
     low = text.casefold()
     if len(low) == len(text):
         return low
@@ -137,16 +144,16 @@ def _low(text: str) -> str:
 
 
 def _weights(cuts: Sequence[int], matches: Sequence[Match]) -> list[int]:
-    """How many different terms stand between each cut and the next."""
+    """The number of different terms between each cut and the next."""
     first, last = cuts[0], cuts[-1]
     weights = [0] * (len(cuts) - 1)
-    for place, _ in {(bisect_right(cuts, at) - 1, head) for at, end, head in matches if first <= at and end <= last}:
-        weights[place] += 1
+    for index, _ in {(bisect_right(cuts, start) - 1, head) for start, end, head in matches if first <= start and end <= last}:
+        weights[index] += 1
     return weights
 
 
 def _marked(text: str, start: int, end: int) -> str:
-    """The part with marks at its cuts, without the space around it."""
+    """The part of the text without the space around it, with a mark at each end where text was cut."""
     part = text[start:end]
     before = _MARK if text[:start].strip() else ""
     after = _MARK if text[end:].strip() else ""
@@ -154,18 +161,20 @@ def _marked(text: str, start: int, end: int) -> str:
 
 
 def _grown(text: str, cuts: list[int], weights: list[int], best: int, limit: int, cost: Cost, likely: float) -> Span | None:
-    """The widest run of spans around the best that fits; None where not even the best does. The neighbour that matches more
-    comes first, else the next one. How wide that is is guessed, at `likely` characters to begin with, then from what the
-    guess before cost: asking is what takes the time."""
+    """Start and end of the longest run of spans around the best one that fits; None where the best one alone doesn't fit.
+
+    A run grows by the neighbour with more terms, otherwise by the next span. Calls of `cost` take the time, so the length that
+    fits is guessed: `likely` characters at first, then from the cost of the guess before.
+    """
     empty = cost("")
     runs = _Runs(cuts, weights, best)
     fitting = tried = 0
     for guess in count():
-        if guess >= _GUESSES and not tried:
+        if guess >= _MAX_GUESSES and not tried:
             likely = max(likely, 2.0 * runs.sizes[fitting])
-        more = runs.reach(likely)
+        more = runs.extend(likely)
         end = tried or len(runs.sizes) + more
-        aim = bisect_right(runs.sizes, likely) - 1 if guess < _GUESSES or not tried else (fitting + tried) // 2
+        aim = bisect_right(runs.sizes, likely) - 1 if guess < _MAX_GUESSES or not tried else (fitting + tried) // 2
         middle = min(max(aim, fitting + 1), end - 1)
         if middle <= fitting:
             break
@@ -186,8 +195,8 @@ def _grown(text: str, cuts: list[int], weights: list[int], best: int, limit: int
 
 
 class _Runs:
-    """Spans around one of them, each run a neighbour wider than the one before; made as far as they are asked for. `sizes` are
-    their characters."""
+    """Runs of spans around one span, each one span longer than the run before; extended on demand. `sizes` are their
+    characters."""
 
     __slots__ = ("_bounds", "_cuts", "_high", "_low", "_weights", "sizes")
 
@@ -197,11 +206,12 @@ class _Runs:
         self._bounds = [(start, end)]
         self.sizes = [end - start]
 
-    def span(self, at: int) -> Span:
-        return self._bounds[at]
+    def span(self, index: int) -> Span:
+        """Start and end of this run."""
+        return self._bounds[index]
 
-    def reach(self, size: float) -> bool:
-        """Make runs until one is larger than `size`; whether there are more still."""
+    def extend(self, size: float) -> bool:
+        """Makes runs until one is longer than `size` characters; returns whether more can be made."""
         cuts, weights, low, high = self._cuts, self._weights, self._low, self._high
         start, end = self._bounds[-1]
         last = len(weights) - 1
@@ -219,12 +229,12 @@ class _Runs:
 
 
 def _cut(pattern: re.Pattern[str], text: str, first: int, last: int) -> list[int]:
-    """Where spans begin, and where the last ends. Each pattern matches every character, so where one ends the next begins."""
+    """The indices at which the spans of a pattern begin, and where the last one ends."""
     return list(accumulate(map(len, pattern.findall(text, first, last)), initial=first))
 
 
 def _runs(text: str, first: int, last: int) -> list[int]:
-    """Runs of a few characters, for what has neither spaces nor marks; never torn inside a grapheme."""
+    """The same for spans of a few characters, for text without spaces and punctuation; no grapheme is split."""
     cuts = [first]
     while (start := cuts[-1]) < last:
         end = floor(text, min(start + _RUN, last), start)

@@ -1,10 +1,10 @@
-"""Templates: marks with which models' own chat templates tell who speaks, made harmless where content imitates them.
+"""Templates: neutralises the tokens and role labels of models' chat templates where content imitates them.
 
-Nothing is dropped: `<|im_start|>` becomes `(|im_start|)`, `[INST]` becomes `(INST)`, a role label at the start of a line loses
-its colon (`System: …` becomes `System - …`). This breaks the form, not the meaning; it makes no claim to stop persuasion.
+Nothing is removed: `<|im_start|>` becomes `(|im_start|)`, `[INST]` becomes `(INST)`, and a role label at the start of a line
+loses its colon (`System: …` becomes `System - …`). This breaks the form, not the meaning; it doesn't stop persuasion by words.
 
-Which marks there are is data: `templates.toml`, a table a family of models. A text is taken apart at its brackets, and what
-stands between two of them is looked up in a table: linear time, however many tokens are listed.
+The tokens are data: `templates.toml` has a table for each family of models. A text is split at its brackets, and the content
+between two brackets is looked up in a set: linear time, however many tokens are listed.
 """
 
 from __future__ import annotations
@@ -20,101 +20,105 @@ from germane.text.normal import is_normalised, normalised
 __all__ = ["families", "neutralise"]
 
 _BRACKET = re.compile(r"([<>\[\]\n])")
-_LONGEST = 96
-"""Characters of the longest content of a token, white space inside it included, but not at its ends."""
-_STAR = 64
+_MAX_TOKEN = 96
+"""Characters of a token's content, white space inside it included, but not at its ends."""
+_MAX_STAR = 64
+"""Characters that a star stands for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Table:
-    """Tokens as their contents between the nearest brackets (`<|eot_id|>`, `]~b]`), folded. `doubled` are those that have a
-    bracket more on either side (`<<SYS>>`); `begun` are the beginnings and ends of what is listed with a star; `beginnings` the
-    first two characters of all contents: what begins otherwise needs no second look."""
+    """The tokens to look up, casefolded, each with its nearest brackets (`<|eot_id|>`, `]~b]`).
+
+    `exact` are tokens without a star; `doubled` are those with one more bracket on either side (`<<SYS>>`); `starred` are the
+    beginnings and ends of tokens with a star. `beginnings` are the first two characters of all contents: other contents are no
+    tokens. `role_label` and `role_heading` match role labels and headings at the start of a line.
+    """
 
     exact: frozenset[str]
     doubled: frozenset[str]
-    begun: tuple[tuple[str, str], ...]
+    starred: tuple[tuple[str, str], ...]
     beginnings: frozenset[str]
-    speaking: re.Pattern[str]
-    headed: re.Pattern[str]
+    role_label: re.Pattern[str]
+    role_heading: re.Pattern[str]
 
 
 def neutralise(text: str) -> str:
-    """`text` in which no token or role label of a chat template is left, nor one that appears under NFKC."""
-    text = _broken(text)
+    """`text` without tokens and role labels of chat templates, also without those that appear under NFKC."""
+    text = _neutralised(text)
     if text.isascii():
         return text
-    plain = text.replace("…", "...")  # as NFKC has it: an excerpt's marks alone are no reason to look further
+    plain = text.replace("…", "...")  # as NFKC has it: the marks of an excerpt alone don't need the slow path
     if not plain.isascii():
         if is_normalised(text, "NFKC"):
             return text
         plain = normalised(text, "NFKC")
-    broken = _broken(plain)
+    broken = _neutralised(plain)
     return text if broken == plain else broken
 
 
 @cache
 def families() -> dict[str, dict[str, list[str]]]:
-    """What `templates.toml` holds, by family: `tokens`, `labels` and `headings`."""
+    """The content of `templates.toml` by family: `tokens`, `labels` and `headings`."""
     return tomllib.loads(files("germane.pipeline.format").joinpath("templates.toml").read_text(encoding="utf-8"))
 
 
-def _broken(text: str) -> str:
+def _neutralised(text: str) -> str:
     if "<" in text or "[" in text or "]" in text:
-        text = _unbracketed(text)
+        text = _without_tokens(text)
     if ":" not in text and "#" not in text and "：" not in text:
         return text
-    return "\n".join(map(_spoken, text.split("\n"))) if "\n" in text else _spoken(text)
+    return "\n".join(map(_without_label, text.split("\n"))) if "\n" in text else _without_label(text)
 
 
-def _unbracketed(text: str) -> str:
-    """`text` with round brackets around what is a token. No token spans a line."""
-    pieces = _BRACKET.split(text)  # a content, a bracket, a content …
+def _without_tokens(text: str) -> str:
+    """`text` with round brackets around each token. No token spans two lines."""
+    pieces = _BRACKET.split(text)  # content, bracket, content …
     broken = False
-    for at in range(2, len(pieces) - 1, 2):
-        before, content, after = pieces[at - 1 : at + 2]
+    for index in range(2, len(pieces) - 1, 2):
+        before, content, after = pieces[index - 1 : index + 2]
         if not content or before == "\n" or after == "\n":
             continue
         content = content.strip()
         begins = content.removeprefix("/").removesuffix("/").strip()[:2].casefold()
-        if len(content) > _LONGEST or not (begins[:1] == "|" or begins[:2] in _TABLE.beginnings):
+        if len(content) > _MAX_TOKEN or not (begins[:1] == "|" or begins[:2] in _TABLE.beginnings):
             continue
         token = _listed(f"{before}{_folded(content)}{after}")
         if token is None:
             continue
-        if token in _TABLE.doubled and _stands_doubled(pieces, at):
-            pieces[at - 3], pieces[at + 3] = "(", ")"
-        pieces[at - 1], pieces[at + 1], broken = "(", ")", True
+        if token in _TABLE.doubled and _is_doubled(pieces, index):
+            pieces[index - 3], pieces[index + 3] = "(", ")"
+        pieces[index - 1], pieces[index + 1], broken = "(", ")", True
     return "".join(pieces) if broken else text
 
 
 def _listed(found: str) -> str | None:
-    """The token that this is, of a listed one's closing form that one; None for what is none."""
+    """The listed token that this is, or is the closing form of; None for any other text."""
     for token in (found, f"{found[0]}{found[1:-1].removeprefix('/').removesuffix('/')}{found[-1]}"):
         if token in _TABLE.exact:
             return token
-    for begins, ends in _TABLE.begun:
+    for begins, ends in _TABLE.starred:
         if found.startswith(begins) and found.endswith(ends):
             middle = found[len(begins) : len(found) - len(ends)]
-            return found if 0 < len(middle) <= _STAR and "|" not in middle else None
+            return found if 0 < len(middle) <= _MAX_STAR and "|" not in middle else None
     return None
 
 
-def _stands_doubled(pieces: list[str], at: int) -> bool:
-    """Whether the brackets around the content at `at` have a likeness right outside."""
-    inside = 3 <= at < len(pieces) - 3 and not pieces[at - 2] and not pieces[at + 2]
-    return inside and pieces[at - 3] == pieces[at - 1] and pieces[at + 3] == pieces[at + 1]
+def _is_doubled(pieces: list[str], index: int) -> bool:
+    """Whether the brackets around the piece at `index` are doubled: the same brackets stand right outside."""
+    inside = 3 <= index < len(pieces) - 3 and not pieces[index - 2] and not pieces[index + 2]
+    return inside and pieces[index - 3] == pieces[index - 1] and pieces[index + 3] == pieces[index + 1]
 
 
 def _folded(content: str) -> str:
     return "".join(content.split()).casefold()
 
 
-def _spoken(line: str) -> str:
-    """A line that starts with no role label."""
-    if found := _TABLE.speaking.match(line):
+def _without_label(line: str) -> str:
+    """The line without a role label or a heading at its start."""
+    if found := _TABLE.role_label.match(line):
         line = found[1].rstrip() + " -" + line[found.end() :]
-    return f"- {line[found.end() :]}" if "#" in line and (found := _TABLE.headed.match(line)) else line
+    return f"- {line[found.end() :]}" if "#" in line and (found := _TABLE.role_heading.match(line)) else line
 
 
 def _read() -> _Table:
@@ -126,20 +130,20 @@ def _read() -> _Table:
         exact=frozenset(token for token, _ in tokens if "*" not in token),
         doubled=frozenset(token for token, doubled in tokens if doubled),
         beginnings=frozenset(token[1:-1].removeprefix("/")[:2] for token, _ in tokens),
-        begun=tuple((begins, ends) for begins, ends in sorted(starred)),
-        speaking=re.compile(
+        starred=tuple((begins, ends) for begins, ends in sorted(starred)),
+        role_label=re.compile(
             rf"((?:[^\w\n]|_)*+(?:{'|'.join(labels)})(?:[^\S\n]++(?:prompt|message|instructions?))?(?:[^\w\n:：]|_)*+)[:：]",
             re.IGNORECASE,
         ),
-        headed=re.compile(rf"[^\S\n]*+#++[^\S\n]*+(?=(?:{'|'.join(headings)})\b)", re.IGNORECASE),
+        role_heading=re.compile(rf"[^\S\n]*+#++[^\S\n]*+(?=(?:{'|'.join(headings)})\b)", re.IGNORECASE),
     )
 
 
 def _nearest(token: str) -> tuple[str, bool]:
-    """A listed token's content between its nearest brackets, as it is looked up, and whether it has one more on either side."""
+    """A listed token as it is looked up, with its nearest brackets, and whether its brackets are doubled."""
     pieces = _BRACKET.split(normalised(token, "NFKC"))
-    at = next(at for at in range(2, len(pieces) - 1, 2) if pieces[at])
-    return f"{pieces[at - 1]}{_folded(pieces[at])}{pieces[at + 1]}", _stands_doubled(pieces, at)
+    index = next(index for index in range(2, len(pieces) - 1, 2) if pieces[index])
+    return f"{pieces[index - 1]}{_folded(pieces[index])}{pieces[index + 1]}", _is_doubled(pieces, index)
 
 
 _TABLE = _read()

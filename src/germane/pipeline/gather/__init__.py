@@ -1,1 +1,1 @@
-"""Gather: the only stage that asks the store. Sources in parallel, each with a report, all under one deadline."""
+"""Gather: the second stage, the only one that reads the store: all sources in parallel under one deadline."""

@@ -1,13 +1,12 @@
-"""The sources that germane brings, made for one scoped store."""
+"""Built-in sources: makes the sources that a strategy plans, for one scoped store."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from germane.pipeline.gather.history import History
-from germane.pipeline.gather.memories import Memories, Structured
-from germane.pipeline.gather.messages import Messages, Recent
-from germane.pipeline.gather.source import Busy, Source, SourceFactory
+from germane.pipeline.gather.memories import MemorySource, StructuredSource
+from germane.pipeline.gather.messages import HistorySource, MessageSource, RecentSource
+from germane.pipeline.gather.source import BusySource, Source, SourceFactory
 from germane.store import ScopedStore
 from germane.types.candidate import Candidate
 from germane.types.query import Query
@@ -16,10 +15,11 @@ from germane.types.strategy import SourcePlan, Strategy
 __all__ = ["SOURCES", "sources"]
 
 SOURCES = ("directive", "history", "memories", "messages", "recent", "structured")
+"""Names of the built-in sources."""
 
 
-class _Registered:
-    """A user's source, made when it is asked: a factory that fails is a source that fails."""
+class _RegisteredSource:
+    """A user's source. Its factory is called on `gather`, so that an exception of the factory is a failure of the source."""
 
     def __init__(self, factory: SourceFactory, store: ScopedStore) -> None:
         self._factory, self._store = factory, store
@@ -34,28 +34,31 @@ def sources(
     registered: Mapping[str, SourceFactory],
     *,
     wait: bool,
-    least: float = 0.0,
+    min_relevance: float = 0.0,
     searching: bool = True,
 ) -> dict[str, Source]:
-    """The sources that the strategy plans, by name; a registered one takes the place of a built-in of its name. The
-    directive isn't among them: it is no candidate. With `wait` they wait for what isn't in memory yet; what is less likely
-    relevant than `least` they needn't bring. Without `searching` those that search are skipped: there isn't the time."""
+    """The sources that the strategy plans, by name; a registered source replaces the built-in source of its name. The directive
+    isn't a source here, as it is no candidate.
+
+    With `wait`, sources wait for a partition that is still being loaded. Sources need not return what is less probably relevant
+    than `min_relevance`. Without `searching`, for want of time, the sources that search are replaced by `BusySource`.
+    """
     made: dict[str, Source] = {}
     for plan in strategy.sources:
         if plan.name in registered:
-            made[plan.name] = _Registered(registered[plan.name], store)
+            made[plan.name] = _RegisteredSource(registered[plan.name], store)
             continue
         match plan.name:
             case "memories" | "messages" if not searching:
-                made[plan.name] = Busy()
+                made[plan.name] = BusySource()
             case "memories":
-                made[plan.name] = Memories(store, wait=wait)
+                made[plan.name] = MemorySource(store, wait=wait)
             case "structured":
-                made[plan.name] = Structured(store, strategy.fact_keys, strategy.tags)
+                made[plan.name] = StructuredSource(store, strategy.fact_keys, strategy.tags)
             case "messages":
-                made[plan.name] = Messages(store, wait=wait, least=least)
+                made[plan.name] = MessageSource(store, wait=wait, min_relevance=min_relevance)
             case "recent":
-                made[plan.name] = Recent(store)
+                made[plan.name] = RecentSource(store)
             case "history":
-                made[plan.name] = History(store)
+                made[plan.name] = HistorySource(store)
     return made

@@ -1,4 +1,4 @@
-"""Candidates out of what is stored: the one place where memories and events become items."""
+"""Candidates: makes candidates of stored memories and events."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ __all__ = ["from_event", "from_memory", "verbatim"]
 
 
 def from_memory(memory: Memory, source: str, evidence: Evidence, *, required: bool = False) -> Candidate:
+    """A candidate of a typed memory; the memory's category is also its kind."""
     return Candidate(
         id=memory.id,
         source=source,
@@ -34,6 +35,7 @@ def from_memory(memory: Memory, source: str, evidence: Evidence, *, required: bo
 
 
 def from_event(event: Event, source: str, evidence: Evidence) -> Candidate:
+    """A candidate of a stored message; its category is `conversation`, its kind `event`."""
     return Candidate(
         id=event.id,
         source=source,
@@ -56,9 +58,10 @@ def from_event(event: Event, source: str, evidence: Evidence) -> Candidate:
 
 
 def verbatim(query: Query, text: str, evidence: Evidence) -> Evidence:
-    """With the share of the query's identifiers and quoted phrases that the text holds letter for letter."""
+    """`evidence` with the fraction of the query's identifiers and quoted phrases that the text contains verbatim, ignoring
+    case; unchanged for a query without any."""
     wanted = (*query.identifiers, *query.phrases)
     if not wanted:
         return evidence
     low = text.casefold()
-    return replace(evidence, identifier=sum(one.casefold() in low for one in wanted) / len(wanted))
+    return replace(evidence, identifier=sum(name.casefold() in low for name in wanted) / len(wanted))

@@ -1,11 +1,11 @@
-"""Gather: run the sources side by side until the deadline and take what is there (GATHER-1, GATHER-2).
+"""Gather: runs the sources in parallel until the deadline and collects what has finished (GATHER-1, GATHER-2).
 
-Wave 0 reads the speakers' names and embeds the query; sources that need neither start with it, and the others go on by
-keywords alone when half the time is gone. When time is up, what is still running is cancelled and abandoned, never awaited:
-a source that ignores its cancellation costs a place in the bounded set of the abandoned, not the answer.
-`asyncio.wait_for` isn't used: it waits for what it cancels.
+The query is embedded in parallel with the sources that don't need its vector. The other sources wait for the vector, for half
+of the time at most, and then search by keywords alone. At the deadline, tasks that still run are cancelled and abandoned,
+never awaited: a source that ignores its cancellation takes a place in the bounded set of abandoned tasks but doesn't delay the
+answer. `asyncio.wait_for` isn't used because it waits for the task that it cancels.
 
-What isn't to be asked just now isn't started; whoever is asked for leave is told how it went.
+A source whose circuit breaker is open isn't started. Every attempt that was started is reported to the breaker.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any, Protocol
 
 from germane.clock import Clock
 from germane.pipeline.gather.abandoned import Abandoned
-from germane.pipeline.gather.outcome import answer, candidates, reported, verdict
-from germane.pipeline.gather.source import Busy, Skipped, Source
+from germane.pipeline.gather.outcome import answer, candidates, source_report, verdict
+from germane.pipeline.gather.source import BusySource, Skipped, Source
 from germane.pipeline.gather.vector import with_vector
 from germane.ports.embedder import Embedder
 from germane.store import ScopedStore
@@ -29,10 +29,10 @@ from germane.types.trace import SourceReport
 
 __all__ = ["Gathered", "SourceAttempt", "StartAttempt", "gather"]
 
-EARLY = frozenset({"directive", "structured", "recent", "history"})
-"""Sources that don't look at the query's vector."""
+_VECTORLESS = frozenset({"directive", "structured", "recent", "history"})
+"""Sources that don't use the query's vector."""
 _TICK = 1e-6
-"""Seconds that no clock need tell apart: a limit this near is reached, so that nobody waits for what rounding left over."""
+"""Seconds: a limit this near counts as reached, so that nothing waits for a rounding error."""
 
 
 class SourceAttempt(Protocol):
@@ -46,7 +46,9 @@ StartAttempt = Callable[[str], SourceAttempt]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
-    """`directive` is None when it couldn't be had in time."""
+    """What the sources returned. `query` has its vector where there was one in time; `directive` is None when it couldn't be
+    read in time, and empty when the strategy doesn't plan it; `reports` has one entry for each source and for the
+    embedding."""
 
     query: Query
     directive: str | None
@@ -66,8 +68,9 @@ async def gather(
     abandoned: Abandoned,
     start_attempt: StartAttempt,
 ) -> Gathered:
-    """`sources` by name, for every plan of the strategy but the directive's; `ends` on the clock's steady scale, None to wait
-    for everything. Never raises but for its own cancellation."""
+    """Gathers candidates for the query. `sources` has a source by name for every plan of the strategy but the directive's.
+    `ends` is the deadline in seconds on the clock's steady scale; None waits for every source. Raises nothing except
+    `asyncio.CancelledError` when it is cancelled itself."""
     began = clock.steady()
     plans = {plan.name: plan for plan in strategy.sources if plan.limit > 0}
     patience = None if ends is None else max(0.0, ends - began) / 2
@@ -82,29 +85,29 @@ async def gather(
             skipped.append(SourceReport(name=name, status="skipped", reason=str(refusal)))
         return name in attempts
 
-    async def ask(name: str, plan: SourcePlan) -> Any:
+    async def run(name: str, plan: SourcePlan) -> Any:
         if name == "directive":
             return await store.directive()
-        if name not in EARLY and "embedding" in tasks:
+        if name not in _VECTORLESS and "embedding" in tasks:
             await asyncio.wait([tasks["embedding"]], timeout=patience)
-            return await sources[name].gather(_asked(tasks, query), plan)
+            return await sources[name].gather(_with_embedding(tasks, query), plan)
         return await sources[name].gather(query, plan)
 
-    known = [name for name in plans if name == "directive" or name in sources]
-    skipped += [SourceReport(name=name, status="skipped", reason="unknown") for name in plans if name not in known]
-    admitted = [name for name in known if admits(name)]
-    searching = [name for name in admitted if name not in EARLY and not isinstance(sources[name], Busy)]
+    planned = [name for name in plans if name == "directive" or name in sources]
+    skipped += [SourceReport(name=name, status="skipped", reason="unknown") for name in plans if name not in planned]
+    admitted = [name for name in planned if admits(name)]
+    searching = [name for name in admitted if name not in _VECTORLESS and not isinstance(sources[name], BusySource)]
     if searching and admits("embedding"):
         vector = with_vector(query, store, embedder, wait=ends is None, patience=patience)
         tasks["embedding"] = asyncio.create_task(vector)
-    tasks |= {name: asyncio.create_task(ask(name, plans[name])) for name in admitted}
+    tasks |= {name: asyncio.create_task(run(name, plans[name])) for name in admitted}
     try:
         finished = await _wait(tasks, plans, began, ends, clock, abandoned)
     except asyncio.CancelledError:
         for attempt in attempts.values():
             attempt.report(None, clock.steady())
         raise
-    reports = [reported(name, task, finished.get(name)) for name, task in tasks.items()]
+    reports = [source_report(name, task, finished.get(name)) for name, task in tasks.items()]
     ended = clock.steady()
     for report in reports:
         own = plans[report.name].timeout if report.name in plans else None
@@ -112,7 +115,7 @@ async def gather(
         attempts[report.name].report(succeeded, ended, late=report.status != "error")
     found = [one for name in admitted for one in candidates(name, tasks[name])[: plans[name].limit]]
     return Gathered(
-        query=_asked(tasks, query),
+        query=_with_embedding(tasks, query),
         directive=answer("directive", tasks.get("directive")) if "directive" in plans else "",
         candidates=tuple(found),
         reports=(*skipped, *reports),
@@ -127,7 +130,8 @@ async def _wait(
     clock: Clock,
     abandoned: Abandoned,
 ) -> dict[str, float]:
-    """Seconds that each finished task took. Those whose own time or the common time is up are abandoned."""
+    """Waits for the tasks; returns the seconds that each finished task took. Tasks whose own limit or the common deadline has
+    passed are abandoned."""
     names = {task: name for name, task in tasks.items()}
     limits = {name: _limit(plans.get(name), began, ends) for name in tasks}
     pending = set(names)
@@ -143,18 +147,19 @@ async def _wait(
                 abandoned.take(task, names[task])
                 pending.discard(task)
     except asyncio.CancelledError:
-        for task in names:  # the finished ones too: what one of them raised is for no log
+        for task in names:  # finished tasks too: otherwise asyncio logs exceptions that were never retrieved
             abandoned.take(task, names[task])
         raise
     return finished
 
 
 def _limit(plan: SourcePlan | None, began: float, ends: float | None) -> float | None:
+    """When a task is abandoned, on the steady scale: at its own time-out or at the deadline, whichever is earlier."""
     own = None if plan is None or plan.timeout is None or ends is None else began + plan.timeout
     return min((limit for limit in (own, ends) if limit is not None), default=None)
 
 
-def _asked(tasks: Mapping[str, asyncio.Task[Any]], query: Query) -> Query:
-    """The query with its vector where there is one by now."""
+def _with_embedding(tasks: Mapping[str, asyncio.Task[Any]], query: Query) -> Query:
+    """The query with its vector, if the embedding has finished."""
     found: Query | None = answer("embedding", tasks.get("embedding"))
     return query if found is None else found

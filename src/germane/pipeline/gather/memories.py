@@ -1,4 +1,4 @@
-"""Memories: the typed ones, by what is asked (keywords and meaning) and by name (pinned, fact keys, tags)."""
+"""Memory sources: typed memories found by the query, and those named by the strategy (pinned, fact keys, tags)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from germane.types.evidence import Evidence
 from germane.types.query import Query
 from germane.types.strategy import SourcePlan
 
-__all__ = ["Memories", "Structured"]
+__all__ = ["MemorySource", "StructuredSource"]
 
 
-class Memories:
-    """Found by the query. Waits for a partition that is still being loaded only when told to."""
+class MemorySource:
+    """Memories found by the query, by keywords and by vector. Waits for a partition that is still being loaded only with
+    `wait`; without it, the search raises `Warming`."""
 
     def __init__(self, store: ScopedStore, *, wait: bool = False) -> None:
         self._store, self._wait = store, wait
@@ -30,14 +31,14 @@ class Memories:
         return [from_memory(hit.thing, "memories", verbatim(query, hit.thing.text, hit.evidence)) for hit in hits]
 
 
-class Structured:
-    """Asked for by name: what is pinned, the newest fact of each key the strategy lists, what carries one of its tags.
-    All of it is required: packed before anything else."""
+class StructuredSource:
+    """Pinned memories, the newest fact of each key the strategy lists, and memories with one of its tags. All are required:
+    they are packed before anything else."""
 
     def __init__(self, store: ScopedStore, fact_keys: Sequence[str] = (), tags: Sequence[str] = ()) -> None:
         self._store, self._fact_keys, self._tags = store, fact_keys, tags
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         found = await self._store.memories.pinned(self._fact_keys, self._tags, at=query.at, filters=query.filters)
-        named = Evidence(structured=1.0)
-        return [from_memory(memory, "structured", named, required=True) for memory in found[: plan.limit]]
+        evidence = Evidence(structured=1.0)
+        return [from_memory(memory, "structured", evidence, required=True) for memory in found[: plan.limit]]

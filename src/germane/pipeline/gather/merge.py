@@ -1,5 +1,7 @@
-"""Merge: one candidate an id, with the best evidence of each kind that any source has for it (GATHER-3), and none that the
-request holds already (GATHER-2a) or its filters exclude (GATHER-4)."""
+"""Merge: one candidate per id, with the best evidence of all sources, without what the request contains.
+
+Requirements: GATHER-3 (merging), GATHER-2a (what the request contains), GATHER-4 (ids that the filters exclude).
+"""
 
 from __future__ import annotations
 
@@ -17,87 +19,92 @@ __all__ = ["fresh", "merge"]
 
 
 def merge(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
-    """In a fixed order, whatever order the sources finished in (ENGINE-8). Of two finds of one thing the more restricted
-    sensitivity holds."""
+    """Merges candidates of the same id, in an order that doesn't depend on which source finished first (ENGINE-8). Of two
+    sensitivities the more restricted one holds."""
     found: dict[str, Candidate] = {}
-    for one in sorted(candidates, key=lambda one: (one.id, not one.required, one.source)):
-        other = found.get(one.id)
-        found[one.id] = one if other is None else _both(other, one)
+    for candidate in sorted(candidates, key=lambda candidate: (candidate.id, not candidate.required, candidate.source)):
+        other = found.get(candidate.id)
+        found[candidate.id] = candidate if other is None else _merged(other, candidate)
     return tuple(found.values())
 
 
 def fresh(
     candidates: Sequence[Candidate], messages: Sequence[Message], filters: Filters, *, session: str | None = None
 ) -> tuple[Candidate, ...]:
-    """Without what the request says itself, and without what its filters exclude by id. A message's id is the caller's own
-    and may come again in another session: where the request's `session` is known, an id of another one is another message."""
+    """The candidates without those that `messages`, the request's own, already contain, and without those whose ids the
+    filters exclude. Message ids are the caller's own and may repeat in another session: where the request's `session` is
+    known, the same id in another session is a different message."""
     said = {message.id for message in messages if message.id is not None}
-    talk = [one for one in candidates if one.category == "conversation"]
+    talk = [candidate for candidate in candidates if candidate.category == "conversation"]
     repeated = _repeated(talk, messages) if talk else frozenset()
 
-    def here(one: Candidate) -> bool:
-        return session is None or one.session in (None, session)
+    def contained(candidate: Candidate) -> bool:
+        if candidate.category != "conversation":
+            return False
+        here = session is None or candidate.session in (None, session)
+        return candidate.id in repeated or (here and candidate.provenance.message_id in said)
 
     return tuple(
-        one
-        for one in candidates
-        if not (
-            one.id in filters.exclude
-            or one.provenance.message_id in filters.exclude
-            or (one.category == "conversation" and (one.id in repeated or (here(one) and one.provenance.message_id in said)))
-        )
+        candidate
+        for candidate in candidates
+        if candidate.id not in filters.exclude
+        and candidate.provenance.message_id not in filters.exclude
+        and not contained(candidate)
     )
 
 
 def _repeated(talk: Sequence[Candidate], messages: Sequence[Message]) -> frozenset[str]:
-    """Ids of those that the request says in the same words. A short text is compared by its hash. Of a long one only a passage
-    is at hand: it must stand in the request where it stood in the text. No long message is hashed."""
+    """Ids of the stored messages that the request repeats word for word. Short texts are compared by hash. Of a long text only
+    a passage is loaded: it must stand at the same place in the request's message, so that no long message is hashed."""
     contents = [(message.role, content) for message in messages if (content := message.content)]
     hashes = {content_hash(role, content) for role, content in contents if len(content) <= LONG}
-    long = [one for one in contents if len(one[1]) > _SHORTEST_LONG] if any(one.passage for one in talk) else []
-    return frozenset(
-        one.id
-        for one in talk
-        if (one.content_hash in hashes if one.passage is None else any(_same(one, one.passage, *each) for each in long))
-    )
+    long = [pair for pair in contents if len(pair[1]) > _MIN_LONG] if any(stored.passage for stored in talk) else []
+
+    def repeated(stored: Candidate) -> bool:
+        if stored.passage is None:
+            return stored.content_hash in hashes
+        return any(_repeats(stored, stored.passage, *pair) for pair in long)
+
+    return frozenset(stored.id for stored in talk if repeated(stored))
 
 
-def _same(one: Candidate, whole: PassageRange, role: str, content: str) -> bool:
-    if one.role != role or not len(content) <= whole.size <= 4 * len(content):
+def _repeats(stored: Candidate, passage: PassageRange, role: str, content: str) -> bool:
+    """Whether a message of the request is the long message that `stored` is a passage of, as far as the passage tells."""
+    if stored.role != role or not len(content) <= passage.size <= 4 * len(content):
         return False
     data = content.encode("utf-8", "surrogatepass")
-    return len(data) == whole.size and data[whole.start : whole.end].decode("utf-8", "replace") in one.text
+    return len(data) == passage.size and data[passage.start : passage.end].decode("utf-8", "replace") in stored.text
 
 
-_SHORTEST_LONG = LONG // 4
-"""Characters that may be more bytes than that."""
+_MIN_LONG = LONG // 4
+"""Characters: a shorter text is never a long one, as a character has at most four bytes of UTF-8."""
 _STRICTNESS = ("public", "private", "sensitive")
 
 
-def _both(one: Candidate, two: Candidate) -> Candidate:
-    sources = dict.fromkeys((*one.also, two.source, *two.also))
-    sources.pop(one.source, None)
+def _merged(first: Candidate, second: Candidate) -> Candidate:
+    sources = dict.fromkeys((*first.also, second.source, *second.also))
+    sources.pop(first.source, None)
     return replace(
-        one,
-        evidence=_best(one.evidence, two.evidence),
-        required=one.required or two.required,
-        sensitivity=max(one.sensitivity, two.sensitivity, key=_STRICTNESS.index),
+        first,
+        evidence=_best(first.evidence, second.evidence),
+        required=first.required or second.required,
+        sensitivity=max(first.sensitivity, second.sensitivity, key=_STRICTNESS.index),
         also=tuple(sources),
-        **_text(one, two),
+        **_text(first, second),
     )
 
 
-def _text(one: Candidate, two: Candidate) -> dict[str, Any]:
-    """Of two passages of a long text the one with more of the query's words."""
-    better = two.passage is not None and one.passage is not None and two.passage.matches > one.passage.matches
-    return {"text": two.text, "passage": two.passage} if better else {}
+def _text(first: Candidate, second: Candidate) -> dict[str, Any]:
+    """Of two passages of the same long text, the one with more of the query's words."""
+    better = second.passage is not None and first.passage is not None and second.passage.matches > first.passage.matches
+    return {"text": second.text, "passage": second.passage} if better else {}
 
 
-def _best(one: Evidence, two: Evidence) -> Evidence:
-    """Feature by feature: a source that didn't look at something says nothing about it. A searching source's account of the
-    unit itself (its length, whether it asks) stands as a whole: they are zero in the others."""
+def _best(first: Evidence, second: Evidence) -> Evidence:
+    """The stronger evidence, feature by feature; None means that a source didn't look at a feature. Features of the text itself
+    (its length, whether it asks) come from the source that searched, as they are 0 in the others."""
     values = {}
     for name in FEATURES:
-        a, b = getattr(one, name), getattr(two, name)
+        a, b = getattr(first, name), getattr(second, name)
         values[name] = b if a is None or (b is not None and (abs(b), b) > (abs(a), a)) else a
     return Evidence(**values)

@@ -1,4 +1,4 @@
-"""Messages: what was said in earlier conversations, by what is asked and by how lately it was said."""
+"""Message sources: stored messages found by the query, the latest ones, and those of the running session."""
 
 from __future__ import annotations
 
@@ -13,30 +13,33 @@ from germane.types.evidence import Evidence
 from germane.types.query import Query
 from germane.types.strategy import SourcePlan
 
-__all__ = ["Messages", "Recent"]
+__all__ = ["HistorySource", "MessageSource", "RecentSource"]
 
-_HALF = 8
-"""Turns after which being recent speaks half as loudly."""
+_HALF_LIFE = 8
+"""Turns after which the evidence for being recent has fallen to a half."""
 
 
-class Messages:
-    """Found by the query, with the evidence of their neighbours and their session. Nothing less likely than `least` is looked
-    for, unless the query has words to be found to the letter: those speak for a message only when its text is at hand."""
+class MessageSource:
+    """Messages found by the query, with evidence from their neighbours and their session.
 
-    def __init__(self, store: ScopedStore, *, wait: bool = False, least: float = 0.0) -> None:
-        self._store, self._wait, self._least = store, wait, least
+    Messages less probably relevant than `min_relevance` aren't searched for, unless the query has identifiers or quoted
+    phrases: an exact match of those shows only in a message's text.
+    """
+
+    def __init__(self, store: ScopedStore, *, wait: bool = False, min_relevance: float = 0.0) -> None:
+        self._store, self._wait, self._min_relevance = store, wait, min_relevance
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         if query.blank and query.vector is None:
             raise Skipped("no_query")
         if not (query.identifiers or query.phrases):
-            query = replace(query, least=self._least)
+            query = replace(query, least=self._min_relevance)
         hits = await self._store.events.search(query, plan.limit, keywords=plan.keywords, vectors=plan.vectors, wait=self._wait)
         return [from_event(hit.thing, "messages", verbatim(query, hit.thing.text, hit.evidence)) for hit in hits]
 
 
-class Recent:
-    """The latest of the latest sessions, whatever is asked."""
+class RecentSource:
+    """The latest messages of the latest sessions, whatever the query."""
 
     def __init__(self, store: ScopedStore) -> None:
         self._store = store
@@ -44,5 +47,23 @@ class Recent:
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         events = await self._store.events.recent(plan.limit, filters=query.filters)
         return [
-            from_event(event, "recent", Evidence(recent=0.5 ** (turns / _HALF), user=0.0)) for turns, event in enumerate(events)
+            from_event(event, "recent", Evidence(recent=0.5 ** (turns / _HALF_LIFE), user=0.0))
+            for turns, event in enumerate(events)
+        ]
+
+
+class HistorySource:
+    """The latest messages of the running session that are stored, newest with the strongest evidence (GATHER-2a). Messages that
+    the request itself holds count as turns too; `merge.fresh` removes them afterwards, as it does for every source."""
+
+    def __init__(self, store: ScopedStore) -> None:
+        self._store = store
+
+    async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
+        session = self._store.scope.session
+        if session is None:
+            raise Skipped("no_session")
+        events = await self._store.events.recent(plan.limit, session=session, filters=query.filters)
+        return [
+            from_event(event, "history", Evidence(history=0.5 ** (turns / _HALF_LIFE))) for turns, event in enumerate(events)
         ]

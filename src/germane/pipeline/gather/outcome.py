@@ -1,4 +1,4 @@
-"""Outcome: what came of one source's task: its answer, if it is one, the report, and whether it speaks for the source."""
+"""Outcome: reads a source's finished task: its answer, its report for the trace, its verdict for the breaker."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from germane.types.candidate import Candidate
 from germane.types.query import Query
 from germane.types.trace import SourceReport
 
-__all__ = ["answer", "candidates", "reported", "verdict"]
+__all__ = ["answer", "candidates", "source_report", "verdict"]
 
 _ANSWERS: Mapping[str, type | tuple[type, ...]] = MappingProxyType({"directive": str, "embedding": Query})
-"""What a task answers, where it isn't candidates."""
-_FAIR = 0.010
-"""Seconds that a source must have had before being late speaks against it."""
+"""The type of a task's answer, for tasks that don't return candidates."""
+_MIN_FAIR = 0.010
+"""Seconds: a time-out counts as a failure only if the source had at least this long."""
 
 
 def answer(name: str, task: asyncio.Future[Any] | None) -> Any:
-    """What the task of this name answered; None where it didn't, or with something of the wrong type."""
+    """What the task of this name returned; None where it didn't return, or returned something of the wrong type."""
     if task is None or not task.done() or task.cancelled() or task.exception() is not None:
         return None
     found = task.result()
@@ -32,12 +32,12 @@ def answer(name: str, task: asyncio.Future[Any] | None) -> Any:
 
 
 def candidates(name: str, task: asyncio.Future[Any]) -> Sequence[Candidate]:
-    """What a source answered; anything that isn't candidates is no answer."""
-    return () if name in _ANSWERS else [one for one in answer(name, task) or () if isinstance(one, Candidate)]
+    """The candidates that a source returned; anything else in its answer is ignored."""
+    return () if name in _ANSWERS else [item for item in answer(name, task) or () if isinstance(item, Candidate)]
 
 
-def reported(name: str, task: asyncio.Future[Any], latency: float | None) -> SourceReport:
-    """`latency` is None for a task that was given up."""
+def source_report(name: str, task: asyncio.Future[Any], latency: float | None) -> SourceReport:
+    """The report of one task for the trace. `latency` in seconds; None for a task that was abandoned."""
     if latency is None:
         return SourceReport(name=name, status="timeout")
     report = SourceReport(name=name, status="ok", latency=latency, found=len(candidates(name, task)))
@@ -56,8 +56,9 @@ def reported(name: str, task: asyncio.Future[Any], latency: float | None) -> Sou
 
 
 def verdict(task: asyncio.Future[Any], report: SourceReport, had: float, own: float | None) -> bool | None:
-    """Whether the source did its work, None where that can't be said: it had nothing to do, is still being loaded, was asked
-    for what can't be answered (`InvalidInput`), or `had` too few seconds to be blamed. A limit of its `own` is fair."""
+    """Whether the source worked, for the circuit breaker. None where the task doesn't tell: the source had nothing to do, its
+    partition is still being loaded, the request was invalid (`InvalidInput`), or it `had` less than 10 ms. A source that set a
+    shorter time-out of its `own` is judged by that."""
     if task.done() and not task.cancelled() and isinstance(task.exception(), InvalidInput):
         return None
     if report.status == "ok":
@@ -65,4 +66,4 @@ def verdict(task: asyncio.Future[Any], report: SourceReport, had: float, own: fl
     if report.status == "error":
         return False
     late = report.status == "timeout" or report.reason == "slow_embedder"
-    return False if late and had >= min(_FAIR, _FAIR if own is None else own) else None
+    return False if late and had >= min(_MIN_FAIR, _MIN_FAIR if own is None else own) else None

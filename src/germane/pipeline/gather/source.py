@@ -1,4 +1,4 @@
-"""Source: turns a part of what is stored into candidates. One file a source; users register their own."""
+"""Source: the protocol of a source of candidates, for built-in sources and for those that users register."""
 
 from __future__ import annotations
 
@@ -10,25 +10,27 @@ from germane.types.candidate import Candidate
 from germane.types.query import Query
 from germane.types.strategy import SourcePlan
 
-__all__ = ["Busy", "Skipped", "Source", "SourceFactory"]
+__all__ = ["BusySource", "Skipped", "Source", "SourceFactory"]
 
 
 class Skipped(Exception):
-    """Raised by a source that has nothing to do this time; the message is the reason in the trace, a word or two."""
+    """Raised by a source that has nothing to do for a query; the message is the reason shown in the trace, a word or two."""
 
 
 class Source(Protocol):
-    """`gather` may be cancelled at any await, and may raise: neither touches another source. It sees one scope only."""
+    """Turns a part of one scope's store into candidates. `gather` may raise, and may be cancelled at any await; neither affects
+    other sources."""
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
-        """At most `plan.limit` candidates."""
+        """At most `plan.limit` candidates. Raises `Skipped` when there is nothing to do."""
 
 
-class Busy:
-    """In a source's place when there isn't the time to search."""
+class BusySource:
+    """Stands for a source when there isn't time to search: raises `Skipped`."""
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         raise Skipped("busy")
 
 
 SourceFactory = Callable[[ScopedStore], Source]
+"""Makes a source for one scoped store."""

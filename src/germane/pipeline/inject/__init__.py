@@ -1,1 +1,1 @@
-"""Inject: germane's text into the caller's messages, and recognised when it comes back."""
+"""Inject: the last stage: puts germane's text into the caller's messages, and recognises it when it comes back."""

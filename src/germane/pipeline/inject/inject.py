@@ -1,10 +1,13 @@
-"""Inject: germane's text into the caller's messages, shaped for the provider. Pure; the caller's dicts are never changed.
+"""Inject: puts germane's text into the caller's messages, in the provider's shape. Pure; never changes the caller's dicts.
 
-What travels untouched: a dict already in the target provider's shape goes out as the very same object. Three exceptions,
-each a copy or a rewriting that the provider would refuse the original without (INJECT-4):
-germane's own keys (`id`, `created_at`, and `name` where the provider has none or not in this form) are left out;
-tool calls and results that have lost their other half are closed as text; for providers that take none, empty parts and
-messages are left out. `Message` values and dicts in another provider's shape are written anew.
+A dict that is already in the target provider's shape is passed on as the same object. In three cases it is copied or rewritten,
+because the provider would refuse the original (INJECT-4):
+
+- germane's own keys (`id`, `created_at`, and `name` where the provider has none or another form) are removed;
+- a tool call without its result, or a result without its call, is written as text;
+- empty parts and messages are removed for providers that refuse them.
+
+`Message` values and dicts in another provider's shape are always rewritten.
 """
 
 from __future__ import annotations
@@ -28,9 +31,10 @@ __all__ = ["Injected", "inject", "untouched"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Injected:
-    """`messages` and `system` in the request's provider's shape (INJECT-2a): for OpenAI `system` is the text of the first
-    message, for the others germane's text and then the caller's own. `added` is all the text germane added; `convert`
-    gives the same conversation for any provider by name, and raises `UnknownName` for one there isn't."""
+    """The result: `messages` and `system` in the shape of the request's provider (INJECT-2a). For OpenAI `system` is the text
+    of the first message; for the others it is germane's text followed by the caller's own. `added` is all the text that
+    germane added. `convert` returns the same conversation for any provider by name; it raises `UnknownName` for an unknown
+    one."""
 
     messages: list[Mapping[str, Any] | Message]
     system: str | list[dict[str, Any]] | None
@@ -39,8 +43,8 @@ class Injected:
 
 
 def inject(request: Request, stable: str, late: str = "", *, placement: Placement = "first") -> Injected:
-    """The request's messages with `stable` first and `late` where `placement` wants it. Both empty: nothing is added, no
-    empty system message, and dicts in the provider's shape come back as they are."""
+    """The request's messages with germane's text: `stable` first, `late` where `placement` puts it. When both are empty
+    nothing is added, not even an empty system message, and dicts in the provider's shape stay the same objects."""
     convert = partial(_convert, request, stable, late, placement)
     wire = convert(request.provider)
     system = wire.system
@@ -52,21 +56,23 @@ def inject(request: Request, stable: str, late: str = "", *, placement: Placemen
 
 
 def untouched(request: Request) -> Injected:
-    """The request's messages as they came, not even looked at: for when they can't be written anew."""
+    """The request's messages as they came, not even parsed: for requests whose messages can't be rewritten."""
     return Injected(messages=list(request.raw), system=None, added="", convert=partial(_convert, request, "", "", "first"))
 
 
 def _convert(request: Request, stable: str, late: str, placement: Placement, provider: str) -> Wire:
+    """The messages with germane's text in the shape of `provider`; they aren't rewritten where they have that shape already."""
     target = dialect(provider)
-    if (placement == "first" or not late) and (theirs := sent(request.raw, provider)) is not None:
+    if (placement == "first" or not late) and (unchanged := sent(request.raw, provider)) is not None:
         own = target.compose(place([], stable, late, placement)[1])
-        return replace(own, messages=own.messages + theirs)
+        return replace(own, messages=own.messages + unchanged)
     turns = [_turn(message, raw, provider) for message, raw in zip(request.messages, request.raw, strict=True)]
     return target.compose(place(turns, stable, late, placement)[1], request.tools)
 
 
 def _turn(message: Message, raw: Mapping[str, Any] | Message, provider: str) -> Turn:
+    """The message as a turn, with its own dict if that is in the shape of `provider`."""
     fields = None if isinstance(raw, Message) else mapping(raw)
-    if fields is None or (spoken := dialect_of(fields, provider)).name != provider:
+    if fields is None or (shape := dialect_of(fields, provider)).name != provider:
         return Turn(message=message)
-    return Turn(message=message, native=spoken.native(fields))
+    return Turn(message=message, native=shape.native(fields))

@@ -1,8 +1,8 @@
-"""Placement: where in the conversation germane's text goes (INJECT-1, INJECT-2).
+"""Placement: where in the conversation germane's text stands (INJECT-1, INJECT-2).
 
-`first`: all of it in a system message before everything else. `split`: what is stable there, so that the provider's prompt
-cache keeps the prefix, and what changes with the query right before what the human said last. Never between a tool call and
-its result: a turn of the human's stands between neither.
+`first` puts all text into a system message before all others. `split` puts the stable text there, so that the provider's
+prompt cache can reuse the prefix, and the text that changes with the query directly before the human's last words. The text
+never stands between a tool call and its result, because a human's turn never does.
 """
 
 from __future__ import annotations
@@ -18,22 +18,23 @@ __all__ = ["last_human", "place"]
 
 
 def place(turns: Sequence[Turn], stable: str, late: str, placement: Placement) -> tuple[str, list[Turn]]:
-    """What stands first, and the turns with it. Late text without a human turn to go before joins the stable."""
+    """The text that stands first, and the turns with all text placed. Late text joins the stable text if no human turn
+    exists."""
     out = list(turns)
-    at = last_human([turn.message for turn in turns]) if placement == "split" and late else None
-    if at is None:
+    index = last_human([turn.message for turn in turns]) if placement == "split" and late else None
+    if index is None:
         stable = "\n\n".join(filter(None, (stable, late)))
     else:
-        out[at] = replace(out[at], late=late)
+        out[index] = replace(out[index], late=late)
     if stable:
         out.insert(0, Turn(message=Message.of("system", stable), pinned=placement == "split"))
     return stable, out
 
 
 def last_human(messages: Sequence[Message]) -> int | None:
-    """The last message in which a human says something (a tool's results alone are nobody's words); None without one."""
-    for at in range(len(messages) - 1, -1, -1):
-        message = messages[at]
+    """Index of the last user message with more than tool results; None if there is none."""
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index]
         if message.role == "user" and any(not isinstance(part, ToolResult) for part in message.parts):
-            return at
+            return index
     return None

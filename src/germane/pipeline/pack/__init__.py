@@ -1,1 +1,1 @@
-"""Pack: choose what fits, and say why the rest doesn't. Pure; what an item costs is asked through `cost`."""
+"""Pack: the fourth stage: choose the items that fit the token budget, and say why the rest is left out. Pure."""

@@ -1,7 +1,6 @@
-"""Room: what is left of the budget, and how items go into it: one by one, or chosen together.
+"""Budget packer: decides how items go into the token budget: one by one, chosen together, whole or as excerpts.
 
-Mutable, and lives no longer than one packing. It never takes more than it was given, by costs line by line; whether the final
-text keeps to that too is for `pack.py` to see.
+The packer keeps to the budget by costs counted line by line; `pack.trim` checks the final text.
 """
 
 from __future__ import annotations
@@ -9,31 +8,32 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from germane.pipeline.pack.budget_state import BudgetState
 from germane.pipeline.pack.cost import Layout
-from germane.pipeline.pack.cost_estimator import Brief
+from germane.pipeline.pack.cost_estimator import CostEstimator
 from germane.pipeline.pack.eligibility import Eligibility
 from germane.pipeline.pack.exact import Offer, select
-from germane.pipeline.pack.greedy import Queue
-from germane.pipeline.pack.shares import Tally
+from germane.pipeline.pack.greedy import GreedyQueue
+from germane.pipeline.pack.shares import CapUsage
 from germane.types.candidate import Chosen, LeftOut, Scored
 from germane.types.strategy import Strategy
 
 __all__ = ["BudgetPacker"]
 
-_WORTH_SHOWING = 24
-"""Tokens: a shorter excerpt than this says too little to be worth its line."""
-_LONG = 4
-"""An item may take a quarter of the budget whole; of a longer one an excerpt of that size is taken where there is one."""
-_LEAST_LONG = 128
-_HOPELESS = 16
-"""So many in a row didn't fit: the rest isn't tried."""
+_MIN_EXCERPT = 24
+"""Tokens: a shorter excerpt says too little to be worth its line."""
+_LONG_PART = 4
+"""An item may take a quarter of the budget whole; a longer one goes in as an excerpt of that size, where one can be made."""
+_MIN_LONG = 128
+_MAX_MISSES = 16
+"""After so many items in a row that didn't fit, the rest isn't tried."""
 _TIGHT = 256
-"""Tokens up to which `auto` chooses items together."""
+"""Tokens up to which the packer `auto` chooses items together."""
 
 
 class BudgetPacker:
-    """`chosen` is what went in, in that order, `refused` what didn't and why, `untried` what came too late to be looked at;
-    `gap` is how much more value could have gone in, where items were chosen together."""
+    """Fills `state`, the budget state of one packing. `together` tells whether the strategy wants items chosen together in this
+    budget. `stop` is polled during that search and ends it early."""
 
     def __init__(
         self,
@@ -44,100 +44,92 @@ class BudgetPacker:
         eligibility: Eligibility,
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.chosen: list[Chosen] = []
-        self.refused: list[LeftOut] = []
-        self.untried: list[Scored] = []
-        self.gap = 0.0
-        self.tight = strategy.packer == "exact" or (strategy.packer == "auto" and available <= _TIGHT)
-        self._left = available - fixed
-        self._long = max(_LEAST_LONG, available // _LONG)
-        self._tally = Tally(strategy.shares, available)
-        self._layout, self._strategy, self._sieve, self._stop = layout, strategy, eligibility, stop
-        self._brief = Brief(layout)
+        self.state = BudgetState(available - fixed, CapUsage(strategy.shares, available))
+        self.together = strategy.packer == "exact" or (strategy.packer == "auto" and available <= _TIGHT)
+        self._long = max(_MIN_LONG, available // _LONG_PART)
+        self._layout, self._strategy, self._eligibility, self._stop = layout, strategy, eligibility, stop
+        self._estimator = CostEstimator(layout)
 
     def fill(self, items: Sequence[Scored], *, together: bool = False) -> None:
-        """Take what fits and may go in of `items`, in score order. Where sources have shares, a second round offers what they
-        left unused."""
-        before = len(self.refused)
+        """Puts in what fits and may go in of `items`, which must stand in score order. Where sources have shares, a second
+        round offers what the sources left unused to the items refused for their source's share."""
+        state = self.state
+        before = len(state.refused)
         if together:
-            self._round(self._sieve.through(items), together, None)
+            self._fill_together(state, self._eligibility.filter(items))
         else:
-            self._round(items, together, self._sieve)
-        if self._tally.lenient:
+            self._fill_greedily(state, items, self._eligibility)
+        if state.usage.lenient:
             return
-        self._tally.lenient = True
-        missed = self.refused[before:]
-        self.refused[before:] = [out for out in missed if out.reason != "source_cap"]
-        again = [out.scored for out in missed if out.reason == "source_cap"]
-        self._round(sorted(again, key=lambda item: item.rank), together, None)
-        self._tally.lenient = False
+        state.usage.lenient = True
+        missed = state.refused[before:]
+        state.refused[before:] = [out for out in missed if out.reason != "source_cap"]
+        again = sorted((out.scored for out in missed if out.reason == "source_cap"), key=lambda item: item.rank)
+        if together:
+            self._fill_together(state, again)
+        else:
+            self._fill_greedily(state, again, None)
+        state.usage.lenient = False
 
-    def _round(self, items: Sequence[Scored], together: bool, eligibility: Eligibility | None) -> None:
-        queue = Queue(items, self._layout, self._strategy.packer, self._brief, eligibility)
-        for chosen in self.chosen:
-            queue.opened(chosen.scored)
-        taken = self._best(queue, items) if together else frozenset[str]()
-        hopeless = 0
+    def grow(self) -> None:
+        """Lets excerpts grow into the tokens left over, best item first: to the whole text, or as far as the tokens reach."""
+        state = self.state
+        for index, chosen in sorted(enumerate(state.chosen), key=lambda pair: pair[1].scored.rank):
+            candidate = chosen.scored.candidate
+            if chosen.share >= candidate.share or candidate.required or state.tokens_left < _MIN_EXCERPT:
+                continue
+            group = frozenset((self._layout.group(candidate),))
+            now = self._layout.cost(candidate, chosen.text, group)
+            limit = min(now + state.tokens_left, self._long)
+            more = self._layout.shorten(candidate, limit) if limit > now else None
+            extra = 0 if more is None else self._layout.cost(candidate, more.text, group) - now
+            if more is None or not 0 < extra <= state.tokens_left or more.share * candidate.share <= chosen.share:
+                continue
+            if state.usage.extend(candidate, len(more.text) - len(chosen.text), extra):
+                state.chosen[index] = replace(
+                    chosen, text=more.text, share=more.share * candidate.share, tokens=chosen.tokens + extra
+                )
+                state.tokens_left -= extra
+
+    def _queue(self, state: BudgetState, items: Sequence[Scored], eligibility: Eligibility | None) -> GreedyQueue:
+        queue = GreedyQueue(items, self._layout, self._strategy.packer, self._estimator, eligibility)
+        for chosen in state.chosen:
+            queue.open_group(chosen.scored)
+        return queue
+
+    def _fill_greedily(self, state: BudgetState, items: Sequence[Scored], eligibility: Eligibility | None) -> None:
+        self._try_in_turn(state, self._queue(state, items, eligibility), frozenset())
+
+    def _fill_together(self, state: BudgetState, items: Sequence[Scored]) -> None:
+        """Chooses items together, then tries the others one by one in the tokens that leaves."""
+        queue = self._queue(state, items, None)
+        self._try_in_turn(state, queue, self._choose_together(state, queue, items))
+
+    def _try_in_turn(self, state: BudgetState, queue: GreedyQueue, taken: frozenset[str]) -> None:
+        """Tries the items of the queue one by one, but those whose ids are `taken`, until too many in a row didn't fit."""
+        misses = 0
         for item in queue:
             if item.id in taken:
                 continue
-            out = self._try(queue, item)
+            out = self._try_item(state, queue, item)
             if out is None:
-                hopeless = 0
+                misses = 0
                 continue
-            self.refused.append(out)
-            hopeless += out.reason == "budget"
-            if hopeless >= _HOPELESS:
+            state.refused.append(out)
+            misses += out.reason == "budget"
+            if misses >= _MAX_MISSES:
                 rest = queue.rest()
-                self.untried += [item for item in rest if item.id not in taken] if taken else rest
+                state.untried += [item for item in rest if item.id not in taken] if taken else rest
                 return
 
-    def _best(self, queue: Queue, items: Sequence[Scored]) -> frozenset[str]:
-        """Takes what is worth most together, and tells which items that was. Each may go in as it is offered, or as it did when
-        they were tried one by one: so this is never worse than that."""
-        known = [self._offered(chosen.scored, chosen.text, chosen.share) for chosen in self._tried(items)]
-        given = {(offer.item.rank, offer.text) for offer in known}
-        offers = list(known)
-        for item in items:
-            if self._stop():  # one by one, then: that much is there, and no more than all could be
-                self.gap += sum(item.score for item in items) - sum(offer.item.score * offer.share for offer in known)
-                return frozenset()
-            offer = self._whole(item)
-            if (item.rank, offer.text) not in given:
-                offers.append(offer)
-        offers.sort(key=lambda offer: (offer.item.rank, -offer.share))
-        best = select(offers, self._left, self._layout, queue.open, self._tally, start=known, stop=self._stop)
-        self.gap += best.gap
-        for offer in best.offers:
-            self._take(queue, offer.item, offer.text, offer.share, queue.cost(offer.item, offer.text))
-        return frozenset(chosen.id for chosen in self.chosen)
-
-    def _tried(self, items: Sequence[Scored]) -> list[Chosen]:
-        """What would go in one by one."""
-        trial = BudgetPacker(0, 0, self._layout, self._strategy, self._sieve)
-        trial.chosen, trial._left, trial._long, trial._tally = self.chosen.copy(), self._left, self._long, self._tally.copy()
-        trial._brief = self._brief
-        trial._round(items, False, None)
-        return trial.chosen[len(self.chosen) :]
-
-    def _whole(self, item: Scored) -> Offer:
-        """The item in whole, or the longest excerpt that is taken of one so long."""
-        whole = self._offered(item, item.candidate.text, item.candidate.share)
-        limit = self._brief.passage(item) if self._brief.weighed(item)[3] else self._long
-        short = self._layout.shorten(item.candidate, limit) if whole.tokens > limit else None
-        return whole if short is None else self._offered(item, short.text, short.share * item.candidate.share)
-
-    def _offered(self, item: Scored, text: str, share: float) -> Offer:
-        tokens = self._layout.cost(item.candidate, text, frozenset((self._layout.group(item.candidate),)))
-        return Offer(item=item, text=text, tokens=tokens, share=share)
-
-    def _try(self, queue: Queue, item: Scored) -> LeftOut | None:
-        own, group, header, long = self._brief.weighed(item)
-        cost = own if group in queue.open else own + header
-        limit = self._left if item.candidate.required else min(self._left, self._long)
+    def _try_item(self, state: BudgetState, queue: GreedyQueue, item: Scored) -> LeftOut | None:
+        """Puts the item in, whole or as an excerpt; returns why not where it can't go in."""
+        line, group, header, passage = self._estimator.estimate(item)
+        cost = line if group in queue.open_groups else line + header
+        limit = state.tokens_left if item.candidate.required else min(state.tokens_left, self._long)
         offered: tuple[str, float, int] | None = None
-        if long:
-            offered = self._excerpt(queue, item, min(limit, self._brief.passage(item)))
+        if passage:
+            offered = self._excerpt(queue, item, min(limit, self._estimator.passage_cost(item)))
         elif cost > limit:
             offered = self._excerpt(queue, item, limit)
         else:
@@ -145,40 +137,58 @@ class BudgetPacker:
         if offered is None:
             offered = item.candidate.text, item.candidate.share, queue.cost(item, item.candidate.text)
         text, share, tokens = offered
-        if tokens > self._left:
+        if tokens > state.tokens_left:
             return LeftOut(scored=item, reason="budget", tokens=cost)
-        refusal = self._tally.refuses(item.candidate, text, tokens)
+        refusal = state.usage.refusal(item.candidate, text, tokens)
         if refusal is not None:
             return LeftOut(scored=item, reason=refusal, tokens=cost)
-        self._take(queue, item, text, share, tokens)
+        state.add(item, text, share, tokens)
+        queue.open_group(item)
         return None
 
-    def _excerpt(self, queue: Queue, item: Scored, limit: int) -> tuple[str, float, int] | None:
-        """Text, share and cost of an excerpt of at most `limit` tokens."""
-        short = self._layout.shorten(item.candidate, limit) if limit >= _WORTH_SHOWING else None
+    def _excerpt(self, queue: GreedyQueue, item: Scored, limit: int) -> tuple[str, float, int] | None:
+        """Text, share and cost of an excerpt of at most `limit` tokens; None where none is worth showing."""
+        short = self._layout.shorten(item.candidate, limit) if limit >= _MIN_EXCERPT else None
         return None if short is None else (short.text, short.share * item.candidate.share, queue.cost(item, short.text))
 
-    def grow(self) -> None:
-        """What nobody else wanted goes to the excerpts, the best first: as a whole, or as far as it reaches."""
-        for at, chosen in sorted(enumerate(self.chosen), key=lambda pair: pair[1].scored.rank):
-            candidate = chosen.scored.candidate
-            if chosen.share >= candidate.share or candidate.required or self._left < _WORTH_SHOWING:
-                continue
-            group = frozenset((self._layout.group(candidate),))
-            now = self._layout.cost(candidate, chosen.text, group)
-            limit = min(now + self._left, self._long)
-            more = self._layout.shorten(candidate, limit) if limit > now else None
-            extra = 0 if more is None else self._layout.cost(candidate, more.text, group) - now
-            if more is None or not 0 < extra <= self._left or more.share * candidate.share <= chosen.share:
-                continue
-            if self._tally.grows(candidate, len(more.text) - len(chosen.text), extra):
-                self.chosen[at] = replace(
-                    chosen, text=more.text, share=more.share * candidate.share, tokens=chosen.tokens + extra
-                )
-                self._left -= extra
+    def _choose_together(self, state: BudgetState, queue: GreedyQueue, items: Sequence[Scored]) -> frozenset[str]:
+        """Puts in the items that are worth most together; returns the ids of all that are in.
 
-    def _take(self, queue: Queue, item: Scored, text: str, share: float, cost: int) -> None:
-        self._tally.take(item.candidate, text, cost)
-        self._left -= cost
-        self.chosen.append(Chosen(scored=item, text=text, tokens=cost, share=share))
-        queue.opened(item)
+        Each item is offered as it went in when the items were tried one by one, and whole (or as its longest excerpt): so the
+        result is never worse than one by one. Where `stop` ends the offering early, nothing is put in, and the gap is what the
+        items that one by one left out are worth.
+        """
+        known = [self._offer(chosen.scored, chosen.text, chosen.share) for chosen in self._chosen_greedily(state, items)]
+        given = {(offer.item.rank, offer.text) for offer in known}
+        offers = list(known)
+        for item in items:
+            if self._stop():
+                state.gap += sum(item.score for item in items) - sum(offer.item.score * offer.share for offer in known)
+                return frozenset()
+            offer = self._longest_offer(item)
+            if (item.rank, offer.text) not in given:
+                offers.append(offer)
+        offers.sort(key=lambda offer: (offer.item.rank, -offer.share))
+        best = select(offers, state.tokens_left, self._layout, queue.open_groups, state.usage, start=known, stop=self._stop)
+        state.gap += best.gap
+        for offer in best.offers:
+            state.add(offer.item, offer.text, offer.share, queue.cost(offer.item, offer.text))
+            queue.open_group(offer.item)
+        return frozenset(chosen.id for chosen in state.chosen)
+
+    def _chosen_greedily(self, state: BudgetState, items: Sequence[Scored]) -> list[Chosen]:
+        """What would go in one by one, tried on a copy of the state."""
+        trial = state.copy()
+        self._fill_greedily(trial, items, None)
+        return trial.chosen[len(state.chosen) :]
+
+    def _longest_offer(self, item: Scored) -> Offer:
+        """The whole item, or the longest excerpt where the item is too long to go in whole."""
+        whole = self._offer(item, item.candidate.text, item.candidate.share)
+        limit = self._estimator.passage_cost(item) if self._estimator.estimate(item).passage else self._long
+        short = self._layout.shorten(item.candidate, limit) if whole.tokens > limit else None
+        return whole if short is None else self._offer(item, short.text, short.share * item.candidate.share)
+
+    def _offer(self, item: Scored, text: str, share: float) -> Offer:
+        tokens = self._layout.cost(item.candidate, text, frozenset((self._layout.group(item.candidate),)))
+        return Offer(item=item, text=text, tokens=tokens, share=share)

@@ -1,4 +1,4 @@
-"""What packing must know of writing: what an item costs as written. `format/` fulfils it; stages don't import one another."""
+"""Cost: the protocol by which packing asks the layout what an item costs as written."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ __all__ = ["Layout", "Shortened"]
 
 
 class Shortened(Protocol):
+    """An excerpt: its text, and the fraction of the original text's characters that it keeps."""
+
     @property
     def text(self) -> str: ...
     @property
@@ -18,20 +20,20 @@ class Shortened(Protocol):
 
 
 class Layout(Protocol):
-    """Costs in the target model's tokens, wrapper and escapes included. `total` is measured on the final text and is the
-    only number that counts; the others steer towards it."""
+    """Costs in the target model's tokens, wrapper and escapes included; `format.layout.Format` implements it. Only `total` is
+    measured on the final text and decides whether the budget is kept; the other costs are estimates line by line."""
 
     def fixed(self, directive: str) -> int:
-        """The directive, the standing line and the outermost wrapper."""
+        """Tokens of the directive, the standing notice and the outermost wrapper."""
 
     def cost(self, candidate: Candidate, text: str, groups: frozenset[str]) -> int:
-        """The item's own line, and its group's header unless `group(candidate)` is in `groups`."""
+        """Tokens of the item's own line, plus its group's header unless `group(candidate)` is in `groups`."""
 
     def group(self, candidate: Candidate) -> str:
-        """Which header it stands under."""
+        """The group whose header the item stands under."""
 
     def shorten(self, candidate: Candidate, tokens: int) -> Shortened | None:
-        """An excerpt around what matches that costs at most `tokens` as written; None when nothing worth showing fits."""
+        """An excerpt around the query's terms that costs at most `tokens` as written; None when nothing useful fits."""
 
     def total(self, directive: str, chosen: Sequence[Chosen]) -> int:
-        """Tokens of everything as it will be written."""
+        """Tokens of the whole text as it will be written."""

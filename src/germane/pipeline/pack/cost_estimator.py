@@ -1,70 +1,83 @@
-"""Brief: a long message goes in as a passage around its match first, and grows when everybody has had a turn.
+"""Cost estimator: what each item costs when it first goes in: whole, or a long message as a passage.
 
-Of what an assistant wrote, up to a thousand tokens, one passage usually answers; the rest of it takes the place of other
-messages. Typed memories are not cut like this: somebody chose their words.
+One passage usually holds the answer of a long assistant message; the rest of the message would displace other messages.
+The packer lets excerpts grow again once every item has been tried. Typed memories are never cut to a passage: their wording
+was chosen by somebody.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from germane.pipeline.pack.cost import Layout
 from germane.types.candidate import Candidate, Scored
 
-__all__ = ["PASSAGE", "Brief"]
+__all__ = ["PASSAGE_TOKENS", "CostEstimator", "Estimate"]
 
-PASSAGE = 42
-"""Tokens of text. Measured on chats with an assistant: 58 loses a point and a half of recall within 1,000 tokens, 122 five,
-whole messages seven."""
-_WHOLE = 90
-"""Tokens of text up to which a message isn't long: to cut it would save less than it hides."""
-_SURELY = 16
-"""Characters a token at most: what is longer than that is long without being counted."""
-_ALONE: frozenset[str] = frozenset()
+PASSAGE_TOKENS = 42
+"""Tokens of a passage's text. Measured on chats with an assistant: 58 loses a point and a half of recall within 1,000 tokens,
+122 loses five, whole messages lose seven."""
+_SHORT_TOKENS = 90
+"""Tokens of text up to which a message goes in whole: a cut would save less than it hides."""
+_MAX_CHARS_PER_TOKEN = 16
+"""A text of more characters a token than this is long without being counted."""
+_NO_GROUPS: frozenset[str] = frozenset()
 
 
-class Brief:
-    """What items cost as they would go in first. Asks the layout once or twice an item; lives no longer than one packing."""
+class Estimate(NamedTuple):
+    """Costs in tokens. `line` is the item's own line as it first goes in, `header` the header of its `group`; `passage` tells
+    whether the item first goes in as a passage."""
+
+    line: int
+    group: str
+    header: int
+    passage: bool
+
+
+class CostEstimator:
+    """Estimates the first cost of items and caches the estimates by rank. Asks the layout once or twice an item; lives for one
+    packing."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._known: dict[int, tuple[int, str, int, bool]] = {}
-        self._among: dict[str, tuple[frozenset[str], int]] = {}
+        self._estimates: dict[int, Estimate] = {}
+        self._headers: dict[str, tuple[frozenset[str], int]] = {}
 
-    def weighed(self, item: Scored) -> tuple[int, str, int, bool]:
-        """The cost of its own line, the group whose header it stands under, the cost of that header, and whether it goes in as
-        a passage first."""
-        return self._known.get(item.rank) or self._weigh(item)
+    def estimate(self, item: Scored) -> Estimate:
+        """The item's estimate, computed on first use."""
+        return self._estimates.get(item.rank) or self._compute(item)
 
-    def passage(self, item: Scored) -> int:
-        """The most that a passage may cost, a header of its own included."""
-        return self._layout.cost(item.candidate, "", _ALONE) + PASSAGE
+    def passage_cost(self, item: Scored) -> int:
+        """The most tokens that a passage of the item may cost, a header of its own included."""
+        return self._layout.cost(item.candidate, "", _NO_GROUPS) + PASSAGE_TOKENS
 
-    def _weigh(self, item: Scored) -> tuple[int, str, int, bool]:
+    def _compute(self, item: Scored) -> Estimate:
         candidate = item.candidate
         group = self._layout.group(candidate)
-        among = self._among.get(group)
-        if among is None:
+        known = self._headers.get(group)
+        if known is None:
             inside, text = frozenset((group,)), candidate.text
-            text = text if len(text) <= _SURELY * _WHOLE else ""
-            own = self._layout.cost(candidate, text, inside)
-            among = self._among[group] = (inside, self._layout.cost(candidate, text, _ALONE) - own)
-        inside, header = among
-        own, long = self._first(candidate, inside)
-        known = self._known[item.rank] = (own, group, header, long)
-        return known
+            text = text if len(text) <= _MAX_CHARS_PER_TOKEN * _SHORT_TOKENS else ""
+            line = self._layout.cost(candidate, text, inside)
+            known = self._headers[group] = (inside, self._layout.cost(candidate, text, _NO_GROUPS) - line)
+        inside, header = known
+        line, passage = self._first_line(candidate, inside)
+        estimate = self._estimates[item.rank] = Estimate(line, group, header, passage)
+        return estimate
 
-    def _first(self, candidate: Candidate, inside: frozenset[str]) -> tuple[int, bool]:
-        """What its own line costs at first, and whether that is a passage. ASCII text of so few characters as twice the tokens
-        can hardly be long: it isn't worth a second line to tell."""
+    def _first_line(self, candidate: Candidate, inside: frozenset[str]) -> tuple[int, bool]:
+        """Cost of the line that first goes in, and whether that line is a passage. ASCII text of at most twice as many
+        characters as `_SHORT_TOKENS` is hardly ever long, so the empty line isn't costed for it."""
         text = candidate.text
-        short = len(text) <= 2 * _WHOLE and text.isascii()
+        short = len(text) <= 2 * _SHORT_TOKENS and text.isascii()
         if short or candidate.required or "event" not in candidate.kinds:
             return self._layout.cost(candidate, text, inside), False
         whole = None
-        if len(text) <= _SURELY * _WHOLE:
+        if len(text) <= _MAX_CHARS_PER_TOKEN * _SHORT_TOKENS:
             whole = self._layout.cost(candidate, text, inside)
-            if whole <= _WHOLE:
+            if whole <= _SHORT_TOKENS:
                 return whole, False
         empty = self._layout.cost(candidate, "", inside)
-        if whole is not None and whole - empty <= _WHOLE:
+        if whole is not None and whole - empty <= _SHORT_TOKENS:
             return whole, False
-        return empty + PASSAGE, True
+        return empty + PASSAGE_TOKENS, True

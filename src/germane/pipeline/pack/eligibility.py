@@ -1,7 +1,6 @@
-"""Sieve: what may be packed at all: the best of each content, and only of an allowed sensitivity.
+"""Eligibility: checks before packing: no duplicate content, only allowed sensitivities (GATHER-3, GATHER-5).
 
-Both were seen to before: sources are filtered, candidates merged. Here it is checked again, on what is about to be shown
-(GATHER-3, GATHER-5).
+Sources filter by sensitivity and candidates are merged before scoring; this checks both again on what is about to be shown.
 """
 
 from __future__ import annotations
@@ -14,16 +13,16 @@ __all__ = ["Eligibility"]
 
 
 class Eligibility:
-    """Items are shown to it best first, each once. `seen` are contents that are there already, by their hashes; `refused` is
-    what didn't pass."""
+    """Filters items, which must come best first and each once. `seen` are content hashes that are already in the context;
+    `refused` collects the items that didn't pass."""
 
     def __init__(self, sensitivities: Collection[Sensitivity], seen: Iterable[int] = ()) -> None:
         self._allowed = frozenset(sensitivities)
         self._seen = set(seen)
         self.refused: list[LeftOut] = []
 
-    def through(self, items: Iterable[Scored]) -> list[Scored]:
-        """Those that may go in."""
+    def filter(self, items: Iterable[Scored]) -> list[Scored]:
+        """The items that may go in, in the same order."""
         allowed, seen, passed = self._allowed, self._seen, list[Scored]()
         for item in items:
             candidate = item.candidate

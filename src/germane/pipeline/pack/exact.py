@@ -1,9 +1,9 @@
-"""Exact: which items to take, chosen together for the most calibrated probability that fits (PACK-6).
+"""Exact: turns items into a knapsack problem, to choose them together for the highest total value (PACK-6).
 
-The greedy packer looks at one item at a time; when room is short, what it takes first can stand in the way of two that are
-worth more. Here items become numbers (value = P(relevant) × the share that is shown, cost as written, headers of groups, caps)
-and `knapsack.py` solves that. Never on scores that are no probabilities: their sum means nothing, and its optimum was measured
-to be worse than rank order.
+The greedy packer tries one item at a time: in a small budget, the first item may displace two that are worth more together.
+Here items become numbers (value = P(relevant) × fraction shown, cost as written, headers of groups, caps), and `knapsack.py`
+solves the problem. The scores must be probabilities: a sum of raw scores means nothing, and its optimum was measured to be
+worse than score order.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ import numpy as np
 
 from germane.pipeline.pack.cost import Layout
 from germane.pipeline.pack.knapsack import EFFORT, solve
-from germane.pipeline.pack.prices import Knapsack
-from germane.pipeline.pack.shares import Tally
+from germane.pipeline.pack.relaxation import Knapsack
+from germane.pipeline.pack.shares import CapUsage
 from germane.types.candidate import Scored
 
-__all__ = ["Offer", "Selection", "select"]
+__all__ = ["Offer", "SelectedOffers", "select"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """One item as it would go in. `tokens` is its own cost, without a header."""
+    """One item as it would go in. `tokens` is the cost of its own line, without a header; `share` the fraction shown."""
 
     item: Scored
     text: str
@@ -34,8 +34,8 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
-    """The offers to take, in the order given; `gap` is how much more value another selection could reach at most, 0 where this
+class SelectedOffers:
+    """The offers to take, in the order given. `gap` is how much more value another selection could reach at most; 0 where this
     one is proven best."""
 
     offers: tuple[Offer, ...]
@@ -46,45 +46,49 @@ def select(
     offers: Sequence[Offer],
     room: int,
     layout: Layout,
-    opened: frozenset[str],
-    tally: Tally,
+    open_groups: frozenset[str],
+    usage: CapUsage,
     *,
     start: Collection[Offer] = (),
     effort: int = EFFORT,
     stop: Callable[[], bool] = lambda: False,
-) -> Selection:
-    """The best of `offers` in `room` tokens, where the headers of `opened` are paid for; never worse than those of them in
-    `start`. Of several offers of one item one is taken at most. A header counts against each cap in tokens that any item of
-    its group counts against."""
+) -> SelectedOffers:
+    """The best of `offers` in `room` tokens, where the headers of `open_groups` are already paid for.
+
+    At most one of several offers of an item is taken. The selection is never worth less than `start`, offers that are known to
+    fit. A header counts against each cap in tokens that any item of its group counts against. For `effort` and `stop` see
+    `knapsack.solve`.
+    """
     if not offers or room <= 0:
-        return Selection(offers=(), gap=0.0)
-    sack = _sack(offers, room, layout, opened, tally)
+        return SelectedOffers(offers=(), gap=0.0)
+    knapsack = _knapsack(offers, room, layout, open_groups, usage)
     given = {(offer.item.rank, offer.text) for offer in start}
-    known = [at for at, offer in enumerate(offers) if (offer.item.rank, offer.text) in given]
-    found = solve(sack, start=known, effort=effort, stop=stop)
-    value, picked = float(sack.values[known].sum()), tuple(known)
-    if value <= found.value:  # less only where a header shared across caps was counted more strictly here
+    known = [index for index, offer in enumerate(offers) if (offer.item.rank, offer.text) in given]
+    found = solve(knapsack, start=known, effort=effort, stop=stop)
+    value, picked = float(knapsack.values[known].sum()), tuple(known)
+    if value <= found.value:  # `start` is worth more only where a header that caps share was counted more strictly here
         value, picked = found.value, found.picked
-    return Selection(offers=tuple(offers[at] for at in picked), gap=max(0.0, found.bound - value))
+    return SelectedOffers(offers=tuple(offers[index] for index in picked), gap=max(0.0, found.bound - value))
 
 
-def _sack(offers: Sequence[Offer], room: int, layout: Layout, opened: frozenset[str], tally: Tally) -> Knapsack:
-    """Rows of `uses`: the tokens, then one for each cap, then one for each item with several offers."""
+def _knapsack(offers: Sequence[Offer], room: int, layout: Layout, open_groups: frozenset[str], usage: CapUsage) -> Knapsack:
+    """The problem in numbers. Rows of `uses`: the tokens, then one row for each cap, then one for each item with several
+    offers."""
     candidates = [offer.item.candidate for offer in offers]
     names = [layout.group(candidate) for candidate in candidates]
-    numbers = {name: at for at, name in enumerate(dict.fromkeys(names))}
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
     group = np.array([numbers[name] for name in names], dtype=np.int64)
     tokens = np.array([offer.tokens for offer in offers], dtype=np.int64)
     ones = np.ones(len(offers), dtype=np.int64)
     paid, free = np.zeros(len(numbers), dtype=np.int64), np.zeros(len(numbers), dtype=np.int64)
-    first = {name: offer for name, offer in zip(reversed(names), reversed(offers), strict=True) if name not in opened}
+    first = {name: offer for name, offer in zip(reversed(names), reversed(offers), strict=True) if name not in open_groups}
     for name, offer in first.items():
         paid[numbers[name]] = max(0, layout.cost(offer.item.candidate, offer.text, frozenset()) - offer.tokens)
     rows = [(tokens, paid, room)]
-    for limit in tally.limits(candidates):
-        members = np.array(limit.members)
-        left = max(0, limit.room)
-        match limit.measure:
+    for cap in usage.remaining(candidates):
+        members = np.array(cap.members)
+        left = max(0, cap.room)
+        match cap.measure:
             case "tokens":
                 rows.append((tokens * members, paid * (np.bincount(group, members, len(numbers)) > 0), left))
             case "chars":

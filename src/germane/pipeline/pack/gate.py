@@ -1,4 +1,4 @@
-"""Gate: the last look before writing. What was chosen must still be allowed and still be true (PACK-8)."""
+"""Gate: the last check before writing: drops chosen items that the store no longer allows (PACK-8)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ __all__ = ["gate"]
 
 
 def gate(packing: Packing, allowed: Set[str]) -> Packing:
-    """Without the items that the store no longer allows; they are left out as `withdrawn`. Its tokens are to be recounted."""
+    """The packing without the items whose ids aren't in `allowed`; these are left out as `withdrawn`. The caller must recount
+    the tokens (`pack.trim`)."""
     gone = tuple(item for item in packing.chosen if item.id not in allowed)
     if not gone:
         return packing

@@ -1,11 +1,12 @@
-"""Greedy: the knapsack's classic approximation, one item at a time, best first (PACK-1).
+"""Greedy queue: the order in which items are tried one by one, the classic knapsack approximation (PACK-1).
 
-`rank` takes items in score order. `density` takes the most probability per token: log-odds − 0.7 · ln(tokens + 2), where
-tokens is what the item costs *now*: the first of a group pays for the group's header, so opening one makes its other items
-cheaper and they are weighed anew. That is right only where the score is a log-probability; on raw sums it is ruinous.
+With `rank` items come in score order. With `density` the item with the highest log-odds − 0.7 · ln(tokens + 2) comes next,
+where tokens is what the item costs *now*: the first item of a group also pays for the group's header, so the other items of
+the group become cheaper once it is in, and their cost is computed again. The formula holds only where the score is a
+log-probability.
 
-Writing an item to learn its cost is most of the work, so only those get written whose turn may come: the rest wait with a cost
-guessed from their length, low on purpose, and items whose score is too low for any cost aren't looked at yet.
+Most of the work is writing an item to learn its cost. So an item is written only when it may be next; until then its cost is
+estimated from its length, too low on purpose. Items whose score is too low for any cost aren't even estimated yet.
 """
 
 from __future__ import annotations
@@ -16,131 +17,137 @@ from heapq import heapify, heappop, heappush
 from math import inf, log
 
 from germane.pipeline.pack.cost import Layout
-from germane.pipeline.pack.cost_estimator import PASSAGE, Brief
+from germane.pipeline.pack.cost_estimator import PASSAGE_TOKENS, CostEstimator
 from germane.pipeline.pack.eligibility import Eligibility
 from germane.types.candidate import Scored
 from germane.types.strategy import Packer
 
-__all__ = ["Queue"]
+__all__ = ["GreedyQueue"]
 
-_PRICE = 0.7
+_COST_WEIGHT = 0.7
 """Calibrated log-odds are spread over about 0.7 of what the ranking loss makes of them; measured, 0.65 to 1 are alike."""
-_CHARS = 6.0
-"""Characters a token, to begin with; from then on a quarter more than in what has been written, so that a guess seldom is too
-high. Where it is, its item comes a little late."""
-_MORE = 1.25
-_LEAST = 16
-"""Tokens of text: one that has fewer isn't dearer to the reader for that. Measured, 0 to 16 give the same recall."""
-_BLOCK = 64
+_CHARS_PER_TOKEN = 6.0
+"""The ratio to begin with. Later estimates assume `_MARGIN` times the ratio of the items written so far, so that an estimate is
+seldom too high; an item whose estimate is too high comes a little late."""
+_MARGIN = 1.25
+_MIN_TOKENS = 16
+"""Tokens of text: a shorter text counts as this many. Measured, 0 to 16 give the same recall."""
+_BLOCK_SIZE = 64
 
 Entry = tuple[float, int, bool, Scored]
-"""What it costs in log-odds, its rank, whether that cost is known, the item."""
+"""Heap entry: the item's key (weighted cost − log-odds), its rank, whether the cost is exact or estimated, the item."""
 
 
-class Queue:
-    """Items in the order in which they are to be tried; `items` stand in score order. `opened(group)` tells it that a header
-    has been paid for. Ties go to the better rank, so the order is total and the same every time (PACK-4). Where there is a
-    `eligibility`, items go through it in score order, when they are first looked at."""
+class GreedyQueue:
+    """Iterates over items in the order in which they are to be tried. `items` must stand in score order.
+
+    Ties go to the better rank, so the order is total and reproducible (PACK-4). With an `eligibility`, items are filtered in
+    score order, when they are first looked at.
+    """
 
     def __init__(
         self,
         items: Sequence[Scored],
         layout: Layout,
         packer: Packer,
-        brief: Brief,
+        estimator: CostEstimator,
         eligibility: Eligibility | None = None,
     ) -> None:
-        self._items, self._layout, self._brief, self._sieve = items, layout, brief, eligibility
+        self._items, self._layout, self._estimator, self._eligibility = items, layout, estimator, eligibility
         self._density = packer != "rank"
-        self._open: frozenset[str] = frozenset()
-        self._weighed: dict[str, list[Scored]] = defaultdict(list)
+        self._open_groups: frozenset[str] = frozenset()
+        self._waiting: dict[str, list[Scored]] = defaultdict(list)
+        """Items whose cost includes a header that isn't paid for, by group."""
         self._done: set[int] = set()
         self._heap: list[Entry] = []
         self._next = 0
         self._empty = 0
-        self._chars, self._tokens = 10 * _CHARS, 10.0
+        self._chars, self._tokens = 10 * _CHARS_PER_TOKEN, 10.0
         self._bar = -inf
-        """No item that hasn't been looked at is cheaper than this."""
+        """Lower bound on the key of every item that isn't in the heap yet."""
 
     def __iter__(self) -> Iterator[Scored]:
         if not self._density:
             while self._next < len(self._items):
                 self._next += 1
-                yield from self._passed(self._items[self._next - 1 : self._next])
+                yield from self._filtered(self._items[self._next - 1 : self._next])
             return
         if self._items:
             first = self._items[0].candidate
             self._empty = self._layout.cost(first, "", frozenset((self._layout.group(first),)))
-        while (best := self._best()) is not None:
+        while (best := self._pop()) is not None:
             self._done.add(best.rank)
             yield best
 
     def rest(self) -> tuple[Scored, ...]:
-        """Those whose turn hasn't come, in score order."""
+        """The items that haven't been tried yet, in score order."""
         if not self._density:
             return tuple(self._items[self._next :])
         waiting = {item.rank: item for *_, item in self._heap if item.rank not in self._done}
         return (*(waiting[rank] for rank in sorted(waiting)), *self._items[self._next :])
 
     @property
-    def open(self) -> frozenset[str]:
+    def open_groups(self) -> frozenset[str]:
         """The groups whose headers have been paid for."""
-        return self._open
+        return self._open_groups
 
     def cost(self, item: Scored, text: str) -> int:
-        return self._layout.cost(item.candidate, text, self._open)
+        """Tokens that `text` of the item costs now, with a header if it isn't paid for."""
+        return self._layout.cost(item.candidate, text, self._open_groups)
 
-    def opened(self, item: Scored) -> None:
-        group = self._brief.weighed(item)[1]
-        if group in self._open:
+    def open_group(self, item: Scored) -> None:
+        """Records that the header of the item's group is paid for: the items of the group become cheaper."""
+        group = self._estimator.estimate(item).group
+        if group in self._open_groups:
             return
-        self._open |= {group}
-        for other in self._weighed.pop(group, ()):
+        self._open_groups |= {group}
+        for other in self._waiting.pop(group, ()):
             if other.rank not in self._done:
-                cost = self._price(self._brief.weighed(other)[0]) - other.log_odds
-                heappush(self._heap, (cost, other.rank, True, other))
+                key = self._weighted(self._estimator.estimate(other).line) - other.log_odds
+                heappush(self._heap, (key, other.rank, True, other))
 
-    def _best(self) -> Scored | None:
-        """The cheapest for its probability whose cost is known, once no other can be cheaper."""
+    def _pop(self) -> Scored | None:
+        """The item with the lowest key, once its cost is exact and no other item can have a lower one; None when none is
+        left."""
         heap, done = self._heap, self._done
         while True:
             while not heap or heap[0][0] >= self._bar:
-                if not self._look():
+                if not self._load_block():
                     break
             if not heap:
                 return None
-            _, rank, known, item = heappop(heap)
+            _, rank, exact, item = heappop(heap)
             if rank in done:
                 continue
-            if known:
+            if exact:
                 return item
-            own, group, header, long = self._brief.weighed(item)
-            if not long:
+            line, group, header, passage = self._estimator.estimate(item)
+            if not passage:
                 self._chars += len(item.candidate.text)
-                self._tokens += max(0, own - self._empty)
-            paid = group in self._open
-            cost = self._price(own if paid else own + header) - item.log_odds
-            if cost < self._bar and (not heap or (cost, rank) < heap[0]):
+                self._tokens += max(0, line - self._empty)
+            paid = group in self._open_groups
+            key = self._weighted(line if paid else line + header) - item.log_odds
+            if key < self._bar and (not heap or (key, rank) < heap[0]):
                 return item
-            heappush(heap, (cost, rank, True, item))
+            heappush(heap, (key, rank, True, item))
             if not paid:
-                self._weighed[group].append(item)
+                self._waiting[group].append(item)
 
-    def _passed(self, block: Sequence[Scored]) -> Sequence[Scored]:
-        return block if self._sieve is None else self._sieve.through(block)
+    def _filtered(self, block: Sequence[Scored]) -> Sequence[Scored]:
+        return block if self._eligibility is None else self._eligibility.filter(block)
 
-    def _look(self) -> bool:
-        """At the next few items."""
-        block = self._items[self._next : self._next + _BLOCK]
+    def _load_block(self) -> bool:
+        """Puts the next few items into the heap with estimated costs; returns False when there are none."""
+        block = self._items[self._next : self._next + _BLOCK_SIZE]
         if not block:
             return False
         self._next += len(block)
-        block = self._passed(block)
-        empty, each = self._empty + 2, self._tokens / (_MORE * self._chars)
-        short, long = _LEAST / each, PASSAGE / each
+        block = self._filtered(block)
+        empty, each = self._empty + 2, self._tokens / (_MARGIN * self._chars)
+        short, long = _MIN_TOKENS / each, PASSAGE_TOKENS / each
         self._heap += [
             (
-                _PRICE * log(empty + each * min(max(len(item.candidate.text), short), long)) - item.log_odds,
+                _COST_WEIGHT * log(empty + each * min(max(len(item.candidate.text), short), long)) - item.log_odds,
                 item.rank,
                 False,
                 item,
@@ -148,10 +155,9 @@ class Queue:
             for item in block
         ]
         heapify(self._heap)
-        least = _PRICE * log(empty + _LEAST)
-        self._bar = least - self._items[self._next].log_odds if self._next < len(self._items) else inf
+        cheapest = _COST_WEIGHT * log(empty + _MIN_TOKENS)
+        self._bar = cheapest - self._items[self._next].log_odds if self._next < len(self._items) else inf
         return True
 
-    def _price(self, tokens: int) -> float:
-        least = self._empty + _LEAST
-        return _PRICE * log(max(tokens, least) + 2)
+    def _weighted(self, tokens: int) -> float:
+        return _COST_WEIGHT * log(max(tokens, self._empty + _MIN_TOKENS) + 2)

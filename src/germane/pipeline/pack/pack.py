@@ -1,6 +1,9 @@
-"""Pack: choose what fits. Required items first, then the rest by the strategy's packer; what doesn't fit is skipped, and the
-next is tried. Where items are chosen together (`exact`), what that leaves is filled one by one all the same, with excerpts too.
-The last word has the count of the final text: while it is above the budget, the lowest-scoring item goes."""
+"""Pack: chooses the items that fit: required items first, then the others by the strategy's packer.
+
+An item that doesn't fit is skipped and the next one is tried. Where items are chosen together (`exact`), the tokens that this
+leaves are filled one by one, with excerpts too. The final text is counted last: while it is above the budget, the
+lowest-scoring item is removed.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +32,9 @@ def pack(
     sensitivities: Sequence[Sensitivity] = ("public", "private"),
     stop: Callable[[], bool] = lambda: False,
 ) -> Packing:
-    """`ranked` is what may go in, in score order; `dropped` fell below the floor. At most `available` tokens in all. `stop`
-    ends an exact search early, with the best so far and the bound that still stands."""
-    others, required = _in_order(ranked), list[Scored]()
+    """Packs `ranked`, the items that may go in, into at most `available` tokens in all. `dropped` are the items below the
+    floor. `stop` ends an exact search early, with the best packing so far and the bound that still holds."""
+    others, required = _by_rank(ranked), list[Scored]()
     if True in (needed := [item.candidate.required for item in others]):
         required = list(compress(others, needed))
         others = [item for item in others if not item.candidate.required]
@@ -39,28 +42,28 @@ def pack(
     if fixed > available and directive and (alone := layout.total(directive, ())) > available:
         directive, refused, fixed = "", f"it takes {alone} tokens of {available}", layout.fixed("")
     eligibility = Eligibility(sensitivities)
-    room = BudgetPacker(available, fixed, layout, strategy, eligibility, stop)
-    room.fill(required)
-    room.fill(others, together=room.tight)
-    room.grow()
+    packer = BudgetPacker(available, fixed, layout, strategy, eligibility, stop)
+    packer.fill(required)
+    packer.fill(others, together=packer.together)
+    packer.grow()
     packing = Packing(
         directive=directive,
-        chosen=tuple(room.chosen),
-        refused=(*eligibility.refused, *room.refused),
-        untried=tuple(room.untried),
-        dropped=tuple(_in_order(dropped)),
+        chosen=tuple(packer.state.chosen),
+        refused=(*eligibility.refused, *packer.state.refused),
+        untried=tuple(packer.state.untried),
+        dropped=tuple(_by_rank(dropped)),
         sensitivities=frozenset(sensitivities),
         tokens=0,
         directive_left_out=refused,
     )
-    if room.tight:
-        packing = replace(packing, bound=packing.value + room.gap)
+    if packer.together:
+        packing = replace(packing, bound=packing.value + packer.state.gap)
     return trim(packing, available, layout)
 
 
 def trim(packing: Packing, available: int, layout: Layout) -> Packing:
-    """Recount the final text; while it is above the budget the lowest-scoring item goes, required ones and the directive
-    last (BUD-4)."""
+    """Counts the final text; while it is above `available` tokens, removes the lowest-scoring item, required items and the
+    directive last (BUD-4)."""
     chosen, out, directive, refused = list(packing.chosen), list(packing.refused), packing.directive, ""
     while (tokens := layout.total(directive, chosen)) > available:
         if not chosen and not directive:
@@ -68,7 +71,7 @@ def trim(packing: Packing, available: int, layout: Layout) -> Packing:
         if not chosen:
             directive, refused = "", f"it takes {tokens} tokens of {available}"
             continue
-        excess = tokens - available  # far above, several go before it is counted again; never more than would have to
+        excess = tokens - available  # far above the budget, several items go before the next count, but none too many
         while chosen and excess > 0:
             worst = max(chosen, key=lambda item: (not item.scored.candidate.required, item.scored.rank))
             chosen.remove(worst)
@@ -84,7 +87,7 @@ def trim(packing: Packing, available: int, layout: Layout) -> Packing:
     )
 
 
-def _in_order(items: Sequence[Scored]) -> Sequence[Scored]:
-    """By rank; as they are where they are in order, which is how scoring answers them."""
+def _by_rank(items: Sequence[Scored]) -> Sequence[Scored]:
+    """The items by rank; the same sequence where it is in order already, as scoring returns it."""
     ranks = [item.rank for item in items]
     return items if ranks == sorted(ranks) else sorted(items, key=lambda item: item.rank)

@@ -1,4 +1,4 @@
-"""Packing: what was chosen, what was left out and why (PACK-3)."""
+"""Packing: the result of the pack stage: what was chosen, what was left out and why (PACK-3)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["Packing"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packing:
-    """`tokens` is measured on the final text, `directive` is empty when it was left out, `directive_left_out` says why. What
-    was left out stands in three parts, of which the last two may be long: `refused` with a reason each, `untried` for want of
-    room before their turn came, in score order, and `dropped` below the floor."""
+    """`tokens` is measured on the final text. `directive` is empty when it was left out, and `directive_left_out` says why.
+    What was left out stands in three parts, of which the last two may be long: `refused` with a reason each, `untried` because
+    the budget was spent before their turn, in score order, and `dropped` below the floor."""
 
     directive: str
     chosen: tuple[Chosen, ...]
@@ -25,24 +25,25 @@ class Packing:
     untried: tuple[Scored, ...] = ()
     dropped: tuple[Scored, ...] = ()
     sensitivities: frozenset[Sensitivity] = frozenset()
-    """Those that were allowed."""
+    """The sensitivities that were allowed."""
     directive_left_out: str = ""
     bound: float | None = None
-    """What no packing of these candidates is worth more than, at the costs line by line; None where nobody asked (PACK-6)."""
+    """Upper bound on `value` of any packing of these candidates, at the costs line by line; None where items weren't chosen
+    together (PACK-6)."""
 
     @property
     def value(self) -> float:
-        """Expected relevant items shown: Σ score × share over what was chosen."""
+        """Expected number of relevant items shown: Σ score × fraction shown, over what was chosen."""
         return sum(item.score * item.share for item in self.chosen)
 
     @property
     def gap(self) -> float | None:
-        """How much more another packing could be worth at most; 0 where this one is proven best."""
+        """How much higher the value of another packing could be at most; 0 where this one is proven best."""
         return None if self.bound is None else max(0.0, self.bound - self.value)
 
     @property
     def left_out(self) -> tuple[LeftOut, ...]:
-        """Every candidate that does not go in, and why; made when it is asked for."""
+        """Every candidate that does not go in, and why; built on each access."""
         return (
             *(LeftOut(scored=item, reason="below_floor") for item in self.dropped),
             *self.refused,
@@ -51,20 +52,21 @@ class Packing:
 
     @property
     def skipped(self) -> int:
+        """Number of candidates left out."""
         return len(self.refused) + len(self.untried) + len(self.dropped)
 
     @property
     def was_truncated(self) -> bool:
-        """Anything was dropped for budget, or shortened."""
+        """Whether anything was left out for lack of budget, or shortened."""
         left_out = chain(self.refused, self._untried())
         spent = any(item.reason in ("budget", "kind_cap", "source_cap") for item in left_out)
         return spent or bool(self.directive_left_out) or any(item.share < 1 for item in self.chosen)
 
     def _untried(self) -> Iterator[LeftOut]:
-        """With the reason they would have had before there was no room."""
+        """The untried items; those that aren't eligible either are left out for that reason, the others for the budget."""
         seen = [out.scored for out in self.refused if out.reason not in ("duplicate", "sensitivity")]
         seen += [item.scored for item in self.chosen]
         eligibility = Eligibility(self.sensitivities, (item.candidate.content_hash for item in seen))
         for item in self.untried:
-            passed = eligibility.through((item,))
+            passed = eligibility.filter((item,))
             yield LeftOut(scored=item, reason="budget") if passed else eligibility.refused[-1]

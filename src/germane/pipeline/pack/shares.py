@@ -1,4 +1,4 @@
-"""Shares: caps by kind, by source and in total, kept as items go in (BUD-6)."""
+"""Shares: counts what each cap has left, by kind, by source and in total, as items go in (BUD-6)."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import Literal
 from germane.types.candidate import Candidate, Reason
 from germane.types.strategy import Cap, Shares
 
-__all__ = ["Limit", "Tally"]
+__all__ = ["CapUsage", "RemainingCap"]
 
 Measure = Literal["items", "chars", "tokens"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
-    """What is left of one cap, and which of some candidates count against it."""
+class RemainingCap:
+    """What one cap has left (`room`, in units of `measure`), and which of some candidates count against it."""
 
     measure: Measure
     room: int
     members: Sequence[bool]
 
 
-class Tally:
-    """What has gone in so far, by group. Mutable, and lives no longer than one packing.
+class CapUsage:
+    """How much of each cap the items that went in have used. Mutable; lives for one packing.
 
-    A kind's cap is hard. A source's share is what it may take while the others still want theirs: `lenient` offers
-    everyone what is left over.
+    A kind's cap is hard. A source's share limits the source only while the others may still need theirs: with `lenient` set,
+    a source may use what the others left over, unless its share is 0.
     """
 
     def __init__(self, shares: Shares, available: int) -> None:
@@ -38,24 +38,24 @@ class Tally:
         self._chars: dict[str, int] = defaultdict(int)
         self._tokens: dict[str, int] = defaultdict(int)
         self.lenient = not shares.sources
-        self._free = shares == Shares()
+        self._unlimited = shares == Shares()
 
-    def copy(self) -> Tally:
-        """As it stands, to try something out on."""
-        other = Tally(self._shares, self._available)
+    def copy(self) -> CapUsage:
+        """An independent copy, to try a packing on."""
+        other = CapUsage(self._shares, self._available)
         other._items, other._chars, other._tokens = self._items.copy(), self._chars.copy(), self._tokens.copy()
         other.lenient = self.lenient
         return other
 
-    def refuses(self, candidate: Candidate, text: str, tokens: int) -> Reason | None:
-        """Why this may not go in now, or None."""
-        if self._free:
+    def refusal(self, candidate: Candidate, text: str, tokens: int) -> Reason | None:
+        """Why this text of the candidate may not go in now; None if it may."""
+        if self._unlimited:
             return None
-        if self._over(self._shares.total, "total", text, tokens):
+        if self._exceeds(self._shares.total, "total", text, tokens):
             return "budget"
         for kind in _kinds(candidate):
             cap = self._shares.kinds.get(kind)
-            if cap is not None and self._over(cap, f"kind:{kind}", text, tokens):
+            if cap is not None and self._exceeds(cap, f"kind:{kind}", text, tokens):
                 return "kind_cap"
         share = self._shares.sources.get(candidate.source)
         if share is None:
@@ -64,16 +64,17 @@ class Tally:
         taken = self._tokens[f"source:{candidate.source}"] + tokens
         return "source_cap" if share == 0 or taken > allowed else None
 
-    def take(self, candidate: Candidate, text: str, tokens: int) -> None:
-        if self._free:
+    def add(self, candidate: Candidate, text: str, tokens: int) -> None:
+        """Counts an item that goes in."""
+        if self._unlimited:
             return
         for group in ("total", f"source:{candidate.source}", *(f"kind:{kind}" for kind in _kinds(candidate))):
             self._items[group] += 1
             self._chars[group] += len(text)
             self._tokens[group] += tokens
 
-    def grows(self, candidate: Candidate, chars: int, tokens: int) -> bool:
-        """Whether what is in already may be this much longer; takes it if so."""
+    def extend(self, candidate: Candidate, chars: int, tokens: int) -> bool:
+        """Counts that an item which is already in grows by this much, if its caps allow it; returns whether they do."""
         groups = ("total", f"source:{candidate.source}", *(f"kind:{kind}" for kind in _kinds(candidate)))
         caps = (self._shares.total, *(self._shares.kinds.get(kind) for kind in _kinds(candidate)))
         for group, cap in zip((groups[0], *groups[2:]), caps, strict=True):
@@ -87,37 +88,38 @@ class Tally:
             self._tokens[group] += tokens
         return True
 
-    def limits(self, candidates: Sequence[Candidate]) -> Iterator[Limit]:
-        """All that `refuses` holds against any of these, as it stands now."""
+    def remaining(self, candidates: Sequence[Candidate]) -> Iterator[RemainingCap]:
+        """Every cap that `refusal` would hold against one of these candidates, with what it has left now."""
         everyone = [True] * len(candidates)
-        yield from self._caps(self._shares.total, "total", everyone)
+        yield from self._remaining(self._shares.total, "total", everyone)
         kinds = [_kinds(candidate) for candidate in candidates]
         for kind, cap in self._shares.kinds.items():
-            yield from self._caps(cap, f"kind:{kind}", [kind in own for own in kinds])
+            yield from self._remaining(cap, f"kind:{kind}", [kind in own for own in kinds])
         for source, share in self._shares.sources.items():
             if not self.lenient or share == 0:
                 room = int(self._available * share / 100) - self._tokens[f"source:{source}"]
                 members = [candidate.source == source for candidate in candidates]
-                yield Limit(measure="tokens" if share else "items", room=room if share else 0, members=members)
+                yield RemainingCap(measure="tokens" if share else "items", room=room if share else 0, members=members)
 
-    def _caps(self, cap: Cap, group: str, members: Sequence[bool]) -> Iterator[Limit]:
+    def _remaining(self, cap: Cap, group: str, members: Sequence[bool]) -> Iterator[RemainingCap]:
         if not any(members):
             return
         closed = 0 in (cap.items, cap.chars, cap.tokens)
         if closed or cap.items is not None:
-            yield Limit(measure="items", room=0 if closed else (cap.items or 0) - self._items[group], members=members)
+            room = 0 if closed else (cap.items or 0) - self._items[group]
+            yield RemainingCap(measure="items", room=room, members=members)
         if cap.chars is not None:
-            yield Limit(measure="chars", room=cap.chars - self._chars[group], members=members)
+            yield RemainingCap(measure="chars", room=cap.chars - self._chars[group], members=members)
         if cap.tokens is not None:
-            yield Limit(measure="tokens", room=cap.tokens - self._tokens[group], members=members)
+            yield RemainingCap(measure="tokens", room=cap.tokens - self._tokens[group], members=members)
 
-    def _over(self, cap: Cap, group: str, text: str, tokens: int) -> bool:
+    def _exceeds(self, cap: Cap, group: str, text: str, tokens: int) -> bool:
         after = (
             (cap.items, self._items[group] + 1),
             (cap.chars, self._chars[group] + len(text)),
             (cap.tokens, self._tokens[group] + tokens),
         )
-        return any(most is not None and (most == 0 or much > most) for most, much in after)
+        return any(limit is not None and (limit == 0 or used > limit) for limit, used in after)
 
 
 def _kinds(candidate: Candidate) -> tuple[str, ...]:

@@ -1,1 +1,1 @@
-"""Score: one comparable number for each candidate, with its parts. Pure arithmetic over numpy arrays."""
+"""Score: the third stage: gives each candidate one comparable score, with its parts. Pure arithmetic over numpy arrays."""

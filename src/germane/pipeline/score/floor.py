@@ -1,4 +1,4 @@
-"""Floor: what scores below it isn't worth its tokens at any price (SCORE-5)."""
+"""Floor: drops candidates whose relevance is too low to be worth any tokens (SCORE-5)."""
 
 from __future__ import annotations
 
@@ -8,22 +8,26 @@ from math import exp, log
 from germane.types.candidate import Scored
 from germane.types.strategy import Strategy
 
-__all__ = ["FAINT", "SURE", "above", "least"]
+__all__ = ["HIGH_LOG_ODDS", "LOW_LOG_ODDS", "min_relevance", "split_at_floor"]
 
-FAINT, SURE = log(0.001 / 0.999), log(0.9 / 0.1)
-"""The linear form's relevance runs from 0 at P = 0.001 to 1 at P = 0.9, evenly in log-odds: fixed, whatever the pool."""
+LOW_LOG_ODDS, HIGH_LOG_ODDS = log(0.001 / 0.999), log(0.9 / 0.1)
+"""The linear form's relevance runs from 0 at P = 0.001 to 1 at P = 0.9, linearly in log-odds; fixed, whatever the
+candidates."""
 
 
-def least(strategy: Strategy) -> float:
-    """The P(relevant) that a strategy's floor comes to."""
+def min_relevance(strategy: Strategy) -> float:
+    """The strategy's floor as a probability P(relevant), in [0, 1]."""
     if strategy.form != "linear" or not strategy.floor:
         return strategy.floor
-    return 1 / (1 + exp(-(FAINT + strategy.floor * (SURE - FAINT))))
+    return 1 / (1 + exp(-(LOW_LOG_ODDS + strategy.floor * (HIGH_LOG_ODDS - LOW_LOG_ODDS))))
 
 
-def above(ranked: Iterable[Scored], floor: float) -> tuple[tuple[Scored, ...], tuple[Scored, ...]]:
-    """Those to keep and those to drop, in order. It is held against the relevance part (calibrated P, or the linear form's
-    scaled relevance), not against the sum: an item isn't relevant for being new. What is required is exempt."""
+def split_at_floor(ranked: Iterable[Scored], floor: float) -> tuple[tuple[Scored, ...], tuple[Scored, ...]]:
+    """Items to keep and items to drop, each in the given order.
+
+    The floor is compared with the relevance part (calibrated P, or the linear form's scaled relevance), not with the score:
+    being new doesn't make an item relevant. Required items are always kept.
+    """
     kept: list[Scored] = []
     dropped: list[Scored] = []
     for item in ranked:

@@ -1,4 +1,4 @@
-"""Recency: 0.5 ^ (age / half-life). A half-life is the age at which it has fallen to a half (SCORE-3)."""
+"""Recency: the part of a score that halves with each half-life of an item's age (SCORE-3)."""
 
 from __future__ import annotations
 
@@ -13,18 +13,21 @@ from germane.types.strategy import HALF_LIVES
 
 __all__ = ["recency"]
 
-_DAY = 86400.0
+_SECONDS_PER_DAY = 86400.0
 
 
 def recency(candidates: Sequence[Candidate], at: datetime, half_lives: Mapping[str, float]) -> NDArray[np.float64]:
-    """One number a candidate in (0, 1]; what lies in the future counts as now. An item of several kinds takes the shortest
-    half-life, one of no listed kind the longest; without any list, germane's own stands."""
+    """The recency of each candidate at time `at`, in (0, 1], shape (candidates,). Half-lives are in days, by kind.
+
+    The recency is 0.5 ^ (age / half-life). A time in the future counts as now. A candidate of several kinds has the shortest
+    of their half-lives; a candidate of no listed kind has the longest of all. An empty mapping stands for `HALF_LIVES`.
+    """
     half_lives = half_lives or HALF_LIVES
     now = at.timestamp()
-    ages = np.fromiter((now - one.created_at.timestamp() for one in candidates), np.float64, len(candidates))
-    known = {kinds: _half_life(kinds, half_lives) for kinds in {one.kinds for one in candidates}}
-    lives = np.fromiter((known[one.kinds] for one in candidates), np.float64, len(candidates))
-    return np.exp2(-np.maximum(ages, 0.0) / (lives * _DAY))
+    ages = np.fromiter((now - candidate.created_at.timestamp() for candidate in candidates), np.float64, len(candidates))
+    known = {kinds: _half_life(kinds, half_lives) for kinds in {candidate.kinds for candidate in candidates}}
+    lives = np.fromiter((known[candidate.kinds] for candidate in candidates), np.float64, len(candidates))
+    return np.exp2(-np.maximum(ages, 0.0) / (lives * _SECONDS_PER_DAY))
 
 
 def _half_life(kinds: tuple[str, ...], half_lives: Mapping[str, float]) -> float:

@@ -1,4 +1,4 @@
-"""Score: one comparable number an item, from five parts, in one of two forms (SCORE-1)."""
+"""Score: computes one comparable score per candidate from five parts, in one of two forms (SCORE-1, SCORE-4)."""
 
 from __future__ import annotations
 
@@ -8,46 +8,49 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.pipeline.score.floor import FAINT, SURE
+from germane.pipeline.score.floor import HIGH_LOG_ODDS, LOW_LOG_ODDS
 from germane.pipeline.score.recency import recency
-from germane.pipeline.score.usefulness import frequency, usefulness
 from germane.search.relevance import Relevance, matrix
 from germane.types.candidate import Breakdown, Candidate, Scored
 from germane.types.strategy import Strategy
 
-__all__ = ["score"]
+__all__ = ["frequency", "score", "usefulness"]
 
 Floats = NDArray[np.float64]
 
+_FULL_FREQUENCY = 50
+"""Retrievals at which `frequency` reaches 1."""
+
 
 def score(candidates: Sequence[Candidate], strategy: Strategy, at: datetime, relevance: Relevance) -> tuple[Scored, ...]:
-    """In score order: score descending, then the newer, then by id; `rank` counts from 1.
+    """The candidates in score order: highest score first, then the newer, then by id. `rank` counts from 1.
 
-    log-odds form: σ(logit P + Σ wᵢ · (xᵢ − ½)): priors move the odds a little and can't bury relevance.
-    linear form: Σ wᵢ · xᵢ, with relevance rescaled to spread over [0, 1].
+    The log-odds form is σ(logit P + Σ wᵢ · (xᵢ − ½)), where P is the probability of being relevant and xᵢ are the other parts,
+    in [0, 1]: they move the odds a little, but can't outweigh relevance. The linear form is Σ wᵢ · xᵢ, with relevance rescaled
+    to [0, 1] in log-odds.
     """
     if not candidates:
         return ()
-    odds = relevance.log_odds(matrix([one.evidence for one in candidates]))
-    likely = _sigmoid(odds)
+    odds = relevance.log_odds(matrix([candidate.evidence for candidate in candidates]))
+    relevant = _sigmoid(odds)
     if strategy.form == "linear":
-        likely = np.clip((odds - FAINT) / (SURE - FAINT), 0.0, 1.0)
+        relevant = np.clip((odds - LOW_LOG_ODDS) / (HIGH_LOG_ODDS - LOW_LOG_ODDS), 0.0, 1.0)
     parts = np.column_stack(
         [
-            likely,
+            relevant,
             recency(candidates, at, strategy.half_lives),
-            [usefulness(one.helpful, one.harmful) for one in candidates],
-            [min(1.0, max(0.0, one.confidence)) for one in candidates],
-            [frequency(one.retrievals) for one in candidates],
+            [usefulness(candidate.helpful, candidate.harmful) for candidate in candidates],
+            [min(1.0, max(0.0, candidate.confidence)) for candidate in candidates],
+            [frequency(candidate.retrievals) for candidate in candidates],
         ]
     )
     weights = strategy.weights
-    weigh = np.array([weights.relevance, weights.recency, weights.usefulness, weights.confidence, weights.frequency])
+    vector = np.array([weights.relevance, weights.recency, weights.usefulness, weights.confidence, weights.frequency])
     if strategy.form == "linear":
-        scores = parts @ weigh
+        scores = parts @ vector
         odds = np.log(np.maximum(scores, 1e-12))
     else:
-        odds = odds + (parts[:, 1:] - 0.5) @ weigh[1:]
+        odds = odds + (parts[:, 1:] - 0.5) @ vector[1:]
         scores = _sigmoid(odds)
     rows = zip(candidates, scores.tolist(), odds.tolist(), parts.tolist(), strict=True)
     order = sorted(rows, key=lambda row: row[0].id)
@@ -56,6 +59,16 @@ def score(candidates: Sequence[Candidate], strategy: Strategy, at: datetime, rel
         Scored(candidate=candidate, score=value, log_odds=log_odds, breakdown=_breakdown(row), rank=rank)
         for rank, (candidate, value, log_odds, row) in enumerate(order, start=1)
     )
+
+
+def usefulness(helpful: int, harmful: int) -> float:
+    """Laplace's rule of succession, (helpful + 1) / (helpful + harmful + 2): ½ without any feedback."""
+    return (helpful + 1) / (helpful + harmful + 2)
+
+
+def frequency(retrievals: int) -> float:
+    """How often an item was injected, in [0, 1]; 1 from 50 retrievals on."""
+    return min(1.0, retrievals / _FULL_FREQUENCY)
 
 
 def _sigmoid(x: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Signals: the first stage. What a request asks for, read from its words alone, without any I/O (SIG-0)."""
+"""Signals: the first stage: reads from a request's words what it asks for, without I/O (SIG-0)."""
 
 from __future__ import annotations
 

@@ -1,15 +1,16 @@
-"""Asks: what shape the answer will have. A time, or a proper name."""
+"""Asks: whether a question asks for a time or for a proper name."""
 
 from __future__ import annotations
 
 import re
 
-from germane.pipeline.signals.heard import silent
+from germane.pipeline.signals.word_set import lacks_all
 
 __all__ = ["asks_name", "asks_when"]
 
 _Part = tuple[frozenset[str], re.Pattern[str]]
-"""A pattern, and the words of which one must be there for it to be worth a look; none: it is for other scripts."""
+"""Words of which at least one must occur for the pattern to match, and the pattern. Patterns for other scripts have no
+words."""
 
 
 def _part(words: str, pattern: str) -> _Part:
@@ -41,7 +42,7 @@ _WHEN = (
         r"\b(?:cuándo|hvornår|когда|متى|कब)\b|什么时候|什麼時候|何时|哪天|哪年|几点|多久|いつ|何時|何日|언제|며칠|เมื่อไหร่|เมื่อไร",
     ),
 )
-_TITLED = (
+_NAMED_THINGS = (
     "book|books|novel|song|songs|album|movie|movies|film|films|show|series|game|games|place|places|name|names|title|titles|city"
     "|cities|country|countries|state|town|village|band|bands|artist|artists|author|authors|singer|actor|actress|company"
     "|companies|brand|restaurant|cafe|school|university|college|hotel|museum|park|beach|street|team|club|person|people|friend"
@@ -50,7 +51,7 @@ _TITLED = (
 )
 _NAME = (
     _part("who whose whom where", r"\b(?:who|whose|whom|where|who['’]s|where['’]s)\b"),
-    _part("what which", rf"\b(?:what|which)(?: [\w'’-]+){{0,3}}? (?:{_TITLED})\b"),
+    _part("what which", rf"\b(?:what|which)(?: [\w'’-]+){{0,3}}? (?:{_NAMED_THINGS})\b"),
     _part("name names called named", r"\bnames? of\b|\b(?:called|named)\s*\?"),
     _part(
         "wer wessen wem wo wohin qui quien donde chi dove quem onde kto gdzie",
@@ -65,14 +66,14 @@ _NAME = (
 
 
 def asks_when(text: str) -> bool:
-    """Whether the question is about a time, a span of time or a frequency."""
+    """Whether the question asks for a time, a duration or a frequency."""
     return _any(text, _WHEN)
 
 
 def asks_name(text: str) -> bool:
-    """Whether the answer is likely a proper name: a person, a place, a title."""
+    """Whether the answer is probably a proper name: of a person, a place, a title."""
     return _any(text, _NAME)
 
 
 def _any(text: str, parts: tuple[_Part, ...]) -> bool:
-    return any(not silent(text, words) and pattern.search(text) for words, pattern in parts)
+    return any(not lacks_all(text, words) and pattern.search(text) for words, pattern in parts)

@@ -1,4 +1,7 @@
-"""Dates: days, months and years by their names or numbers. Where the year is left out, the most recent one is meant."""
+"""Dates: rules that find days, months, seasons and years by name or number, such as `7 May` or `2023-05`.
+
+Without a year, the most recent such day or month is meant.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,13 @@ from germane.types.query import Days
 __all__ = ["DATES", "DIGIT", "EAST_ASIAN", "LAST", "NEXT", "WHICH", "YEAR", "Resolve", "Rule", "rule"]
 
 Resolve = Callable[[re.Match[str], date], tuple[Days, ...]]
-"""From a match and today's date to the days meant; raises `ValueError` or `OverflowError` where there are none."""
+"""Turns a match and today's date into the days meant; raises `ValueError` or `OverflowError` for dates that don't exist."""
 Rule = tuple[re.Pattern[str], Resolve, tuple[frozenset[str], ...]]
-"""What to look for, what it means, and sets of words: of each one must occur for it to be worth looking."""
+"""A pattern, its resolver, and sets of words: at least one word of each set must occur for the pattern to match."""
 
 WHICH = r"(?P<which>last|previous|past|this|current|next|coming)"
 EAST_ASIAN, DIGIT, YEAR = "東", "0", "0000"
-"""Stand among the words of a rule for any character of a script without spaces, any digit, four digits in a row."""
+"""Placeholders among a rule's words: any character of a script without spaces, any digit, four digits in a row."""
 LAST = ("last", "previous", "past")
 NEXT = ("next", "coming")
 
@@ -32,6 +35,7 @@ _BEFORE_A_MONTH = rf"(?:{WHICH}|in|on|of|during|since|until|by|from|to|early|lat
 
 
 def rule(pattern: str, resolve: Resolve, *needs: str) -> Rule:
+    """A rule; each of `needs` is a set of words, separated by spaces."""
     return re.compile(pattern, re.IGNORECASE), resolve, tuple(frozenset(words.split()) for words in needs)
 
 
@@ -50,7 +54,7 @@ def _numbered_month(match: re.Match[str], today: date) -> tuple[Days, ...]:
 
 
 def _slashed(match: re.Match[str], today: date) -> tuple[Days, ...]:
-    """Day and month in either order: both readings where both are possible."""
+    """Day and month in either order: returns both readings where both are possible."""
     one, two, year = int(match["one"]), int(match["two"]), int(match["year"])
     readings = {(month, day) for month, day in ((one, two), (two, one)) if month <= 12}
     return tuple(calendar.day(date(year, month, day)) for month, day in sorted(readings))
@@ -115,9 +119,9 @@ DATES: tuple[Rule, ...] = (
         _season,
         _SEASONS,
     ),
-    # March and May are also verbs: by themselves they count only with a capital and after a word such as "in".
+    # "march" and "may" are also verbs: without a day or year they need a capital letter, and a word such as "in" before.
     rule(rf"\b{_BEFORE_A_MONTH}(?P<month>{_NAMES}|(?-i:March|May))\b", _bare_month, " ".join(calendar.MONTHS)),
     rule(rf"\b(?P<which>)(?P<month>{_NAMES})\b", _bare_month, " ".join(calendar.MONTHS)),
     rule(rf"(?<![\w.:/$€£#-]){_YEAR}(?![/-])", _year, YEAR),
 )
-"""In the order they are tried; a bare year comes last."""
+"""The rules in the order in which they are tried; a year alone comes last."""

@@ -1,13 +1,15 @@
-"""Identifiers: what people search for to the letter: paths, addresses, symbols, error codes, versions. Verbatim."""
+"""Identifiers: finds terms that must match verbatim: paths, symbols, error codes, versions, quoted phrases."""
 
 from __future__ import annotations
 
 import re
 
-__all__ = ["identifiers"]
+__all__ = ["identifiers", "phrases"]
 
-_MOST = 24
-_LONGEST = 200
+_MAX_IDENTIFIERS = 24
+_MAX_CHARS = 200
+"""Characters of an identifier that are kept."""
+_MAX_PHRASES = 8
 _SHAPES = re.compile(
     r"""
       \b(?:https?|ftp|file|ssh|git)://[^\s<>"'`)\]}]{2,400}                 # urls
@@ -43,23 +45,40 @@ _MIXED = re.compile(r"[0-9][A-Za-z]|[A-Za-z][0-9]|-[0-9]")
 _HEXADECIMAL = re.compile(r"[0-9a-f]{8}-")
 _ABBREVIATIONS = frozenset({"e.g", "i.e", "a.m", "p.m", "a.k.a", "u.s", "u.k", "u.s.a", "ph.d"})
 
+_QUOTED = re.compile(
+    r'"([^"\n]{2,200})"|“([^“”\n]{2,200})”|„([^„“”\n]{2,200})[“”]|«([^«»\n]{2,200})»|»([^«»\n]{2,200})«'
+    r"|「([^「」\n]{1,200})」|『([^『』\n]{1,200})』|《([^《》\n]{1,200})》|‘((?:[^‘’\n]|’(?=\w)){2,200})’"
+    r"|`([^`\n]{2,200})`|(?<!\w)'(?=\S)((?:[^'\n]|'(?=\w)){2,200})(?<=\S)'(?!\w)"
+)
+
 
 def identifiers(text: str) -> tuple[str, ...]:
-    """Distinct identifiers in their order, at most 24 of at most 200 characters."""
+    """Distinct identifiers in the order of the text, at most 24 of at most 200 characters each."""
     found: dict[str, None] = {}
-    if not _likely(text):
+    if not _may_contain(text):
         return ()
     for match in _SHAPES.finditer(text):
-        name = match[0].rstrip(".,;:!?-")[:_LONGEST]
+        name = match[0].rstrip(".,;:!?-")[:_MAX_CHARS]
         if len(name) > 1 and not _NUMERIC.fullmatch(name) and name.lower() not in _ABBREVIATIONS:
             found.setdefault(name)
-            if len(found) == _MOST:
+            if len(found) == _MAX_IDENTIFIERS:
                 break
     return tuple(found)
 
 
-def _likely(text: str) -> bool:
-    """Whether there is anything that one of the shapes can't do without: ordinary prose has none of it."""
+def phrases(text: str) -> tuple[str, ...]:
+    """Distinct phrases in quotes of any style, in the order of the text, at most eight of at most 200 characters each."""
+    found: dict[str, None] = {}
+    for match in _QUOTED.finditer(text):
+        phrase = match[match.lastindex or 0].strip()
+        if phrase and len(found) < _MAX_PHRASES:
+            found.setdefault(phrase)
+    return tuple(found)
+
+
+def _may_contain(text: str) -> bool:
+    """Whether the text has any character or pair that every identifier contains: ordinary prose has none, and isn't
+    searched."""
     if not _MARKS.isdisjoint(text) or "::" in text or "()" in text or "--" in text:
         return True
     if ("." in text and _JOINED.search(text)) or _HUMP.search(text) or _MIXED.search(text):

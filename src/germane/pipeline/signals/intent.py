@@ -1,4 +1,4 @@
-"""Intent: what kind of help is asked for, by whole words (SIG-2): `prefix` and `debug` don't mean `fix` and `bug`."""
+"""Intent: classifies the kind of help that a request asks for (SIG-2), by whole words: `debug` isn't `bug`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from germane.pipeline.signals.heard import silent
+from germane.pipeline.signals.word_set import lacks_all
 from germane.text.traits import is_question
 from germane.types.query import Intent
 
@@ -21,7 +21,7 @@ EVENT_TYPES: Mapping[Intent, tuple[str, ...]] = MappingProxyType(
         "other": (),
     }
 )
-"""Which events matter to which intent, by default."""
+"""The event types that matter to each intent, by default."""
 
 _FIX = re.compile(
     r"\b(?:fix|fixes|fixed|fixing|bug|bugs|buggy|errors?|exceptions?|traceback|stack ?trace|crash|crashes|crashed|crashing"
@@ -56,17 +56,17 @@ _FIXING_WORDS = """
 _EXPLAINING_WORDS = "explain explains explained explanation describe clarify elaborate walk help how what"
 _FIXING, _EXPLAINING = frozenset(_FIXING_WORDS.split()), frozenset(_EXPLAINING_WORDS.split())
 _ACTING = frozenset(_VERBS.split("|"))
-"""Words without which the patterns can't fit."""
+"""Words of which at least one must occur for a pattern to match."""
 _ASKED_OF = re.compile(r"\s*+(?:[\w']++[, ]++){0,3}?(?:please|can you|could you|would you|will you|let['’]?s)\b", re.IGNORECASE)
 
 
 def intent(text: str) -> Intent:
-    """The first that fits of fix, explain, action asked politely, question, action; else other."""
-    if not silent(text, _FIXING) and _FIX.search(text):
+    """The first intent that matches: fix, explain, a polite request for an action, question, action; otherwise `other`."""
+    if not lacks_all(text, _FIXING) and _FIX.search(text):
         return "fix"
-    if not silent(text, _EXPLAINING) and _EXPLAIN.search(text):
+    if not lacks_all(text, _EXPLAINING) and _EXPLAIN.search(text):
         return "explain"
-    action = not silent(text, _ACTING) and _ACTION.search(text) is not None
+    action = not lacks_all(text, _ACTING) and _ACTION.search(text) is not None
     if action and _ASKED_OF.match(text):
         return "action"
     if is_question(text) or "?" in text:

@@ -1,4 +1,4 @@
-"""Keywords: the terms of a question; of a long one the most telling (SIG-3); of a follow-up also a few from before."""
+"""Keywords: the search terms of a question, limited for long texts (SIG-3), with earlier terms for follow-ups."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from germane.types.query import Term
 
 __all__ = ["follow_up", "keywords"]
 
-_MOST = 32
-_SHORT = 3
-_BORROWED = 5
+_MAX_TERMS = 32
+_MAX_FOLLOW_UP = 3
+"""Terms that a follow-up question has at most."""
+_MAX_BORROWED = 5
 _SENTENCE = re.compile(r"[^.!?。！？؟।\n]+[.!?。！？؟।]*")
 _CAPITALISED = re.compile(r"(?<=[\w,;:] )[A-Z\u00c0-\u00de\u0391-\u03a9\u0410-\u042f]\w+")
 _REFERS = re.compile(
@@ -25,32 +26,32 @@ _REFERS = re.compile(
 
 
 def keywords(text: str) -> tuple[Term, ...]:
-    """At most 32 terms, in the order of the text. All of a short question, the most telling of a long one."""
+    """At most 32 terms in the order of the text: all terms of a short question, the most informative terms of a long one."""
     terms = query_terms(text)
-    return terms if len(terms) <= _MOST else _telling(text, terms, _MOST)
+    return terms if len(terms) <= _MAX_TERMS else _telling(text, terms, _MAX_TERMS)
 
 
 def follow_up(text: str, terms: tuple[Term, ...], earlier: Sequence[str]) -> tuple[Term, ...]:
-    """`terms`, followed by up to five of the `earlier` texts when the question has at most three and leans on what was
-    said ("and the other one?"), or has hardly any of its own."""
-    if len(terms) > _SHORT or not (len(terms) <= 1 or _REFERS.search(text)):
+    """`terms`, followed by up to five terms of the `earlier` texts if the question is a follow-up: it has at most three terms
+    and refers to what was said before ("and the other one?"), or it has at most one term."""
+    if len(terms) > _MAX_FOLLOW_UP or not (len(terms) <= 1 or _REFERS.search(text)):
         return terms
     known = {term.word for term in terms}
     borrowed: list[Term] = []
     for turn in earlier:
         new = [term for term in query_terms(turn) if term.word not in known]
-        room = _BORROWED - len(borrowed)
+        room = _MAX_BORROWED - len(borrowed)
         chosen = tuple(new) if len(new) <= room else _telling(turn, tuple(new), room)
         borrowed += chosen
         known.update(term.word for term in chosen)
     return (*terms, *borrowed)
 
 
-def _telling(text: str, terms: tuple[Term, ...], most: int) -> tuple[Term, ...]:
-    """The `most` terms that say most about what a text is about, in the order of the text.
+def _telling(text: str, terms: tuple[Term, ...], limit: int) -> tuple[Term, ...]:
+    """The `limit` terms that tell most about the subject of a text, in the order of the text.
 
-    Points for length, digits and joints (identifiers), capitals inside sentences, and for standing in a title, the
-    first or last sentence, or a question.
+    A term gets points for its length, for characters that aren't letters (identifiers), for a capital within a sentence, and
+    for standing in a title, the first or last sentence, or a question.
     """
     sentences = [sentence for sentence in _SENTENCE.findall(text) if sentence.strip()] or [text]
     asking = [sentence for sentence in sentences[1:-1] if sentence.rstrip()[-1:] in "?？؟"][:8]
@@ -67,5 +68,5 @@ def _telling(text: str, terms: tuple[Term, ...], most: int) -> tuple[Term, ...]:
             - 0.8 * (word.isdecimal() and len(word) < 4)
         )
 
-    best = sorted(range(len(terms)), key=lambda place: (-points(terms[place]), place))[:most]
-    return tuple(terms[place] for place in sorted(best))
+    best = sorted(range(len(terms)), key=lambda index: (-points(terms[index]), index))[:limit]
+    return tuple(terms[index] for index in sorted(best))

@@ -1,4 +1,4 @@
-"""Mentions: capitalised words and runs that may name a person or thing. Candidates only: gathering resolves them."""
+"""Mentions: finds capitalised words and runs of words that may name a person or a thing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from germane.text.stopwords import STOP
 
 __all__ = ["mentions"]
 
-_MOST = 16
+_MAX_NAMES = 16
 _WORD = re.compile(r"[^\W_]++(?:['’\-.][^\W_]++)*+")
 _POSSESSIVE = re.compile(r"['’](?:s|S)?$")
 _CONTRACTION = re.compile(r"['’](?:m|re|ve|ll|d|t|clock)$", re.IGNORECASE)
@@ -33,10 +33,10 @@ _NEVER_FIRST = _NEVER | frozenset(_OPENING_WORDS.split()) | frozenset(word for w
 
 
 def mentions(text: str) -> tuple[str, ...]:
-    """Distinct names in their order, at most 16; a run of several words is followed by its words.
+    """Distinct names in the order of the text, at most 16; a name of several words is followed by its words.
 
-    Words that open a sentence count unless they usually do; possessives lose their ending (`Caroline's` → Caroline).
-    A text all in capitals names nobody.
+    The first word of a sentence counts unless it is a usual opening word. Possessive endings are removed (`Caroline's` →
+    Caroline). Returns nothing for a text in capitals.
     """
     letters = [char for char in text[:400] if char.isalpha()]
     if len(letters) > 20 and sum(char.isupper() for char in letters) > 0.6 * len(letters):
@@ -47,13 +47,13 @@ def mentions(text: str) -> tuple[str, ...]:
         for word in run:
             if word not in _LINKS:
                 found.setdefault(word)
-        if len(found) >= _MOST:
+        if len(found) >= _MAX_NAMES:
             break
-    return tuple(found)[:_MOST]
+    return tuple(found)[:_MAX_NAMES]
 
 
 def _runs(text: str) -> list[list[str]]:
-    """Runs of neighbouring capitalised words, with the small words inside them (`Lord of the Rings`)."""
+    """Runs of adjacent capitalised words, with the small words between them (`Lord of the Rings`)."""
     runs: list[list[str]] = []
     run: list[str] = []
     links: list[str] = []
@@ -79,13 +79,15 @@ def _runs(text: str) -> list[list[str]]:
 
 
 def _close(run: list[str], runs: list[list[str]]) -> list[str]:
+    """Adds the run to `runs`; returns a new, empty run."""
     if run:
         runs.append(run)
     return []
 
 
 def _named(word: str, first: bool) -> tuple[str, bool]:
-    """The word as a name, empty when it can't be one, and whether a possessive ends the run here."""
+    """The word as a name, empty if it can't be one, and whether a possessive ending closes the run. `first`: it opens a
+    sentence."""
     bare = _POSSESSIVE.sub("", word)
     if not bare[:1].isupper() or len(bare) < 2 or _CONTRACTION.search(word):
         return "", False

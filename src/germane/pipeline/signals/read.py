@@ -1,36 +1,39 @@
-"""Read: a request's question and everything that can be read out of it. What needs I/O is left to gathering (SIG-0)."""
+"""Read: turns a request into a query: the question, and every signal found in its words (SIG-0)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from germane.pipeline.signals.asks import asks_name, asks_when
-from germane.pipeline.signals.excerpt import excerpt
-from germane.pipeline.signals.identifiers import identifiers
+from germane.pipeline.signals.identifiers import identifiers, phrases
 from germane.pipeline.signals.intent import EVENT_TYPES, intent
 from germane.pipeline.signals.keywords import follow_up, keywords
 from germane.pipeline.signals.mentions import mentions
-from germane.pipeline.signals.phrases import phrases
 from germane.pipeline.signals.times import times, today
 from germane.types.message import Message
 from germane.types.query import Intent, Query
 from germane.types.request import Request
 
-__all__ = ["read"]
+__all__ = ["excerpt", "read"]
 
-_ASKED = 800  # characters that tell what kind of answer is wanted
+_MAX_CHARS = 2_400
+"""Characters of a question that are looked at."""
+_MAX_ASKED = 800
+"""Characters of a question that are looked at to tell what kind of answer it wants."""
+_MAX_WORD = 40
+"""Characters within which a cut is moved to the next space."""
 
 
 def read(request: Request, *, event_types: Mapping[Intent, Sequence[str]] = EVENT_TYPES) -> Query:
-    """The query of a request: `request.query`, else the last user message that says anything. Never fails on any text.
+    """The query of a request: `request.query`, otherwise the last user message that has text. No text makes it raise.
 
-    A very short message borrows a few terms from the two turns before it; `text` stays the question itself, cut to its
-    beginning and end where it is very long. `event_types` maps an intent to the types that matter to it (SIG-2).
+    A very short message borrows a few terms from the two turns before it. The query's `text` is the question itself, cut to its
+    beginning and end where it is very long. `event_types` maps an intent to the event types that matter to it (SIG-2).
     """
     question, earlier = _question(request)
     text = excerpt(question)
     names = mentions(text)
-    asked = excerpt(question, _ASKED)
+    asked = excerpt(question, _MAX_ASKED)
     meaning = intent(asked)
     return Query(
         text=text,
@@ -50,13 +53,13 @@ def read(request: Request, *, event_types: Mapping[Intent, Sequence[str]] = EVEN
 
 
 def _question(request: Request) -> tuple[str, list[str]]:
-    """The question, and the texts of at most one user and one assistant turn before it, the user's first."""
+    """The question, and the texts of at most one user turn and one assistant turn before it, the user's first."""
     if request.query is not None:
         return request.query, []
-    for place in range(len(request.messages) - 1, -1, -1):
-        message = request.messages[place]
+    for index in range(len(request.messages) - 1, -1, -1):
+        message = request.messages[index]
         if message.role == "user" and message.text.strip():
-            return message.text, _earlier(request.messages[:place])
+            return message.text, _earlier(request.messages[:index])
     return "", []
 
 
@@ -66,3 +69,25 @@ def _earlier(messages: Sequence[Message]) -> list[str]:
         if message.role in ("user", "assistant") and message.role not in found and message.text.strip():
             found[message.role] = message.text
     return [found[role] for role in ("user", "assistant") if role in found]
+
+
+def excerpt(text: str, limit: int = _MAX_CHARS) -> str:
+    """`text` itself up to `limit` characters, otherwise its beginning and end, cut between words (SIG-3): long requests ask at
+    one end, the middle is pasted text. Lone surrogates become U+FFFD."""
+    if len(text) > limit:
+        tail = limit * 2 // 5
+        text = f"{_head(text[: limit - tail])}\n{_tail(text[-tail:])}"
+    text = text.strip()
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _head(text: str) -> str:
+    cut = max(text.rfind(" ", len(text) - _MAX_WORD), text.rfind("\n", len(text) - _MAX_WORD))
+    return text[:cut] if cut > 0 else text
+
+
+def _tail(text: str) -> str:
+    cut = min((index for index in (text.find(" ", 0, _MAX_WORD), text.find("\n", 0, _MAX_WORD)) if index >= 0), default=-1)
+    return text[cut + 1 :]

@@ -1,4 +1,4 @@
-"""Relative times: days counted from today: yesterday, last Tuesday, two weeks ago, the past month."""
+"""Relative times: rules that find days relative to today: yesterday, last Tuesday, two weeks ago."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UNITS = " ".join(f"{unit} {unit}s" for unit in ("day", "night", "week", "weeken
 _STEP = dict.fromkeys(LAST, -1) | {"this": 0, "current": 0} | dict.fromkeys(NEXT, 1)
 _LENGTH = {"week": 7, "fortnight": 14, "month": 30, "year": 365}
 
-_ELSEWHERE = {
+_OTHER_LANGUAGES = {
     word: meaning
     for words, meaning in (
         ("gestern ayer ieri ontem gisteren вчера أمس 昨天 昨日 어제", ("day", -1)),
@@ -35,12 +35,12 @@ _ELSEWHERE = {
     )
     for word in words.split()
 }
-_ALONE = "|".join(word for word in _ELSEWHERE if word[0] < "\u1100")
-_INSIDE = "|".join(word for word in _ELSEWHERE if word[0] >= "\u1100")
+_SPACED = "|".join(word for word in _OTHER_LANGUAGES if word[0] < "\u1100")
+_UNSPACED = "|".join(word for word in _OTHER_LANGUAGES if word[0] >= "\u1100")
 
 
 def _away(unit: str, away: int, today: date) -> Days:
-    """The day, week, month … `away` units from today."""
+    """The day, week, month … that lies `away` units from today, before it when negative."""
     match unit:
         case "day" | "night":
             return calendar.day(today + timedelta(days=away))
@@ -74,15 +74,13 @@ def _ahead(match: re.Match[str], today: date) -> tuple[Days, ...]:
 
 
 def _running(match: re.Match[str], today: date) -> tuple[Days, ...]:
-    """`the last three weeks`: up to today; `the next …`: from it."""
-    reach = _away(match["unit"].lower(), _STEP[match["which"].lower()] * _count(match), today)
-    return (
-        Days(first=min(reach.first, today), last=max(reach.last if reach.first > today else today, today), grain=reach.grain),
-    )
+    """`the last three weeks` ends today; `the next …` begins today."""
+    days = _away(match["unit"].lower(), _STEP[match["which"].lower()] * _count(match), today)
+    return (Days(first=min(days.first, today), last=max(days.last if days.first > today else today, today), grain=days.grain),)
 
 
 def _neighbour(match: re.Match[str], today: date) -> tuple[Days, ...]:
-    """`last week` is the calendar's, `the past week` the seven days up to today."""
+    """`last week` is a calendar week; `the past week` is the seven days up to today."""
     unit, which = match["unit"].lower(), match["which"].lower()
     days = _away(unit, _STEP[which], today)
     if which == "past" and unit in _LENGTH:
@@ -91,9 +89,10 @@ def _neighbour(match: re.Match[str], today: date) -> tuple[Days, ...]:
 
 
 def _weekday(match: re.Match[str], today: date) -> tuple[Days, ...]:
-    """`last` is before today, `next` after it, `this` within its week, and without any the most recent, today included."""
+    """`last` means before today, `next` after today, `this` within today's week; without any of them, the most recent such day,
+    today included."""
     start, which = match["weekday"].lower(), (match["which"] or "").lower()
-    number = next(place for place, name in enumerate(calendar.WEEKDAYS) if name.startswith(start))
+    number = next(index for index, name in enumerate(calendar.WEEKDAYS) if name.startswith(start))
     since = (today.weekday() - number) % 7
     if which in LAST:
         return (calendar.day(today - timedelta(days=since or 7)),)
@@ -105,12 +104,12 @@ def _weekday(match: re.Match[str], today: date) -> tuple[Days, ...]:
 
 
 def _weekend(match: re.Match[str], today: date) -> tuple[Days, ...]:
-    """The running weekend, else the one before."""
+    """The current weekend, on working days the previous one."""
     return (calendar.weekend(today if today.weekday() >= 5 else today - timedelta(days=7)),)
 
 
-def _elsewhere(match: re.Match[str], today: date) -> tuple[Days, ...]:
-    return (_away(*_ELSEWHERE[match[0].lower()], today),)
+def _other_language(match: re.Match[str], today: date) -> tuple[Days, ...]:
+    return (_away(*_OTHER_LANGUAGES[match[0].lower()], today),)
 
 
 RELATIVE: tuple[Rule, ...] = (
@@ -126,7 +125,7 @@ RELATIVE: tuple[Rule, ...] = (
     rule(rf"\b(?:{WHICH} )?(?P<weekday>mon|tues|wednes|thurs|fri|satur|sun)day\b", _weekday, " ".join(calendar.WEEKDAYS)),
     rule(rf"\b{WHICH} (?P<unit>weekend|week|fortnight|month|year)\b", _neighbour, " ".join(_STEP), _UNITS),
     rule(r"\b(?:over|on|during|at) the weekend\b", _weekend, "weekend"),
-    rule(rf"\b(?:{_ALONE})\b", _elsewhere, _ALONE.replace("|", " ")),
-    rule(_INSIDE, _elsewhere, EAST_ASIAN),
+    rule(rf"\b(?:{_SPACED})\b", _other_language, _SPACED.replace("|", " ")),
+    rule(_UNSPACED, _other_language, EAST_ASIAN),
 )
-"""In the order they are tried."""
+"""The rules in the order in which they are tried."""

@@ -1,4 +1,4 @@
-"""Times: the days a question names, dates and relative times alike, as the asker's calendar has them (SCOPE-4)."""
+"""Times: finds the days that a question names, absolute and relative, in the scope's zone (SCOPE-4)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from germane.types.query import Days
 
 __all__ = ["times", "today"]
 
-_MOST = 8
+_MAX_TIMES = 8
 _WORD = re.compile(r"[^\W\d_]+")
 _EAST = re.compile(r"[\u1100-\u11ff\u3040-\u9fff\uac00-\ud7ff]")
 _DIGIT = re.compile(r"\d")
@@ -20,7 +20,7 @@ _YEAR = re.compile(r"\d{4}")
 
 
 def today(at: datetime, zone_name: str) -> date:
-    """The day that `at` falls on in the zone."""
+    """The date of the time `at` in the zone; the time's own date where the zone would leave the calendar."""
     try:
         return at.astimezone(zone(zone_name)).date()
     except OverflowError:
@@ -28,10 +28,10 @@ def today(at: datetime, zone_name: str) -> date:
 
 
 def times(text: str, today: date) -> tuple[Days, ...]:
-    """The stretches of days that the text names, in its order, at most eight.
+    """The ranges of days that the text names, in the order of the text, at most eight.
 
-    Months and weekdays that don't say which are the most recent at or before `today`. What no calendar holds is
-    left out (of 31 June the month remains), and so is what lies outside the years 1 to 9998.
+    A month or weekday without a year or date means the most recent one at or before `today`. Dates that don't exist are left
+    out (of 31 June, June remains), and so are dates outside the years 1 to 9998.
     """
     found: list[tuple[int, Days]] = []
     words = _words(text)
@@ -40,11 +40,11 @@ def times(text: str, today: date) -> tuple[Days, ...]:
             continue
         text = _blank(text, pattern, resolve, today, found)
     found.sort(key=lambda pair: pair[0])
-    return tuple(dict.fromkeys(days for _, days in found))[:_MOST]
+    return tuple(dict.fromkeys(days for _, days in found))[:_MAX_TIMES]
 
 
 def _words(text: str) -> set[str]:
-    """What rules may need to occur: words in lower case, and signs for digits and East Asian script."""
+    """The words of the text in lower case, with the placeholders for digits and East Asian script that rules use."""
     words = set(_WORD.findall(text.lower()))
     if _DIGIT.search(text):
         words.add(DIGIT)
@@ -56,7 +56,8 @@ def _words(text: str) -> set[str]:
 
 
 def _blank(text: str, pattern: re.Pattern[str], resolve: Resolve, today: date, found: list[tuple[int, Days]]) -> str:
-    """`text` with what was understood blanked out, so that `7 May 2023` isn't read again as 2023."""
+    """Adds what the rule finds to `found`; returns the text with it blanked out, so that `7 May 2023` isn't read again as
+    2023."""
 
     def take(match: re.Match[str]) -> str:
         try:

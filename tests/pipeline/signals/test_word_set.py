@@ -1,4 +1,4 @@
-"""Whatever would have been found is looked for: the words that gate a pattern are in everything that fits it."""
+"""The word sets that guard patterns: whatever a pattern matches contains one of its words."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from germane.pipeline.signals import asks, identifiers, intent, times
 from germane.pipeline.signals.dates import DATES
-from germane.pipeline.signals.heard import heard, silent
 from germane.pipeline.signals.relative import RELATIVE
+from germane.pipeline.signals.word_set import lacks_all, word_set
 
 GATED = [
     *((words, pattern) for words, pattern in (*asks._WHEN, *asks._NAME) if words),
@@ -33,20 +33,20 @@ def fitting(pattern: re.Pattern[str]) -> st.SearchStrategy[str]:
 @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], deadline=None)
 @given(st.data())
 def test_what_fits_a_pattern_holds_one_of_its_words(words: Any, pattern: re.Pattern[str], data: st.DataObject) -> None:
-    assert not silent(data.draw(fitting(pattern)), words)
+    assert not lacks_all(data.draw(fitting(pattern)), words)
 
 
 @pytest.mark.parametrize(("words", "pattern"), GATED, ids=lambda one: min(one) if isinstance(one, frozenset) else "")
 def test_no_word_that_fits_by_itself_is_forgotten(words: Any, pattern: re.Pattern[str]) -> None:
     """Every word that the pattern spells out, one by one."""
     spelled = set(re.findall("[a-z]{2,}", pattern.pattern))
-    assert not [word for word in spelled if pattern.search(word) and silent(word, words)]
+    assert not [word for word in spelled if pattern.search(word) and lacks_all(word, words)]
 
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], deadline=None)
 @given(fitting(identifiers._SHAPES))
-def test_every_shape_of_an_identifier_is_likely(text: str) -> None:
-    assert identifiers._likely(text)
+def test_every_shape_of_an_identifier_is_may_contain(text: str) -> None:
+    assert identifiers._may_contain(text)
 
 
 @pytest.mark.parametrize("rule", [*DATES, *RELATIVE], ids=lambda rule: rule[0].pattern[:24])
@@ -58,8 +58,8 @@ def test_whatever_names_days_holds_what_its_rule_needs(rule: Any, data: st.DataO
     assert not any(map(words.isdisjoint, needs))
 
 
-def test_words_are_heard_without_their_case_and_what_is_not_plain_is_anybodys_guess() -> None:
-    assert sorted(heard("What's THIS, then?") or ()) == ["s", "then", "this", "what"]
-    assert heard("où?") is None
-    assert silent("nothing here", {"what"})
-    assert not silent("où?", {"what"})
+def test_words_are_compared_without_case_and_a_text_beyond_ascii_may_contain_any_word() -> None:
+    assert sorted(word_set("What's THIS, then?") or ()) == ["s", "then", "this", "what"]
+    assert word_set("où?") is None
+    assert lacks_all("nothing here", {"what"})
+    assert not lacks_all("où?", {"what"})

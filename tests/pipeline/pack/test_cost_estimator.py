@@ -1,4 +1,4 @@
-"""Long messages: a passage first, more of them when there is room."""
+"""Long messages go in as a passage first, and grow when there is room."""
 
 from __future__ import annotations
 
