@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from germane.cli import evaluating, main
+from germane.cli import main
 from germane.cli.app import hoist
-from germane.cli.evaluation.saved import load_reports
+from germane.cli.commands import eval as eval_group
+from germane.cli.evaluation.result_files import load_reports
 from germane.errors import InvalidInput
 from germane.evaluate.report import Report
 
@@ -248,7 +249,7 @@ def test_an_interrupt_ends_it_cleanly(
     async def interrupted(*_: object, **__: object) -> Report:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("germane.cli.evaluation.work.evaluate", interrupted)
+    monkeypatch.setattr("germane.cli.evaluation.measure.evaluate", interrupted)
     assert main(["eval", "requests.jsonl", "--json", "out.json"]) == 130
     assert capsys.readouterr().err == "germane: interrupted\n"
     assert not (folder / "out.json").exists()
@@ -269,4 +270,4 @@ def test_json_is_the_default_commands_own_option_and_elsewhere_the_shared_one() 
     assert hoist(["eval", "x", "--json", "f", "--embedder", "static"]) == ["--embedder", "static", "eval", "x", "--json", "f"]
     assert hoist(["eval", "fit", "x", "--json"]) == ["--json", "eval", "fit", "x"]
     assert hoist(["search", "eval", "--json"]) == ["--json", "search", "eval"]
-    assert evaluating.own(["eval"], "--db") is False
+    assert eval_group.owns_option(["eval"], "--db") is False

@@ -1,0 +1,76 @@
+"""Fit page: the result of `germane eval fit` as Markdown, to document where a model's coefficients come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from germane.evaluate.fit.columns import Tables
+from germane.types.evidence import FEATURES
+
+__all__ = ["fit_page"]
+
+_RECALL = ("r250", "r500", "r1000", "a1000", "r2000")
+
+
+def fit_page(summary: Mapping[str, Any], old: Tables, new: Tables) -> str:
+    """Returns the page. `summary` is the result of `fit_tables.figures`; a section without data is left out."""
+    parts = []
+    if "recall" in summary:
+        parts.append(_recall(summary["recall"]))
+    if "columns" in summary:
+        parts.append(_probabilities(summary["columns"]))
+        parts += [_reliability(name, one["held_out"]["bins"]) for name, one in summary["columns"].items()]
+    parts.append(_coefficients(old, new))
+    return "\n\n".join(parts) + "\n"
+
+
+def _recall(found: Sequence[Mapping[str, Any]]) -> str:
+    rows = []
+    for one in found:
+        label = f"{one['data']}{', keywords alone' if one['keywords'] else ''}"
+        rows.append([label, "before", *(f"{one['before'][key]:.1f}" for key in _RECALL)])
+        rows.append(["", "held out", *(f"{one['held_out'][key]:.1f}" for key in _RECALL)])
+    return "Percent of the evidence within so many tokens, by the stand-in for the packer:\n\n" + _table(
+        ["data", "", "250", "500", "1,000", "all of it in 1,000", "2,000"], rows
+    )
+
+
+def _probabilities(columns: Mapping[str, Any]) -> str:
+    rows = []
+    for name, one in columns.items():
+        for label in ("before", "held_out"):
+            its = one[label]
+            head = [name, f"{one['questions']}"] if label == "before" else ["", ""]
+            numbers = [f"{its['log_loss']:.5f}", f"{its['brier']:.5f}", f"{its['ece']:.5f}", f"{its['said_per_relevant']:.2f}"]
+            rows.append([*head, label.replace("_", " "), *numbers])
+    return _table(["column", "questions", "", "log loss", "Brier", "ECE", "Σ P / relevant"], rows)
+
+
+def _reliability(name: str, bins: Sequence[Mapping[str, float]]) -> str:
+    rows = [
+        [
+            f"{one['low']:g}–{one['high']:g}",
+            f"{one['candidates']:,}",
+            f"{one['said']:.4f}",
+            f"{one['seen']:.4f}",
+            f"{one['share']:.1%}",
+        ]
+        for one in bins
+    ]
+    return f"`{name}`, held out:\n\n" + _table(["P", "candidates", "said", "came true", "of all relevant"], rows)
+
+
+def _coefficients(old: Tables, new: Tables) -> str:
+    names = [name for name in new if name != "reasons"]
+    rows = []
+    for feature in ("intercept", *FEATURES):
+        pairs = [(old.get(name, {}).get(feature, 0.0), new[name].get(feature, 0.0)) for name in names]
+        if any(value for pair in pairs for value in pair):
+            rows.append([f"`{feature}`", *(f"{was:.2f} → {now:.2f}" if was != now else f"{now:.2f}" for was, now in pairs)])
+    return "Coefficients, old → new:\n\n" + _table(["", *(f"`{name}`" for name in names)], rows)
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |".replace("|  |", "| |") for line in lines)
