@@ -68,7 +68,7 @@ def test_a_fault_of_germanes_own_names_its_place_and_no_content() -> None:
     [
         (["--nope"], 2, "--nope"),
         (["fly"], 2, "fly"),
-        (["search"], 2, "query"),
+        (["search"], 2, "QUERY"),
         (["search", "x", "--db", "none.db"], 3, "none.db"),
         (["search", "x", "--limit", "0", "--db", "none.db"], 2, "--limit"),
         (["search", "x", "--since", "soon", "--db", "none.db"], 2, "soon"),

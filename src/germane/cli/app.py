@@ -158,6 +158,9 @@ app.add_typer(keys.app, name="keys", short_help="Create, list and revoke the API
 app.command("pseudonym", short_help="Print the pseudonym of an id in the service's log.")(pseudonym.pseudonym)
 app.command("reembed", short_help="Compute the missing vectors after a change of embedder.")(reembed.reembed)
 
+for _command in (*app.registered_commands, *eval_group.app.registered_commands, *keys.app.registered_commands):
+    _command.epilog = "The options of all commands, such as --db, --user and --json: germane --help"
+
 
 def run(argv: Sequence[str] | None = None) -> int:
     """Run the command. Returns the exit code and prints at most one line of error to stderr."""

@@ -29,7 +29,10 @@ class AssemblyOptions:
     """The options as typed; both commands take them with `option_groups.expand_groups`."""
 
     file: Annotated[
-        str | None, typer.Argument(help="A JSON list of messages, or a request with messages and tools; - is standard input.")
+        str | None,
+        typer.Argument(
+            metavar="FILE", help="A JSON list of messages, or a request with messages and tools; - is standard input."
+        ),
     ] = None
     query: Annotated[
         str | None,

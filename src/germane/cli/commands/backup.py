@@ -16,7 +16,7 @@ __all__ = ["backup"]
 
 def backup(
     context: typer.Context,
-    target: Annotated[Path, typer.Argument(help="The file to write the copy to.")],
+    target: Annotated[Path, typer.Argument(metavar="TARGET", help="The file to write the copy to.")],
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace TARGET if it exists.")] = False,
 ) -> None:
     """Copy the whole store, with the data of every org and agent, while it is in use."""

@@ -15,10 +15,14 @@ __all__ = ["demo"]
 def demo(
     context: typer.Context,
     conversation: Annotated[
-        str | None, typer.Argument(help="A file that germane import reads. Default: a sample conversation that is included.")
+        str | None,
+        typer.Argument(
+            metavar="FILE", help="A file that germane import reads. Default: a sample conversation that is included."
+        ),
     ] = None,
     questions: Annotated[
-        list[str] | None, typer.Option("--ask", help="A question to ask (may be repeated). Default: questions that fit.")
+        list[str] | None,
+        typer.Option("--ask", help="A question to ask (may be repeated). Default: questions that suit the conversation."),
     ] = None,
     model: Annotated[str, typer.Option(help="The model that the messages are for.")] = "gpt-4o",
     max_tokens: Annotated[int, typer.Option(min=0, help="Add at most this many tokens for each question.")] = 500,

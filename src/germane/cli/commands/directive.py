@@ -16,7 +16,10 @@ __all__ = ["directive"]
 def directive(
     context: typer.Context,
     text: Annotated[
-        str | None, typer.Argument(help="The instructions to set; - reads them from standard input. Without TEXT: print them.")
+        str | None,
+        typer.Argument(
+            metavar="TEXT", help="The instructions to set; - reads them from standard input. Without TEXT: print them."
+        ),
     ] = None,
     clear: Annotated[bool, typer.Option("--clear", help="Remove the instructions.")] = False,
 ) -> None:

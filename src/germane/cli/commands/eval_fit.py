@@ -22,7 +22,8 @@ __all__ = ["fit"]
 def fit(
     context: typer.Context,
     data: Annotated[
-        list[Path] | None, typer.Argument(help="Files or folders of labelled conversations, as germane eval reads them.")
+        list[Path] | None,
+        typer.Argument(metavar="DATA", help="Files or folders of labelled conversations, as germane eval reads them."),
     ] = None,
     feedback: Annotated[Path | None, typer.Option(help="A feedback file that germane eval label wrote.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the fitted model to this TOML file.")] = None,

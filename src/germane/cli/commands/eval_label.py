@@ -16,7 +16,9 @@ __all__ = ["label"]
 
 def label(
     context: typer.Context,
-    trace: Annotated[str, typer.Argument(help="A trace that assemble --save-trace wrote; - is standard input.")],
+    trace: Annotated[
+        str, typer.Argument(metavar="TRACE", help="A trace that assemble --save-trace wrote; - is standard input.")
+    ],
     helpful: Annotated[
         list[str] | None, typer.Option(help="The id, or the handle such as a3, of an item that helped (may be repeated).")
     ] = None,

@@ -18,11 +18,12 @@ __all__ = ["export"]
 
 def export(
     context: typer.Context,
-    file: Annotated[str, typer.Argument(help="The file to write; - is standard output.")] = "-",
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The file to write; - is standard output.")] = "-",
 ) -> None:
-    """Write the directive, the memories and the messages as JSON Lines: one object per line, its kind in the field `type`.
+    """Write the directive, the memories and the messages of the agent, or with --user of that user, as JSON Lines.
 
-    germane import reads the file. A new file is readable by its owner only."""
+    Each line is an object with its kind in the field `type`; germane import reads them. A new file is readable by its owner
+    only. Vectors and API keys are not exported."""
     options = options_of(context)
     if file == "-":
         run_async(_export(options, sys.stdout))

@@ -15,10 +15,10 @@ __all__ = ["feedback"]
 
 def feedback(
     context: typer.Context,
-    ids: Annotated[list[str], typer.Argument(help="The ids of the memories (germane search --json shows ids).")],
+    ids: Annotated[list[str], typer.Argument(metavar="ID", help="The ids of the memories (germane search --json shows ids).")],
     helpful: Annotated[bool, typer.Option("--helpful/--harmful", help="Whether the memories helped or did harm.")] = True,
 ) -> None:
-    """Mark memories as helpful or harmful. The marks change how useful they are ranked from now on."""
+    """Mark memories as helpful or harmful. Later assemblies and searches score them higher or lower."""
     options = options_of(context)
     count = run_async(_feedback(options, ids, helpful))
     if not count:

@@ -17,7 +17,7 @@ __all__ = ["forget"]
 
 def forget(
     context: typer.Context,
-    ids: Annotated[list[str] | None, typer.Argument(help="The ids of memories or messages.")] = None,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="The ids of memories or messages.")] = None,
     key: Annotated[str | None, typer.Option(help="Every fact with this key.")] = None,
     tag: Annotated[str | None, typer.Option(help="Every memory with this tag.")] = None,
     session: Annotated[str | None, typer.Option(help="The messages of this conversation and the memories made in it.")] = None,

@@ -21,7 +21,7 @@ _MAX_REASONS = 5
 
 def import_files(
     context: typer.Context,
-    files: Annotated[list[str], typer.Argument(help="The files to import; - is standard input.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="The files to import; - is standard input.")],
     format: Annotated[
         str, typer.Option(help=f"The format of the files: {', '.join(FORMATS)}, or auto to recognise it by the content.")
     ] = "auto",

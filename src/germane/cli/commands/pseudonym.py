@@ -15,7 +15,7 @@ __all__ = ["pseudonym"]
 def pseudonym(
     context: typer.Context,
     ids: Annotated[
-        list[str], typer.Argument(metavar="ID…", help="Ids of orgs or agents, or request ids that the log shows as pseudonyms.")
+        list[str], typer.Argument(metavar="ID", help="Ids of orgs or agents, or request ids that the log shows as pseudonyms.")
     ],
 ) -> None:
     """Print the pseudonym that the service's log shows instead of an id, so that you can find the id's lines.

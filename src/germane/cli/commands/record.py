@@ -15,7 +15,7 @@ __all__ = ["record"]
 
 def record(
     context: typer.Context,
-    file: Annotated[str, typer.Argument(help="A JSON list of messages; - is standard input.")] = "-",
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A JSON list of messages; - is standard input.")] = "-",
     session: Annotated[str, typer.Option(help="The id of the conversation that the messages belong to.")] = "default",
 ) -> None:
     """Store the messages of a conversation, word for word. Idempotent: a message that is stored already isn't added again."""

@@ -18,7 +18,9 @@ __all__ = ["remember"]
 
 def remember(
     context: typer.Context,
-    text: Annotated[str | None, typer.Argument(help="The text of the memory; - reads it from standard input.")] = None,
+    text: Annotated[
+        str | None, typer.Argument(metavar="TEXT", help="The text of the memory; - reads it from standard input.")
+    ] = None,
     kind: Annotated[str, typer.Option(help="fact, preference, procedure, behavior, episode or note.")] = "note",
     key: Annotated[str | None, typer.Option(help="The key of a fact, such as city.")] = None,
     value: Annotated[str | None, typer.Option(help="The value of a fact, as JSON or as text. Default: TEXT.")] = None,

@@ -22,7 +22,7 @@ __all__ = ["search"]
 @expand_groups
 def search(
     context: typer.Context,
-    query: Annotated[str, typer.Argument(help="The text to search for: words, or a question.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="The text to search for: words, or a question.")],
     filters: FilterOptions,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="Print at most this many results.")] = 10,
     at: Annotated[str | None, typer.Option(help="Search as of this time (ISO 8601). Default: now.")] = None,
