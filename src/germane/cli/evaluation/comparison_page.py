@@ -10,23 +10,26 @@ from germane.cli.evaluation.report_page import curve, reading
 from germane.cli.evaluation.svg_chart import chart
 from germane.cli.evaluation.wording import about, clocked, levels, resampling, reused, shown, signed, spread
 from germane.evaluate.compare import Comparison, Difference
-from germane.evaluate.metric import AT, WITHIN, Metric, metric
+from germane.evaluate.metric import AT, WITHIN, Metric
+from germane.evaluate.metric import metric as find_metric
 
 __all__ = ["comparison_page"]
 
 
 def comparison_page(comparisons: Sequence[Comparison]) -> str:
     """Returns a page with all comparisons, one below the other."""
-    title = f"germane on {', '.join(one.a.run.dataset for one in comparisons)}: two compared"
-    return document(title, f"<h1>{text(title)}</h1>" + "<hr>".join("".join(_sections(one)) for one in comparisons))
+    title = f"germane on {', '.join(comparison.a.run.dataset for comparison in comparisons)}: two compared"
+    return document(
+        title, f"<h1>{text(title)}</h1>" + "<hr>".join("".join(_sections(comparison)) for comparison in comparisons)
+    )
 
 
 def _sections(comparison: Comparison) -> Iterator[str]:
     yield pairs(
         [
-            (f"{side} {label}", told)
+            (f"{side} {label}", value)
             for side, run in (("A", comparison.a.run), ("B", comparison.b.run))
-            for label, told in about(run)[:3]
+            for label, value in about(run)[:3]
         ]
     )
     if comparison.unmatched:
@@ -44,7 +47,7 @@ def _sections(comparison: Comparison) -> Iterator[str]:
     yield "<h2>B − A</h2><p>Points of percent; in colour where the interval leaves no doubt of the sign.</p>"
     yield _metrics(comparison, WITHIN)
     yield "<h3>Among the k that rank highest</h3>" + _metrics(comparison, AT)
-    categories = list(dict.fromkeys(one.category for one in comparison.differences if one.category))
+    categories = list(dict.fromkeys(difference.category for difference in comparison.differences if difference.category))
     if categories:
         yield f"<h2>By category, within {comparison.budget:,} tokens</h2>" + _by_category(comparison, categories)
     yield _speed(comparison)
@@ -56,64 +59,70 @@ def _sections(comparison: Comparison) -> Iterator[str]:
 
 
 def _headlines(comparison: Comparison) -> Iterator[tuple[str, str]]:
-    for name, told in (("fraction", "evidence"), ("every", "questions with all of it")):
-        one = comparison.difference(name, comparison.budget)
-        off = spread(metric(name), one.difference, one.low, one.high)
-        yield f"{signed(metric(name), one.difference)} {off}", f"points, {told} within {comparison.budget:,} tokens"
-    better = sum(one.b > one.a for one in comparison.changed)
-    yield f"{better:,} / {len(comparison.changed) - better:,}", "questions for the better / for the worse"
+    for name, label in (("fraction", "evidence"), ("every", "questions with all of it")):
+        difference = comparison.difference(name, comparison.budget)
+        off = spread(find_metric(name), difference.difference, difference.low, difference.high)
+        yield (
+            f"{signed(find_metric(name), difference.difference)} {off}",
+            f"points, {label} within {comparison.budget:,} tokens",
+        )
+    improved = sum(difference.b > difference.a for difference in comparison.changed)
+    yield f"{improved:,} / {len(comparison.changed) - improved:,}", "questions for the better / for the worse"
 
 
 def _metrics(comparison: Comparison, metrics: Sequence[Metric]) -> str:
-    names = {one.name for one in metrics}
-    columns = sorted({one.at for one in comparison.differences if one.metric in names})
-    known = {(one.clock, one.metric, one.at): one for one in comparison.differences if not one.category}
+    names = {metric.name for metric in metrics}
+    columns = sorted({difference.at for difference in comparison.differences if difference.metric in names})
+    overall = [difference for difference in comparison.differences if not difference.category]
+    known = {(difference.clock, difference.metric, difference.at): difference for difference in overall}
     lines = []
-    for one in metrics:
+    for metric in metrics:
         for clock in comparison.clocks:
-            cells = [_cell(one, known.get((clock, one.name, column))) for column in columns]
+            cells = [_cell(metric, known.get((clock, metric.name, column))) for column in columns]
             if any(cells):
-                lines.append([text(one.label), text(clock), *cells])
+                lines.append([text(metric.label), text(clock), *cells])
     return rows(["", "asked at", *(f"{column:,}" for column in columns)], lines, words=(0, 1))
 
 
-def _cell(one: Metric, difference: Difference | None) -> str:
+def _cell(metric: Metric, difference: Difference | None) -> str:
     if difference is None:
         return ""
     tone = ""
-    if difference.sure and one.better is not None:
-        tone = "good" if (difference.difference > 0) == (one.better == "more") else "bad"
-    return cell(signed(one, difference.difference), spread(one, difference.difference, difference.low, difference.high), tone)
+    if difference.sure and metric.better is not None:
+        tone = "good" if (difference.difference > 0) == (metric.better == "more") else "bad"
+    return cell(
+        signed(metric, difference.difference), spread(metric, difference.difference, difference.low, difference.high), tone
+    )
 
 
 def _by_category(comparison: Comparison, categories: Sequence[str]) -> str:
-    one, lines = metric("fraction"), []
+    fraction, lines = find_metric("fraction"), []
     for category in ("", *categories):
         difference = comparison.difference("fraction", comparison.budget, category=category)
-        a, b = shown(one, difference.a), shown(one, difference.b)
-        lines.append([text(category) or "all", f"{difference.count:,}", a, b, _cell(one, difference)])
+        a, b = shown(fraction, difference.a), shown(fraction, difference.b)
+        lines.append([text(category) or "all", f"{difference.count:,}", a, b, _cell(fraction, difference)])
     return rows(["", "questions", "A", "B", "B − A"], lines)
 
 
 def _speed(comparison: Comparison) -> str:
     lines = [
-        [side, f"{one.p50:.1f}", f"{one.p95:.1f}", f"{one.p99:.1f}", text(levels(one.levels))]
+        [side, f"{latency.p50:.1f}", f"{latency.p95:.1f}", f"{latency.p99:.1f}", text(levels(latency.levels))]
         for side, report in (("A", comparison.a), ("B", comparison.b))
-        for one in report.latency[:1]
+        for latency in report.latency[:1]
     ]
     table = "<h2>Latency</h2>" + rows(["milliseconds", "p50", "p95", "p99", "level"], lines, words=(0, 4)) if lines else ""
     told = [
-        f"{side}: {text(reused(one.reuse))}."
-        for side, one in (("A", comparison.a), ("B", comparison.b))
-        if one.reuse is not None
+        f"{side}: {text(reused(report.reuse))}."
+        for side, report in (("A", comparison.a), ("B", comparison.b))
+        if report.reuse is not None
     ]
     return table + (f"<h2>Prefix reuse</h2><p>{'<br>'.join(told)}</p>" if told else "")
 
 
 def _changed(comparison: Comparison) -> str:
-    one = metric("fraction")
+    fraction = find_metric("fraction")
     lines = (
-        [shown(one, each.a), shown(one, each.b), text(each.question), text(each.category), text(each.id)]
-        for each in comparison.changed
+        [shown(fraction, change.a), shown(fraction, change.b), text(change.question), text(change.category), text(change.id)]
+        for change in comparison.changed
     )
     return rows(["A", "B", "question", "category", "id"], lines, words=(2, 3, 4))

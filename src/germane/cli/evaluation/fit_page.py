@@ -20,17 +20,17 @@ def fit_page(summary: Mapping[str, Any], old: Tables, new: Tables) -> str:
         parts.append(_recall(summary["recall"]))
     if "columns" in summary:
         parts.append(_probabilities(summary["columns"]))
-        parts += [_reliability(name, one["held_out"]["bins"]) for name, one in summary["columns"].items()]
+        parts += [_reliability(name, column["held_out"]["bins"]) for name, column in summary["columns"].items()]
     parts.append(_coefficients(old, new))
     return "\n\n".join(parts) + "\n"
 
 
-def _recall(found: Sequence[Mapping[str, Any]]) -> str:
+def _recall(recalls: Sequence[Mapping[str, Any]]) -> str:
     rows = []
-    for one in found:
-        label = f"{one['data']}{', keywords alone' if one['keywords'] else ''}"
-        rows.append([label, "before", *(f"{one['before'][key]:.1f}" for key in _RECALL)])
-        rows.append(["", "held out", *(f"{one['held_out'][key]:.1f}" for key in _RECALL)])
+    for entry in recalls:
+        label = f"{entry['data']}{', keywords alone' if entry['keywords'] else ''}"
+        rows.append([label, "before", *(f"{entry['before'][key]:.1f}" for key in _RECALL)])
+        rows.append(["", "held out", *(f"{entry['held_out'][key]:.1f}" for key in _RECALL)])
     return "Percent of the evidence within so many tokens, by the stand-in for the packer:\n\n" + _table(
         ["data", "", "250", "500", "1,000", "all of it in 1,000", "2,000"], rows
     )
@@ -38,11 +38,16 @@ def _recall(found: Sequence[Mapping[str, Any]]) -> str:
 
 def _probabilities(columns: Mapping[str, Any]) -> str:
     rows = []
-    for name, one in columns.items():
+    for name, column in columns.items():
         for label in ("before", "held_out"):
-            its = one[label]
-            head = [name, f"{one['questions']}"] if label == "before" else ["", ""]
-            numbers = [f"{its['log_loss']:.5f}", f"{its['brier']:.5f}", f"{its['ece']:.5f}", f"{its['said_per_relevant']:.2f}"]
+            figures = column[label]
+            head = [name, f"{column['questions']}"] if label == "before" else ["", ""]
+            numbers = [
+                f"{figures['log_loss']:.5f}",
+                f"{figures['brier']:.5f}",
+                f"{figures['ece']:.5f}",
+                f"{figures['said_per_relevant']:.2f}",
+            ]
             rows.append([*head, label.replace("_", " "), *numbers])
     return _table(["column", "questions", "", "log loss", "Brier", "ECE", "Σ P / relevant"], rows)
 
@@ -50,13 +55,13 @@ def _probabilities(columns: Mapping[str, Any]) -> str:
 def _reliability(name: str, bins: Sequence[Mapping[str, float]]) -> str:
     rows = [
         [
-            f"{one['low']:g}–{one['high']:g}",
-            f"{one['candidates']:,}",
-            f"{one['said']:.4f}",
-            f"{one['seen']:.4f}",
-            f"{one['share']:.1%}",
+            f"{bin['low']:g}–{bin['high']:g}",
+            f"{bin['candidates']:,}",
+            f"{bin['said']:.4f}",
+            f"{bin['seen']:.4f}",
+            f"{bin['share']:.1%}",
         ]
-        for one in bins
+        for bin in bins
     ]
     return f"`{name}`, held out:\n\n" + _table(["P", "candidates", "said", "came true", "of all relevant"], rows)
 

@@ -20,51 +20,51 @@ __all__ = ["figures", "origin", "show_coefficients", "show_fit"]
 _RECALL = ("r250", "r500", "r1000", "a1000", "r2000")
 
 
-def figures(lists: Sequence[Candidates], found: Refit) -> dict[str, Any]:
+def figures(lists: Sequence[Candidates], fitted: Refit) -> dict[str, Any]:
     """Returns the recall by data set and the reliability by column, each with the old model and, held out, with the new one."""
     return {
         "recall": [
             {"data": name, "keywords": keywords, "questions": len(rows), "before": before, "held_out": after}
-            for (name, keywords), rows, before, after in _recalls(lists, found)
+            for (name, keywords), rows, before, after in _recalls(lists, fitted)
         ],
         "columns": {
             name: {
                 "questions": judged.questions,
                 "conversations": judged.conversations,
-                "fitted": list(found.columns[name].fitted),
-                "slope": found.columns[name].line.slope,
+                "fitted": list(fitted.columns[name].fitted),
+                "slope": fitted.columns[name].line.slope,
                 "before": _plain(judged.before),
                 "held_out": _plain(judged.after),
             }
-            for name, judged in found.judged.items()
+            for name, judged in fitted.judged.items()
         },
     }
 
 
 def origin(summary: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the provenance for the model's file, from the result of `figures` and the arguments of the fit."""
-    sets = [f"{one['data']}: {one['questions']} questions" for one in summary["recall"] if not one["keywords"]]
-    made = {"data": sets, **settings}
-    for one in summary["recall"]:
-        label = f"held_out_{one['data']}" + ("_keywords" if one["keywords"] else "")
-        made[label] = {key: round(one["held_out"][key], 1) for key in _RECALL}
-    for name, one in summary["columns"].items():
-        made[f"log_loss_{name}"] = round(one["held_out"]["log_loss"], 6)
-    return made
+    sets = [f"{entry['data']}: {entry['questions']} questions" for entry in summary["recall"] if not entry["keywords"]]
+    provenance = {"data": sets, **settings}
+    for entry in summary["recall"]:
+        label = f"held_out_{entry['data']}" + ("_keywords" if entry["keywords"] else "")
+        provenance[label] = {key: round(entry["held_out"][key], 1) for key in _RECALL}
+    for name, entry in summary["columns"].items():
+        provenance[f"log_loss_{name}"] = round(entry["held_out"]["log_loss"], 6)
+    return provenance
 
 
-def show_fit(screen: Console, summary: Mapping[str, Any], found: Refit) -> None:
+def show_fit(screen: Console, summary: Mapping[str, Any], fitted: Refit) -> None:
     """Print recall and reliability of the old and the new model. `summary` is the result of `figures`."""
     screen.print("Percent of the evidence within so many tokens (an offline stand-in for the packer)")
-    made = table("data", "", *_RECALL, right=_RECALL)
-    for one in summary["recall"]:
-        label = f"{one['data']}{', keywords alone' if one['keywords'] else ''}"
-        made.add_row(label, "before", *(f"{one['before'][key]:.1f}" for key in _RECALL))
-        made.add_row("", "held out", *(f"{one['held_out'][key]:.1f}" for key in _RECALL))
-    screen.print(made)
+    rows = table("data", "", *_RECALL, right=_RECALL)
+    for entry in summary["recall"]:
+        label = f"{entry['data']}{', keywords alone' if entry['keywords'] else ''}"
+        rows.add_row(label, "before", *(f"{entry['before'][key]:.1f}" for key in _RECALL))
+        rows.add_row("", "held out", *(f"{entry['held_out'][key]:.1f}" for key in _RECALL))
+    screen.print(rows)
     screen.print("\nProbabilities, of conversations that were held out")
-    screen.print(_calibration(found))
-    for name, judged in found.judged.items():
+    screen.print(_calibration(fitted))
+    for name, judged in fitted.judged.items():
         screen.print(f"\n{name}: what was said, and what came true")
         screen.print(_bins(judged.after))
 
@@ -82,38 +82,51 @@ def show_coefficients(screen: Console, old: Tables, new: Tables) -> None:
 
 
 def _recalls(
-    lists: Sequence[Candidates], found: Refit
+    lists: Sequence[Candidates], fitted: Refit
 ) -> Iterator[tuple[tuple[str, bool], list[int], Mapping[str, float], Mapping[str, float]]]:
     groups: dict[tuple[str, bool], list[int]] = {}
-    for row, one in enumerate(lists):
-        groups.setdefault((one.dataset, one.keywords), []).append(row)
+    for row, candidates in enumerate(lists):
+        groups.setdefault((candidates.dataset, candidates.keywords), []).append(row)
     for group, rows in groups.items():
         some = [lists[row] for row in rows]
-        before, after = (recall(some, [odds[row] for row in rows]) for odds in (found.before, found.after))
+        before, after = (recall(some, [odds[row] for row in rows]) for odds in (fitted.before, fitted.after))
         yield group, rows, before, after
 
 
-def _plain(one: Reliability) -> dict[str, Any]:
+def _plain(reliability: Reliability) -> dict[str, Any]:
     bins = [
         {"low": bin.low, "high": bin.high, "candidates": bin.candidates, "said": bin.said, "seen": bin.seen, "share": bin.share}
-        for bin in one.bins
+        for bin in reliability.bins
     ]
-    return {"log_loss": one.log_loss, "brier": one.brier, "ece": one.ece, "said_per_relevant": one.ratio, "bins": bins}
+    return {
+        "log_loss": reliability.log_loss,
+        "brier": reliability.brier,
+        "ece": reliability.ece,
+        "said_per_relevant": reliability.ratio,
+        "bins": bins,
+    }
 
 
-def _calibration(found: Refit) -> Any:
-    made = table("column", "questions", "", "log loss", "Brier", "ECE", "Σ P / relevant")
-    for name, judged in found.judged.items():
-        for label, one in (("before", judged.before), ("held out", judged.after)):
+def _calibration(fitted: Refit) -> Any:
+    rows = table("column", "questions", "", "log loss", "Brier", "ECE", "Σ P / relevant")
+    for name, judged in fitted.judged.items():
+        for label, reliability in (("before", judged.before), ("held out", judged.after)):
             head = (name, str(judged.questions)) if label == "before" else ("", "")
-            made.add_row(*head, label, f"{one.log_loss:.5f}", f"{one.brier:.5f}", f"{one.ece:.5f}", f"{one.ratio:.2f}")
-    return made
+            rows.add_row(
+                *head,
+                label,
+                f"{reliability.log_loss:.5f}",
+                f"{reliability.brier:.5f}",
+                f"{reliability.ece:.5f}",
+                f"{reliability.ratio:.2f}",
+            )
+    return rows
 
 
-def _bins(one: Reliability) -> Any:
-    made = table("P", "candidates", "said", "came true", "of all relevant", right=("candidates", "said", "came true"))
-    for bin in one.bins:
-        made.add_row(
+def _bins(reliability: Reliability) -> Any:
+    rows = table("P", "candidates", "said", "came true", "of all relevant", right=("candidates", "said", "came true"))
+    for bin in reliability.bins:
+        rows.add_row(
             f"{bin.low:g}–{bin.high:g}", f"{bin.candidates:,}", f"{bin.said:.4f}", f"{bin.seen:.4f}", f"{bin.share:.1%}"
         )
-    return made
+    return rows

@@ -49,7 +49,7 @@ def _sections(report: Report) -> Iterator[str]:
     yield reading(resampling(run.resampled, run.conversations))
     yield _missed(report)
     if run.dropped:
-        listed = rows(["where", "why"], ([text(one.where), text(one.reason)] for one in run.dropped), words=(0, 1))
+        listed = rows(["where", "why"], ([text(entry.where), text(entry.reason)] for entry in run.dropped), words=(0, 1))
         yield details(f"{len(run.dropped):,} labels and questions left out", listed)
 
 
@@ -60,24 +60,24 @@ def curve(
     points = []
     for budget in report.run.budgets:
         try:
-            found = report.figure(metric, budget, category=category)
+            estimate = report.figure(metric, budget, category=category)
         except KeyError:
             continue
-        points.append(Point(budget=budget, mean=found.mean, low=found.low, high=found.high))
+        points.append(Point(budget=budget, mean=estimate.mean, low=estimate.low, high=estimate.high))
     return Curve(name=name, points=points, tone=tone, band=band, dashed=dashed)
 
 
 def reading(intervals: str) -> str:
     """A section that explains the metrics and the intervals."""
-    lines = "".join(f"<li><b>{text(one.label)}</b>: {text(one.says)}.</li>" for one in WITHIN)
-    return details("How to read this", f"<p>{text(intervals)}.</p><ul>{lines}</ul>")
+    items = "".join(f"<li><b>{text(metric.label)}</b>: {text(metric.says)}.</li>" for metric in WITHIN)
+    return details("How to read this", f"<p>{text(intervals)}.</p><ul>{items}</ul>")
 
 
 def _headlines(report: Report) -> Iterator[tuple[str, str]]:
     near = min(report.run.budgets, key=lambda budget: abs(budget - 1000))
-    for name, told in (("fraction", "of the evidence"), ("every", "of questions have all of it")):
-        found = report.figure(name, near)
-        yield f"{100 * found.mean:.1f} %", f"{told} within {near:,} tokens"
+    for name, label in (("fraction", "of the evidence"), ("every", "of questions have all of it")):
+        estimate = report.figure(name, near)
+        yield f"{100 * estimate.mean:.1f} %", f"{label} within {near:,} tokens"
     if report.latency:
         whole = report.latency[0]
         yield f"{whole.p50:.1f} ms", f"median answer; p99 {whole.p99:.1f} ms"
@@ -96,12 +96,15 @@ def _metrics(report: Report, metrics: Sequence[Metric], columns: Sequence[int]) 
     return rows(["", "asked at", *(f"{column:,}" for column in columns)], lines, words=(0, 1))
 
 
-def _cell(report: Report, metric: Metric, at: int, clock: str, category: str = "") -> str:
+def _cell(report: Report, metric: Metric, budget_or_k: int, clock: str, category: str = "") -> str:
     try:
-        found = report.figure(metric.name, at, clock=clock, category=category)
+        estimate = report.figure(metric.name, budget_or_k, clock=clock, category=category)
     except KeyError:
         return ""
-    return cell(shown(metric, found.mean), "" if metric.unit == "tokens" else spread(metric, found.mean, found.low, found.high))
+    return cell(
+        shown(metric, estimate.mean),
+        "" if metric.unit == "tokens" else spread(metric, estimate.mean, estimate.low, estimate.high),
+    )
 
 
 def _small(report: Report, category: str) -> str:
@@ -131,25 +134,27 @@ def _latency(report: Report) -> str:
         f'<i style="width:{100 * share:.2f}%;background:{tone}"></i>' for share, tone in zip(whole.levels, tones, strict=True)
     )
     lines = []
-    for one in report.latency:
-        label = text(one.category) or (f"stage {text(one.stage)}" if one.stage else "an answer")
-        times = [f"{value:.1f}" for value in (one.p50, one.p95, one.p99)]
-        lines.append([label, f"{one.count:,}", *times, text(levels(one.levels)) if one.levels else ""])
+    for latency in report.latency:
+        label = text(latency.category) or (f"stage {text(latency.stage)}" if latency.stage else "an answer")
+        times = [f"{value:.1f}" for value in (latency.p50, latency.p95, latency.p99)]
+        lines.append([label, f"{latency.count:,}", *times, text(levels(latency.levels)) if latency.levels else ""])
     table = rows(["milliseconds", "answers", "p50", "p95", "p99", "level"], lines, words=(0, 5))
     return f'<p>{text(levels(whole.levels))}</p><div class="bar">{bar}</div>{table}'
 
 
 def _missed(report: Report) -> str:
     near = min(report.run.budgets, key=lambda budget: abs(budget - 1000))
-    asked = [one for one in report.answered if one.clock == report.run.clocks[0]]
-    found = [(fraction_within(shown.shares), one) for one in asked for shown in one.shown if shown.budget == near]
-    missed = sorted((pair for pair in found if pair[0] < 1), key=lambda pair: pair[0])
+    answers = [answer for answer in report.answered if answer.clock == report.run.clocks[0]]
+    fractions = [
+        (fraction_within(packed.shares), answer) for answer in answers for packed in answer.shown if packed.budget == near
+    ]
+    missed = sorted((pair for pair in fractions if pair[0] < 1), key=lambda pair: pair[0])
     if not missed:
         return ""
     lines = []
-    for share, one in missed[:_MAX_MISSED]:
-        ranks = ", ".join("–" if rank is None else str(rank) for rank in one.ranks)
-        lines.append([f"{100 * share:.0f}", text(ranks), text(one.question), text(one.category), text(one.id)])
+    for share, answer in missed[:_MAX_MISSED]:
+        ranks = ", ".join("–" if rank is None else str(rank) for rank in answer.ranks)
+        lines.append([f"{100 * share:.0f}", text(ranks), text(answer.question), text(answer.category), text(answer.id)])
     listed = rows(["percent", "ranks", "question", "category", "id"], lines, words=(1, 2, 3, 4))
     more = f", the {_MAX_MISSED} worst" if len(missed) > _MAX_MISSED else ""
     return details(f"{len(missed):,} questions without all of their evidence within {near:,} tokens{more}", listed)

@@ -67,13 +67,13 @@ def _metrics(report: Report, metrics: Sequence[Metric], columns: Sequence[int]) 
     return made
 
 
-def _cell(report: Report, metric: Metric, at: int, clock: str, category: str = "") -> str:
+def _cell(report: Report, metric: Metric, budget_or_k: int, clock: str, category: str = "") -> str:
     try:
-        figure = report.figure(metric.name, at, clock=clock, category=category)
+        figure = report.figure(metric.name, budget_or_k, clock=clock, category=category)
     except KeyError:
         return ""
-    off = "" if metric.unit == "tokens" else spread(metric, figure.mean, figure.low, figure.high)
-    return f"{shown(metric, figure.mean)} {off:>5}".rstrip() if off else shown(metric, figure.mean)
+    interval = "" if metric.unit == "tokens" else spread(metric, figure.mean, figure.low, figure.high)
+    return f"{shown(metric, figure.mean)} {interval:>5}".rstrip() if interval else shown(metric, figure.mean)
 
 
 def _by_category(report: Report) -> Table:
@@ -91,9 +91,11 @@ def _by_category(report: Report) -> Table:
 
 
 def _latency(report: Report) -> Table:
-    made = table("", "answers", "p50", "p95", "p99", "level", right=("answers", "p50", "p95", "p99"))
-    for one in report.latency:
-        label = plain(one.category) or ("an answer" if not one.stage else f"  {one.stage}")
-        told = "" if not one.levels else f"{100 * one.levels[0]:.1f} % at L0" if one.category else levels(one.levels)
-        made.add_row(label, f"{one.count:,}", f"{one.p50:.1f}", f"{one.p95:.1f}", f"{one.p99:.1f}", told)
-    return made
+    rows = table("", "answers", "p50", "p95", "p99", "level", right=("answers", "p50", "p95", "p99"))
+    for latency in report.latency:
+        label = plain(latency.category) or ("an answer" if not latency.stage else f"  {latency.stage}")
+        level = levels(latency.levels) if latency.levels else ""
+        if latency.levels and latency.category:
+            level = f"{100 * latency.levels[0]:.1f} % at L0"
+        rows.add_row(label, f"{latency.count:,}", f"{latency.p50:.1f}", f"{latency.p95:.1f}", f"{latency.p99:.1f}", level)
+    return rows

@@ -57,10 +57,10 @@ def clocked(clock: str) -> str:
 
 def about(run: Run) -> list[tuple[str, str]]:
     """Describes a run: pairs of a label and a text."""
-    asked = f"{run.asked:,} of {run.questions:,} questions" if run.asked < run.questions else f"{run.asked:,} questions"
+    questions = f"{run.asked:,} of {run.questions:,} questions" if run.asked < run.questions else f"{run.asked:,} questions"
     embedder = run.embedder + (f", relevance {run.relevance}" if run.relevance else "")
     return [
-        ("data", f"{run.dataset} ({run.format}): {run.conversations} conversations, {run.messages:,} messages, {asked}"),
+        ("data", f"{run.dataset} ({run.format}): {run.conversations} conversations, {run.messages:,} messages, {questions}"),
         ("measured", f"strategy {run.strategy}, embedder {embedder}, tokens of {run.model} ({run.tokenizer})"),
         ("by", f"germane {run.version}, {run.date:%Y-%m-%d}, {run.machine}"),
         *([("left out", left_out(run.dropped))] if run.dropped else []),
