@@ -1,4 +1,4 @@
-"""Chat exports and LoCoMo files: told by their shape, read into sessions."""
+"""Chat exports and LoCoMo files: recognised by their content, read into sessions."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_cycle_of_parents_ends() -> None:
 
 
 def test_hidden_and_empty_nodes_are_passed_over() -> None:
-    """They were never said."""
+    """Hidden and empty nodes are not messages of the conversation."""
     hidden = node("h", None, "system", "secret", metadata={"is_visually_hidden_from_conversation": True})
     empty = node("e", "h", "assistant", "")
     said = node("s", "e", "user", "hello")
@@ -64,7 +64,7 @@ def test_hidden_and_empty_nodes_are_passed_over() -> None:
 
 
 def test_a_messages_file_is_one_session() -> None:
-    """`{"messages": […]}` takes the file's name unless it says otherwise."""
+    """`{"messages": […]}` gets the file's name as its session unless it names one."""
     messages = [{"role": "user", "content": "a"}, {"role": "assistant", "content": [{"type": "text", "text": "b"}]}]
     kind, rows = loaded({"messages": messages}, "holiday")
     assert kind == "messages"
@@ -115,12 +115,12 @@ def test_a_shared_photos_caption_is_part_of_what_was_said() -> None:
 
 
 def test_an_empty_turn_is_reported() -> None:
-    """Nothing vanishes without a word."""
+    """Every row that can't be used is reported."""
     assert [row.where for row in loaded(locomo())[1] if isinstance(row, BrokenRow)] == ["session_2, turn 2"]
 
 
 def test_a_session_without_a_readable_time_is_read_without_one() -> None:
-    """The text matters more than the time."""
+    """The messages are read even where their time can't be."""
     document = locomo()
     document["conversation"]["session_2_date_time"] = "some day in May"
     _, rows = loaded(document)

@@ -47,7 +47,7 @@ def test_what_follows_a_bare_double_dash_is_text() -> None:
     ],
 )
 def test_every_error_has_an_exit_code_and_at_most_one_line(error: BaseException, code: Exit) -> None:
-    """A person gets a sentence, a program a number."""
+    """The sentence is for people, the exit code for programs."""
     found, line = describe_exit(error)
     assert found == code
     assert "\n" not in line
@@ -120,7 +120,7 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_help_loads_no_commands_work() -> None:
-    """The start stays lean: what a command does is imported when it runs."""
+    """A fast start: the modules that do a command's work are imported when it runs."""
     script = "import sys, germane.cli as cli; cli.main(['--help']); print(sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = done.stdout.splitlines()[-1]

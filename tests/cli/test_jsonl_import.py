@@ -49,7 +49,7 @@ def test_a_line_is_a_message_with_its_session_id_name_and_time() -> None:
     ],
 )
 def test_a_broken_line_is_reported_by_number_and_the_others_are_read(line: Any, why: str) -> None:
-    """One bad line costs one line."""
+    """The other lines are read."""
     first, broken, last = rows({"role": "user", "content": "a"}, line, {"role": "user", "content": "b"})
     assert isinstance(first, MessageRow)
     assert isinstance(last, MessageRow)

@@ -99,7 +99,7 @@ def test_stored_text_cannot_drive_the_terminal(capsys: pytest.CaptureFixture[str
     "char", ["\x07", "\x1b", "\x7f", "\x9b", "\u202e", "\u2066", "\u200b", "\ufeff", "\ud800", "\U000e0041"]
 )
 def test_nothing_that_is_printed_holds_what_steers_a_terminal(char: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever prints forgets to make text plain once: the screen does it again, and JSON stays what it says."""
+    """The console escapes all output, even where a caller forgot to; parsed JSON keeps the original text."""
     rows = table("what")
     rows.add_row(f"cell {char}")
     console().print(rows)
@@ -112,7 +112,7 @@ def test_nothing_that_is_printed_holds_what_steers_a_terminal(char: str, capsys:
 
 
 def test_a_text_is_cut_before_it_is_made_plain() -> None:
-    """Of a million characters as many are looked at as are shown."""
+    """Only the characters that are shown are processed."""
     assert plain("\x9b" * 1_000_000, 8) == "\\x9b\\x9…"
     assert plain("a" * 9, 8) == "aaaaaaa…"
     assert plain("a" * 8, 8) == "a" * 8

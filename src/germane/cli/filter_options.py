@@ -1,4 +1,4 @@
-"""FilterOptions: the options that narrow a search (--since, --until, --kind, --tag, --allow), and the filters they make."""
+"""FilterOptions: the options that narrow a search (--since, --until, --kind, --tag, --allow)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`germane eval`: measures recall and latency on labelled conversations; the group has the commands fit and label too."""
+"""`germane eval`: measures recall and latency on labelled conversations; also the group of `eval fit` and `eval label`."""
 
 from __future__ import annotations
 

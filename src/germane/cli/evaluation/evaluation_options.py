@@ -1,4 +1,4 @@
-"""EvaluationOptions: the options of `germane eval`, checked before a long measurement begins, and the data sets to load."""
+"""EvaluationOptions: the checked options of `germane eval`, and the data sets that it loads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fit tables: the result of `germane eval fit` as tables, as JSON values, and as the provenance in the model's file."""
+"""Fit tables: the result of `germane eval fit` as tables, as JSON values, and as the provenance of a model file."""
 
 from __future__ import annotations
 

@@ -49,12 +49,13 @@ def print_report(report: Report, screen: Console) -> None:
 
 
 def print_title(screen: Console, title: str) -> None:
+    """Print the title of a section."""
     screen.print()
     screen.print(Text(title, style="bold"))
 
 
 def _metrics(report: Report, metrics: Sequence[Metric], columns: Sequence[int]) -> Table:
-    """A row a metric and clock, a column a budget or k."""
+    """A table with a row for each metric and clock, and a column for each budget or k."""
     heads = [f"{column:,}" for column in columns]
     made = table("", "asked at", *heads, right=tuple(heads))
     for metric in metrics:

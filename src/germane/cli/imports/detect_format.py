@@ -1,4 +1,4 @@
-"""Detect format: recognises the format of a file of conversations by its content, and calls the reader for it."""
+"""Detect format: recognises the format of a file by its content, and calls the reader for it."""
 
 from __future__ import annotations
 
