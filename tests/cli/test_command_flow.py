@@ -25,7 +25,7 @@ Run = Callable[..., str]
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run the command in an empty folder; `expect` is the exit code, `stdin` is piped in. Returns stdout, or stderr of a failure."""
+    """Run the command in an empty folder with `stdin`; `expect` is the exit code. Returns stdout, or stderr of a failure."""
     monkeypatch.chdir(tmp_path)
     for name in ("GERMANE_DB", "GERMANE_EMBEDDER", "GERMANE_NONCE_KEY", "GERMANE_SETTINGS"):
         monkeypatch.delenv(name, raising=False)
