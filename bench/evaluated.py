@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 
-from germane.cli.evaluation.saved import load_reports
+from germane.cli.evaluation.result_files import load_reports
 from germane.evaluate.metric import WITHIN, metric
 from germane.evaluate.report import Report
 

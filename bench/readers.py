@@ -18,7 +18,7 @@ from germane.catalog.ceiling import Ceiling
 from germane.catalog.measure import message_tokens
 from germane.catalog.payload import split_payloads, written
 from germane.catalog.profile import Profile
-from germane.cli.screen import dumped, plain
+from germane.cli.screen import plain, printable_json
 from germane.dialects.gemini_check import either
 from germane.dialects.image_size import data_url, image_size
 from germane.dialects.registry import DIALECTS, dialect_of, parse
@@ -258,7 +258,7 @@ _OTHERS: dict[str, Reader] = {
     "catalog.payload.split_payloads": lambda text: split_payloads({"data": text, "url": f"data:{text};base64,{text}"}),
     "catalog.payload.written": lambda text: written({text: [text]}),
     "cli.screen.plain": plain,
-    "cli.screen.dumped": dumped,
+    "cli.screen.printable_json": printable_json,
     "dialects.gemini_check.either": lambda text: either({"functionCall": {"name": text}}, "functionCall"),
     "dialects.image_size.data_url": lambda text: (data_url(text), data_url(f"data:{text},"), data_url(f"data:{text};base64,")),
     "dialects.image_size.image_size": lambda text: (image_size(text), image_size(f"/9j{text}")),

@@ -1,4 +1,4 @@
-"""Budget bars: the columns add up, nothing that is there vanishes, letters stand in for colour."""
+"""Budget bars: the columns add up, every part is visible, letters replace colours."""
 
 from __future__ import annotations
 

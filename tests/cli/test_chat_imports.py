@@ -1,4 +1,4 @@
-"""Chat exports and LoCoMo files: told by their shape, read into sessions."""
+"""Chat exports and LoCoMo files: recognised by their content, read into sessions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from datetime import datetime
 from typing import Any
 
-from germane.cli.imports import Broken, Row, Turn, read
+from germane.cli.imports import BrokenRow, MessageRow, Row, read
 from germane.cli.imports.locomo import questions
 
 
@@ -31,7 +31,7 @@ def tree(**more: Any) -> dict[str, Any]:
 
 
 def texts(rows: list[Row]) -> list[str]:
-    return [row.message.text for row in rows if isinstance(row, Turn)]
+    return [row.message.text for row in rows if isinstance(row, MessageRow)]
 
 
 def test_of_a_tree_the_branch_that_was_on_screen_is_read() -> None:
@@ -39,7 +39,7 @@ def test_of_a_tree_the_branch_that_was_on_screen_is_read() -> None:
     kind, rows = loaded([tree(current_node="old")])
     assert kind == "chatgpt"
     assert texts(rows) == ["What is a fen?", "A kind of pen."]
-    assert {row.session for row in rows if isinstance(row, Turn)} == {"c1"}
+    assert {row.session for row in rows if isinstance(row, MessageRow)} == {"c1"}
 
 
 def test_without_a_current_node_the_newest_branch_is_read() -> None:
@@ -54,21 +54,21 @@ def test_a_cycle_of_parents_ends() -> None:
 
 
 def test_hidden_and_empty_nodes_are_passed_over() -> None:
-    """They were never said."""
+    """Hidden and empty nodes are not messages of the conversation."""
     hidden = node("h", None, "system", "secret", metadata={"is_visually_hidden_from_conversation": True})
     empty = node("e", "h", "assistant", "")
     said = node("s", "e", "user", "hello")
     _, rows = loaded([{"mapping": {"h": hidden, "e": empty, "s": said}, "current_node": "s"}])
     assert texts(rows) == ["hello"]
-    assert not [row for row in rows if isinstance(row, Broken)]
+    assert not [row for row in rows if isinstance(row, BrokenRow)]
 
 
 def test_a_messages_file_is_one_session() -> None:
-    """`{"messages": […]}` takes the file's name unless it says otherwise."""
+    """`{"messages": […]}` gets the file's name as its session unless it names one."""
     messages = [{"role": "user", "content": "a"}, {"role": "assistant", "content": [{"type": "text", "text": "b"}]}]
     kind, rows = loaded({"messages": messages}, "holiday")
     assert kind == "messages"
-    assert [row.session for row in rows if isinstance(row, Turn)] == ["holiday", "holiday"]
+    assert [row.session for row in rows if isinstance(row, MessageRow)] == ["holiday", "holiday"]
     assert texts(rows) == ["a", "b"]
 
 
@@ -102,7 +102,7 @@ def locomo() -> dict[str, Any]:
 def test_locomo_sessions_come_in_order_of_their_number_with_their_time() -> None:
     """Session 10 follows session 2; a turn's time is its session's, naive as in the file."""
     kind, rows = loaded(locomo())
-    turns = [row for row in rows if isinstance(row, Turn)]
+    turns = [row for row in rows if isinstance(row, MessageRow)]
     assert kind == "locomo"
     assert [turn.session for turn in turns] == ["conv-1/session_2", "conv-1/session_10"]
     assert turns[0].message.created_at == datetime(2023, 5, 8, 13, 56)
@@ -115,17 +115,17 @@ def test_a_shared_photos_caption_is_part_of_what_was_said() -> None:
 
 
 def test_an_empty_turn_is_reported() -> None:
-    """Nothing vanishes without a word."""
-    assert [row.where for row in loaded(locomo())[1] if isinstance(row, Broken)] == ["session_2, turn 2"]
+    """Every row that can't be used is reported."""
+    assert [row.where for row in loaded(locomo())[1] if isinstance(row, BrokenRow)] == ["session_2, turn 2"]
 
 
 def test_a_session_without_a_readable_time_is_read_without_one() -> None:
-    """The text matters more than the time."""
+    """The messages are read even where their time can't be."""
     document = locomo()
     document["conversation"]["session_2_date_time"] = "some day in May"
     _, rows = loaded(document)
-    assert any(isinstance(row, Broken) and "date_time" in row.why for row in rows)
-    assert next(row for row in rows if isinstance(row, Turn)).message.created_at is None
+    assert any(isinstance(row, BrokenRow) and "date_time" in row.why for row in rows)
+    assert next(row for row in rows if isinstance(row, MessageRow)).message.created_at is None
 
 
 def test_questions_have_an_answer_and_their_evidence_apart() -> None:

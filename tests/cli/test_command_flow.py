@@ -25,7 +25,7 @@ Run = Callable[..., str]
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run the command in an empty folder; `expect` is the exit code, `stdin` what is piped in. Answers stdout."""
+    """Run the command in an empty folder with `stdin`; `expect` is the exit code. Returns stdout, or stderr of a failure."""
     monkeypatch.chdir(tmp_path)
     for name in ("GERMANE_DB", "GERMANE_EMBEDDER", "GERMANE_NONCE_KEY", "GERMANE_SETTINGS"):
         monkeypatch.delenv(name, raising=False)
@@ -70,7 +70,7 @@ def test_recording_twice_adds_nothing(run: Run) -> None:
 
 
 def test_the_users_things_are_not_the_agents(run: Run) -> None:
-    """`--user` narrows what is kept and what is found."""
+    """`--user` limits what is stored and what is found to that user."""
     run("remember", "Likes tea", "--user", "ada")
     assert run("search", "tea", "--user", "bob").strip() == "nothing found"
     assert "Likes tea" in run("--user", "ada", "search", "tea")
@@ -127,7 +127,7 @@ def test_what_is_agent_wide_stays_so_through_a_users_export(run: Run) -> None:
 
 
 def test_rows_that_cannot_be_used_are_counted_and_told(run: Run, tmp_path: Path) -> None:
-    """A broken line and a conflicting id cost themselves only."""
+    """A broken line or a conflicting id is skipped; the other rows are imported."""
     lines = [json.dumps(TALK[0]), "{oops", json.dumps(TALK[0] | {"content": "other words"}), json.dumps(TALK[1])]
     (tmp_path / "talk.jsonl").write_text("\n".join(lines))
     (tally,) = parsed(run("import", "talk.jsonl", "--json"))["files"]
@@ -167,14 +167,14 @@ def test_tools_and_messages_come_from_a_whole_request(run: Run, tmp_path: Path) 
 
 
 def test_an_unknown_model_is_told_in_a_note(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    """It works, with a cautious window."""
+    """The assembly works, with a small context window, and prints a note."""
     run("remember", "x is y")
     assert main(["assemble", "--query", "x?", "--model", "no-such-model"]) == 0
     assert "no-such-model" in capsys.readouterr().err
 
 
 def test_forgetting_asks_first(run: Run) -> None:
-    """Without --yes and without anybody to ask nothing goes; a dry run tells what would."""
+    """Without --yes and without a terminal nothing is erased; --dry-run counts what would be."""
     run("remember", "Likes tea", "--tag", "drinks")
     assert "pass --yes" in run("forget", "--tag", "drinks", expect=2)
     assert "would forget 1 memories" in run("forget", "--tag", "drinks", "--dry-run")
@@ -184,7 +184,7 @@ def test_forgetting_asks_first(run: Run) -> None:
 
 @pytest.mark.requirement("MEM-3")
 def test_forgetting_says_what_it_waits_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To a person and to a program; again is how to learn of its end, and so is doctor."""
+    """As text and as JSON; doctor and the same command again show whether the erasure is finished."""
     monkeypatch.setattr(erasure, "_TRIES", 1)
     run("remember", "Likes tea", "--tag", "drinks")
     with closing(apsw.Connection("germane.db")) as reader:
@@ -200,7 +200,7 @@ def test_forgetting_says_what_it_waits_for(run: Run, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")
 def test_an_export_is_its_owners_alone(run: Run) -> None:
-    """It holds everything. A file that is there keeps its mode."""
+    """A new file has mode 0600; an existing file keeps its mode."""
     run("remember", "Likes tea")
     Path("there.jsonl").touch()
     Path("there.jsonl").chmod(0o644)
@@ -211,14 +211,14 @@ def test_an_export_is_its_owners_alone(run: Run) -> None:
 
 
 def test_feedback_on_nothing_known_fails(run: Run) -> None:
-    """Exit code 1: absent and forbidden look the same."""
+    """Exit code 1: an id that doesn't exist and one of another scope give the same error."""
     run("remember", "x")
     assert "no memory" in run("feedback", "nope", expect=1)
 
 
 @pytest.mark.requirement("CLI-1")
 def test_a_backup_is_a_store_and_the_doctor_finds_it_well(run: Run) -> None:
-    """The copy opens, is sound and answers; it is not overwritten unasked."""
+    """The copy opens, is healthy and can be searched; it is overwritten with --overwrite only."""
     run("remember", "Likes tea")
     run("backup", "copy.db")
     assert parsed(run("doctor", "--db", "copy.db", "--json"))["healthy"]
@@ -236,7 +236,7 @@ def test_a_damaged_store_is_a_store_problem(run: Run, tmp_path: Path, command: l
 
 
 def test_the_database_can_be_named_by_the_environment(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """GERMANE_DB; the demo leaves that one alone."""
+    """GERMANE_DB names the file; the demo doesn't use it."""
     monkeypatch.setenv("GERMANE_DB", str(tmp_path / "env.db"))
     run("demo", "--ask", "Who is Pixel?")
     assert not (tmp_path / "env.db").exists()

@@ -13,8 +13,8 @@ import pytest
 
 from germane.cli import main
 from germane.cli.app import hoist
-from germane.cli.exits import Exit, told
-from germane.cli.imports import Broken, Turn, read
+from germane.cli.exits import Exit, describe_exit
+from germane.cli.imports import BrokenRow, MessageRow, read
 from germane.errors import Conflict, EmbedderError, InvalidInput, NotFound, StoreCorrupt, StoreTooNew, StoreUnavailable
 from germane.memories.memory import KINDS
 
@@ -47,8 +47,8 @@ def test_what_follows_a_bare_double_dash_is_text() -> None:
     ],
 )
 def test_every_error_has_an_exit_code_and_at_most_one_line(error: BaseException, code: Exit) -> None:
-    """A person gets a sentence, a program a number."""
-    found, line = told(error)
+    """The sentence is for people, the exit code for programs."""
+    found, line = describe_exit(error)
     assert found == code
     assert "\n" not in line
 
@@ -58,7 +58,7 @@ def test_a_fault_of_germanes_own_names_its_place_and_no_content() -> None:
     try:
         raise KeyError("secret")
     except KeyError as error:
-        _, line = told(error)
+        _, line = describe_exit(error)
     assert "test_command_line.py" in line
     assert "secret" not in line
 
@@ -68,7 +68,7 @@ def test_a_fault_of_germanes_own_names_its_place_and_no_content() -> None:
     [
         (["--nope"], 2, "--nope"),
         (["fly"], 2, "fly"),
-        (["search"], 2, "query"),
+        (["search"], 2, "QUERY"),
         (["search", "x", "--db", "none.db"], 3, "none.db"),
         (["search", "x", "--limit", "0", "--db", "none.db"], 2, "--limit"),
         (["search", "x", "--since", "soon", "--db", "none.db"], 2, "soon"),
@@ -120,12 +120,13 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_help_loads_no_commands_work() -> None:
-    """The start stays lean: what a command does is imported when it runs."""
+    """A fast start: the modules that do a command's work are imported when it runs."""
     script = "import sys, germane.cli as cli; cli.main(['--help']); print(sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = done.stdout.splitlines()[-1]
     assert "germane.cli.app" in loaded
-    assert not [name for name in ("tour", "asked", "explanation", "conversation") if f"germane.cli.{name}'" in loaded]
+    lazy = ("demo_tour", "demo_conversation", "explanation_table", "enriched_messages", "evaluation")
+    assert not [name for name in lazy if f"germane.cli.{name}" in loaded]
     assert not [name for name in ("'germane.evaluate", "'numpy'") if name in loaded]
 
 
@@ -134,8 +135,8 @@ def test_the_sample_is_a_conversation_of_several_sessions_with_memories_of_every
     folder = Path(import_module("germane.cli").__file__ or "").parent / "sample"
     rows = list(read((folder / "conversation.jsonl").read_bytes(), "x")[1])
     kept = json.loads((folder / "memories.json").read_text())
-    turns = [row for row in rows if isinstance(row, Turn)]
-    assert not [row for row in rows if isinstance(row, Broken)]
+    turns = [row for row in rows if isinstance(row, MessageRow)]
+    assert not [row for row in rows if isinstance(row, BrokenRow)]
     assert len(turns) >= 80
     assert len({turn.session for turn in turns}) >= 4
     assert len({turn.message.id for turn in turns}) == len(turns)

@@ -1,4 +1,4 @@
-"""Durations as somebody types them."""
+"""Durations: 30m, 24h, 90d and their combinations are parsed; other texts are rejected."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_number_with_a_unit_is_a_duration(text: str, meant: timedelta) -> None
     ],
 )
 def test_anything_else_is_refused_with_an_example(text: str, said: str) -> None:
-    """The option, what was given, and what can be."""
+    """The error names the option, the text and the units."""
     with pytest.raises(InvalidInput, match=said) as told:
         duration(text, "--overlap")
     assert "--overlap" in str(told.value)

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from germane.cli import evaluating, main
+from germane.cli import main
 from germane.cli.app import hoist
-from germane.cli.evaluation.saved import load_reports
+from germane.cli.commands import eval as eval_group
+from germane.cli.evaluation.result_files import load_reports
 from germane.errors import InvalidInput
 from germane.evaluate.report import Report
 
@@ -130,7 +131,7 @@ def test_the_page_needs_nothing_from_elsewhere_and_shows_data_as_text(folder: Pa
 
 
 def test_several_files_are_measured_together_and_none_of_it_twice(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The same conversation again adds nothing; another of its name is one more."""
+    """A repeated conversation counts once; a different one with the same name counts too."""
     (folder / "again.jsonl").write_bytes((folder / "requests.jsonl").read_bytes())
     (folder / "other.jsonl").write_text(json.dumps(line("pets", "ann")) + "\n", "utf-8")
     ran("requests.jsonl", "again.jsonl", "other.jsonl", "--quick", "--tokens", "100")
@@ -156,7 +157,7 @@ def test_two_strategies_are_compared_on_the_same_questions(folder: Path, capsys:
 
 
 def test_two_saved_results_are_compared_without_measuring_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whatever they differ in."""
+    """The two runs may differ in anything."""
     ran("requests.jsonl", "--quick", "--tokens", "60", "--json", "a.json")
     ran("requests.jsonl", "--quick", "--tokens", "60,400", "--json", "b.json")
     capsys.readouterr()
@@ -232,7 +233,7 @@ def test_what_cant_be_done_is_said_in_one_line(
     ],
 )
 def test_a_file_that_is_no_saved_result_is_named(document: Any, said: str, tmp_path: Path) -> None:
-    """With what is wrong with it."""
+    """The error names the file and the fault."""
     path = tmp_path / "x.json"
     path.write_text(json.dumps(document), "utf-8")
     with pytest.raises(InvalidInput, match=re.escape(str(path))) as caught:
@@ -248,7 +249,7 @@ def test_an_interrupt_ends_it_cleanly(
     async def interrupted(*_: object, **__: object) -> Report:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("germane.cli.evaluation.work.evaluate", interrupted)
+    monkeypatch.setattr("germane.cli.evaluation.measure.evaluate", interrupted)
     assert main(["eval", "requests.jsonl", "--json", "out.json"]) == 130
     assert capsys.readouterr().err == "germane: interrupted\n"
     assert not (folder / "out.json").exists()
@@ -265,8 +266,8 @@ def test_help_is_the_default_commands_and_names_the_others(capsys: pytest.Captur
 
 
 def test_json_is_the_default_commands_own_option_and_elsewhere_the_shared_one() -> None:
-    """It takes a file there."""
+    """`--json` of `germane eval` takes a file."""
     assert hoist(["eval", "x", "--json", "f", "--embedder", "static"]) == ["--embedder", "static", "eval", "x", "--json", "f"]
     assert hoist(["eval", "fit", "x", "--json"]) == ["--json", "eval", "fit", "x"]
     assert hoist(["search", "eval", "--json"]) == ["--json", "search", "eval"]
-    assert evaluating.own(["eval"], "--db") is False
+    assert eval_group.owns_option(["eval"], "--db") is False

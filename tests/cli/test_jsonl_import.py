@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.cli.imports import Broken, Directed, Remembered, Row, Turn, read
+from germane.cli.imports import BrokenRow, DirectiveRow, MemoryRow, MessageRow, Row, read
 from germane.errors import InvalidInput
 from germane.types.message import ToolCall, ToolResult
 
@@ -27,7 +27,7 @@ def test_a_line_is_a_message_with_its_session_id_name_and_time() -> None:
     (row,) = rows(
         {"role": "user", "content": "hi", "session": "s1", "id": "m1", "name": "Ada", "created_at": "2025-02-03T09:12:00Z"}
     )
-    assert isinstance(row, Turn)
+    assert isinstance(row, MessageRow)
     message = row.message
     assert (row.session, message.id, message.name, message.text) == ("s1", "m1", "Ada", "hi")
     assert message.created_at == datetime(2025, 2, 3, 9, 12, tzinfo=UTC)
@@ -49,11 +49,11 @@ def test_a_line_is_a_message_with_its_session_id_name_and_time() -> None:
     ],
 )
 def test_a_broken_line_is_reported_by_number_and_the_others_are_read(line: Any, why: str) -> None:
-    """One bad line costs one line."""
+    """The other lines are read."""
     first, broken, last = rows({"role": "user", "content": "a"}, line, {"role": "user", "content": "b"})
-    assert isinstance(first, Turn)
-    assert isinstance(last, Turn)
-    assert isinstance(broken, Broken)
+    assert isinstance(first, MessageRow)
+    assert isinstance(last, MessageRow)
+    assert isinstance(broken, BrokenRow)
     assert broken.where == "line 2"
     assert why in broken.why
 
@@ -61,13 +61,13 @@ def test_a_broken_line_is_reported_by_number_and_the_others_are_read(line: Any, 
 def test_a_line_that_is_not_utf8_costs_only_itself() -> None:
     """Lines are decoded one by one."""
     _, found = read(b'{"role":"user","content":"a"}\n{"role":"user","content":"\xff"}\n{"role":"user","content":"b"}\n', "t")
-    assert [type(row) for row in found] == [Turn, Broken, Turn]
+    assert [type(row) for row in found] == [MessageRow, BrokenRow, MessageRow]
 
 
 def test_messages_without_ids_get_the_same_ones_every_time() -> None:
     """Importing a file twice must be recognisable; "ok" said twice is two messages."""
     lines = [{"role": "user", "content": "ok"}, {"role": "assistant", "content": "ok"}, {"role": "user", "content": "ok"}]
-    once, again = ([row.message.id for row in rows(*lines) if isinstance(row, Turn)] for _ in range(2))
+    once, again = ([row.message.id for row in rows(*lines) if isinstance(row, MessageRow)] for _ in range(2))
     assert once == again
     assert len(set(once)) == 3
 
@@ -76,22 +76,22 @@ def test_a_line_may_be_a_whole_conversation() -> None:
     """Fine-tuning files have one conversation a line; each is a session of its own."""
     talk = {"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}
     found = rows(talk, talk)
-    assert [row.session for row in found if isinstance(row, Turn)] == ["talk-1", "talk-1", "talk-2", "talk-2"]
+    assert [row.session for row in found if isinstance(row, MessageRow)] == ["talk-1", "talk-1", "talk-2", "talk-2"]
 
 
 def test_what_export_writes_is_read_back_by_its_type() -> None:
     """Memories and the directive come beside the messages."""
     found = rows({"type": "directive", "text": "Be kind"}, {"type": "memory", "kind": "note", "body": "x"})
-    assert found[0] == Directed("Be kind")
-    assert isinstance(found[1], Remembered)
+    assert found[0] == DirectiveRow("Be kind")
+    assert isinstance(found[1], MemoryRow)
 
 
 def test_tool_calls_and_results_stay_what_they_are() -> None:
     """A chat file's tool traffic is kept as parts."""
     call = {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": {"x": 1}}}]}
     called, answered = rows(call, {"role": "tool", "tool_call_id": "c", "content": "done"})
-    assert isinstance(called, Turn)
-    assert isinstance(answered, Turn)
+    assert isinstance(called, MessageRow)
+    assert isinstance(answered, MessageRow)
     assert called.message.tool_calls == (ToolCall(id="c", name="f", arguments='{"x": 1}'),)
     assert answered.message.tool_results == (ToolResult(call_id="c", text="done"),)
 
@@ -103,7 +103,7 @@ def test_what_is_no_conversation_is_refused_with_a_reason(data: bytes) -> None:
         _, found = read(data, "t")
     except InvalidInput:
         return
-    assert all(isinstance(row, Broken) for row in found)
+    assert all(isinstance(row, BrokenRow) for row in found)
 
 
 json_like = st.recursive(
@@ -140,6 +140,6 @@ def test_no_json_whatever_makes_a_reader_fall_over(document: Any) -> None:
     """Hostile files give rows or `InvalidInput`, nothing else."""
     try:
         _, found = read(json.dumps(document).encode(), "t")
-        assert all(isinstance(row, Turn | Broken | Remembered | Directed) for row in found)
+        assert all(isinstance(row, MessageRow | BrokenRow | MemoryRow | DirectiveRow) for row in found)
     except InvalidInput:
         pass

@@ -51,7 +51,7 @@ def opens(token: str) -> Grant | None:
 
 @pytest.mark.requirement("RPC-5")
 def test_a_key_is_printed_once_and_opens_its_org(run: Run) -> None:
-    """Standard output has the key and nothing else, so it can be piped; the rest is said beside it."""
+    """Standard output has only the key, so that it can be piped; the notice is on stderr."""
     made = run("keys", "create", "--org", "acme", "--agent", "support", "--agent", "sales", "--rights", "read")
     token = made.out.rstrip("\n")
     assert "can't be shown again" in made.err
@@ -66,7 +66,7 @@ def test_a_key_is_printed_once_and_opens_its_org(run: Run) -> None:
 
 @pytest.mark.requirement("RPC-5")
 def test_a_rotation_overlaps_and_takes_over_what_isnt_said(run: Run) -> None:
-    """Both keys open the org; the old one has an end now."""
+    """Both keys are valid; the old one expires after the overlap."""
     old = run("keys", "create", "--org", "acme", "--agent", "support", "--note", "gateway", "--expires", "90d", "--json").json
     new = run("keys", "create", "--org", "acme", "--replaces", old["id"], "--overlap", "30m", "--json").json
     assert (new["agents"], new["rights"], new["note"]) == (["support"], ["read", "write"], "gateway")
@@ -84,7 +84,7 @@ def test_a_rotation_overlaps_and_takes_over_what_isnt_said(run: Run) -> None:
 
 @pytest.mark.requirement("RPC-5")
 def test_a_key_is_revoked_by_its_id_or_by_itself(run: Run) -> None:
-    """Again is fine; an unknown one is an error that doesn't repeat it."""
+    """Revoking is idempotent; the error for an unknown key doesn't print the key."""
     token = run("keys", "create").out.strip()
     id = token.split("_")[1]
     first = run("keys", "revoke", id, "--json").json
@@ -113,7 +113,7 @@ def test_keys_are_listed_of_all_orgs_or_of_one(run: Run) -> None:
 
 
 def test_a_note_is_shown_as_text(run: Run) -> None:
-    """Neither as markup nor with what moves a cursor."""
+    """Markup isn't interpreted, control characters are escaped."""
     run("keys", "create", "--note", "[red]\u202eAna")
     assert "[red]\\u202eAna" in " ".join(run("keys", "list").out.split())
 
@@ -144,13 +144,13 @@ def test_bad_usage_of_keys_is_one_line(run: Run, arguments: list[str], code: int
 
 
 def test_org_and_agent_behind_keys_are_its_own() -> None:
-    """Before it they are everybody's; what else is shared still moves to the front."""
+    """Before `keys` they are global options; the other global options move to the front."""
     arguments = ["keys", "create", "--agent", "a", "--agent", "b", "--db", "x.db"]
     assert hoist(arguments) == ["--db", "x.db", "keys", "create", "--agent", "a", "--agent", "b"]
     assert hoist(["search", "keys", "--agent", "a"]) == ["--agent", "a", "search", "keys"]
 
 
 def test_without_a_verb_help_is_shown(run: Run) -> None:
-    """With the three of them."""
+    """The help lists the three verbs."""
     shown = run("keys").out
     assert all(verb in shown for verb in ("create", "list", "revoke"))

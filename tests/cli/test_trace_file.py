@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from germane.cli.codec import decode, encode
-from germane.cli.explanation import explanation
-from germane.cli.screen import answer, console, dumped, plain, table
-from germane.cli.trace_file import Saved, dump, load, save
+from germane.cli.explanation_table import print_explanation
+from germane.cli.screen import console, plain, print_json, printable_json, table
+from germane.cli.trace_file import SavedTrace, dump, load, save
 from germane.errors import InvalidInput
 from germane.types.budget import allocate
 from germane.types.candidate import Breakdown, Candidate, Chosen, LeftOut, Provenance, Scored
@@ -41,7 +41,7 @@ def scored(id: str, rank: int, text: str = "Ingrid took over") -> Scored:
     return Scored(candidate=candidate, score=0.71, log_odds=float("-inf"), breakdown=parts, rank=rank)
 
 
-def kept(text: str = "Ingrid took over") -> Saved:
+def kept(text: str = "Ingrid took over") -> SavedTrace:
     query = Query(
         text="Who?", at=NOW, terms=(Term("who", ("who",)),), days=(Days(first=date(2025, 5, 1), last=date(2025, 5, 3)),)
     )
@@ -57,20 +57,20 @@ def kept(text: str = "Ingrid took over") -> Saved:
         timings=(("gather", 0.004),),
         warnings=("unknown model",),
     )
-    return Saved(provider="openai", added=text, metadata=Metadata(total_tokens_injected=40), trace=trace)
+    return SavedTrace(provider="openai", added=text, metadata=Metadata(total_tokens_injected=40), trace=trace)
 
 
 def test_a_saved_trace_reads_back_equal() -> None:
     """Every field survives, infinities and dates included."""
-    assert decode(Saved, json.loads(dumped(encode(kept())))) == kept()
+    assert decode(SavedTrace, json.loads(printable_json(encode(kept())))) == kept()
 
 
 def test_a_saved_trace_is_explained_identically(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The same table, to the character."""
     save(kept(), tmp_path / "trace.json")
-    explanation(kept(), console())
+    print_explanation(kept(), console())
     first = capsys.readouterr().out
-    explanation(load(str(tmp_path / "trace.json")), console())
+    print_explanation(load(str(tmp_path / "trace.json")), console())
     assert capsys.readouterr().out == first
     assert "below floor" in first
     assert "50% shown" in first
@@ -89,7 +89,7 @@ def test_a_lone_surrogate_in_stored_text_can_be_saved(tmp_path: Path) -> None:
 
 def test_stored_text_cannot_drive_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     """Escape sequences and bidi overrides are shown as escapes, markup as it stands."""
-    explanation(kept("\x1b[2J [red]x\u202e \x9b"), console())
+    print_explanation(kept("\x1b[2J [red]x\u202e \x9b"), console())
     out = capsys.readouterr().out
     assert not {"\x1b", "\u202e", "\x9b"} & set(out)
     assert "\\x1b[2J [red]x\\u202e \\x9b" in out
@@ -99,12 +99,12 @@ def test_stored_text_cannot_drive_the_terminal(capsys: pytest.CaptureFixture[str
     "char", ["\x07", "\x1b", "\x7f", "\x9b", "\u202e", "\u2066", "\u200b", "\ufeff", "\ud800", "\U000e0041"]
 )
 def test_nothing_that_is_printed_holds_what_steers_a_terminal(char: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever prints forgets to make text plain once: the screen does it again, and JSON stays what it says."""
+    """The console escapes all output, even where a caller forgot to; parsed JSON keeps the original text."""
     rows = table("what")
     rows.add_row(f"cell {char}")
     console().print(rows)
     console().print(f"line {char}")
-    answer({"text": f"a {char} b"})
+    print_json({"text": f"a {char} b"})
     out = capsys.readouterr().out
     assert char not in out
     assert json.loads(out[out.index("{") :]) == {"text": f"a {char} b"}
@@ -112,7 +112,7 @@ def test_nothing_that_is_printed_holds_what_steers_a_terminal(char: str, capsys:
 
 
 def test_a_text_is_cut_before_it_is_made_plain() -> None:
-    """Of a million characters as many are looked at as are shown."""
+    """Only the characters that are shown are processed."""
     assert plain("\x9b" * 1_000_000, 8) == "\\x9b\\x9…"
     assert plain("a" * 9, 8) == "aaaaaaa…"
     assert plain("a" * 8, 8) == "a" * 8
@@ -166,7 +166,7 @@ def test_any_change_to_a_trace_file_reads_or_raises_invalid_input(data: st.DataO
         where = where[key]
     where[key] = data.draw(st.sampled_from([None, True, -1, 10**400, 1.5, "x", "inf", [], {}, [[]], {"a": 1}, "9999-99-99"]))
     try:
-        found = decode(Saved, document)
+        found = decode(SavedTrace, document)
     except InvalidInput:
         return
-    explanation(found, console())
+    print_explanation(found, console())

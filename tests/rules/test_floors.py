@@ -105,7 +105,7 @@ def test_every_exception_is_still_needed() -> None:
         ("stores.sqlite.store", "settings.settings"),
         ("tokenizers.named", "catalog.catalog"),
         ("api.germane", "testing.clocks"),
-        ("cli.search", "pipeline.engine"),
+        ("cli.commands.search", "pipeline.engine"),
         ("memories.remember", "pipeline.gather.merge"),
     ],
 )

@@ -1,10 +1,9 @@
-"""The command: germane in a terminal. It translates arguments in and answers out, and decides nothing of its own.
+"""CLI: the command `germane`. It turns arguments into calls of the API and prints the results; it holds no logic of its own.
 
-    germane demo | remember | record | search | assemble | explain | feedback | forget
-            import | export | backup | doctor | reembed | directive | eval | keys
+    germane demo | remember | record | search | assemble | explain | feedback | forget | directive
+            import | export | backup | doctor | reembed | eval | serve | keys | pseudonym
 
-Exit codes:  0 done · 1 failed, or not found, or declined · 2 usage or input that can't be used · 3 the store can't be used
-             (missing, damaged, read-only, full, newer) · 130 interrupted · 141 the reader of the output went away
+Each command is a module in `commands/`. The exit codes are in `exits.Exit`.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _EXTRA = ("rich", "typer")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command with `argv` (the process's own by default) and hand back its exit code. Never raises on bad input."""
+    """Run the command with `argv` (default: the arguments of the process). Returns the exit code; never raises on bad input."""
     try:
         from germane.cli.app import run
     except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""`python -m germane.cli`: the same as the command `germane`."""
+"""Entry point of `python -m germane.cli`, which is the same as the command `germane`."""
 
 import sys
 

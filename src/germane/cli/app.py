@@ -1,4 +1,4 @@
-"""App: the commands and the options that all of them share. Nothing heavy is imported until a command runs."""
+"""App: registers the commands and defines the global options; a command imports its heavy parts when it runs."""
 
 from __future__ import annotations
 
@@ -13,56 +13,64 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from germane.cli import (
+from germane.cli.commands import (
     assemble,
     backup,
     demo,
     directive,
     doctor,
-    evaluating,
-    exporting,
+    eval_fit,
+    eval_label,
+    explain,
+    export,
     feedback,
-    fitting,
     forget,
-    importing,
+    import_files,
     keys,
-    labelling,
     pseudonym,
     record,
+    reembed,
     remember,
     search,
-    serving,
+    serve,
 )
-from germane.cli.exits import Exit, told
+from germane.cli.commands import eval as eval_group
+from germane.cli.exits import Exit, describe_exit
 from germane.cli.global_options import GlobalOptions
 from germane.cli.screen import plain
 
 __all__ = ["app", "hoist", "run"]
 
-_VALUED = ("--db", "--org", "--agent", "--user", "--zone", "--embedder", "--settings")
-_SHARED = (*_VALUED, "--json")
-_CODES = "Exit codes: 0 done, 1 failed, 2 usage or bad input, 3 the store can't be used, 130 interrupted, 141 broken pipe."
+_WITH_VALUE = ("--db", "--org", "--agent", "--user", "--zone", "--embedder", "--settings")
+_GLOBAL = (*_WITH_VALUE, "--json")
+_EXIT_CODES = (
+    "Exit codes: 0 done, 1 failed, 2 wrong usage or bad input, 3 the store can't be used, 130 interrupted, 141 broken pipe."
+)
 
 
 def hoist(arguments: Sequence[str]) -> list[str]:
-    """The same arguments with the shared options in front, wherever they stood: `search x --json` is `--json search x`.
-    What follows a bare `--` stays where it is."""
+    """Move the global options to the front, so that they may follow the command: `search x --json` becomes `--json search x`.
+
+    Options that a command defines itself stay in place, and so does everything after a bare `--`."""
     front: list[str] = []
     rest: list[str] = []
-    waiting = iter(arguments)
-    for argument in waiting:
+    remaining = iter(arguments)
+    for argument in remaining:
         name, equals, _ = argument.partition("=")
         if argument == "--":
-            rest += [argument, *waiting]
-        elif name in _SHARED and not (evaluating.own(rest, name) or keys.own(rest, name)):
+            rest += [argument, *remaining]
+        elif name in _GLOBAL and not (eval_group.owns_option(rest, name) or keys.owns_option(rest, name)):
             front.append(argument)
-            front += [value for value in [next(waiting, None)] if value is not None] if name in _VALUED and not equals else []
+            if name in _WITH_VALUE and not equals and (value := next(remaining, None)) is not None:
+                front.append(value)
         else:
             rest.append(argument)
     return front + rest
 
 
 class _Commands(TyperGroup):
+    """The top-level group: accepts global options anywhere and turns a broken pipe into its exit code."""
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, hoist(args))
 
@@ -73,8 +81,8 @@ class _Commands(TyperGroup):
             raise typer.Exit(Exit.PIPE) from None
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         from importlib.metadata import version
 
         print(f"germane {version('germane')}")
@@ -87,26 +95,34 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    epilog=_CODES,
+    epilog=_EXIT_CODES,
 )
 
 
 @app.callback()
-def shared(
+def global_options(
     context: typer.Context,
     db: Annotated[Path, typer.Option(envvar="GERMANE_DB", help="The database file.")] = Path("germane.db"),
-    org: Annotated[str, typer.Option(help="Whose agent it is.")] = "default",
-    agent: Annotated[str, typer.Option(help="The agent whose memory it is.")] = "default",
-    user: Annotated[str | None, typer.Option(help="The user it is about; without one, what is agent-wide.")] = None,
-    zone: Annotated[str, typer.Option(help="Time zone of times without one.")] = "UTC",
-    embedder: Annotated[str | None, typer.Option(help="static, minilm or openai:<model>; as set, or static.")] = None,
-    settings: Annotated[Path | None, typer.Option(envvar="GERMANE_SETTINGS", help="A TOML file of settings.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document for programs instead of tables.")] = False,
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
+    org: Annotated[str, typer.Option(help="The organisation that the agent belongs to.")] = "default",
+    agent: Annotated[str, typer.Option(help="The agent whose memory is read or written.")] = "default",
+    user: Annotated[
+        str | None, typer.Option(help="The user that the memory is about. Without it: only what all users share.")
+    ] = None,
+    zone: Annotated[str, typer.Option(help="The time zone of times that name none.")] = "UTC",
+    embedder: Annotated[
+        str | None,
+        typer.Option(help="The embedding model: static, minilm or openai:<model>. Default: the settings' choice, else static."),
+    ] = None,
+    settings: Annotated[Path | None, typer.Option(envvar="GERMANE_SETTINGS", help="A TOML file with settings.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
 ) -> None:
-    """Give a model what it needs to know: keep conversations and memories, and assemble context within a token budget.
+    """germane keeps the conversations and memories of LLM agents and assembles the context of a request from them, within a
+    token budget. Begin with: germane demo
 
-    The options of this page may stand before or after the command."""
+    The options below may stand before or after the command."""
     source = context.get_parameter_source("db")
     context.obj = GlobalOptions(
         db=db,
@@ -121,30 +137,33 @@ def shared(
     )
 
 
-app.command("demo", short_help="The whole way in one command, on a sample or a file of yours.")(demo.demo)
-app.command("remember", short_help="Keep a memory: a note, a fact, a preference …")(remember.remember)
-app.command("record", short_help="Keep the messages of a session, word for word.")(record.record)
+app.command("demo", short_help="Show how germane works, on a sample or on your own conversation.")(demo.demo)
+app.command("remember", short_help="Store one memory: a note, a fact, a preference and so on.")(remember.remember)
+app.command("record", short_help="Store the messages of a conversation.")(record.record)
 app.command("search", short_help="Search memories and messages.")(search.search)
-app.command("assemble", short_help="Print messages enriched with what the model needs to know.")(assemble.assemble)
-app.command("explain", short_help="The same, with the reasons for each candidate.")(assemble.explain)
+app.command("assemble", short_help="Print a request's messages with the context that the model needs.")(assemble.assemble)
+app.command("explain", short_help="Assemble, and print why each candidate went in or was left out.")(explain.explain)
 app.command("feedback", short_help="Mark memories as helpful or harmful.")(feedback.feedback)
-app.command("forget", short_help="Remove memories and messages for good.")(forget.forget)
-app.command("directive", short_help="Set or show the standing instructions.")(directive.directive)
-app.command("import", short_help="Bring in conversations from files.")(importing.bring)
-evaluating.app.command("fit", short_help="Fit the relevance model to labelled conversations.")(fitting.fit)
-evaluating.app.command("label", short_help="Mark what of an assembly helped, for eval fit --feedback.")(labelling.label)
-app.add_typer(evaluating.app, name="eval", short_help="Measure how good and how fast it is on labelled conversations.")
-app.command("serve", short_help="Serve it over gRPC, with health and metrics.")(serving.serve)
-app.command("export", short_help="Write everything of an agent as JSON Lines.")(exporting.export)
+app.command("forget", short_help="Erase memories and messages for good.")(forget.forget)
+app.command("directive", short_help="Set or print an agent's standing instructions.")(directive.directive)
+app.command("import", short_help="Import conversations from files.")(import_files.import_files)
+eval_group.app.command("fit", short_help="Fit the relevance model to labelled conversations or feedback.")(eval_fit.fit)
+eval_group.app.command("label", short_help="Mark which items of an assembly helped, for eval fit --feedback.")(eval_label.label)
+app.add_typer(eval_group.app, name="eval", short_help="Measure recall and latency on labelled conversations.")
+app.command("serve", short_help="Run the service: gRPC, with health and metrics over HTTP.")(serve.serve)
+app.command("export", short_help="Write all data of an agent as JSON Lines.")(export.export)
 app.command("backup", short_help="Copy the store while it is in use.")(backup.backup)
-app.command("doctor", short_help="Check that the store is well.")(doctor.doctor)
-app.add_typer(keys.app, name="keys", short_help="Make, list and revoke the API keys of a served store.")
-app.command("pseudonym", short_help="Show how an org's or agent's id stands in the service's log.")(pseudonym.pseudonym)
-app.command("reembed", short_help="Make vectors anew after a change of embedder.")(doctor.reembed)
+app.command("doctor", short_help="Check the health of the store.")(doctor.doctor)
+app.add_typer(keys.app, name="keys", short_help="Create, list and revoke the API keys of a served store.")
+app.command("pseudonym", short_help="Print the pseudonym of an id in the service's log.")(pseudonym.pseudonym)
+app.command("reembed", short_help="Compute the missing vectors after a change of embedder.")(reembed.reembed)
+
+for _command in (*app.registered_commands, *eval_group.app.registered_commands, *keys.app.registered_commands):
+    _command.epilog = "The options of all commands, such as --db, --user and --json: germane --help"
 
 
 def run(argv: Sequence[str] | None = None) -> int:
-    """Run the command; every ending is an exit code, and at most one line on stderr."""
+    """Run the command. Returns the exit code and prints at most one line of error to stderr."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -152,7 +171,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     code, line = _run(arguments)
     if line:
         print(f"germane: {plain(line)}", file=sys.stderr)
-    return _flushed(code)
+    return _flush(code)
 
 
 def _run(arguments: list[str]) -> tuple[int, str]:
@@ -160,17 +179,20 @@ def _run(arguments: list[str]) -> tuple[int, str]:
         result = app(arguments, prog_name="germane", standalone_mode=False)
     except typer.Abort:
         return Exit.INTERRUPTED, "interrupted"
-    except SystemExit as leaving:
-        return Exit.DONE if not leaving.code else Exit.PIPE, ""  # outside standalone mode typer leaves for nothing else
+    except SystemExit as error:
+        # Outside standalone mode typer calls exit() for a broken pipe only.
+        return Exit.DONE if not error.code else Exit.PIPE, ""
     except BaseException as error:
-        if callable(usage := getattr(error, "format_message", None)):  # a usage error, of whichever click typer carries
+        # A usage error is recognised by its method: typer may carry its own copy of click.
+        if callable(usage := getattr(error, "format_message", None)):
             return Exit.USAGE, f"{' '.join(str(usage()).split())} (germane --help tells more)"
-        return told(error)
+        return describe_exit(error)
     code = result if isinstance(result, int) else Exit.DONE
     return code, "interrupted" if code == Exit.INTERRUPTED else ""
 
 
-def _flushed(code: int) -> int:
+def _flush(code: int) -> int:
+    """Flush stdout. Returns `code`, or the exit code of the error that flushing raised."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -178,11 +200,7 @@ def _flushed(code: int) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.PIPE
     except OSError as error:
-        return _reported(error)
-    return code
-
-
-def _reported(error: OSError) -> int:
-    code, line = told(error)
-    print(f"germane: {plain(line)}", file=sys.stderr)
+        failed, line = describe_exit(error)
+        print(f"germane: {plain(line)}", file=sys.stderr)
+        return failed
     return code

@@ -1,4 +1,4 @@
-"""Budget bar: where the window's tokens go, and germane's own share, as coloured bars; as letters where there is no colour."""
+"""Budget bar: draws how the tokens of a context window are spent, in colours or, without colours, in letters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Slice", "bar", "slices", "widths"]
 
 
 class Slice(NamedTuple):
-    """Part of a bar: `letter` stands for it where there is no colour."""
+    """A part of a bar, drawn in `colour`, or as `letter` where there are no colours."""
 
     name: str
     tokens: int
@@ -25,7 +25,7 @@ class Slice(NamedTuple):
 
 
 def slices(budget: Budget, trace: Trace, metadata: Metadata) -> tuple[tuple[Slice, ...], tuple[Slice, ...]]:
-    """The window's parts, and the parts of what germane may add."""
+    """Returns the parts of the whole window, and the parts of the budget that germane may use."""
     added = metadata.total_tokens_injected
     recalled = sum(item.tokens for item in trace.chosen if item.category == "conversation")
     memories = sum(item.tokens for item in trace.chosen) - recalled
@@ -48,13 +48,13 @@ def slices(budget: Budget, trace: Trace, metadata: Metadata) -> tuple[tuple[Slic
 
 
 def bar(console: Console, title: str, total: int, parts: Sequence[Slice]) -> Text:
-    """Two lines: the bar, and what each colour or letter is with its tokens."""
+    """Returns the title, the bar, and a legend with the tokens of each part. Empty parts are left out."""
     shown = [part for part in parts if part.tokens > 0]
-    room = max(10, min(console.width, 100) - 2)
+    width = max(10, min(console.width, 100) - 2)
     line = Text(f"{title} {total:,} tokens\n", style="bold")
     colour = console.color_system is not None and not console.no_color
-    for part, width in zip(shown, widths([part.tokens for part in shown], room), strict=True):
-        line.append("█" * width if colour else part.letter * width, style=f"not bold {part.colour}")
+    for part, columns in zip(shown, widths([part.tokens for part in shown], width), strict=True):
+        line.append("█" * columns if colour else part.letter * columns, style=f"not bold {part.colour}")
     line.append("\n")
     for part in shown:
         line.append("■ " if colour else f"{part.letter} ", style=f"not bold {part.colour}")
@@ -62,17 +62,18 @@ def bar(console: Console, title: str, total: int, parts: Sequence[Slice]) -> Tex
     return line
 
 
-def widths(tokens: Sequence[int], room: int) -> list[int]:
-    """Columns for each part, in proportion (largest remainder), at least one for what isn't nothing, `room` in all."""
+def widths(tokens: Sequence[int], total_width: int) -> list[int]:
+    """Returns the number of columns of each part: `total_width` in all, in proportion to `tokens` by the largest-remainder
+    method, at least one each."""
     total = sum(tokens)
     if not total:
         return [0 for _ in tokens]
-    exact = [count * room / total for count in tokens]
+    exact = [count * total_width / total for count in tokens]
     columns = [max(1, int(share)) for share in exact]
-    order = sorted(range(len(tokens)), key=lambda at: exact[at] - int(exact[at]), reverse=True)
-    for at in order:
-        columns[at] += sum(columns) < room
-    while (over := sum(columns) - room) > 0 and max(columns) > 1:
+    order = sorted(range(len(tokens)), key=lambda index: exact[index] - int(exact[index]), reverse=True)
+    for index in order:
+        columns[index] += sum(columns) < total_width
+    while (over := sum(columns) - total_width) > 0 and max(columns) > 1:
         columns[columns.index(max(columns))] -= min(over, max(columns) - 1)
-    columns[columns.index(max(columns))] += max(0, room - sum(columns))
+    columns[columns.index(max(columns))] += max(0, total_width - sum(columns))
     return columns

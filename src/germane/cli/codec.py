@@ -1,7 +1,7 @@
-"""Codec: frozen dataclasses as JSON and back, checked against their own type hints.
+"""Codec: encodes dataclasses as JSON values, and decodes them with a check against their type hints.
 
-Reading trusts nothing: a wrong type, an unknown or a missing field is an `InvalidInput` that names the place. Fields marked
-`repr=False` (vectors, functions) are not written.
+Decoding raises `InvalidInput` with the place of a wrong type, an unknown field or a missing one. Fields with `repr=False`
+(vectors, functions) are not encoded.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 def encode(value: Any) -> Any:
-    """`value` in what JSON has. Infinities become the strings `inf` and `-inf`; what JSON can't hold becomes its text."""
+    """Returns `value` as a JSON value. Infinities become `"inf"` and `"-inf"`; unknown types become `str(value)`."""
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: encode(getattr(value, field.name)) for field in fields(value) if field.repr}
     if isinstance(value, Mapping):
@@ -39,76 +39,83 @@ def encode(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int | bool) else str(value)
 
 
-def decode(kind: type[T], found: Any, where: str = "") -> T:
-    """A `kind` from what `encode` wrote of one. Raises `InvalidInput`."""
-    made: T = _decode(kind, found, where or kind.__name__.lower())
-    return made
+def decode(kind: type[T], encoded: Any, where: str = "") -> T:
+    """Returns an instance of `kind` from the JSON value `encoded`, as `encode` makes it. `where` is the place that the message
+    of an `InvalidInput` names."""
+    decoded: T = _decode(kind, encoded, where or kind.__name__.lower())
+    return decoded
 
 
-def _decode(kind: Any, found: Any, where: str) -> Any:
+def _decode(kind: Any, encoded: Any, where: str) -> Any:
     if kind is Any:
-        return found
+        return encoded
     origin = get_origin(kind)
     if origin in (Union, types.UnionType):
-        return _either(get_args(kind), found, where)
+        return _decode_optional(get_args(kind), encoded, where)
     if origin is Literal:
-        return found if found in get_args(kind) and isinstance(found, str) else _wrong(where, f"one of {get_args(kind)}", found)
+        return (
+            encoded
+            if encoded in get_args(kind) and isinstance(encoded, str)
+            else _wrong(where, f"one of {get_args(kind)}", encoded)
+        )
     if origin is tuple:
-        return _row(get_args(kind), _checked(found, list, where), where)
+        return _decode_tuple(get_args(kind), _checked(encoded, list, where), where)
     if origin is frozenset:
-        return frozenset(_decode(get_args(kind)[0], entry, where) for entry in _checked(found, list, where))
+        return frozenset(_decode(get_args(kind)[0], entry, where) for entry in _checked(encoded, list, where))
     if origin is not None and issubclass(origin, Mapping):
         inner = get_args(kind)[1]
-        return {key: _decode(inner, entry, f"{where}.{key}") for key, entry in _checked(found, dict, where).items()}
+        return {key: _decode(inner, entry, f"{where}.{key}") for key, entry in _checked(encoded, dict, where).items()}
     if is_dataclass(kind):
-        return _object(kind, _checked(found, dict, where), where)
-    return _plain(kind, found, where)
+        return _decode_dataclass(kind, _checked(encoded, dict, where), where)
+    return _decode_plain(kind, encoded, where)
 
 
-def _plain(kind: Any, found: Any, where: str) -> Any:
+def _decode_plain(kind: Any, encoded: Any, where: str) -> Any:
     if kind in (datetime, date):
         try:
-            return kind.fromisoformat(_checked(found, str, where))
+            return kind.fromisoformat(_checked(encoded, str, where))
         except ValueError:
-            return _wrong(where, "a time in ISO 8601", found)
+            return _wrong(where, "a time in ISO 8601", encoded)
     if kind is float:
-        if found in ("inf", "-inf", "nan"):
-            return float(found)
+        if encoded in ("inf", "-inf", "nan"):
+            return float(encoded)
         try:
             return (
-                float(found)
-                if isinstance(found, int | float) and not isinstance(found, bool)
-                else _wrong(where, "a number", found)
+                float(encoded)
+                if isinstance(encoded, int | float) and not isinstance(encoded, bool)
+                else _wrong(where, "a number", encoded)
             )
         except OverflowError:
-            return _wrong(where, "a smaller number", found)
-    return _checked(found, kind, where)
+            return _wrong(where, "a smaller number", encoded)
+    return _checked(encoded, kind, where)
 
 
-def _either(kinds: tuple[Any, ...], found: Any, where: str) -> Any:
-    if found is None and type(None) in kinds:
+def _decode_optional(kinds: tuple[Any, ...], encoded: Any, where: str) -> Any:
+    if encoded is None and type(None) in kinds:
         return None
     (kind,) = (kind for kind in kinds if kind is not type(None))
-    return _decode(kind, found, where)
+    return _decode(kind, encoded, where)
 
 
-def _row(kinds: tuple[Any, ...], found: list[Any], where: str) -> tuple[Any, ...]:
+def _decode_tuple(kinds: tuple[Any, ...], encoded: list[Any], where: str) -> tuple[Any, ...]:
     if len(kinds) == 2 and kinds[1] is ...:
-        return tuple(_decode(kinds[0], entry, f"{where}[{at}]") for at, entry in enumerate(found))
-    if len(found) != len(kinds):
-        return _wrong(where, f"a list of {len(kinds)}", found)
-    return tuple(_decode(kind, entry, f"{where}[{at}]") for at, (kind, entry) in enumerate(zip(kinds, found, strict=True)))
+        return tuple(_decode(kinds[0], entry, f"{where}[{index}]") for index, entry in enumerate(encoded))
+    if len(encoded) != len(kinds):
+        return _wrong(where, f"a list of {len(kinds)}", encoded)
+    return tuple(
+        _decode(kind, entry, f"{where}[{index}]") for index, (kind, entry) in enumerate(zip(kinds, encoded, strict=True))
+    )
 
 
-def _object(kind: Any, found: dict[str, Any], where: str) -> Any:
+def _decode_dataclass(kind: Any, encoded: dict[str, Any], where: str) -> Any:
     known = {field.name: field for field in fields(kind) if field.repr}
-    if unknown := sorted(found.keys() - known.keys()):
+    if unknown := sorted(encoded.keys() - known.keys()):
         raise InvalidInput(f"{where} has an unknown field {unknown[0][:40]!r}")
     needed = [name for name, field in known.items() if field.default is MISSING and field.default_factory is MISSING]
-    if missing := [name for name in needed if name not in found]:
+    if missing := [name for name in needed if name not in encoded]:
         raise InvalidInput(f"{where} lacks {missing[0]!r}")
     hints = _hints(kind)
-    return kind(**{name: _decode(hints[name], entry, f"{where}.{name}") for name, entry in found.items()})
+    return kind(**{name: _decode(hints[name], entry, f"{where}.{name}") for name, entry in encoded.items()})
 
 
 @lru_cache(maxsize=64)
@@ -116,13 +123,13 @@ def _hints(kind: Any) -> dict[str, Any]:
     return get_type_hints(kind)
 
 
-def _checked(found: Any, kind: type[T], where: str) -> T:
-    if not isinstance(found, kind) or (isinstance(found, bool) and kind is not bool):
+def _checked(encoded: Any, kind: type[T], where: str) -> T:
+    if not isinstance(encoded, kind) or (isinstance(encoded, bool) and kind is not bool):
         return _wrong(
-            where, {dict: "an object", list: "a list", str: "text", int: "a whole number"}.get(kind, kind.__name__), found
+            where, {dict: "an object", list: "a list", str: "text", int: "a whole number"}.get(kind, kind.__name__), encoded
         )
-    return found
+    return encoded
 
 
-def _wrong(where: str, wanted: str, found: Any) -> NoReturn:
-    raise InvalidInput(f"{where} must be {wanted}, not {repr(found)[:40]}")
+def _wrong(where: str, expected: str, encoded: Any) -> NoReturn:
+    raise InvalidInput(f"{where} must be {expected}, not {repr(encoded)[:40]}")

@@ -1,4 +1,4 @@
-"""Duration: a span of time as somebody types it: 30m, 24h, 90d, 1d12h."""
+"""Duration: parses a span of time such as 30m, 24h, 90d or 1d12h."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ _PART = re.compile(r"(\d{1,9})([smhdw])")
 
 
 def duration(text: str, option: str) -> timedelta:
-    """Whole numbers with a unit, largest first or not, each unit once: s, m (minutes), h, d, w. Raises `InvalidInput`."""
-    wanted = text.strip().lower()
-    parts = _PART.findall(wanted)
+    """Parse whole numbers with the units s, m (minutes), h, d and w, in any order, each unit at most once.
+
+    Raises `InvalidInput`, which names `option`."""
+    normalised = text.strip().lower()
+    parts = _PART.findall(normalised)
     units = [_UNITS[unit] for _, unit in parts]
-    if not parts or "".join(number + unit for number, unit in parts) != wanted or len(set(units)) < len(units):
-        hint = "a number needs a unit" if wanted.isdecimal() else "units are s, m, h, d and w"
+    if not parts or "".join(number + unit for number, unit in parts) != normalised or len(set(units)) < len(units):
+        hint = "a number needs a unit" if normalised.isdecimal() else "units are s, m, h, d and w"
         raise InvalidInput(f"{option} must be a duration such as 30m, 24h or 90d, not {text[:40]!r} ({hint})")
     try:
         return timedelta(**{unit: int(number) for unit, (number, _) in zip(units, parts, strict=True)})

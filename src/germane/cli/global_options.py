@@ -1,4 +1,4 @@
-"""Setting: the global options of one run: which file, whose things, how to answer."""
+"""GlobalOptions: the options that every command has, such as --db, --user and --json."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from germane.api.agent import Agent
     from germane.api.germane import Germane
 
-__all__ = ["GlobalOptions", "finish", "setting"]
+__all__ = ["GlobalOptions", "options_of", "run_async"]
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GlobalOptions:
-    """`explicit` says that the file was named on the command line, not by the environment or by default."""
+    """The global options of one run. `explicit` is true where `db` was given on the command line (not by the environment)."""
 
     db: Path
     explicit: bool = False
@@ -39,8 +39,11 @@ class GlobalOptions:
     json: bool = False
 
     @asynccontextmanager
-    async def opened(self, *, create: bool = False) -> AsyncIterator[tuple[Germane, Agent]]:
-        """The store and the agent. Without `create` a missing file is an error: a mistyped name must not look empty."""
+    async def open_store(self, *, create: bool = False) -> AsyncIterator[tuple[Germane, Agent]]:
+        """Open the database; yields the engine and the agent.
+
+        Raises `StoreUnavailable` where the file is missing and `create` is false: a mistyped name must not look like an empty
+        store."""
         if self.db.is_dir():
             raise StoreUnavailable(f"{self.db} is a directory (give a file with --db)")
         if not create and not self.db.exists():
@@ -54,12 +57,12 @@ class GlobalOptions:
         async with Germane.open(self.db, settings=self.settings, embedder=self.embedder) as germane:
             yield germane, germane.agent(self.agent, org=self.org, user=self.user, zone=self.zone)
 
-    def wide(self, germane: Germane) -> Agent:
-        """The handle on what is no user's own."""
+    def agent_wide(self, germane: Germane) -> Agent:
+        """The same agent without a user: its scope holds what all users share."""
         return germane.agent(self.agent, org=self.org, zone=self.zone)
 
-    def moment(self, text: str | None, option: str) -> datetime | None:
-        """A time given on the command line, in UTC; a naive one is local to `zone`."""
+    def parse_time(self, text: str | None, option: str) -> datetime | None:
+        """Parse the ISO 8601 time of `option`; a time without a zone is in `zone`. Returns UTC. Raises `InvalidInput`."""
         if text is None:
             return None
         try:
@@ -68,13 +71,13 @@ class GlobalOptions:
             raise InvalidInput(f"{option} must be an ISO 8601 time such as 2025-05-03T10:40, not {text[:40]!r}") from None
 
 
-def setting(context: typer.Context) -> GlobalOptions:
-    """The run's global options."""
-    found = context.obj
-    assert isinstance(found, GlobalOptions)
-    return found
+def options_of(context: typer.Context) -> GlobalOptions:
+    """The global options of the run that `context` belongs to."""
+    options = context.obj
+    assert isinstance(options, GlobalOptions)
+    return options
 
 
-def finish(work: Coroutine[Any, Any, T]) -> T:
-    """Run a command's work to its end; an interrupt closes the store properly first."""
+def run_async(work: Coroutine[Any, Any, T]) -> T:
+    """Run a command's coroutine to its end; on an interrupt the store is closed before `KeyboardInterrupt` is raised."""
     return asyncio.run(work)

@@ -1,4 +1,4 @@
-"""Screen: where answers go. Tables for people, one JSON document for programs; progress on stderr, and only for people."""
+"""Screen: the output of the command: tables for people, JSON for programs, progress bars on stderr."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.segment import Segment
 from rich.table import Table
 
-__all__ = ["answer", "console", "dumped", "plain", "progress", "table"]
+__all__ = ["console", "plain", "print_json", "printable_json", "progress", "table"]
 
-_UNSEEN = re.compile(
+_CONTROL_CHARACTERS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
-"""What moves the cursor, hides or reorders: C0 but tab and newline, DEL, C1, zero width, bidi controls, tags, surrogates."""
+"""Characters that move the cursor, hide text or reorder it: C0 except tab and newline, DEL, C1, zero-width characters, bidi
+controls, tags, surrogates. Stored text that holds them could deceive the reader of a terminal."""
 
 
 class _Screen(Console):
-    """Whatever is printed, of stored text too, is shown as `plain` shows it."""
+    """A console that escapes control characters in everything it prints, as `plain` does."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
@@ -35,21 +36,20 @@ class _Screen(Console):
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Colours on a terminal only; 100 columns where the width isn't known. Nothing printed is read as markup."""
+    """A console for stdout or stderr: colours on a terminal only, 100 columns where the width is unknown, no markup."""
     return _Screen(stderr=stderr, width=get_terminal_size((100, 24)).columns, markup=False, highlight=False, emoji=False)
 
 
 def plain(text: str, limit: int | None = None) -> str:
-    """Stored text as a terminal may show it, cut at `limit` characters. What moves the cursor, hides or reorders is written as
-    an escape: `\\x9b`, `\\u202e`."""
-    clean = _UNSEEN.sub(_escaped, text if limit is None else text[: limit + 1])
+    """Returns `text`, cut at `limit` characters, with characters that could control a terminal escaped: `\\x9b`, `\\u202e`."""
+    clean = _CONTROL_CHARACTERS.sub(_escape, text if limit is None else text[: limit + 1])
     return clean if limit is None or len(clean) <= limit else f"{clean[: limit - 1].rstrip()}…"
 
 
-def dumped(document: Any, indent: int | None = 2) -> str:
-    """JSON that can be written as UTF-8 whatever the strings hold, on ASCII-only terminals too. Within its strings a terminal
-    finds nothing that moves the cursor, hides or reorders: that is escaped, which whoever reads the JSON doesn't notice."""
-    text = _UNSEEN.sub(_escaped_in_json, json.dumps(document, ensure_ascii=False, indent=indent))
+def printable_json(document: Any, indent: int | None = 2) -> str:
+    """Returns JSON that stdout can encode, on an ASCII-only terminal too. Characters that could control a terminal are JSON
+    escapes, so that a parser reads the same strings."""
+    text = _CONTROL_CHARACTERS.sub(_json_escape, json.dumps(document, ensure_ascii=False, indent=indent))
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except (UnicodeEncodeError, LookupError):
@@ -57,22 +57,22 @@ def dumped(document: Any, indent: int | None = 2) -> str:
     return text
 
 
-def answer(document: Any) -> None:
-    """One JSON document on stdout."""
-    print(dumped(document))
+def print_json(document: Any) -> None:
+    """Print one JSON document to stdout."""
+    print(printable_json(document))
 
 
-def _escaped(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def _escaped_in_json(found: re.Match[str]) -> str:
-    return json.dumps(found[0])[1:-1] if found[0] != "\x7f" else "\\u007f"
+def _json_escape(match: re.Match[str]) -> str:
+    return json.dumps(match[0])[1:-1] if match[0] != "\x7f" else "\\u007f"
 
 
 def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
-    """An empty table in the house's look; `right` are the columns of numbers."""
+    """An empty table without borders; the columns in `right` are right-aligned and not wrapped."""
     made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for name in columns:
         made.add_column(name, justify="right" if name in right else "left", no_wrap=name in right)
@@ -80,7 +80,7 @@ def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
 
 
 def progress(quiet: bool) -> Progress:
-    """A progress bar on stderr that goes away when done; invisible when `quiet` or not on a terminal."""
+    """A progress bar on stderr that is removed at the end; disabled when `quiet`, or when stderr is no terminal."""
     where = console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     return Progress(*columns, console=where, transient=True, disable=quiet or not where.is_terminal)

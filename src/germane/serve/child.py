@@ -14,7 +14,7 @@ __all__ = ["begin"]
 
 def begin(index: int, told: Connection, serving: ServiceSettings, settings: Settings, shared: Path) -> None:
     """Serve until told to stop; what goes wrong ends the process with the command's exit code, and a line."""
-    from germane.cli.exits import told as ended
+    from germane.cli.exits import describe_exit as ended
     from germane.observe.shared import join
 
     try:

@@ -1,1 +1,1 @@
-"""What `germane eval` does and shows: one evaluation or two of them side by side, as tables, JSON and a page."""
+"""Evaluation: the work and the output of `germane eval`: reports, comparisons and fits as tables, JSON and HTML."""

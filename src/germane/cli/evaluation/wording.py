@@ -1,4 +1,4 @@
-"""Wording: figures as people read them: percent, milliseconds, intervals, and what was left out."""
+"""Wording: formats figures, intervals and descriptions of a run for tables and pages."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ _PARTICULARS = re.compile(r"(?<=evidence )\S+|'[^']*'|(?<!\S)[^\s\d]*+\d\S*")
 
 
 def shown(metric: Metric, value: float) -> str:
-    """`86.1` percent, or `966` tokens."""
+    """`value` as percent (`86.1`) or as tokens (`966`)."""
     return f"{value:,.0f}" if metric.unit == "tokens" else f"{100 * value:.1f}"
 
 
 def signed(metric: Metric, value: float) -> str:
-    """`+1.2` points, or `−14` tokens."""
+    """A difference in points of percent (`+1.2`) or in tokens (`−14`); zero has no sign."""
     text = f"{value:+,.0f}" if metric.unit == "tokens" else f"{100 * value:+.1f}"
     text = text.replace("-", "−")
     return text[1:] if text[1:].strip("0.,") == "" else text
 
 
 def spread(metric: Metric, mean: float, low: float | None, high: float | None) -> str:
-    """`±2.4`: the farther end of the interval; empty where there is none."""
+    """`±2.4`: the distance from the mean to the farther end of the interval; empty without an interval."""
     if low is None or high is None:
         return ""
     return f"±{shown(metric, max(high - mean, mean - low))}"
 
 
 def clocked(clock: str) -> str:
-    """`end+1h` as it is said: the conversation's end + 1 h."""
+    """A clock in words: `end+1h` is "the conversation's end + 1 h"."""
     if clock.startswith("end"):
         after = re.fullmatch(r"end\+(\d+)(\w)", clock)
         return f"the conversation's end + {after[1]} {after[2]}" if after else "the conversation's end"
@@ -56,11 +56,11 @@ def clocked(clock: str) -> str:
 
 
 def about(run: Run) -> list[tuple[str, str]]:
-    """What was measured, a label and a text each."""
-    asked = f"{run.asked:,} of {run.questions:,} questions" if run.asked < run.questions else f"{run.asked:,} questions"
+    """Describes a run: pairs of a label and a text."""
+    questions = f"{run.asked:,} of {run.questions:,} questions" if run.asked < run.questions else f"{run.asked:,} questions"
     embedder = run.embedder + (f", relevance {run.relevance}" if run.relevance else "")
     return [
-        ("data", f"{run.dataset} ({run.format}): {run.conversations} conversations, {run.messages:,} messages, {asked}"),
+        ("data", f"{run.dataset} ({run.format}): {run.conversations} conversations, {run.messages:,} messages, {questions}"),
         ("measured", f"strategy {run.strategy}, embedder {embedder}, tokens of {run.model} ({run.tokenizer})"),
         ("by", f"germane {run.version}, {run.date:%Y-%m-%d}, {run.machine}"),
         *([("left out", left_out(run.dropped))] if run.dropped else []),
@@ -68,16 +68,16 @@ def about(run: Run) -> list[tuple[str, str]]:
     ]
 
 
-def left_out(dropped: Iterable[Dropped], most: int = 4) -> str:
-    """Reasons with their counts, the commonest first."""
-    reasons = Counter(_PARTICULARS.sub("…", one.reason) for one in dropped).most_common()
-    parts = [f"{count} × {reason}" for reason, count in reasons[:most]]
-    rest = sum(count for _, count in reasons[most:])
+def left_out(dropped: Iterable[Dropped], max_reasons: int = 4) -> str:
+    """The reasons with their counts, the most frequent first."""
+    reasons = Counter(_PARTICULARS.sub("…", entry.reason) for entry in dropped).most_common()
+    parts = [f"{count} × {reason}" for reason, count in reasons[:max_reasons]]
+    rest = sum(count for _, count in reasons[max_reasons:])
     return "; ".join(parts) + (f"; {rest} more" if rest else "")
 
 
 def resampling(resampled: str, conversations: int) -> str:
-    """How the intervals came about, for whoever reads them."""
+    """Explains the confidence intervals. `resampled` is what the bootstrap draws: conversations or questions."""
     drawn = f"by drawing {resampled} again"
     if resampled == "questions":
         few = f"{conversations} conversation{'s are' if conversations != 1 else ' is'} too few to draw from"
@@ -86,17 +86,18 @@ def resampling(resampled: str, conversations: int) -> str:
 
 
 def levels(shares: tuple[float, ...]) -> str:
-    """`100.0 % at L0 (every source)`, and the other levels there are."""
-    told = []
+    """The shares (0 to 1) of the degradation levels: `100.0 % at L0 (every source)`, then the levels that occurred."""
+    parts = []
     for name, share in zip(LEVELS, shares, strict=True):
         level, _, says = name.partition(" ")
         if share or level == "L0":
-            told.append(f"{100 * share:.1f} % at {level} ({says})")
-    return ", ".join(told)
+            parts.append(f"{100 * share:.1f} % at {level} ({says})")
+    return ", ".join(parts)
 
 
-def reused(found: Reuse) -> str:
+def reused(reuse: Reuse) -> str:
+    """Describes how much of the prompts a provider's prefix cache could serve."""
     return (
-        f"{100 * found.share:.1f} % of the prompts' tokens begin as the call before in the session did "
-        f"({100 * found.own:.1f} % would without germane's text; {found.calls:,} calls)"
+        f"{100 * reuse.share:.1f} % of the prompts' tokens begin as the call before in the session did "
+        f"({100 * reuse.own:.1f} % would without germane's text; {reuse.calls:,} calls)"
     )

@@ -1,10 +1,11 @@
-"""Imports: files of conversations, read into (session, message) pairs. Pure: bytes in, rows out, nothing is stored here.
+"""Imports: reads files of conversations into rows, and stores the rows.
 
-`detect` recognises a format, one module reads each. Every reader yields rows (`row.py`), goes on after a broken one, and
-gives a message without an id one that is the same whenever the same file is read.
+`detect_format` recognises the format, and a module for each format reads it: bytes in, rows out (`rows.py`), without I/O. A
+reader continues after a broken row, and gives a message without an id the same id whenever the file is read. `store_rows`
+writes the rows to an agent.
 """
 
-from germane.cli.imports.detect import FORMATS, read
-from germane.cli.imports.row import Broken, Directed, Remembered, Row, Shared, Turn
+from germane.cli.imports.detect_format import FORMATS, read
+from germane.cli.imports.rows import BrokenRow, DirectiveRow, MemoryRow, MessageRow, Row, SharedMessageRow
 
-__all__ = ["FORMATS", "Broken", "Directed", "Remembered", "Row", "Shared", "Turn", "read"]
+__all__ = ["FORMATS", "BrokenRow", "DirectiveRow", "MemoryRow", "MessageRow", "Row", "SharedMessageRow", "read"]

@@ -1,7 +1,7 @@
-"""ChatGPT exports: `conversations.json`, a list of trees of messages.
+"""ChatGPT reader: reads the export `conversations.json`, a list of message trees, as rows.
 
-Of each tree the branch that was on screen is read: from `current_node` up to the root. Where that is missing, the branch that
-ends in the newest message. Hidden and empty nodes are not messages and are passed over in silence.
+Of each tree the branch that was visible is read: from `current_node` up to the root, or the branch that ends in the newest
+message where `current_node` is missing. Hidden and empty nodes are skipped without a report.
 """
 
 from __future__ import annotations
@@ -9,36 +9,36 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from germane.cli.imports.row import Broken, Row, Turn
-from germane.cli.imports.turn import Naming, turn
+from germane.cli.imports.message_fields import MessageNaming, parse_message
+from germane.cli.imports.rows import BrokenRow, MessageRow, Row
 from germane.errors import InvalidInput
 
 __all__ = ["read_chatgpt"]
 
 
 def read_chatgpt(conversations: list[Any], session: str) -> Iterator[Row]:
-    """Rows of every conversation; each is a session called by its own id, or `session` and its number."""
-    naming = Naming()
+    """Rows of every conversation. A session's id is the conversation's own id, or else `session` with a number."""
+    naming = MessageNaming()
     for number, conversation in enumerate(conversations, start=1):
         where = f"conversation {number}"
         mapping = conversation.get("mapping") if isinstance(conversation, Mapping) else None
         if not isinstance(mapping, Mapping):
-            yield Broken(where, "has no mapping of messages")
+            yield BrokenRow(where, "has no mapping of messages")
             continue
-        own = conversation.get("conversation_id") or conversation.get("id")
-        chosen = own if isinstance(own, str) else f"{session}-{number}"
+        own_id = conversation.get("conversation_id") or conversation.get("id")
+        session_id = own_id if isinstance(own_id, str) else f"{session}-{number}"
         for node in _branch(mapping, conversation.get("current_node")):
-            raw = mapping[node].get("message")
-            if not isinstance(raw, Mapping) or _hidden(raw):
+            message = mapping[node].get("message")
+            if not isinstance(message, Mapping) or _hidden(message):
                 continue
             try:
-                yield Turn(chosen, turn(_flat(raw, node), chosen, naming))
+                yield MessageRow(session_id, parse_message(_fields(message, node), session_id, naming))
             except InvalidInput as error:
-                yield Broken(f"{where}, node {node[:40]}", str(error))
+                yield BrokenRow(f"{where}, node {node[:40]}", str(error))
 
 
 def _branch(mapping: Mapping[str, Any], current: Any) -> list[str]:
-    """Node ids from the root to `current`; a cycle or a dangling parent ends it."""
+    """Node ids from the root to `current`. The walk up stops at a cycle or a missing parent."""
     node = current if isinstance(current, str) and current in mapping else _newest(mapping)
     branch: list[str] = []
     seen: set[str] = set()
@@ -50,24 +50,27 @@ def _branch(mapping: Mapping[str, Any], current: Any) -> list[str]:
 
 
 def _newest(mapping: Mapping[str, Any]) -> str | None:
-    def said(node: str) -> float:
+    """The leaf with the newest message; None for an empty tree."""
+
+    def created(node: str) -> float:
         message = mapping[node].get("message") if isinstance(mapping[node], Mapping) else None
-        when = message.get("create_time") if isinstance(message, Mapping) else None
-        return float(when) if isinstance(when, int | float) else float("-inf")
+        time = message.get("create_time") if isinstance(message, Mapping) else None
+        return float(time) if isinstance(time, int | float) else float("-inf")
 
     parents = {node["parent"] for node in mapping.values() if isinstance(node, Mapping) and isinstance(node.get("parent"), str)}
     leaves = [node for node in mapping if node not in parents]
-    return max(leaves, key=said, default=None)
+    return max(leaves, key=created, default=None)
 
 
-def _hidden(raw: Mapping[str, Any]) -> bool:
-    metadata = raw.get("metadata")
+def _hidden(message: Mapping[str, Any]) -> bool:
+    """Whether the message was hidden from the conversation or has no content."""
+    metadata = message.get("metadata")
     hidden = isinstance(metadata, Mapping) and metadata.get("is_visually_hidden_from_conversation") is True
-    return hidden or not any(part.strip() if isinstance(part, str) else part for part in _content(raw))
+    return hidden or not any(part.strip() if isinstance(part, str) else part for part in _content(message))
 
 
-def _content(raw: Mapping[str, Any]) -> list[Any]:
-    content = raw.get("content")
+def _content(message: Mapping[str, Any]) -> list[Any]:
+    content = message.get("content")
     if not isinstance(content, Mapping):
         return [content] if isinstance(content, str) else []
     parts = content.get("parts")
@@ -76,13 +79,14 @@ def _content(raw: Mapping[str, Any]) -> list[Any]:
     return [text for name in ("text", "result") if isinstance(text := content.get(name), str)]
 
 
-def _flat(raw: Mapping[str, Any], node: str) -> dict[str, Any]:
-    author = raw.get("author")
-    who: Mapping[str, Any] = author if isinstance(author, Mapping) else {}
+def _fields(message: Mapping[str, Any], node: str) -> dict[str, Any]:
+    """The message's fields as `parse_message` reads them."""
+    author = message.get("author")
+    speaker: Mapping[str, Any] = author if isinstance(author, Mapping) else {}
     return {
-        "role": who.get("role"),
-        "name": who.get("name"),
-        "content": _content(raw),
-        "id": raw.get("id") or node,
-        "created_at": raw.get("create_time"),
+        "role": speaker.get("role"),
+        "name": speaker.get("name"),
+        "content": _content(message),
+        "id": message.get("id") or node,
+        "created_at": message.get("create_time"),
     }

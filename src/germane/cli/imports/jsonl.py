@@ -1,7 +1,8 @@
-"""JSON Lines: one message a line (`role`, `content`, `session`, `id`, `name`, `created_at`), or one conversation a line
-(`{"messages": [...]}`, as fine-tuning files have it), or what `germane export` writes (told by `type`).
+"""JSON Lines reader: reads one message, one conversation or one exported object per line as rows.
 
-A line that isn't UTF-8, isn't JSON or isn't a message is reported and skipped; the others are read.
+A message has `role`, `content`, `session`, `id`, `name`, `created_at`; a conversation is `{"messages": [...]}`, as in
+fine-tuning files; the lines of `germane export` are recognised by `type`. A line that can't be read is reported as broken, and
+reading continues.
 """
 
 from __future__ import annotations
@@ -10,69 +11,72 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from germane.cli.imports.row import Broken, Directed, Remembered, Row, Shared, Turn
-from germane.cli.imports.turn import Naming, turn
+from germane.cli.imports.message_fields import MessageNaming, parse_message
+from germane.cli.imports.rows import BrokenRow, DirectiveRow, MemoryRow, MessageRow, Row, SharedMessageRow
 from germane.errors import InvalidInput
 
 __all__ = ["objects", "read_jsonl", "read_messages"]
 
 
 def objects(data: bytes) -> Iterator[tuple[int, Mapping[str, Any] | str]]:
-    """The lines that aren't blank, counted from 1: an object each, or why it isn't one."""
+    """Each line that isn't blank, with its number (from 1): the object, or as text the reason why it can't be read."""
     for number, line in enumerate(data.split(b"\n"), start=1):
         if line.strip():
             yield number, _object(line)
 
 
 def read_jsonl(data: bytes, session: str) -> Iterator[Row]:
-    """Rows of the file; messages that name no session go to `session`."""
-    naming = Naming()
-    for number, found in objects(data):
+    """Rows of the file. A message that names no session belongs to `session`."""
+    naming = MessageNaming()
+    for number, entry in objects(data):
         where = f"line {number}"
-        if isinstance(found, str):
-            yield Broken(where, found)
-        elif isinstance(found.get("messages"), list):
-            yield from read_messages(
-                found["messages"], str(found.get("session") or f"{session}-{number}"), naming, f"{where}, "
-            )
+        if isinstance(entry, str):
+            yield BrokenRow(where, entry)
+        elif isinstance(entry.get("messages"), list):
+            session_id = str(entry.get("session") or f"{session}-{number}")
+            yield from read_messages(entry["messages"], session_id, naming, f"{where}, ")
         else:
-            yield _row(found, session, naming, where)
+            yield _row(entry, session, naming, where)
 
 
-def read_messages(messages: list[Any], session: str, naming: Naming, prefix: str = "") -> Iterator[Row]:
-    """Rows of a list of messages that belong to one session unless they say otherwise."""
+def read_messages(messages: list[Any], session: str, naming: MessageNaming, prefix: str = "") -> Iterator[Row]:
+    """Rows of a list of messages. A message that names no session belongs to `session`; `prefix` begins the place of a broken
+    row."""
     for number, message in enumerate(messages, start=1):
         where = f"{prefix}message {number}"
         if isinstance(message, Mapping):
             yield _row(message, session, naming, where)
         else:
-            yield Broken(where, f"must be an object, not {type(message).__name__}")
+            yield BrokenRow(where, f"must be an object, not {type(message).__name__}")
 
 
-def _row(found: Mapping[str, Any], session: str, naming: Naming, where: str) -> Row:
-    match found.get("type"):
+def _row(entry: Mapping[str, Any], session: str, naming: MessageNaming, where: str) -> Row:
+    match entry.get("type"):
         case "memory":
-            return Remembered(found)
+            return MemoryRow(entry)
         case "directive":
-            text = found.get("text")
-            return Directed(text) if isinstance(text, str) else Broken(where, "a directive needs its text")
-    own = found.get("session", found.get("session_id"))
+            text = entry.get("text")
+            return DirectiveRow(text) if isinstance(text, str) else BrokenRow(where, "a directive needs its text")
+    own = entry.get("session", entry.get("session_id"))
     if own is not None and not isinstance(own, str | int):
-        return Broken(where, f"session must be text, not {type(own).__name__}")
-    chosen = session if own is None or own == "" else str(own)
-    exported = found.get("type") == "message"  # what had no id keeps none: it is known by its place in the session
+        return BrokenRow(where, f"session must be text, not {type(own).__name__}")
+    session_id = session if own is None or own == "" else str(own)
+    # An exported message without an id gets none here either: it is recognised by its place in the session.
+    exported = entry.get("type") == "message"
     try:
-        said = turn(found, chosen, None if exported else naming)
-        return Shared(chosen, said) if exported and "user" in found and found["user"] is None else Turn(chosen, said)
+        message = parse_message(entry, session_id, None if exported else naming)
     except InvalidInput as error:
-        return Broken(where, str(error))
+        return BrokenRow(where, str(error))
+    if exported and "user" in entry and entry["user"] is None:
+        return SharedMessageRow(session_id, message)
+    return MessageRow(session_id, message)
 
 
 def _object(line: bytes) -> Mapping[str, Any] | str:
     try:
-        found = json.loads(line.decode("utf-8-sig"))
+        entry = json.loads(line.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         return f"not UTF-8 at byte {error.start + 1}"
     except (ValueError, RecursionError) as error:
         return f"not JSON: {error.msg if isinstance(error, json.JSONDecodeError) else 'too deep or too large a number'}"
-    return found if isinstance(found, dict) else f"must be an object, not {type(found).__name__}"
+    return entry if isinstance(entry, dict) else f"must be an object, not {type(entry).__name__}"

@@ -1,7 +1,7 @@
-"""LoCoMo files as rows: what `evaluate/formats` reads of them, reported on row by row, and the questions the demo asks.
+"""LoCoMo reader: reads a LoCoMo file as rows, and the labelled questions that the demo asks.
 
-A session's time is all that is known of its turns' times, naive as in the file: the scope's zone says what it means. The
-evaluation is imported where it is used: the command starts without it.
+The format itself is read by `evaluate/formats`, imported inside the functions so that the command starts fast. A session's time
+holds for all its turns and has no zone, as in the file: the zone of the scope applies.
 """
 
 from __future__ import annotations
@@ -9,56 +9,58 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from germane.cli.imports.row import Broken, Row, Turn
-from germane.cli.imports.turn import Naming, turn
+from germane.cli.imports.message_fields import MessageNaming, parse_message
+from germane.cli.imports.rows import BrokenRow, MessageRow, Row
 from germane.errors import InvalidInput
 
-__all__ = ["Asked", "questions", "read_locomo"]
+__all__ = ["ADVERSARIAL", "DemoQuestion", "questions", "read_locomo"]
+
+ADVERSARIAL = 5
 
 
-class Asked(NamedTuple):
-    """A question with its answer and the ids of the messages that hold it. `category` is 1 multi-hop, 2 temporal,
-    3 open-domain, 4 single-hop, 5 adversarial."""
+class DemoQuestion(NamedTuple):
+    """A question with its answer and the ids of the messages that hold the answer, where they are known. `category` is 1
+    multi-hop, 2 temporal, 3 open-domain, 4 single-hop, 5 adversarial, 0 unknown."""
 
     question: str
-    answer: str
-    evidence: tuple[str, ...]
-    category: int
+    answer: str = ""
+    evidence: tuple[str, ...] = ()
+    category: int = 0
 
 
 def read_locomo(document: Mapping[str, Any], session: str) -> Iterator[Row]:
-    """Rows in the order of the sessions, which are called `<sample_id>/session_<n>`; `session` stands in for a missing
+    """Rows in the order of the sessions. A session's id is `<sample_id>/session_<n>`; `session` replaces a missing
     sample_id."""
     from germane.evaluate.formats.dialogue import numbered, said
     from germane.evaluate.formats.locomo import session_time
 
-    naming = Naming()
+    naming = MessageNaming()
     sample = document.get("sample_id")
     prefix = sample if isinstance(sample, str) and sample else session
     for name, _, time, turns in numbered(document["conversation"]):
-        chosen = f"{prefix}/{name}"
+        session_id = f"{prefix}/{name}"
         if not isinstance(turns, list):
-            yield Broken(name, f"must be a list of turns, not {type(turns).__name__}")
+            yield BrokenRow(name, f"must be a list of turns, not {type(turns).__name__}")
             continue
-        when = session_time(time)
-        if when is None and turns:
-            yield Broken(name, f"its {name}_date_time can't be read, such as '1:56 pm on 8 May, 2023': read without time")
-        began = None if when is None else when.isoformat()
-        for number, raw in enumerate(turns, start=1):
+        start = session_time(time)
+        if start is None and turns:
+            yield BrokenRow(name, f"its {name}_date_time can't be read, such as '1:56 pm on 8 May, 2023': read without time")
+        created_at = None if start is None else start.isoformat()
+        for number, turn in enumerate(turns, start=1):
             try:
-                speaker, text, id = said(raw)
-                fields = {"role": "user", "name": speaker, "content": text, "id": id, "created_at": began}
-                yield Turn(chosen, turn(fields, chosen, naming))
+                speaker, text, id = said(turn)
+                fields = {"role": "user", "name": speaker, "content": text, "id": id, "created_at": created_at}
+                yield MessageRow(session_id, parse_message(fields, session_id, naming))
             except InvalidInput as error:
-                yield Broken(f"{name}, turn {number}", str(error))
+                yield BrokenRow(f"{name}, turn {number}", str(error))
 
 
-def questions(document: Mapping[str, Any]) -> Iterator[Asked]:
-    """Its questions that have an answer. Evidence is split and mended, not looked up."""
+def questions(document: Mapping[str, Any]) -> Iterator[DemoQuestion]:
+    """The questions that have an answer. Their evidence ids are cleaned, but not looked up in the conversation."""
     from germane.evaluate.formats.evidence import dialogue_ids
 
-    for asked in document.get("qa") or []:
-        if isinstance(asked, Mapping) and isinstance(asked.get("question"), str) and asked.get("answer") is not None:
-            evidence = tuple(id for label in asked.get("evidence") or () for id in dialogue_ids(label))
-            category = asked.get("category")
-            yield Asked(asked["question"], str(asked["answer"]), evidence, category if isinstance(category, int) else 0)
+    for entry in document.get("qa") or []:
+        if isinstance(entry, Mapping) and isinstance(entry.get("question"), str) and entry.get("answer") is not None:
+            evidence = tuple(id for label in entry.get("evidence") or () for id in dialogue_ids(label))
+            category = entry.get("category")
+            yield DemoQuestion(entry["question"], str(entry["answer"]), evidence, category if isinstance(category, int) else 0)

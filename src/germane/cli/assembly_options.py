@@ -1,0 +1,78 @@
+"""AssemblyOptions: the request that `assemble` and `explain` share, and the assembly that both run."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from germane.cli.files import messages_in
+from germane.cli.filter_options import FilterOptions
+from germane.cli.global_options import GlobalOptions
+from germane.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from germane.types.context import Context
+
+__all__ = ["AssemblyOptions", "SaveTrace"]
+
+SaveTrace = Annotated[
+    Path | None, typer.Option(help="Write the trace of this assembly to a file; explain --trace FILE shows it again.")
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssemblyOptions:
+    """The options as typed; both commands take them with `option_groups.expand_groups`."""
+
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="FILE", help="A JSON list of messages, or a request with messages and tools; - is standard input."
+        ),
+    ] = None
+    query: Annotated[
+        str | None,
+        typer.Option(help="The question to find context for. Without FILE it is also the only message of the request."),
+    ] = None
+    model: Annotated[str, typer.Option(help="The model that the messages are for.")] = "gpt-4o"
+    provider: Annotated[
+        str | None, typer.Option(help="The message format: openai, anthropic or gemini. Default: the model's provider.")
+    ] = None
+    max_tokens: Annotated[int | None, typer.Option(min=0, help="Add at most this many tokens.")] = None
+    strategy: Annotated[str, typer.Option(help="default, compact, composite, or a strategy of your settings.")] = "default"
+    session: Annotated[str | None, typer.Option(help="The id of the conversation that the request belongs to.")] = None
+    at: Annotated[str | None, typer.Option(help="Assemble as of this time (ISO 8601). Default: now.")] = None
+    filters: FilterOptions = field(default_factory=FilterOptions)
+
+    async def assemble(self, options: GlobalOptions) -> Context:
+        """Assemble the context without a deadline: every source is waited for. Raises `InvalidInput` for a bad option."""
+        messages, tools = self._request()
+        filters, at = self.filters.filters(options), options.parse_time(self.at, "--at")
+        async with options.open_store() as (_, agent):
+            return await agent.assemble(
+                messages,
+                model=self.model,
+                provider=self.provider,
+                tools=tools,
+                query=self.query if self.file is not None else None,
+                session=self.session,
+                at=at,
+                deadline=None,
+                max_tokens=self.max_tokens,
+                strategy=self.strategy,
+                filters=filters,
+            )
+
+    def _request(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]] | None]:
+        """The messages and the tools, from FILE, --query or standard input."""
+        if self.file is not None:
+            return messages_in(self.file)
+        if self.query is not None:
+            return [{"role": "user", "content": self.query}], None
+        if sys.stdin is None or sys.stdin.isatty():
+            raise InvalidInput("nothing to assemble for (give FILE with messages, or --query with a question)")
+        return messages_in("-")

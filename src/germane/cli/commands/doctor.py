@@ -1,0 +1,40 @@
+"""`germane doctor`: checks the health of the store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+from rich.text import Text
+
+from germane.cli.exits import Exit
+from germane.cli.global_options import GlobalOptions, options_of, run_async
+from germane.cli.screen import console, plain, print_json, table
+
+if TYPE_CHECKING:
+    from germane.store import Checkup
+
+__all__ = ["doctor"]
+
+
+def doctor(context: typer.Context) -> None:
+    """Check the store: integrity, schema version, vectors, file mode, disk space and more. The exit code is 1 if a check
+    fails."""
+    options = options_of(context)
+    checkup = run_async(_check(options))
+    if options.json:
+        checks = [{"name": name, "finding": finding, "fine": fine} for name, finding, fine in checkup.findings]
+        print_json({"healthy": checkup.healthy, "checks": checks})
+    else:
+        rows = table("", "check", "finding")
+        for name, finding, fine in checkup.findings:
+            rows.add_row(Text("fine" if fine else "not fine", style="green" if fine else "bold red"), name, plain(finding))
+        console().print(rows)
+    if not checkup.healthy:
+        raise typer.Exit(Exit.FAILED)
+
+
+async def _check(options: GlobalOptions) -> Checkup:
+    async with options.open_store() as (germane, _):
+        checkup: Checkup = await germane.check()
+        return checkup

@@ -1,0 +1,172 @@
+"""`germane eval`: measures recall and latency on labelled conversations; also the group of `eval fit` and `eval label`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from germane.cli.global_options import options_of
+
+__all__ = ["app", "owns_option"]
+
+_DEFAULT = "measure"
+
+
+class _GroupWithDefault(TyperGroup):
+    """Runs the default command where the first argument isn't the name of a command: `germane eval fit` fits a model,
+    `germane eval ./fit` measures a file called fit."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] in _command_names():
+            return super().parse_args(ctx, args)
+        return super().parse_args(ctx, [_DEFAULT, *_complete_json(args or ["--help"])])
+
+
+class _DefaultCommand(TyperCommand):
+    """The help of the default command is shown as the help of the group: without its name, with the other commands below."""
+
+    def format_usage(self, ctx: Any, formatter: Any) -> None:
+        path = ctx.command_path.removesuffix(_DEFAULT).rstrip()
+        formatter.write_usage(path, " ".join(self.collect_usage_pieces(ctx)))
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        group = getattr(ctx.parent, "command", None)
+        rows = [(name, group.commands[name].get_short_help_str(80)) for name in _command_names() if group is not None]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
+
+
+app = typer.Typer(cls=_GroupWithDefault, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+"""The other commands of the group register here."""
+
+
+def owns_option(arguments: Sequence[str], option: str) -> bool:
+    """Whether `option`, found after `arguments`, is an option of the default command and not the global one of the same name:
+    here `--json` takes a file."""
+    return option == "--json" and list(arguments[:1]) == ["eval"] and not set(arguments[1:2]) & set(_command_names())
+
+
+def _command_names() -> list[str]:
+    return [command.name for command in app.registered_commands if command.name and command.name != _DEFAULT]
+
+
+def _complete_json(arguments: Sequence[str]) -> list[str]:
+    """Replace `--json` without a file by `--json -`, which prints to standard output as every other command does."""
+    completed = list(arguments)
+    for index in reversed([index for index, argument in enumerate(completed) if argument == "--json"]):
+        if index + 1 == len(completed) or completed[index + 1].startswith("--"):
+            completed.insert(index + 1, "-")
+    return completed
+
+
+@app.callback()
+def eval_group() -> None:
+    """Measure recall and latency on labelled conversations, without an LLM."""
+
+
+@app.command(_DEFAULT, cls=_DefaultCommand)
+def measure(
+    context: typer.Context,
+    data: Annotated[
+        list[str] | None, typer.Argument(metavar="DATA", help="Files or folders of labelled conversations.")
+    ] = None,
+    format: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The format of DATA. Default: recognised by the content.")
+    ] = None,
+    strategy: Annotated[
+        str, typer.Option(metavar="NAME", help="default, compact, composite, or a strategy of your settings.")
+    ] = "compact",
+    relevance: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A relevance model: coefficients that germane eval fit wrote.")
+    ] = None,
+    tokens: Annotated[
+        list[str] | None,
+        typer.Option(metavar="N,N", help="The token budgets to measure recall at.  [default: 250,500,1000,2000,4000]"),
+    ] = None,
+    k: Annotated[
+        list[str] | None, typer.Option("--k", metavar="N,N", help="The ranks k to measure recall@k at.  [default: 5,10,20,50]")
+    ] = None,
+    model: Annotated[str, typer.Option(metavar="NAME", help="The model whose tokenizer counts the tokens.")] = "gpt-4o",
+    clock: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CLOCK",
+            help="The time of the questions: end+1h (an hour after the conversation), today, or a time in ISO 8601 "
+            "(may be repeated).  [default: end+1h and today]",
+        ),
+    ] = None,
+    categories: Annotated[
+        list[str] | None, typer.Option(metavar="NAME,NAME", help="Measure only the questions of these categories.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Measure only this many questions, spread evenly over the data.")
+    ] = None,
+    deadline: Annotated[
+        float | None,
+        typer.Option(
+            min=1.0,
+            metavar="MS",
+            help="The deadline of each assembly, in milliseconds. Default: none while recall is measured, 48 while latency is.",
+        ),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Measure recall only: neither latency nor prefix reuse.")] = False,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="The random seed of the resampling that gives the confidence intervals.")
+    ] = 0,
+    json: Annotated[
+        Path | None,
+        typer.Option("--json", metavar="FILE", help="Write all results to this file as JSON; - is standard output."),
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write an HTML page with curves to this file.")
+    ] = None,
+    compare: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            metavar="A B", help="Compare two strategies or two embedders on DATA, or without DATA two files that --json wrote."
+        ),
+    ] = None,
+) -> None:
+    """Measure recall and latency on labelled conversations, without an LLM.
+
+    Each conversation is recorded into a temporary store and its questions are asked. The evidence of a question is the messages
+    that hold its answer. The report shows how much of the evidence gets into the context within each token budget, what else is
+    in it, the latency, and the confidence intervals.
+
+    DATA is in the format of LoCoMo, BEAM, REALTALK or LongMemEval, or holds requests of your own, one JSON object per line. The
+    global options --embedder and --settings apply. The document evaluate.md explains each figure.
+
+    \b
+      germane eval requests.jsonl
+      germane eval locomo/ --tokens 500,1000 --html report.html
+      germane eval locomo/ --compare compact default
+      germane eval locomo/ --embedder minilm --json minilm.json
+      germane eval --compare static.json minilm.json
+    """
+    from germane.cli.evaluation.evaluation_options import EvaluationOptions, parse_names, parse_numbers
+    from germane.cli.evaluation.run import Outputs, run
+    from germane.evaluate.run import BUDGETS, KS
+    from germane.evaluate.when import CLOCKS
+
+    options = options_of(context)
+    evaluation = EvaluationOptions(
+        strategy=strategy,
+        embedder=options.embedder,
+        settings=options.settings,
+        relevance=relevance,
+        model=model,
+        budgets=parse_numbers("--tokens", tokens) if tokens else BUDGETS,
+        ks=parse_numbers("--k", k) if k else KS,
+        clocks=tuple(clock or CLOCKS),
+        categories=parse_names(categories or ()),
+        limit=limit,
+        deadline=deadline,
+        quick=quick,
+        seed=seed,
+    )
+    run(data or [], format, evaluation, compare, Outputs(json=json, html=html, printed=options.json or str(json) == "-"))

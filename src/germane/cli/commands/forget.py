@@ -1,0 +1,87 @@
+"""`germane forget`: erases memories and messages for good, after a question."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from germane.cli.exits import Exit
+from germane.cli.global_options import GlobalOptions, options_of, run_async
+from germane.cli.screen import console, print_json
+from germane.errors import InvalidInput
+
+__all__ = ["forget"]
+
+
+def forget(
+    context: typer.Context,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="The ids of memories or messages.")] = None,
+    key: Annotated[str | None, typer.Option(help="Every fact with this key.")] = None,
+    tag: Annotated[str | None, typer.Option(help="Every memory with this tag.")] = None,
+    session: Annotated[str | None, typer.Option(help="The messages of this conversation and the memories made in it.")] = None,
+    everything: Annotated[
+        bool, typer.Option("--everything", help="All data of the agent, or with --user of that user.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count what would be erased; erase nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask for confirmation.")] = False,
+    reason: Annotated[str, typer.Option(help="A note to keep with the record of the erasure, which holds no content.")] = "",
+) -> None:
+    """Erase memories and messages by id, key, tag or session, or everything. Their bytes are overwritten in the file.
+
+    It is safe to run the same command again: it then reports whether bytes are still left in the file, and why.
+    """
+    options = options_of(context)
+    if not (ids or key or tag or session or everything):
+        raise InvalidInput("nothing named to forget (give ids, --key, --tag, --session or --everything)")
+    if options.json and not (yes or dry_run):
+        raise InvalidInput("forget asks first: with --json, pass --yes or --dry-run")
+    criteria: dict[str, Any] = {
+        "ids": tuple(ids) if ids else None,
+        "key": key,
+        "tag": tag,
+        "session": session,
+        "everything": everything,
+    }
+    run_async(_forget(options, criteria, dry_run=dry_run, yes=yes, reason=reason))
+
+
+async def _forget(options: GlobalOptions, criteria: dict[str, Any], *, dry_run: bool, yes: bool, reason: str) -> None:
+    async with options.open_store() as (_, agent):
+        receipt = await agent.forget(**criteria, dry_run=True)
+        counts = f"{len(receipt.memory_ids)} memories and {len(receipt.event_ids)} messages"
+        matches = bool(receipt.memory_ids or receipt.event_ids or criteria["everything"])
+        if not matches and not dry_run:
+            # Nothing was confirmed, so nothing is erased: this call only reports the state of earlier erasures.
+            receipt = await agent.forget([])
+        elif not dry_run:
+            if not yes and not _confirmed(counts, options):
+                console(stderr=True).print("nothing was forgotten")
+                raise typer.Exit(Exit.FAILED)
+            receipt = await agent.forget(**criteria, reason=reason)
+            counts = f"{len(receipt.memory_ids)} memories and {len(receipt.event_ids)} messages"
+    if options.json:
+        print_json(
+            {
+                "memory_ids": list(receipt.memory_ids),
+                "event_ids": list(receipt.event_ids),
+                "dry_run": dry_run,
+                "scrubbed": receipt.scrubbed,
+                "waiting_for": receipt.waiting_for,
+            }
+        )
+        return
+    if not matches:
+        console().print("nothing matches: there is nothing to forget")
+    else:
+        console().print(f"{'would forget' if dry_run else 'forgot'} {counts}")
+    if receipt.waiting_for:
+        console().print(f"some of it is still left in the file: that waits for {receipt.waiting_for}")
+        console().print("it is finished as soon as that ends; germane doctor tells, and so does forgetting the same again")
+
+
+def _confirmed(counts: str, options: GlobalOptions) -> bool:
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise InvalidInput(f"forget asks first and nobody is there to answer: pass --yes to forget {counts}")
+    return typer.confirm(f"Forget {counts} in {options.db} for good?", err=True)

@@ -1,0 +1,128 @@
+"""Comparison page: two evaluations side by side as one HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from germane.cli.evaluation.html_parts import cell, document, figure, pairs, rows, text, tiles
+from germane.cli.evaluation.report_page import curve, reading
+from germane.cli.evaluation.svg_chart import chart
+from germane.cli.evaluation.wording import about, clocked, levels, resampling, reused, shown, signed, spread
+from germane.evaluate.compare import Comparison, Difference
+from germane.evaluate.metric import AT, WITHIN, Metric
+from germane.evaluate.metric import metric as find_metric
+
+__all__ = ["comparison_page"]
+
+
+def comparison_page(comparisons: Sequence[Comparison]) -> str:
+    """Returns a page with all comparisons, one below the other."""
+    title = f"germane on {', '.join(comparison.a.run.dataset for comparison in comparisons)}: two compared"
+    return document(
+        title, f"<h1>{text(title)}</h1>" + "<hr>".join("".join(_sections(comparison)) for comparison in comparisons)
+    )
+
+
+def _sections(comparison: Comparison) -> Iterator[str]:
+    yield pairs(
+        [
+            (f"{side} {label}", value)
+            for side, run in (("A", comparison.a.run), ("B", comparison.b.run))
+            for label, value in about(run)[:3]
+        ]
+    )
+    if comparison.unmatched:
+        yield f"<p>{comparison.unmatched:,} questions only one of them was asked are left out.</p>"
+    yield tiles(_headlines(comparison))
+    yield "<h2>Evidence within a budget</h2>"
+    curves = [
+        curve(comparison.a, "fraction", "A", "q", dashed=True),
+        curve(comparison.b, "fraction", "B", "a"),
+        replace(curve(comparison.a, "every", "A, all of it", "q"), dashed=True),
+        curve(comparison.b, "every", "B, all of it", "b"),
+    ]
+    caption = f"Percent against tokens of all the added text, asked at {clocked(comparison.clocks[0])}."
+    yield figure(chart(curves, says="recall of A and B against tokens"), caption)
+    yield "<h2>B − A</h2><p>Points of percent; in colour where the interval leaves no doubt of the sign.</p>"
+    yield _metrics(comparison, WITHIN)
+    yield "<h3>Among the k that rank highest</h3>" + _metrics(comparison, AT)
+    categories = list(dict.fromkeys(difference.category for difference in comparison.differences if difference.category))
+    if categories:
+        yield f"<h2>By category, within {comparison.budget:,} tokens</h2>" + _by_category(comparison, categories)
+    yield _speed(comparison)
+    yield reading(resampling(comparison.resampled, comparison.a.run.conversations))
+    if comparison.changed:
+        yield f"<h2>{len(comparison.changed):,} questions changed within {comparison.budget:,} tokens</h2>" + _changed(
+            comparison
+        )
+
+
+def _headlines(comparison: Comparison) -> Iterator[tuple[str, str]]:
+    for name, label in (("fraction", "evidence"), ("every", "questions with all of it")):
+        difference = comparison.difference(name, comparison.budget)
+        off = spread(find_metric(name), difference.difference, difference.low, difference.high)
+        yield (
+            f"{signed(find_metric(name), difference.difference)} {off}",
+            f"points, {label} within {comparison.budget:,} tokens",
+        )
+    improved = sum(difference.b > difference.a for difference in comparison.changed)
+    yield f"{improved:,} / {len(comparison.changed) - improved:,}", "questions for the better / for the worse"
+
+
+def _metrics(comparison: Comparison, metrics: Sequence[Metric]) -> str:
+    names = {metric.name for metric in metrics}
+    columns = sorted({difference.at for difference in comparison.differences if difference.metric in names})
+    overall = [difference for difference in comparison.differences if not difference.category]
+    known = {(difference.clock, difference.metric, difference.at): difference for difference in overall}
+    lines = []
+    for metric in metrics:
+        for clock in comparison.clocks:
+            cells = [_cell(metric, known.get((clock, metric.name, column))) for column in columns]
+            if any(cells):
+                lines.append([text(metric.label), text(clock), *cells])
+    return rows(["", "asked at", *(f"{column:,}" for column in columns)], lines, words=(0, 1))
+
+
+def _cell(metric: Metric, difference: Difference | None) -> str:
+    if difference is None:
+        return ""
+    tone = ""
+    if difference.sure and metric.better is not None:
+        tone = "good" if (difference.difference > 0) == (metric.better == "more") else "bad"
+    return cell(
+        signed(metric, difference.difference), spread(metric, difference.difference, difference.low, difference.high), tone
+    )
+
+
+def _by_category(comparison: Comparison, categories: Sequence[str]) -> str:
+    fraction, lines = find_metric("fraction"), []
+    for category in ("", *categories):
+        difference = comparison.difference("fraction", comparison.budget, category=category)
+        a, b = shown(fraction, difference.a), shown(fraction, difference.b)
+        lines.append([text(category) or "all", f"{difference.count:,}", a, b, _cell(fraction, difference)])
+    return rows(["", "questions", "A", "B", "B − A"], lines)
+
+
+def _speed(comparison: Comparison) -> str:
+    lines = [
+        [side, f"{latency.p50:.1f}", f"{latency.p95:.1f}", f"{latency.p99:.1f}", text(levels(latency.levels))]
+        for side, report in (("A", comparison.a), ("B", comparison.b))
+        for latency in report.latency[:1]
+    ]
+    table = "<h2>Latency</h2>" + rows(["milliseconds", "p50", "p95", "p99", "level"], lines, words=(0, 4)) if lines else ""
+    told = [
+        f"{side}: {text(reused(report.reuse))}."
+        for side, report in (("A", comparison.a), ("B", comparison.b))
+        if report.reuse is not None
+    ]
+    return table + (f"<h2>Prefix reuse</h2><p>{'<br>'.join(told)}</p>" if told else "")
+
+
+def _changed(comparison: Comparison) -> str:
+    fraction = find_metric("fraction")
+    lines = (
+        [shown(fraction, change.a), shown(fraction, change.b), text(change.question), text(change.category), text(change.id)]
+        for change in comparison.changed
+    )
+    return rows(["A", "B", "question", "category", "id"], lines, words=(2, 3, 4))

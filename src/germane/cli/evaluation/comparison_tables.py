@@ -1,0 +1,123 @@
+"""Comparison tables: prints a comparison of two evaluations on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from germane.cli.evaluation.report_tables import BY_CLOCK, print_title
+from germane.cli.evaluation.wording import about, clocked, levels, resampling, reused, shown, signed, spread
+from germane.cli.screen import plain, table
+from germane.evaluate.compare import Comparison, Difference
+from germane.evaluate.metric import AT, WITHIN, Metric
+from germane.evaluate.metric import metric as find_metric
+from germane.evaluate.report import Report
+
+__all__ = ["print_comparison"]
+
+_MAX_CHANGED = 10
+
+
+def print_comparison(comparison: Comparison, screen: Console) -> None:
+    """Print how B differs from A: metrics, categories, latency, and the questions with a changed result."""
+    for side, report in (("A", comparison.a), ("B", comparison.b)):
+        for label, text in about(report.run)[:3]:
+            screen.print(f"{side} {label:<9} {plain(text)}")
+    if comparison.unmatched:
+        screen.print(f"{comparison.unmatched} questions only one of them was asked: left out")
+    budgets = sorted({difference.at for difference in comparison.differences if difference.metric == WITHIN[0].name})
+    ks = sorted({difference.at for difference in comparison.differences if difference.metric == AT[0].name})
+    print_title(screen, "B − A within so many tokens of all the added text, points of percent; * where the sign is sure")
+    screen.print(_metrics(comparison, WITHIN, budgets))
+    if ks:
+        print_title(screen, "B − A among the k that rank highest")
+        screen.print(_metrics(comparison, AT, ks))
+    categories = list(dict.fromkeys(difference.category for difference in comparison.differences if difference.category))
+    if categories:
+        print_title(
+            screen,
+            f"By category, asked at {clocked(comparison.clocks[0])}: the evidence within {comparison.budget:,} tokens, percent",
+        )
+        screen.print(_by_category(comparison, categories))
+    _speed(comparison, screen)
+    if comparison.changed:
+        more = sum(change.b > change.a for change in comparison.changed)
+        less = len(comparison.changed) - more
+        print_title(
+            screen, f"Changed within {comparison.budget:,} tokens: {more} questions for the better, {less} for the worse"
+        )
+        screen.print(_changed(comparison))
+    screen.print()
+    screen.print(resampling(comparison.resampled, comparison.a.run.conversations))
+
+
+def _metrics(comparison: Comparison, metrics: Sequence[Metric], columns: Sequence[int]) -> Table:
+    heads = [f"{column:,}" for column in columns]
+    rows = table("", "asked at", *heads, right=tuple(heads))
+    for metric in metrics:
+        label = metric.label
+        for clock in comparison.clocks if metric.name in BY_CLOCK else comparison.clocks[:1]:
+            cells = [_cell(comparison, metric, column, clock) for column in columns]
+            if any(cells):
+                rows.add_row(label, clock, *cells)
+                label = ""
+    return rows
+
+
+def _cell(comparison: Comparison, metric: Metric, budget_or_k: int, clock: str) -> Text:
+    try:
+        difference = comparison.difference(metric.name, budget_or_k, clock=clock)
+    except KeyError:
+        return Text("")
+    return _coloured(metric, difference)
+
+
+def _coloured(metric: Metric, difference: Difference) -> Text:
+    off = spread(metric, difference.difference, difference.low, difference.high)
+    text = f"{signed(metric, difference.difference)} {off:>5}{'*' if difference.sure else ' '}"
+    if not difference.sure or metric.better is None:
+        return Text(text)
+    return Text(text, style="green" if (difference.difference > 0) == (metric.better == "more") else "red")
+
+
+def _by_category(comparison: Comparison, categories: Sequence[str]) -> Table:
+    rows = table("", "questions", "A", "B", "B − A", right=("questions", "A", "B", "B − A"))
+    rows.columns[0].overflow = "fold"
+    fraction = find_metric("fraction")
+    for category in ("", *categories):
+        difference = comparison.difference("fraction", comparison.budget, category=category)
+        a, b = shown(fraction, difference.a), shown(fraction, difference.b)
+        rows.add_row(plain(category) or "all", f"{difference.count:,}", a, b, _coloured(fraction, difference))
+    return rows
+
+
+def _speed(comparison: Comparison, screen: Console) -> None:
+    sides = [(side, report) for side, report in (("A", comparison.a), ("B", comparison.b)) if report.latency or report.reuse]
+    if sides:
+        print_title(screen, "Latency and prefix reuse")
+    for side, report in sides:
+        for line in _speeds(report):
+            screen.print(f"{side} {line}")
+
+
+def _speeds(report: Report) -> list[str]:
+    lines = []
+    if report.latency:
+        latency = report.latency[0]
+        lines.append(f"p50 {latency.p50:.1f} ms, p95 {latency.p95:.1f} ms, p99 {latency.p99:.1f} ms; {levels(latency.levels)}")
+    if report.reuse is not None:
+        lines.append(reused(report.reuse))
+    return lines
+
+
+def _changed(comparison: Comparison) -> Table:
+    rows = table("A", "B", "question", "category", right=("A", "B"))
+    fraction = find_metric("fraction")
+    for change in comparison.changed[:_MAX_CHANGED]:
+        rows.add_row(shown(fraction, change.a), shown(fraction, change.b), plain(change.question, 90), plain(change.category))
+    if len(comparison.changed) > _MAX_CHANGED:
+        rows.add_row("", "", f"… and {len(comparison.changed) - _MAX_CHANGED} more (--json or --html shows all)", "")
+    return rows

@@ -1,0 +1,132 @@
+"""Fit tables: the result of `germane eval fit` as tables, as JSON values, and as the provenance of a model file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+
+from germane.cli.screen import table
+from germane.evaluate.fit.columns import Tables
+from germane.evaluate.fit.lists import Candidates
+from germane.evaluate.fit.packed import recall
+from germane.evaluate.fit.refit import Refit
+from germane.evaluate.fit.reliability import Reliability
+from germane.types.evidence import FEATURES
+
+__all__ = ["figures", "origin", "show_coefficients", "show_fit"]
+
+_RECALL = ("r250", "r500", "r1000", "a1000", "r2000")
+
+
+def figures(lists: Sequence[Candidates], fitted: Refit) -> dict[str, Any]:
+    """Returns the recall by data set and the reliability by column, each with the old model and, held out, with the new one."""
+    return {
+        "recall": [
+            {"data": name, "keywords": keywords, "questions": len(rows), "before": before, "held_out": after}
+            for (name, keywords), rows, before, after in _recalls(lists, fitted)
+        ],
+        "columns": {
+            name: {
+                "questions": judged.questions,
+                "conversations": judged.conversations,
+                "fitted": list(fitted.columns[name].fitted),
+                "slope": fitted.columns[name].line.slope,
+                "before": _plain(judged.before),
+                "held_out": _plain(judged.after),
+            }
+            for name, judged in fitted.judged.items()
+        },
+    }
+
+
+def origin(summary: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the provenance for the model's file, from the result of `figures` and the arguments of the fit."""
+    sets = [f"{entry['data']}: {entry['questions']} questions" for entry in summary["recall"] if not entry["keywords"]]
+    provenance = {"data": sets, **settings}
+    for entry in summary["recall"]:
+        label = f"held_out_{entry['data']}" + ("_keywords" if entry["keywords"] else "")
+        provenance[label] = {key: round(entry["held_out"][key], 1) for key in _RECALL}
+    for name, entry in summary["columns"].items():
+        provenance[f"log_loss_{name}"] = round(entry["held_out"]["log_loss"], 6)
+    return provenance
+
+
+def show_fit(screen: Console, summary: Mapping[str, Any], fitted: Refit) -> None:
+    """Print recall and reliability of the old and the new model. `summary` is the result of `figures`."""
+    screen.print("Percent of the evidence within so many tokens (an offline stand-in for the packer)")
+    rows = table("data", "", *_RECALL, right=_RECALL)
+    for entry in summary["recall"]:
+        label = f"{entry['data']}{', keywords alone' if entry['keywords'] else ''}"
+        rows.add_row(label, "before", *(f"{entry['before'][key]:.1f}" for key in _RECALL))
+        rows.add_row("", "held out", *(f"{entry['held_out'][key]:.1f}" for key in _RECALL))
+    screen.print(rows)
+    screen.print("\nProbabilities, of conversations that were held out")
+    screen.print(_calibration(fitted))
+    for name, judged in fitted.judged.items():
+        screen.print(f"\n{name}: what was said, and what came true")
+        screen.print(_bins(judged.after))
+
+
+def show_coefficients(screen: Console, old: Tables, new: Tables) -> None:
+    """Print the coefficients of the columns that changed."""
+    names = [name for name in new if new[name] != old.get(name)]
+    made = table("", *names, right=tuple(names))
+    for feature in ("intercept", *FEATURES):
+        pairs = [(old.get(name, {}).get(feature, 0.0), new[name].get(feature, 0.0)) for name in names]
+        if any(value for pair in pairs for value in pair):
+            made.add_row(feature, *(f"{was:.2f} → {now:.2f}" if was or now else "" for was, now in pairs))
+    screen.print("\nCoefficients, old → new")
+    screen.print(made)
+
+
+def _recalls(
+    lists: Sequence[Candidates], fitted: Refit
+) -> Iterator[tuple[tuple[str, bool], list[int], Mapping[str, float], Mapping[str, float]]]:
+    groups: dict[tuple[str, bool], list[int]] = {}
+    for row, candidates in enumerate(lists):
+        groups.setdefault((candidates.dataset, candidates.keywords), []).append(row)
+    for group, rows in groups.items():
+        some = [lists[row] for row in rows]
+        before, after = (recall(some, [odds[row] for row in rows]) for odds in (fitted.before, fitted.after))
+        yield group, rows, before, after
+
+
+def _plain(reliability: Reliability) -> dict[str, Any]:
+    bins = [
+        {"low": bin.low, "high": bin.high, "candidates": bin.candidates, "said": bin.said, "seen": bin.seen, "share": bin.share}
+        for bin in reliability.bins
+    ]
+    return {
+        "log_loss": reliability.log_loss,
+        "brier": reliability.brier,
+        "ece": reliability.ece,
+        "said_per_relevant": reliability.ratio,
+        "bins": bins,
+    }
+
+
+def _calibration(fitted: Refit) -> Any:
+    rows = table("column", "questions", "", "log loss", "Brier", "ECE", "Σ P / relevant")
+    for name, judged in fitted.judged.items():
+        for label, reliability in (("before", judged.before), ("held out", judged.after)):
+            head = (name, str(judged.questions)) if label == "before" else ("", "")
+            rows.add_row(
+                *head,
+                label,
+                f"{reliability.log_loss:.5f}",
+                f"{reliability.brier:.5f}",
+                f"{reliability.ece:.5f}",
+                f"{reliability.ratio:.2f}",
+            )
+    return rows
+
+
+def _bins(reliability: Reliability) -> Any:
+    rows = table("P", "candidates", "said", "came true", "of all relevant", right=("candidates", "said", "came true"))
+    for bin in reliability.bins:
+        rows.add_row(
+            f"{bin.low:g}–{bin.high:g}", f"{bin.candidates:,}", f"{bin.said:.4f}", f"{bin.seen:.4f}", f"{bin.share:.1%}"
+        )
+    return rows

@@ -1,0 +1,85 @@
+"""Files: reads files and standard input, writes files; every failure is an `InvalidInput` that says what to do."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from germane.cli.imports.detect_format import parse_json
+from germane.errors import InvalidInput
+
+__all__ = ["messages_in", "owner_only", "read_bytes", "read_json", "read_text", "write_text"]
+
+
+def read_bytes(path: str) -> bytes:
+    """Read a file, or standard input where `path` is `-`. Raises `InvalidInput`."""
+    if path == "-":
+        if sys.stdin is None or sys.stdin.isatty():
+            raise InvalidInput("nothing on standard input (pipe something in, or give a file)")
+        stream = getattr(sys.stdin, "buffer", None)
+        return stream.read() if stream is not None else sys.stdin.read().encode("utf-8", "surrogatepass")
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError:
+        raise InvalidInput(f"no file {path} (check the path)") from None
+    except IsADirectoryError:
+        raise InvalidInput(f"{path} is a directory (give a file)") from None
+    except PermissionError:
+        raise InvalidInput(f"{path} can't be read: permission denied") from None
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"{path[:80]!r} can't be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def read_text(path: str) -> str:
+    """Read UTF-8 text. Raises `InvalidInput` where the file isn't UTF-8 or is empty."""
+    try:
+        text = read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{_name(path)}: not UTF-8 at byte {error.start + 1} (save it as UTF-8)") from None
+    if not text.strip():
+        raise InvalidInput(f"{_name(path)} is empty")
+    return text
+
+
+def read_json(path: str) -> Any:
+    """Read one JSON document. Raises `InvalidInput`."""
+    data = read_bytes(path)
+    if not data.strip():
+        raise InvalidInput(f"{_name(path)} is empty (give a JSON document)")
+    try:
+        return parse_json(data)
+    except InvalidInput as error:
+        raise InvalidInput(f"{_name(path)}: {error}") from None
+
+
+def messages_in(path: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]] | None]:
+    """Read the messages and the tools (None without tools) of a request: a list of messages, or an object with `messages`.
+
+    Raises `InvalidInput`."""
+    request = read_json(path)
+    tools = request.get("tools") if isinstance(request, Mapping) else None
+    messages = request.get("messages") if isinstance(request, Mapping) else request
+    if not isinstance(messages, list) or not all(isinstance(message, Mapping) for message in messages):
+        raise InvalidInput(f'{_name(path)}: must be a list of messages such as [{{"role": "user", "content": "…"}}]')
+    return messages, tools if isinstance(tools, list) else None
+
+
+def owner_only(path: str, flags: int) -> int:
+    """An opener for `open`: creates a new file with mode 0600, because its content comes from the store."""
+    return os.open(path, flags, 0o600)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file; a new one gets mode 0600. Raises `InvalidInput` where it can't be written."""
+    try:
+        with open(path, "w", encoding="utf-8", opener=owner_only) as stream:
+            stream.write(text)
+    except OSError as error:
+        raise InvalidInput(f"{path} can't be written: {error.strerror}") from None
+
+
+def _name(path: str) -> str:
+    return "standard input" if path == "-" else path

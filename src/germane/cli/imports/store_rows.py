@@ -1,0 +1,120 @@
+"""Store rows: saves the rows of an imported file; importing a file again adds nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from germane.cli.codec import decode
+from germane.cli.imports.message_fields import parse_time
+from germane.cli.imports.rows import BrokenRow, DirectiveRow, MemoryRow, MessageRow, Row, SharedMessageRow
+from germane.errors import InvalidInput
+from germane.types.candidate import Provenance
+
+if TYPE_CHECKING:
+    from germane.api.agent import Agent
+
+__all__ = ["ImportTally", "store_rows"]
+
+_BATCH = 200
+_FIELDS = ("kind", "key", "value", "title", "tags", "sensitivity", "confidence", "pinned")
+_TIMES = ("observed_at", "occurred_at", "expires_at", "valid_from", "valid_to")
+
+
+@dataclass(slots=True)
+class ImportTally:
+    """How many rows of a file were stored, were stored before (`known_…`), or couldn't be used (`broken`: the reasons)."""
+
+    format: str = ""
+    messages: int = 0
+    known_messages: int = 0
+    memories: int = 0
+    known_memories: int = 0
+    directives: int = 0
+    system: int = 0
+    """System messages, which aren't stored: they are instructions, not conversation."""
+    broken: list[str] = field(default_factory=list)
+
+    @property
+    def empty(self) -> bool:
+        """True where no row of the file could be used."""
+        return not (self.messages or self.known_messages or self.memories or self.known_memories or self.directives)
+
+
+async def store_rows(
+    rows: Sequence[Row], agent: Agent, agent_wide: Agent, tally: ImportTally, advance: Callable[[int], object]
+) -> None:
+    """Store the rows and count them in `tally`; shared messages go to `agent_wide`, all other rows to `agent`.
+
+    Messages are stored in batches of one session; the rows of a rejected batch are stored one by one. `advance` is called with
+    the number of rows done."""
+    for batch in _batches(rows):
+        await _store_messages(agent_wide if isinstance(batch[0], SharedMessageRow) else agent, batch, tally)
+        advance(len(batch))
+    for row in rows:
+        if not isinstance(row, MessageRow | SharedMessageRow):
+            await _store_other(agent, row, tally)
+            advance(1)
+
+
+async def _store_messages(agent: Agent, batch: Sequence[MessageRow | SharedMessageRow], tally: ImportTally) -> None:
+    session = batch[0].session
+    try:
+        recorded = await agent.record([row.message for row in batch], session=session, source_kind="import")
+    except InvalidInput as error:
+        if len(batch) == 1:
+            tally.broken.append(f"session {session}, message {batch[0].message.id}: {error}")
+            return
+        for row in batch:
+            await _store_messages(agent, [row], tally)
+        return
+    system = sum(row.message.role == "system" for row in batch)
+    tally.messages += len(recorded.added)
+    tally.system += system
+    tally.known_messages += recorded.skipped - system
+
+
+async def _store_other(agent: Agent, row: Row, tally: ImportTally) -> None:
+    try:
+        match row:
+            case MemoryRow(fields):
+                started = datetime.now(UTC)
+                memory = await agent.remember(_text(fields), **_arguments(fields))
+                tally.memories += memory.created_at >= started
+                tally.known_memories += memory.created_at < started
+            case DirectiveRow(text):
+                await agent.directive(text)
+                tally.directives += 1
+            case BrokenRow(where, why):
+                tally.broken.append(f"{where}: {why}")
+    except (InvalidInput, TypeError) as error:
+        tally.broken.append(f"{'memory' if isinstance(row, MemoryRow) else 'directive'}: {error}")
+
+
+def _text(fields: Mapping[str, Any]) -> str | None:
+    texts = [fields[name] for name in ("text", "body", "summary") if isinstance(fields.get(name), str)]
+    return texts[0] if texts and fields.get("kind") != "fact" else None
+
+
+def _arguments(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of `Agent.remember`, without the text."""
+    arguments = {name: fields[name] for name in _FIELDS if fields.get(name) not in (None, "")}
+    arguments |= {name: parse_time(fields[name]) for name in _TIMES if fields.get(name) is not None}
+    source = fields.get("provenance")
+    arguments["provenance"] = decode(Provenance, source) if isinstance(source, dict) else Provenance(source_kind="import")
+    return arguments | ({"agent_wide": True} if "user" in fields and fields["user"] is None else {})
+
+
+def _batches(rows: Sequence[Row]) -> Iterator[list[MessageRow | SharedMessageRow]]:
+    """Messages by session, in the order of the file. A session that has messages without ids is one batch: such a message is
+    recognised by its neighbours."""
+    sessions: dict[tuple[type[Row], str], list[MessageRow | SharedMessageRow]] = {}
+    for row in rows:
+        if isinstance(row, MessageRow | SharedMessageRow):
+            sessions.setdefault((type(row), row.session), []).append(row)
+    for messages in sessions.values():
+        size = len(messages) if any(row.message.id is None for row in messages) else _BATCH
+        for start in range(0, len(messages), size):
+            yield messages[start : start + size]

@@ -1,0 +1,60 @@
+"""JSON shapes: the documents that --json prints. Fields may be added; none is renamed or removed."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from germane.cli.codec import encode
+from germane.memories.memory import Memory
+from germane.types.candidate import Chosen, Scored
+from germane.types.context import Context
+
+__all__ = ["context_shape", "hit_shape", "memory_shape"]
+
+
+def memory_shape(memory: Memory) -> dict[str, Any]:
+    """A memory: the fields that every memory has, with the fields of its kind beside them."""
+    own = {field.name: encode(getattr(memory.content, field.name)) for field in fields(memory.content)}
+    excluded = ("content", "content_hash", "provenance")
+    return {
+        "type": "memory",
+        **{field.name: encode(getattr(memory, field.name)) for field in fields(memory) if field.name not in excluded},
+        **own,
+        "provenance": encode(memory.provenance),
+    }
+
+
+def hit_shape(hit: Scored) -> dict[str, Any]:
+    """A search result."""
+    candidate = hit.candidate
+    return {
+        "id": hit.id,
+        "rank": hit.rank,
+        "score": hit.score,
+        "breakdown": encode(hit.breakdown),
+        "source": candidate.source,
+        "category": candidate.category,
+        "text": candidate.text,
+        "speaker": candidate.speaker,
+        "created_at": encode(candidate.created_at),
+        "session": candidate.session,
+        "message_id": candidate.provenance.message_id,
+    }
+
+
+def context_shape(context: Context) -> dict[str, Any]:
+    """An assembled context."""
+    return {
+        "provider": context.provider,
+        "messages": encode(context.messages),
+        "system": context.system,
+        "added": context.added,
+        "items": [_item(item) for item in context.items],
+        "metadata": encode(context.metadata),
+        "warnings": list(context.trace.warnings),
+    }
+
+
+def _item(item: Chosen) -> dict[str, Any]:
+    return hit_shape(item.scored) | {"text": item.text, "tokens": item.tokens, "share": item.share, "handle": item.handle}
