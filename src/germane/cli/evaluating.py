@@ -128,8 +128,8 @@ def measure(
     """
     from germane.cli.evaluation.command import Outputs, run
     from germane.cli.evaluation.wanted import Wanted, numbers, words
+    from germane.evaluate.question_clock import CLOCKS
     from germane.evaluate.run import BUDGETS, KS
-    from germane.evaluate.when import CLOCKS
 
     chosen = setting(context)
     wanted = Wanted(

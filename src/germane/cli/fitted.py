@@ -32,7 +32,7 @@ def figures(lists: Sequence[Candidates], found: Refit) -> dict[str, Any]:
                 "questions": judged.questions,
                 "conversations": judged.conversations,
                 "fitted": list(found.columns[name].fitted),
-                "slope": found.columns[name].line.slope,
+                "slope": found.columns[name].calibration.slope,
                 "before": _plain(judged.before),
                 "held_out": _plain(judged.after),
             }

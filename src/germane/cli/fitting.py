@@ -98,7 +98,7 @@ def _write(out: Path, tables: Any, made_of: dict[str, Any]) -> None:
 def _lists(
     data: Sequence[Path], embedder: str, limit: int, keywords: bool, cache: Path | None, quiet: bool
 ) -> list[Candidates]:
-    from germane.evaluate.fit.asking import ask
+    from germane.evaluate.fit.collect import collect_candidates
     from germane.evaluate.fit.kept import evidence_code, keep, recover
     from germane.evaluate.formats.load import load
 
@@ -116,7 +116,7 @@ def _lists(
             def step(done: int, total: int, task: Any = task) -> None:
                 shown.update(task, completed=done, total=total)
 
-            found += finish(ask(one, embedder=embedder, limit=limit, keywords=keywords, progress=step))
+            found += finish(collect_candidates(one, embedder=embedder, limit=limit, keywords=keywords, progress=step))
     if cache is not None:
         keep(cache, found, made_of)
     return found

@@ -1,5 +1,8 @@
-"""Compare: two reports over the same questions, paired. That questions differ in how hard they are falls out of the
-difference, so that its interval is much narrower than those of the two means."""
+"""Compare: the paired differences of two reports over the same questions.
+
+Pairing removes how hard each question is from the difference, so the interval of a difference is several times narrower than
+the intervals of the two means.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +24,8 @@ _Pair = tuple[Answered, Answered]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """The mean of b − a over `count` questions, with the interval of the resampled means; `a` and `b` are the means over the
-    same questions."""
+    """The mean of b − a over `count` questions. `low` and `high` bound the middle 95 % of the resampled means, and are None
+    where there are too few questions; `a` and `b` are the means over the same questions; `at` is the budget (tokens) or k."""
 
     clock: str
     category: str
@@ -37,7 +40,7 @@ class Difference:
 
     @property
     def sure(self) -> bool:
-        """Whether the interval leaves no doubt of the sign, taken as wide on both sides as it is on the wider."""
+        """Whether the interval excludes zero when both of its sides are taken as wide as the wider one."""
         if self.low is None or self.high is None:
             return False
         return abs(self.difference) > max(self.high - self.difference, self.difference - self.low)
@@ -45,7 +48,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changed:
-    """A question that one of the two finds more evidence for, within the budget compared by."""
+    """A question of which the two reports show different shares of the evidence, `a` and `b`."""
 
     conversation: str
     id: str
@@ -57,24 +60,28 @@ class Changed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """`changed` are the questions that differ at the first clock within `budget` tokens, most first; `unmatched` counts those
-    that only one of the two was asked."""
+    """The differences between report `a` and report `b`."""
 
     a: Report
     b: Report
     differences: tuple[Difference, ...]
     changed: tuple[Changed, ...]
+    """Questions with different evidence at the first clock within `budget` tokens, the largest change first."""
     budget: int
     matched: int
+    """Questions in both reports."""
     unmatched: int
+    """Questions in only one of the reports."""
     resampled: str
+    """What the intervals draw: `conversations` or `questions`."""
 
     def difference(self, metric: str, at: int, *, clock: str | None = None, category: str = "") -> Difference:
-        """The first clock's where none is named. Raises `KeyError`."""
+        """The difference of `metric` at a budget or k; by default at the first clock and over all categories. Raises
+        `KeyError` where it wasn't measured."""
         wanted = (self.clocks[0] if clock is None else clock, category, metric, at)
-        for one in self.differences:
-            if (one.clock, one.category, one.metric, one.at) == wanted:
-                return one
+        for difference in self.differences:
+            if (difference.clock, difference.category, difference.metric, difference.at) == wanted:
+                return difference
         raise KeyError(wanted)
 
     @property
@@ -86,8 +93,8 @@ class Comparison:
 
 
 def compare(a: Report, b: Report, *, seed: int = 0) -> Comparison:
-    """What b does better or worse than a, over the questions, clocks, budgets and k that both have. Raises `InvalidInput`
-    where they have none in common."""
+    """Compares b with a over the questions, clocks, budgets and k that both reports have. Raises `InvalidInput` where the
+    reports have no question, no clock or no budget in common."""
     budgets = [budget for budget in a.run.budgets if budget in b.run.budgets]
     ks = [k for k in a.run.ks if k in b.run.ks]
     clocks = [clock for clock in a.run.clocks if clock in b.run.clocks]

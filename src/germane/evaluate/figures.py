@@ -1,4 +1,4 @@
-"""Figures: what all answers come to, for each clock, overall and by category, with intervals."""
+"""Figures: the mean of every metric with its interval, by clock, overall and for each category."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ __all__ = ["Figure", "enough", "figures"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A mean over `count` questions, with the interval that holds the middle 95 % of the resampled means (None where there
-    are too few). `at` is the budget or the k; `category` is empty for all questions."""
+    """The mean of a metric over `count` questions. `low` and `high` bound the middle 95 % of the resampled means, and are None
+    where there are too few questions. `at` is the budget (tokens) or the k; `category` is empty for all questions."""
 
     clock: str
     category: str
@@ -28,12 +28,12 @@ class Figure:
 
 
 def enough(answered: Sequence[Answered]) -> bool:
-    """Whether there are conversations enough to draw them whole."""
-    return len({one.conversation for one in answered}) >= ENOUGH
+    """Whether there are enough conversations to resample whole conversations instead of questions."""
+    return len({answer.conversation for answer in answered}) >= ENOUGH
 
 
 def figures(answered: Sequence[Answered], *, budgets: Sequence[int], ks: Sequence[int], seed: int = 0) -> tuple[Figure, ...]:
-    """Every metric at each budget and k. A metric that says nothing of any of the questions is left out."""
+    """The mean of every metric at each budget and k. A metric without a value for any question is left out."""
     found: list[Figure] = []
     whole = enough(answered)
     for clock in dict.fromkeys(one.clock for one in answered):

@@ -1,4 +1,4 @@
-"""Latency: how long answers took under the deadline, and how many of them had every source."""
+"""Latency: quantiles of the time that assemblies took, and the shares of their degradation levels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ LEVELS = ("L0 every source", "L1 some missing", "L2 directive alone", "L3 messag
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timed:
-    """One answer. `seconds` as the caller waits; `stages` as the engine tells them."""
+    """The time of one assembly: `seconds` as the caller waits, `stages` as the metadata of the context names them (seconds),
+    `level` the degradation level (0 to 3)."""
 
     category: str
     seconds: float
@@ -23,8 +24,8 @@ class Timed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Latency:
-    """In milliseconds; `levels` are shares of the answers, L0 to L3. `stage` is empty for the whole answer, `category` for
-    all questions."""
+    """Quantiles in milliseconds over `count` assemblies. `levels` are the shares of degradation levels L0 to L3, [0, 1].
+    `stage` is empty for the whole assembly, `category` for all questions."""
 
     category: str
     stage: str
@@ -36,13 +37,13 @@ class Latency:
 
 
 def quantile(values: Sequence[float], percent: float) -> float:
-    """The nearest-rank quantile: the smallest value that at least `percent` of the values don't exceed."""
+    """The nearest-rank quantile: the smallest value that at least `percent` per cent of the values don't exceed."""
     ranked = sorted(values)
     return ranked[max(0, ceil(len(ranked) * percent / 100) - 1)]
 
 
 def latencies(timed: Sequence[Timed]) -> tuple[Latency, ...]:
-    """All answers first, then by category, then by stage. Empty for none."""
+    """Latencies of all assemblies first, then by category, then by stage. Empty where nothing was timed."""
     if not timed:
         return ()
     categories = sorted({one.category for one in timed})

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NoReturn, Self
 
 from germane.testing.readable import readable
-from germane.testing.snapshots import Difference, Snapshots, file_of
+from germane.testing.snapshots import SnapshotDifference, Snapshots, file_of
 from germane.types.candidate import Chosen, Scored
 from germane.types.context import Context
 
@@ -35,14 +35,14 @@ class Pinning:
     def __call__(self, context: Context) -> Pin:
         return Pin(context, self._check)
 
-    def _check(self, name: str | None, text: str) -> Difference | None:
+    def _check(self, name: str | None, text: str) -> SnapshotDifference | None:
         return self._snapshots.differs(file_of(self._folder, name or self._name), text, test=self._test)
 
 
 class Pin:
     """One context, held against what is expected of it. Every check answers the pin itself, so they can be chained."""
 
-    def __init__(self, context: object, check: Callable[[str | None, str], Difference | None] | None = None) -> None:
+    def __init__(self, context: object, check: Callable[[str | None, str], SnapshotDifference | None] | None = None) -> None:
         if not isinstance(context, Context):
             hint = "; is an `await` missing?" if hasattr(context, "__await__") else ""
             raise TypeError(f"pin() takes the Context that assemble() answers, not {type(context).__name__}{hint}")
@@ -145,7 +145,7 @@ class Pin:
             if report.status in ("timeout", "error") or report.reason in ("warming", "slow_embedder"):
                 yield f"source {report!r}"
 
-    def _gone(self, found: Difference) -> Iterator[str]:
+    def _gone(self, found: SnapshotDifference) -> Iterator[str]:
         """For lines that are gone, what their items were left out for."""
         gone = [line for line in found.changes if line.startswith("-")]
         for out in self._context.trace.left_out:

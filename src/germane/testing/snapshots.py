@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from difflib import unified_diff
 from pathlib import Path
 
-__all__ = ["FOLDER", "Difference", "Snapshots", "file_of"]
+__all__ = ["FOLDER", "SnapshotDifference", "Snapshots", "file_of"]
 
 FOLDER = "__pins__"
 _ODD = re.compile(r"[^\w.-]+")
@@ -19,7 +19,7 @@ _LONGEST = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class SnapshotDifference:
     """What is not as it was, and what to do about it, line by line."""
 
     changes: tuple[str, ...] = ()
@@ -34,11 +34,13 @@ class Snapshots:
     written: dict[Path, str] = field(default_factory=dict)
     checked: dict[Path, str] = field(default_factory=dict)
 
-    def differs(self, path: Path, text: str, *, test: str) -> Difference | None:
+    def differs(self, path: Path, text: str, *, test: str) -> SnapshotDifference | None:
         """How `text` differs from the snapshot at `path`. Writes it instead where snapshots are updated."""
         owner = self.checked.setdefault(path, test)
         if owner != test:
-            return Difference(advice=(f"{path.name} is already the snapshot of {owner}: give this one a name of its own",))
+            return SnapshotDifference(
+                advice=(f"{path.name} is already the snapshot of {owner}: give this one a name of its own",)
+            )
         pinned = path.read_text("utf-8") if path.is_file() else None
         if pinned == text:
             return None
@@ -50,9 +52,9 @@ class Snapshots:
         command = f'    pytest --update-pins "{test}"'
         if pinned is None:
             missing = f"there is no snapshot {_near(path)} yet; this is what it would hold. Write it with"
-            return Difference(changes=tuple(text.splitlines()), advice=(missing, "", command))
+            return SnapshotDifference(changes=tuple(text.splitlines()), advice=(missing, "", command))
         changes = unified_diff(pinned.splitlines(), text.splitlines(), f"{_near(path)} (pinned)", "now", lineterm="")
-        return Difference(changes=tuple(changes), advice=("if it is meant to be so:", "", command))
+        return SnapshotDifference(changes=tuple(changes), advice=("if it is meant to be so:", "", command))
 
 
 def file_of(folder: Path, name: str) -> Path:

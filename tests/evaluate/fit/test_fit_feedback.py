@@ -10,7 +10,7 @@ import pytest
 from germane.errors import InvalidInput
 from germane.evaluate.fit.adapt import adapt
 from germane.evaluate.fit.columns import shipped_tables
-from germane.evaluate.fit.feedback import Marked, Shown, label, line, marked_lines
+from germane.evaluate.fit.feedback import Marked, MarkedItem, label, line, marked_lines
 from germane.testing.builders import candidate
 from germane.types.candidate import Breakdown, Chosen, Scored
 from germane.types.evidence import Evidence
@@ -40,7 +40,7 @@ def trace(*evidence: Evidence, required: bool = False) -> Trace:
 def marked(*rows: tuple[float, str]) -> Marked:
     """By BM25 of the window, with a vector."""
     shown = [
-        Shown(id=str(number), evidence=Evidence(window=window, cos_window=0.2), mark=mark)  # type: ignore[arg-type]
+        MarkedItem(id=str(number), evidence=Evidence(window=window, cos_window=0.2), mark=mark)  # type: ignore[arg-type]
         for number, (window, mark) in enumerate(rows)
     ]
     return Marked(shown=tuple(shown))

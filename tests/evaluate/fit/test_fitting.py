@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from germane.errors import InvalidInput
-from germane.evaluate.fit.columns import Columns, shipped_tables
+from germane.evaluate.fit.columns import ModelColumns, shipped_tables
 from germane.evaluate.fit.fitting import Options, fit_column
 from germane.evaluate.fit.refit import refit
 from germane.search.relevance import Relevance
@@ -22,7 +22,7 @@ def weight(weights: np.ndarray, name: str) -> float:
 def test_the_weights_behind_the_data_are_found_again() -> None:
     """Up to the slope, which calibration chooses, and sampling."""
     fitted = fit_column(made(800), np.zeros(len(FEATURES)), Options(l2=0.1))
-    found = {name: weight(fitted.weights, name) / fitted.line.slope for name in TRUE}
+    found = {name: weight(fitted.weights, name) / fitted.calibration.slope for name in TRUE}
     assert found == pytest.approx(TRUE, rel=0.15)
     assert abs(weight(fitted.weights, "cos_own")) < 0.4
 
@@ -130,7 +130,7 @@ def test_where_nothing_is_relevant_there_is_nothing_to_fit() -> None:
 def test_the_columns_and_their_rule_are_the_models_own() -> None:
     """Whatever order the file has them in; reasons don't blur it."""
     tables = shipped_tables()
-    columns = Columns({name: tables[name] for name in reversed(list(tables))})
+    columns = ModelColumns({name: tables[name] for name in reversed(list(tables))})
     table = columns_of(cos_window=[0.1, np.nan, 0.1, np.nan], assistant=[0, 0, 1, 1], history=[0.5, 0, 1, 0])
     assert [columns.names[number] for number in columns.of(table)] == [
         "people",

@@ -29,13 +29,13 @@ class Asked(NamedTuple):
 def read_locomo(document: Mapping[str, Any], session: str) -> Iterator[Row]:
     """Rows in the order of the sessions, which are called `<sample_id>/session_<n>`; `session` stands in for a missing
     sample_id."""
-    from germane.evaluate.formats.dialogue import numbered, said
+    from germane.evaluate.formats.dialogue import read_sessions, read_turn
     from germane.evaluate.formats.locomo import session_time
 
     naming = Naming()
     sample = document.get("sample_id")
     prefix = sample if isinstance(sample, str) and sample else session
-    for name, _, time, turns in numbered(document["conversation"]):
+    for name, _, time, turns in read_sessions(document["conversation"]):
         chosen = f"{prefix}/{name}"
         if not isinstance(turns, list):
             yield Broken(name, f"must be a list of turns, not {type(turns).__name__}")
@@ -46,7 +46,7 @@ def read_locomo(document: Mapping[str, Any], session: str) -> Iterator[Row]:
         began = None if when is None else when.isoformat()
         for number, raw in enumerate(turns, start=1):
             try:
-                speaker, text, id = said(raw)
+                speaker, text, id = read_turn(raw)
                 fields = {"role": "user", "name": speaker, "content": text, "id": id, "created_at": began}
                 yield Turn(chosen, turn(fields, chosen, naming))
             except InvalidInput as error:

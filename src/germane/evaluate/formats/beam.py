@@ -19,7 +19,7 @@ from germane.errors import InvalidInput
 from germane.evaluate.formats.dialogue import time_of
 from germane.evaluate.formats.draft import Draft
 from germane.evaluate.formats.evidence import flat
-from germane.evaluate.formats.file import opened
+from germane.evaluate.formats.json_file import read_json_file
 from germane.types.message import Message
 
 __all__ = ["anchor", "chats", "looks_like_chats", "read_beam"]
@@ -69,7 +69,7 @@ def _first(folder: Path, names: tuple[str, ...]) -> Path | None:
 
 
 def _hear(draft: Draft, path: Path) -> None:
-    found = list(_batches(opened(path).document, "batch"))
+    found = list(_batches(read_json_file(path).document, "batch"))
     if not found:
         raise InvalidInput(f"{path}: no batch in it: it must be a list of batches with turns")
     for session, batch in found:
@@ -85,7 +85,7 @@ def _hear(draft: Draft, path: Path) -> None:
             text, id = raw.get("content"), raw.get("id")
             own = f"{session}:{number}" if id is None else str(id)
             message = Message.of(role, text if isinstance(text, str) else "", id=own, created_at=when)
-            draft.say(session, message, what)
+            draft.add_message(session, message, what)
 
 
 def _batches(found: Any, called: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -103,7 +103,7 @@ def _batches(found: Any, called: str) -> Iterator[tuple[str, Mapping[str, Any]]]
 
 
 def _ask(draft: Draft, path: Path) -> None:
-    document = opened(path).document
+    document = read_json_file(path).document
     if not isinstance(document, Mapping):
         raise InvalidInput(f"{path}: must be an object of question types, not {type(document).__name__}")
     for category, listed in document.items():
@@ -114,7 +114,7 @@ def _ask(draft: Draft, path: Path) -> None:
             elif category == "abstention":
                 draft.drop(f"question {label}", "abstention: its answer isn't in the chat")
             else:
-                draft.ask(
+                draft.add_question(
                     label,
                     asked.get("question"),
                     asked.get("source_chat_ids"),

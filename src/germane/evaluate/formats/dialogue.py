@@ -17,12 +17,12 @@ from germane.evaluate.formats.draft import Draft
 from germane.evaluate.formats.evidence import dialogue_ids
 from germane.types.message import Message
 
-__all__ = ["Said", "Session", "ask", "hear", "numbered", "said", "time_of"]
+__all__ = ["DialogueSession", "DialogueTurn", "add_messages", "add_questions", "read_sessions", "read_turn", "time_of"]
 
 _SESSION = re.compile(r"session_(\d{1,9})")
 
 
-class Session(NamedTuple):
+class DialogueSession(NamedTuple):
     """`time` is as in the file, `turns` a list where the file is whole."""
 
     name: str
@@ -31,7 +31,7 @@ class Session(NamedTuple):
     turns: Any
 
 
-class Said(NamedTuple):
+class DialogueTurn(NamedTuple):
     """One turn. What the file leaves out is None, a text that isn't there empty."""
 
     speaker: str | None
@@ -39,14 +39,14 @@ class Said(NamedTuple):
     id: str | None
 
 
-def numbered(document: Mapping[str, Any]) -> Iterator[Session]:
+def read_sessions(document: Mapping[str, Any]) -> Iterator[DialogueSession]:
     """Its sessions by number."""
     found = sorted((int(match[1]), key) for key in document if (match := _SESSION.fullmatch(str(key))))
     for number, key in found:
-        yield Session(key, number, document.get(f"{key}_date_time"), document[key])
+        yield DialogueSession(key, number, document.get(f"{key}_date_time"), document[key])
 
 
-def said(turn: Any, field: str = "text") -> Said:
+def read_turn(turn: Any, field: str = "text") -> DialogueTurn:
     """A turn whose text is in `field`. Raises `InvalidInput` for what isn't an object."""
     if not isinstance(turn, Mapping):
         raise InvalidInput(f"a turn must be an object, not {type(turn).__name__}")
@@ -54,17 +54,19 @@ def said(turn: Any, field: str = "text") -> Said:
     content = [text] if isinstance(text, str) and text.strip() else []
     if isinstance(caption, str) and caption.strip():
         content.append(f"[shares a photo: {caption.strip()}]")
-    return Said(
+    return DialogueTurn(
         speaker if isinstance(speaker, str) and speaker else None,
         " ".join(content),
         str(id) if isinstance(id, str | int) and id != "" else None,
     )
 
 
-def hear(draft: Draft, document: Mapping[str, Any], read: Callable[[Any], datetime | None], field: str = "text") -> None:
+def add_messages(
+    draft: Draft, document: Mapping[str, Any], read: Callable[[Any], datetime | None], field: str = "text"
+) -> None:
     """Every turn as a `user` message named after its speaker, at its own time (`date_time`), else at its session's, which
     `read` makes out. A turn without an id is called by its place."""
-    for session in numbered(document):
+    for session in read_sessions(document):
         if not isinstance(session.turns, list):
             draft.drop(session.name, f"must be a list of turns, not {type(session.turns).__name__}")
             continue
@@ -72,16 +74,16 @@ def hear(draft: Draft, document: Mapping[str, Any], read: Callable[[Any], dateti
         for number, turn in enumerate(session.turns, start=1):
             what = f"{session.name}, turn {number}"
             try:
-                speaker, text, id = said(turn, field)
+                speaker, text, id = read_turn(turn, field)
             except InvalidInput as error:
                 draft.drop(what, str(error))
                 continue
             when = read(turn.get("date_time")) or began
             own = id or f"D{session.number}:{number}"
-            draft.say(session.name, Message.of("user", text, id=own, name=speaker, created_at=when), what)
+            draft.add_message(session.name, Message.of("user", text, id=own, name=speaker, created_at=when), what)
 
 
-def ask(draft: Draft, listed: Any, categories: Mapping[int, str], left_out: Mapping[int, str]) -> None:
+def add_questions(draft: Draft, listed: Any, categories: Mapping[int, str], left_out: Mapping[int, str]) -> None:
     """The questions of `qa`, called q1, q2, … as they stand in the file. `left_out` has the categories that are dropped, and
     why."""
     for number, asked in enumerate(listed if isinstance(listed, list) else (), start=1):
@@ -94,7 +96,7 @@ def ask(draft: Draft, listed: Any, categories: Mapping[int, str], left_out: Mapp
         if number_of in left_out:
             draft.drop(f"question {label}", left_out[number_of])
             continue
-        draft.ask(
+        draft.add_question(
             label,
             asked.get("question"),
             asked.get("evidence"),

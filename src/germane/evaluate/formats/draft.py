@@ -32,7 +32,7 @@ class Draft:
     def drop(self, what: str, reason: str) -> None:
         self.dropped.append(Dropped(where=f"{self.name}, {what}", reason=reason))
 
-    def say(self, session: str, message: Message, what: str) -> str | None:
+    def add_message(self, session: str, message: Message, what: str) -> str | None:
         """Add a message; `what` names it to a person. Answers the id it has got: another than its own where that is taken
         already, None where it is dropped."""
         if not message.content.strip():
@@ -48,7 +48,7 @@ class Draft:
         self.sessions.setdefault(session, []).append(self.messages[id])
         return id
 
-    def ask(
+    def add_question(
         self,
         label: str,
         text: Any,
@@ -86,7 +86,7 @@ class Draft:
             )
         )
 
-    def done(self) -> Conversation:
+    def finish(self) -> Conversation:
         return Conversation(
             name=self.name, sessions=self.sessions, questions=self.questions, memories=tuple(self.memories.values())
         )

@@ -12,7 +12,7 @@ from germane.evaluate.dataset import Conversation, Dataset, Dropped
 from germane.evaluate.formats.beam import looks_like_chats, read_beam
 from germane.evaluate.formats.detect import detect
 from germane.evaluate.formats.draft import Draft
-from germane.evaluate.formats.file import File, opened
+from germane.evaluate.formats.json_file import JsonFile, read_json_file
 from germane.evaluate.formats.locomo import read_locomo
 from germane.evaluate.formats.longmemeval import read_longmemeval
 from germane.evaluate.formats.realtalk import read_realtalk
@@ -22,7 +22,7 @@ __all__ = ["FORMATS", "load"]
 
 FORMATS = ("locomo", "beam", "realtalk", "longmemeval", "requests")
 
-_READERS: Mapping[str, Callable[[Iterable[File]], Iterator[Draft]]] = MappingProxyType(
+_READERS: Mapping[str, Callable[[Iterable[JsonFile]], Iterator[Draft]]] = MappingProxyType(
     {"locomo": read_locomo, "realtalk": read_realtalk, "longmemeval": read_longmemeval}
 )
 
@@ -41,7 +41,7 @@ def load(path: Path, *, format: str | None = None) -> Dataset:
         if draft.name in conversations:
             raise InvalidInput(f"{path}: the conversation {draft.name} is in it twice: give one file, or name them apart")
         if draft.questions:
-            conversations[draft.name] = draft.done()
+            conversations[draft.name] = draft.finish()
         dropped += draft.dropped
         if not draft.questions and not draft.dropped:
             dropped.append(Dropped(where=draft.name, reason="nothing is asked of it"))
@@ -57,11 +57,11 @@ def _drafts(path: Path, format: str | None) -> tuple[str, Iterator[Draft]]:
     files = _files(path)
     if format == "requests" or (format is None and looks_recorded(files[0])):
         return "requests", read_requests(files)
-    first = opened(files[0])
+    first = read_json_file(files[0])
     chosen = format or detect(first.document)
     if chosen is None:
         raise InvalidInput(f"{files[0]}: in none of the formats {', '.join(FORMATS)} (their shapes are in docs/evaluate.md)")
-    return chosen, _READERS[chosen](chain([first], map(opened, files[1:])))
+    return chosen, _READERS[chosen](chain([first], map(read_json_file, files[1:])))
 
 
 def _files(path: Path) -> list[Path]:

@@ -13,9 +13,9 @@ from types import MappingProxyType
 from typing import Any
 
 from germane.errors import InvalidInput
-from germane.evaluate.formats.dialogue import ask, hear, numbered, time_of
+from germane.evaluate.formats.dialogue import add_messages, add_questions, read_sessions, time_of
 from germane.evaluate.formats.draft import Draft
-from germane.evaluate.formats.file import File
+from germane.evaluate.formats.json_file import JsonFile
 
 __all__ = ["CATEGORIES", "read_locomo", "samples", "session_time"]
 
@@ -23,7 +23,7 @@ CATEGORIES = MappingProxyType({1: "multi-hop", 2: "temporal", 3: "open-domain", 
 _LEFT_OUT = MappingProxyType({5: "adversarial: its answer isn't in the conversation"})
 
 
-def read_locomo(files: Iterable[File]) -> Iterator[Draft]:
+def read_locomo(files: Iterable[JsonFile]) -> Iterator[Draft]:
     """A draft a conversation. Raises `InvalidInput` naming the file that isn't one."""
     for path, document in files:
         found = samples(document)
@@ -33,8 +33,8 @@ def read_locomo(files: Iterable[File]) -> Iterator[Draft]:
             called = sample.get("sample_id")
             standing_in = path.stem if len(found) == 1 else f"{path.stem}-{number}"
             draft = Draft(name=called if isinstance(called, str) and called else standing_in)
-            hear(draft, sample["conversation"], session_time)
-            ask(draft, sample.get("qa"), CATEGORIES, _LEFT_OUT)
+            add_messages(draft, sample["conversation"], session_time)
+            add_questions(draft, sample.get("qa"), CATEGORIES, _LEFT_OUT)
             yield draft
 
 
@@ -50,4 +50,4 @@ def session_time(text: Any) -> datetime | None:
 
 
 def _spoken(conversation: Any) -> bool:
-    return isinstance(conversation, Mapping) and any(numbered(conversation))
+    return isinstance(conversation, Mapping) and any(read_sessions(conversation))

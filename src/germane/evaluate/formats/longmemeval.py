@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from germane.errors import InvalidInput
 from germane.evaluate.formats.draft import Draft
-from germane.evaluate.formats.file import File
+from germane.evaluate.formats.json_file import JsonFile
 from germane.types.message import Message
 
 __all__ = ["entries", "read_longmemeval", "stamp"]
@@ -32,7 +32,7 @@ class _Heap(NamedTuple):
     turns: list[Any]
 
 
-def read_longmemeval(files: Iterable[File]) -> Iterator[Draft]:
+def read_longmemeval(files: Iterable[JsonFile]) -> Iterator[Draft]:
     """A draft a question. Raises `InvalidInput` naming the file, and the question that is broken."""
     for path, document in files:
         found = entries(document)
@@ -77,7 +77,7 @@ def _take(draft: Draft, entry: Mapping[str, Any], where: str) -> None:
     label, kind = draft.name, str(entry.get("question_type") or "")
     for lost in sorted(labelled):
         draft.drop(f"question {label}", f"answer session {lost} isn't in its haystack: left out")
-    draft.ask(
+    draft.add_question(
         label,
         entry.get("question"),
         [ids for _, ids in evidence],
@@ -120,7 +120,7 @@ def _hear(draft: Draft, heap: _Heap) -> list[tuple[str, Mapping[str, Any]]]:
             continue
         text = turn.get("content")
         message = Message.of(role, text if isinstance(text, str) else "", id=f"{session}_{number}", created_at=heap.when)
-        if (id := draft.say(session, message, what)) is not None:
+        if (id := draft.add_message(session, message, what)) is not None:
             kept.append((id, turn))
     return kept
 

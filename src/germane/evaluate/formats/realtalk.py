@@ -13,16 +13,16 @@ from types import MappingProxyType
 from typing import Any
 
 from germane.errors import InvalidInput
-from germane.evaluate.formats.dialogue import ask, hear, numbered, time_of
+from germane.evaluate.formats.dialogue import add_messages, add_questions, read_sessions, time_of
 from germane.evaluate.formats.draft import Draft
-from germane.evaluate.formats.file import File
+from germane.evaluate.formats.json_file import JsonFile
 
 __all__ = ["message_time", "read_realtalk", "talks"]
 
 CATEGORIES = MappingProxyType({1: "multi-hop", 2: "temporal", 3: "commonsense"})
 
 
-def read_realtalk(files: Iterable[File]) -> Iterator[Draft]:
+def read_realtalk(files: Iterable[JsonFile]) -> Iterator[Draft]:
     """A draft a chat. Raises `InvalidInput` naming the file that isn't one."""
     for path, document in files:
         found = talks(document)
@@ -30,15 +30,15 @@ def read_realtalk(files: Iterable[File]) -> Iterator[Draft]:
             raise InvalidInput(f"{path}: no REALTALK chat in it: each needs session_1, session_2, … and qa at its top")
         for number, talk in enumerate(found, start=1):
             draft = Draft(name=path.stem if len(found) == 1 else f"{path.stem}-{number}")
-            hear(draft, talk, message_time, "clean_text")
-            ask(draft, talk.get("qa"), CATEGORIES, {})
+            add_messages(draft, talk, message_time, "clean_text")
+            add_questions(draft, talk.get("qa"), CATEGORIES, {})
             yield draft
 
 
 def talks(document: Any) -> list[Mapping[str, Any]]:
     """The chats of a file; none where it is in another format."""
     listed = document if isinstance(document, list) else [document]
-    return [talk for talk in listed if isinstance(talk, Mapping) and any(numbered(talk))]
+    return [talk for talk in listed if isinstance(talk, Mapping) and any(read_sessions(talk))]
 
 
 def message_time(text: Any) -> datetime | None:

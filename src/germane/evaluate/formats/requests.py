@@ -134,7 +134,7 @@ def _say(draft: Draft, raw: Any, session: str, place: int) -> None:
         return
     before = draft.messages.get(message.id or "")
     if before is None and message.id not in draft.memories:
-        draft.say(session, message, what)
+        draft.add_message(session, message, what)
     elif before is None or (before.role, before.content) != (message.role, message.content):
         raise InvalidInput(f"its id {message.id} is another message's or memory's: give each an id of its own")
 
@@ -158,7 +158,7 @@ def _ask(draft: Draft, line: Mapping[str, Any], number: int) -> None:
     superseded, lost = known_ids(_listed(line, "superseded"), known, noun="superseded")
     for reason in lost:
         draft.drop(f"question {label}", reason)
-    draft.ask(
+    draft.add_question(
         label,
         line["question"],
         _listed(line, "evidence"),

@@ -8,18 +8,18 @@ from typing import Any, NamedTuple
 
 from germane.errors import InvalidInput
 
-__all__ = ["File", "opened"]
+__all__ = ["JsonFile", "read_json_file"]
 
 
-class File(NamedTuple):
+class JsonFile(NamedTuple):
     path: Path
     document: Any
 
 
-def opened(path: Path) -> File:
+def read_json_file(path: Path) -> JsonFile:
     """Raises `InvalidInput` naming the file, and the line where it isn't JSON."""
     try:
-        return File(path, json.loads(path.read_bytes().decode("utf-8-sig")))
+        return JsonFile(path, json.loads(path.read_bytes().decode("utf-8-sig")))
     except OSError as error:
         raise InvalidInput(f"{path}: can't be read: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
