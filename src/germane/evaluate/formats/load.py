@@ -1,4 +1,4 @@
-"""Load: labelled conversations from a file or a folder, whatever format they are in."""
+"""Load: `load`, which reads a file or folder in any of the formats as a data set."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from germane.evaluate.formats.json_file import JsonFile, read_json_file
 from germane.evaluate.formats.locomo import read_locomo
 from germane.evaluate.formats.longmemeval import read_longmemeval
 from germane.evaluate.formats.realtalk import read_realtalk
-from germane.evaluate.formats.requests import looks_recorded, read_requests
+from germane.evaluate.formats.requests import looks_like_requests, read_requests
 
 __all__ = ["FORMATS", "load"]
 
@@ -28,8 +28,12 @@ _READERS: Mapping[str, Callable[[Iterable[JsonFile]], Iterator[Draft]]] = Mappin
 
 
 def load(path: Path, *, format: str | None = None) -> Dataset:
-    """The data set at `path`; its format is told by its shape where none is given. What is broken is normalised or dropped,
-    and said. Raises `InvalidInput` where nothing can be read, `UnknownName` for a format that isn't one of `FORMATS`."""
+    """Reads the data set at `path`, a file or folder. Without `format` the shape of the file decides. Broken labels are
+    repaired or dropped; `Dataset.dropped` lists the dropped ones with their reasons.
+
+    Raises `InvalidInput` where the files can't be read or hold no usable question, and `UnknownName` where `format` isn't one
+    of `FORMATS`.
+    """
     if format is not None and format not in FORMATS:
         raise UnknownName(f"unknown format {format[:40]!r}: give one of {', '.join(FORMATS)}")
     if not path.exists():
@@ -52,10 +56,11 @@ def load(path: Path, *, format: str | None = None) -> Dataset:
 
 
 def _drafts(path: Path, format: str | None) -> tuple[str, Iterator[Draft]]:
+    """The name of the format, and the drafts that its reader yields."""
     if format == "beam" or (format is None and looks_like_chats(path)):
         return "beam", read_beam(path)
     files = _files(path)
-    if format == "requests" or (format is None and looks_recorded(files[0])):
+    if format == "requests" or (format is None and looks_like_requests(files[0])):
         return "requests", read_requests(files)
     first = read_json_file(files[0])
     chosen = format or detect(first.document)
@@ -65,7 +70,7 @@ def _drafts(path: Path, format: str | None) -> tuple[str, Iterator[Draft]]:
 
 
 def _files(path: Path) -> list[Path]:
-    """The file, or those of the folder: JSON documents, else JSON Lines."""
+    """`path` itself or, for a folder, its `.json` files or else its `.jsonl` files, sorted."""
     found = [path] if path.is_file() else sorted(path.glob("*.json")) or sorted(path.glob("*.jsonl"))
     if not found:
         raise InvalidInput(f"{path}: no .json or .jsonl file in this folder")
