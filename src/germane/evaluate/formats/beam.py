@@ -38,7 +38,9 @@ def chats(path: Path) -> list[Path]:
     if _first(folder, _CHATS):
         return [folder]
     found = {inner.parent for name in _CHATS for inner in folder.glob(f"*/{name}")}
-    return sorted(found, key=lambda it: (not it.name.isdecimal(), int(it.name) if it.name.isdecimal() else 0, it.name))
+    return sorted(
+        found, key=lambda chat: (not chat.name.isdecimal(), int(chat.name) if chat.name.isdecimal() else 0, chat.name)
+    )
 
 
 def looks_like_chats(path: Path) -> bool:

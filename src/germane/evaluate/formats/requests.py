@@ -3,9 +3,9 @@
     {"conversation": "anna", "session": "monday", "messages": [{"role": "user", "id": "m1", "content": "…"}, …],
      "question": "Where does she live?", "evidence": ["m1"], "category": "address", "answer": "Vienna"}
 
-  - `messages` are the earlier messages in the shapes that `record` takes, each with a `created_at`, and with an `id` that
-    evidence can name. A message without an id is called `<session>:<n>` by its position in this list. Its `session` is its own,
-    or else that of the line, or else `1`.
+- `messages` are the earlier messages in the shapes that `record` takes, each with a `created_at`, and with an `id` that
+  evidence can name. A message without an id is called `<session>:<n>` by its position in this list. Its `session` is its own,
+  or else that of the line, or else `1`.
 - `conversation`: lines with the same name share a store, and the messages and memories of all of them are stored before the
   first question is asked. Messages may be given once, or again with each line. A line without a name is a conversation of its
   own.
