@@ -1,4 +1,4 @@
-"""Prefix: how much of each prompt equals the beginning of the previous one, which a provider's prompt cache can reuse."""
+"""Prefix: the share of each prompt that a provider's prompt cache can reuse from the previous one."""
 
 from __future__ import annotations
 

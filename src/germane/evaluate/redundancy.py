@@ -1,4 +1,4 @@
-"""Redundancy: metrics of wasted text: shown items that repeat another, and messages shown after they were superseded."""
+"""Redundancy: metrics of wasted text: shown items that repeat another, and superseded messages."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Replay: plays the last sessions of a conversation turn by turn, as an application would, to measure prefix reuse.
+"""Replay: assembles and records the last sessions of a conversation turn by turn, to measure prefix reuse.
 
-Each turn is assembled and then recorded. No model is called: only the prompts are compared.
+This is what an application does, but for the call of the model: only the prompts are compared.
 """
 
 from __future__ import annotations

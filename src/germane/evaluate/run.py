@@ -1,4 +1,4 @@
-"""Run: `evaluate`, which records each conversation in a store of its own, asks its questions and measures the answers."""
+"""Run: `evaluate`, which records each conversation, asks its questions and measures the answers."""
 
 from __future__ import annotations
 

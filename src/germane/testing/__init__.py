@@ -1,1 +1,1 @@
-"""Testing: public tools for tests of applications and stores: pinned contexts, faults, clocks, builders, store contracts."""
+"""Testing: public tools for tests of applications and stores: pins, faults, clocks, builders, store contracts."""

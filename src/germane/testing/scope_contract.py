@@ -1,4 +1,4 @@
-"""Scope contract: the tests of `StoreContract` about isolation between scopes, and about several handles on one store."""
+"""Scope contract: the tests of `StoreContract` about isolation between scopes and about several handles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists: `Candidates`, the list that a search found for one question: evidence, relevance and token costs as arrays.
+"""Lists: `Candidates`, what a search found for one question: evidence, relevance and token costs as arrays.
 
 A fit sees nothing else: no text and no store. `collect.py` makes such lists from a data set, and `kept.py` keeps them in a
 file.

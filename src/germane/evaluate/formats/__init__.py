@@ -1,4 +1,4 @@
-"""Formats: read public data sets and the user's own recorded requests as labelled conversations; `load` is the entry point."""
+"""Formats: readers of public data sets and of the user's own recorded requests; `load` is the entry point."""
 
 from germane.evaluate.formats.load import FORMATS, load
 

@@ -1,4 +1,4 @@
-"""Draft: a labelled conversation under construction; messages and questions that can't be used are dropped with a reason.
+"""Draft: a labelled conversation under construction; what can't be used is dropped with a reason.
 
 Missing ids are derived from positions in the file, so reading a file twice gives the same ids.
 """
