@@ -1,4 +1,4 @@
-"""Docs: their code runs, their lists are whole, their links lead somewhere."""
+"""Docs: the code of the README runs, generated lists are complete, and links have targets."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def documents() -> Iterator[Path]:
 
 
 def test_the_readmes_code_runs_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Block by block in an empty folder, one going on with the names of those before it, as a reader would."""
+    """The blocks run in order in an empty folder and share their names, as for a reader."""
     readme = blocks(text_of("README.md"))
     assert readme, "README.md shows no code that runs"
     monkeypatch.chdir(tmp_path)
@@ -39,7 +39,7 @@ def test_the_readmes_code_runs_as_written(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_the_readmes_commands_are_targets_of_the_makefile() -> None:
-    """Nobody types a command that isn't there."""
+    """Every `make` command of the README exists."""
     targets = set(re.findall(r"^([a-z]+):", text_of("Makefile"), re.MULTILINE))
     shown = [line for code in re.findall(r"```\w*\n(.*?)```", text_of("README.md"), re.DOTALL) for line in code.splitlines()]
     used = {name for line in shown for name in TARGET.findall(line)}
@@ -47,7 +47,7 @@ def test_the_readmes_commands_are_targets_of_the_makefile() -> None:
 
 
 def test_every_decision_is_in_the_index() -> None:
-    """An ADR that nobody finds decides nothing; one that is gone misleads."""
+    """Every ADR is listed in the index."""
     folder = ROOT / "docs" / "adr"
     index = text_of("docs/adr/README.md")
     records = {path.name for path in folder.glob("*.md")} - {"README.md"}
@@ -57,23 +57,23 @@ def test_every_decision_is_in_the_index() -> None:
 
 
 def test_the_architecture_says_what_every_module_owns() -> None:
-    """The list is made from the modules' own first sentences."""
+    """The section is generated from the first sentences of the modules."""
     text = text_of("ARCHITECTURE.md")
     assert text == updated(text), "run: make docs"
 
 
 def test_the_architecture_names_nothing_that_does_not_exist() -> None:
-    """A path is one of the project's or of the package's; a bare name is that of a file somewhere in the package."""
+    """Each path exists in the project, from any folder down; a bare name is that of some file."""
     files = {path.relative_to(ROOT).as_posix() for path in project_files()}
-    endings = {"/".join(parts[at:]) for name in files if (parts := name.split("/")) for at in range(len(parts))}
-    folders = {"/".join(name.split("/")[:at]) + "/" for name in endings for at in range(1, name.count("/") + 1)}
+    endings = {"/".join(parts[start:]) for name in files if (parts := name.split("/")) for start in range(len(parts))}
+    folders = {"/".join(name.split("/")[:end]) + "/" for name in endings for end in range(1, name.count("/") + 1)}
     named = {match["path"].removeprefix("./") for match in NAMED.finditer(text_of("ARCHITECTURE.md"))}
     strangers = sorted(named - endings - folders)
     assert not strangers, "\n".join(strangers)
 
 
 def test_links_between_documents_lead_somewhere() -> None:
-    """Those to elsewhere aren't asked: tests need no network."""
+    """Links to other sites aren't checked: tests use no network."""
     broken = []
     for path in documents():
         for match in LINK.finditer(path.read_text("utf-8")):
@@ -84,7 +84,7 @@ def test_links_between_documents_lead_somewhere() -> None:
 
 
 def test_a_block_awaits_at_the_top_or_starts_its_own_loop_and_keeps_its_names() -> None:
-    """The three ways in which a document shows code."""
+    """A block may await at top level, start a loop itself, or be marked as not to run; names are shared."""
     awaiting = "```python\nfrom asyncio import sleep\nawait sleep(x - 1)\n```"
     text = f"```python\nx = 1\n```\n\n{NO_TEST}\n```python\nraise\n```\n{awaiting}"
     names: dict[str, Any] = {}

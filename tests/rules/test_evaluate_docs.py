@@ -1,4 +1,4 @@
-"""The evaluation guide: its example of a request is read, its code runs, its commands' options exist."""
+"""Evaluation guide: its example request can be read, its code runs, and the options of its commands exist."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GUIDE = (ROOT / "docs" / "evaluate.md").read_text("utf-8")
 
 
 def test_its_code_runs_on_its_own_example_of_a_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In an empty folder with that one line in a file."""
+    """The code runs in an empty folder with the example request in a file."""
     (request,) = re.findall(r"^```json\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
     (tmp_path / "requests.jsonl").write_text(request, "utf-8")
     monkeypatch.chdir(tmp_path)
@@ -25,7 +25,7 @@ def test_its_code_runs_on_its_own_example_of_a_request(tmp_path: Path, monkeypat
 
 
 def test_its_options_exist(capsys: pytest.CaptureFixture[str]) -> None:
-    """Nobody types what isn't there."""
+    """Every option of a shown command is in the help."""
     assert main(["eval", "--help"]) == 0
     assert main(["--help"]) == 0
     known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))

@@ -1,4 +1,4 @@
-"""Guide: its code runs as one piece, its settings are read, so that nobody copies what doesn't work."""
+"""Guide: its code runs from top to bottom, and its example settings can be read."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ GUIDE = (ROOT / "docs" / "guide.md").read_text("utf-8")
 
 
 def test_the_guides_code_runs_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In one loop and in an empty folder, since its blocks go on from one another."""
+    """The blocks build on each other, so they run as one script in an empty folder."""
     monkeypatch.chdir(tmp_path)
     code = "\n".join(block.code for block in blocks(GUIDE))
     run(Block(1, code), "guide.md", {"__name__": "guide"})
 
 
 def test_the_guides_settings_are_read(tmp_path: Path) -> None:
-    """All of the file, down to each strategy and model in it."""
+    """Every table of the example is read, including its strategy and its model."""
     (example,) = re.findall(r"^```toml\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
     path = tmp_path / "germane.toml"
     path.write_text(example, "utf-8")

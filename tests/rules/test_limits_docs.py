@@ -1,4 +1,4 @@
-"""The page on limits says what the code does."""
+"""Limits page: docs/limits.md and the service's contract state the limits of the code."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ def known() -> list[Limit]:
 
 
 def test_every_limit_is_in_the_table_with_its_number_and_its_reason() -> None:
-    """And the table has no others."""
+    """The table has exactly the limits of the code."""
     table = ROW.findall((ROOT / "docs" / "limits.md").read_text("utf-8"))
     written = [" | ".join((one.of, f"{one.most:,} {one.unit}".rstrip(), one.why)) for one in known()]
     assert sorted(table) == sorted(written)
 
 
 def test_the_page_is_found_from_where_people_look() -> None:
-    """From the guide and from the service's contract."""
+    """The guide and the service's contract link to the page."""
     for name in ("guide.md", "service.md"):
         assert "(limits.md" in (ROOT / "docs" / name).read_text("utf-8")
 
 
 def test_every_limit_is_exported() -> None:
-    """Or the table would miss it."""
+    """The table is checked against the exported limits."""
     made = {name for name, value in vars(limits).items() if isinstance(value, Limit)}
     assert made <= set(limits.__all__)
 
@@ -46,7 +46,7 @@ SHORT = {
 
 
 def test_the_short_table_of_the_services_contract_has_the_same_numbers() -> None:
-    """Field by field."""
+    """Each row has the numbers of the limits it is about."""
     table = ROW.findall((ROOT / "docs" / "service.md").read_text("utf-8"))
     for field, meant in SHORT.items():
         (row,) = [row for row in table if row.startswith(field)]

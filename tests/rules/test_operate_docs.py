@@ -1,4 +1,4 @@
-"""The guide for operators and `.env.example`: every setting and every metric stands in them, as it is."""
+"""Operator's guide: docs/operate.md and `.env.example` list every setting and metric of the code, and no others."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OTHERS = ["GERMANE_DB", "GERMANE_EMBEDDER", "GERMANE_NONCE_KEY", "GERMANE_RELEVA
 
 
 def default(field: dataclasses.Field[object]) -> str:
-    """As it would be written in the environment."""
+    """The default as it is written in an environment variable."""
     if field.default is None:
         return "auto" if field.name == "require_keys" else "off"
     if isinstance(field.default, bool):
@@ -48,7 +48,7 @@ def variables() -> str:
 
 
 def metrics_table() -> str:
-    """From what is served: name, kind, labels, meaning."""
+    """The table of the served metrics: name, kind, labels, meaning."""
     metrics = Metrics(version="0.1.0")
     rows = ["| metric | kind | labels | |", "|---|---|---|---|"]
     for family in sorted(metrics.families, key=lambda one: one.name):
@@ -58,17 +58,17 @@ def metrics_table() -> str:
 
 
 def test_the_guide_has_every_setting_as_it_is() -> None:
-    """Name, variable, default, meaning."""
+    """The table gives name, variable, default and meaning of each setting."""
     assert settings_table() in GUIDE, f"put this into docs/operate.md:\n{settings_table()}"
 
 
 def test_the_guide_has_every_metric_as_it_is() -> None:
-    """Name, kind, labels, meaning."""
+    """The table gives name, kind, labels and meaning of each metric."""
     assert metrics_table() in GUIDE, f"put this into docs/operate.md:\n{metrics_table()}"
 
 
 def test_the_guide_has_every_field_and_event_of_a_log() -> None:
-    """What nobody allowed isn't written, and what is written is told."""
+    """The guide names every field and event that a log may contain."""
     part = GUIDE.partition("## Logs")[2].partition("\n## ")[0]
     named = set(re.findall(r"`([a-z_]+)`", part))
     assert FIELDS.keys() <= named
@@ -76,14 +76,14 @@ def test_the_guide_has_every_field_and_event_of_a_log() -> None:
 
 
 def test_the_guide_has_every_reason_for_which_something_is_turned_away() -> None:
-    """And every kind of slot."""
+    """The table has every reason, and every kind of slot."""
     part = GUIDE.partition("## Who gets in")[2].partition("\n## ")[0]
     named = re.findall(r"^\| `([a-z_]+)` \|", part, re.MULTILINE)
     assert sorted(named) == sorted([*REASONS, *KINDS])
 
 
 def test_the_example_has_every_variable_and_its_default() -> None:
-    """All of them commented: copied as it is, it changes nothing."""
+    """Every variable is commented out, so a copy of the file changes nothing."""
     assert variables() in EXAMPLE, f"put this into .env.example:\n{variables()}"
     named = re.findall(r"^# (GERMANE_[A-Z_]+)=", EXAMPLE, re.MULTILINE)
     assert sorted(named) == sorted([*OTHERS, *(f"GERMANE_SERVE_{name.upper()}" for name in ServiceSettings.names())])
@@ -91,7 +91,7 @@ def test_the_example_has_every_variable_and_its_default() -> None:
 
 
 def test_no_variable_is_read_that_the_example_does_not_name() -> None:
-    """From the code's own words."""
+    """Every name `GERMANE_…` in the source is in the example."""
     read = {
         name
         for path in (ROOT / "src").rglob("*.py")
@@ -101,14 +101,14 @@ def test_no_variable_is_read_that_the_example_does_not_name() -> None:
 
 
 def test_with_every_line_of_the_example_taken_up_nothing_changes(tmp_path: Path) -> None:
-    """Its defaults are the defaults."""
+    """The values in the example are the defaults of the code."""
     environ = dict(line[2:].split("=", 1) for line in EXAMPLE.splitlines() if re.match(r"# GERMANE_\w+=", line))
     assert read_serving(None, environ) == ServiceSettings()
     assert Settings.load(None, environ) == Settings()
 
 
 def test_the_guides_settings_file_is_read(tmp_path: Path) -> None:
-    """As it is shown."""
+    """The settings file of the guide can be read as it is shown."""
     (shown,) = re.findall(r"^```toml\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
     for name in re.findall(r'"([\w-]+\.pem)"', shown):
         (tmp_path / name).write_text("-----BEGIN CERTIFICATE-----\n")

@@ -1,4 +1,4 @@
-"""Requirements: each id of docs/promises.md is named by a test or, where it is about time, by a benchmark."""
+"""Requirements: each id in docs/promises.md is named by a test or, where it is about time, by a benchmark."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def trees(folder: Path) -> Iterator[ast.Module]:
 
 
 def marked(tree: ast.Module) -> Iterator[str]:
-    """The arguments of every `pytest.mark.requirement(…)`."""
+    """Yields the arguments of every `pytest.mark.requirement(…)`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.requirement":
             yield from (str(argument.value) for argument in node.args if isinstance(argument, ast.Constant))
 
 
 def listed(tree: ast.Module) -> Iterator[str]:
-    """What a benchmark's docstring says after `Requirements:`."""
+    """Yields the ids that a benchmark's docstring lists after `Requirements:`."""
     for match in LISTED.finditer(ast.get_docstring(tree) or ""):
         yield from FORM.findall(match[1])
 
@@ -39,7 +39,7 @@ def proven() -> set[str]:
 
 
 def test_every_requirement_is_named_by_a_test_or_a_benchmark() -> None:
-    """What nobody proves isn't promised: the ids are those that the page has."""
+    """Every promise of the page has a proof. The ids are read from the page."""
     promised = PROMISED.findall((ROOT / "docs" / "promises.md").read_text("utf-8"))
     assert len(promised) > 50
     named = proven()
@@ -48,11 +48,11 @@ def test_every_requirement_is_named_by_a_test_or_a_benchmark() -> None:
 
 
 def test_every_id_named_has_the_form_of_one() -> None:
-    """A slip of the pen proves nothing."""
+    """A misspelt id would prove nothing."""
     assert sorted(id for id in proven() if not FORM.fullmatch(id)) == []
 
 
 def test_ids_are_read_from_marks_and_docstrings() -> None:
-    """The reading itself, on a small piece."""
+    """Both readers find the ids of a small example."""
     assert list(marked(ast.parse("@pytest.mark.requirement('A-1', 'B-2a')\ndef test_x(): ..."))) == ["A-1", "B-2a"]
     assert list(listed(ast.parse('"""Speed.\n\nRequirements: A-1,\nB-2a. More: C-3."""'))) == ["A-1", "B-2a"]

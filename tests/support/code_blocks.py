@@ -1,4 +1,4 @@
-"""Code blocks of Markdown documents, found and run as a reader would run them."""
+"""Code blocks: finds the Python blocks of a Markdown document and runs them as a reader would."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Block(NamedTuple):
 
 
 def blocks(text: str) -> list[Block]:
-    """The ```python blocks that are to run, with the line each begins at."""
+    """The ```python blocks without the mark `NO_TEST` in front, with the line at which each begins."""
     found = []
     for match in FENCE.finditer(text):
         before = text[: match.start()].rstrip("\n").rpartition("\n")[2]
@@ -30,8 +30,8 @@ def blocks(text: str) -> list[Block]:
 
 
 def run(block: Block, name: str, names: dict[str, Any]) -> None:
-    """As a script would, or with a loop around it where it awaits at the top."""
-    placed = "\n" * (block.line - 1) + block.code  # so that a traceback tells the document's line
+    """Runs a block with `names` as its globals, in an event loop where it has an `await` at top level."""
+    placed = "\n" * (block.line - 1) + block.code  # so that a traceback shows the line of the document
     code = compile(placed, name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     if code.co_flags & inspect.CO_COROUTINE:
         asyncio.run(eval(code, names))
