@@ -1,4 +1,4 @@
-"""When: the clock by which questions are asked."""
+"""Question clock: the time at which a question is asked."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def test_a_clock_is_after_the_conversation_today_or_a_time(text: str, at: dateti
 
 
 def test_a_question_with_a_time_of_its_own_is_asked_then_unless_the_clock_is_fixed() -> None:
-    """`today` means today for all of them."""
+    """At `today` every question is asked today."""
     question = replace(chat().questions[0], at=BEGAN)
     assert QuestionClock.of("end+1h", NOW).at(question, END) == BEGAN
     assert QuestionClock.of("today", NOW).at(question, END) == NOW
 
 
 def test_without_any_time_in_the_conversation_it_is_now() -> None:
-    """None is the clock's own."""
+    """None leaves the time to the agent's clock."""
     conversation = replace(chat(), sessions={})
     assert starts(conversation) is ends(conversation) is None
     assert QuestionClock.of("end+1h", NOW).at(chat().questions[0], None) is None
@@ -50,6 +50,6 @@ def test_without_any_time_in_the_conversation_it_is_now() -> None:
 
 @pytest.mark.parametrize("text", ["soon", "", "end+h", "end-1h", "end+999999w"])
 def test_another_clock_is_refused_by_name(text: str) -> None:
-    """With what it may be."""
+    """The error lists the possible clocks."""
     with pytest.raises(InvalidInput, match=r"end\+1h, today"):
         QuestionClock.of(text, NOW)
