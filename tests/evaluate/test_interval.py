@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.evaluate.interval import Interval, groups, intervals
+from germane.evaluate.interval import Interval, intervals, resampling_groups
 
 pytestmark = pytest.mark.requirement("EVAL-1")
 
 
 def one(values: list[float], conversations: list[str] | None = None, seed: int = 0) -> Interval:
-    drawn = groups(conversations or [str(at) for at in range(len(values))], whole=conversations is not None)
+    drawn = resampling_groups(conversations or [str(at) for at in range(len(values))], whole=conversations is not None)
     return intervals(np.array(values, dtype=np.float64)[:, None], drawn, seed)[0]
 
 
@@ -47,7 +47,7 @@ def test_what_is_missing_isnt_counted() -> None:
     nothing = one([float("nan")])
     assert nothing.count == 0
     assert isnan(nothing.mean)
-    assert intervals(np.zeros((0, 2)), groups([], whole=False))[0].count == 0
+    assert intervals(np.zeros((0, 2)), resampling_groups([], whole=False))[0].count == 0
 
 
 def test_the_same_seed_draws_the_same() -> None:

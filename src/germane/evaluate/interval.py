@@ -14,7 +14,7 @@ from math import nan
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ENOUGH", "LEVEL", "Interval", "groups", "intervals"]
+__all__ = ["ENOUGH", "LEVEL", "Interval", "intervals", "resampling_groups"]
 
 ENOUGH = 10
 """The number of conversations from which on whole conversations are drawn."""
@@ -37,7 +37,7 @@ class Interval:
     count: int
 
 
-def groups(conversations: Sequence[str], *, whole: bool) -> NDArray[np.intp]:
+def resampling_groups(conversations: Sequence[str], *, whole: bool) -> NDArray[np.intp]:
     """The group of each question, shape (questions,): questions of one group are drawn together. With `whole` a conversation
     is a group, else each question is one."""
     if whole:

@@ -46,19 +46,19 @@ def latencies(timed: Sequence[Timed]) -> tuple[Latency, ...]:
     """Latencies of all assemblies first, then by category, then by stage. Empty where nothing was timed."""
     if not timed:
         return ()
-    categories = sorted({one.category for one in timed})
-    stages = dict.fromkeys(name for one in timed for name in one.stages)
+    categories = sorted({answer.category for answer in timed})
+    stages = dict.fromkeys(name for answer in timed for name in answer.stages)
     found = [_answers("", timed)]
     if len(categories) > 1:
-        found += [_answers(name, [one for one in timed if one.category == name]) for name in categories]
+        found += [_answers(name, [answer for answer in timed if answer.category == name]) for name in categories]
     for name in stages:
-        found.append(_latency("", name, [one.stages[name] for one in timed if name in one.stages]))
+        found.append(_latency("", name, [answer.stages[name] for answer in timed if name in answer.stages]))
     return tuple(found)
 
 
 def _answers(category: str, timed: Sequence[Timed]) -> Latency:
-    levels = tuple(sum(one.level == level for one in timed) / len(timed) for level in range(len(LEVELS)))
-    return _latency(category, "", [one.seconds for one in timed], levels)
+    levels = tuple(sum(answer.level == level for answer in timed) / len(timed) for level in range(len(LEVELS)))
+    return _latency(category, "", [answer.seconds for answer in timed], levels)
 
 
 def _latency(category: str, stage: str, seconds: Sequence[float], levels: tuple[float, ...] = ()) -> Latency:

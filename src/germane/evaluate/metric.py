@@ -21,7 +21,7 @@ from germane.evaluate.recall import (
     touched_within,
 )
 
-__all__ = ["AT", "METRICS", "WITHIN", "Metric", "columns", "measured", "metric"]
+__all__ = ["AT", "METRICS", "WITHIN", "Metric", "metric", "metric_columns", "metric_values"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,20 +83,20 @@ def metric(name: str) -> Metric:
     return {metric.name: metric for metric in METRICS}[name]
 
 
-def columns(budgets: Sequence[int], ks: Sequence[int]) -> list[tuple[str, int]]:
-    """(name of a metric, budget or k) of each column that `measured` returns, in the same order."""
+def metric_columns(budgets: Sequence[int], ks: Sequence[int]) -> list[tuple[str, int]]:
+    """(name of a metric, budget or k) of each column that `metric_values` returns, in the same order."""
     within = [(metric.name, budget) for metric in WITHIN for budget in budgets]
     return within + [(metric.name, k) for metric in AT for k in ks]
 
 
-def measured(answered: Sequence[Answered], budgets: Sequence[int], ks: Sequence[int]) -> NDArray[np.float64]:
+def metric_values(answered: Sequence[Answered], budgets: Sequence[int], ks: Sequence[int]) -> NDArray[np.float64]:
     """The value of every metric for each answer, shape (answers, columns); NaN where a metric doesn't apply to a question."""
     rows = []
     for answer in answered:
         shown = {each.budget: each for each in answer.shown}
         row = [_WITHIN[metric.name](shown[budget]) for metric in WITHIN for budget in budgets]
         rows.append(row + [_AT[metric.name](answer.ranks, k) for metric in AT for k in ks])
-    return np.array(rows, dtype=np.float64).reshape(len(rows), len(columns(budgets, ks)))
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(metric_columns(budgets, ks)))
 
 
 def _number(value: float | None) -> float:

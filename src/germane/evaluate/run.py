@@ -15,7 +15,7 @@ from germane.errors import InvalidInput
 from germane.evaluate.answered import Answered
 from germane.evaluate.ask import Asker
 from germane.evaluate.dataset import Dataset
-from germane.evaluate.figures import enough, figures
+from germane.evaluate.figures import enough_conversations, figures
 from germane.evaluate.latency import Timed, latencies
 from germane.evaluate.passes import Passes, Steps, calls_to_replay
 from germane.evaluate.prefix import ReplayedCall, prefix_reuse
@@ -130,7 +130,7 @@ async def evaluate(
         clocks=clock_names,
         deadline=deadline,
         latency_deadline=DEADLINE if deadline is None else deadline,
-        resampled="conversations" if enough(answered) else "questions",
+        resampled="conversations" if enough_conversations(answered) else "questions",
         seed=seed,
         warnings=setup.warnings,
     )

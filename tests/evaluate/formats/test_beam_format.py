@@ -91,7 +91,7 @@ def test_abstention_and_unlabelled_questions_are_dropped(tmp_path: Path) -> None
     ]
     assert reasons(found) == [
         ("7, question abstention-1", "abstention: its answer isn't in the chat"),
-        ("7, question preference_following-1", "no message is named that holds its answer"),
+        ("7, question preference_following-1", "none of its labels names an existing message"),
         ("7, question preference_following-2", "must be an object, not str"),
     ]
 
@@ -133,7 +133,7 @@ def test_what_is_no_message_is_dropped(tmp_path: Path) -> None:
     """The list of dropped entries names its position."""
     folder = beam(tmp_path / "1")
     written(folder / "chat.json", [{"batch_number": 3, "turns": [["hm", said(0, "user", "It ends on 29 March.")]]}])
-    assert reasons(load(folder)) == [("1, batch-3, message 1", "it is no message with the role user or assistant")]
+    assert reasons(load(folder)) == [("1, batch-3, message 1", "it isn't a message with the role user or assistant")]
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def test_a_conversation_that_nothing_is_asked_of_is_left_out_and_said(tmp_path: 
     """Recording it would only take time."""
     found = load(written(tmp_path / "data.json", [locomo("a"), locomo("b") | {"qa": []}]))
     assert [conversation.name for conversation in found.conversations] == ["a"]
-    assert ("b", "nothing is asked of it") in [(dropped.where, dropped.reason) for dropped in found.dropped]
+    assert ("b", "it has no questions") in [(dropped.where, dropped.reason) for dropped in found.dropped]
 
 
 def test_a_folder_with_chats_wins_over_the_files_beside_them(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_a_question_without_any_evidence_is_dropped(tmp_path: Path) -> None:
     """Recall has no meaning for such a question."""
     found = loaded(tmp_path, asked(evidence=["D2:2"]), asked(evidence=[]), asked(evidence=["D2:2"], question=" "), "when?")  # type: ignore[arg-type]
     assert [reason for _, reason in reasons(found)] == [
-        "no message is named that holds its answer",
+        "none of its labels names an existing message",
         "it has no text",
         "must be an object, not str",
     ]
@@ -90,7 +90,7 @@ def test_what_cannot_be_read_of_a_session_is_said(tmp_path: Path) -> None:
     document["conversation"]["session_2"] += [{"speaker": "Ann", "dia_id": "D2:3", "text": ""}, "hm"]
     document["conversation"]["session_3"] = "gone"
     assert reasons(loaded(tmp_path, document=document))[:3] == [
-        ("conv-1, session_2, turn 3", "it says nothing"),
+        ("conv-1, session_2, turn 3", "it has no text"),
         ("conv-1, session_2, turn 4", "a turn must be an object, not str"),
         ("conv-1, session_3", "must be a list of turns, not str"),
     ]

@@ -90,8 +90,8 @@ def test_turns_that_are_none_are_dropped(tmp_path: Path) -> None:
     entry = longmemeval()
     entry["haystack_sessions"][1] = [{"role": "user", "content": ""}, {"role": "narrator", "content": "later"}]
     assert reasons(loaded(tmp_path, entry)) == [
-        ("8a2466db, session filler_7, turn 1", "it says nothing"),
-        ("8a2466db, session filler_7, turn 2", "it is no turn with the role user or assistant"),
+        ("8a2466db, session filler_7, turn 1", "it has no text"),
+        ("8a2466db, session filler_7, turn 2", "it isn't a turn with the role user or assistant"),
     ]
 
 

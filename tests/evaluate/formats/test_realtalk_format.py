@@ -34,7 +34,7 @@ def test_a_picture_without_a_caption_is_dropped_and_so_are_labels_that_name_it(t
     assert one.category == "temporal"
     assert one.evidence == {"D1:1"}
     assert reasons(found) == [
-        ("chat, session_1, turn 3", "it says nothing"),
+        ("chat, session_1, turn 3", "it has no text"),
         ("chat, question q1", "evidence D1:3 names no message: left out"),
     ]
 

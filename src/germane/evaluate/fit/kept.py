@@ -74,7 +74,7 @@ def recover(path: Path, origin: Mapping[str, Any]) -> list[Candidates] | None:
                 return None
             arrays = {name: archive[name] for name in _ARRAYS} if head["lists"] else {}
     except (OSError, EOFError, ValueError, KeyError, TypeError, BadZipFile) as error:
-        raise InvalidInput(f"{path} holds no kept lists: give another file, or remove it") from error
+        raise InvalidInput(f"{path} isn't a file of kept candidate lists: give another file, or remove it") from error
     found, start = [], 0
     for entry in head["lists"]:
         rows = slice(start, start := start + entry.pop("rows"))

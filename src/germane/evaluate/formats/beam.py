@@ -86,7 +86,7 @@ def _read_messages(draft: Draft, path: Path) -> None:
             what = f"{session}, message {number}"
             role = raw.get("role") if isinstance(raw, Mapping) else None
             if role != "user" and role != "assistant":
-                draft.drop(what, "it is no message with the role user or assistant")
+                draft.drop(what, "it isn't a message with the role user or assistant")
                 continue
             when = anchor(raw.get("time_anchor")) or when
             text, id = raw.get("content"), raw.get("id")

@@ -39,7 +39,7 @@ class Draft:
         """Adds a message; `what` names it in the list of dropped entries. Returns the id of the added message, which differs
         from its own where that is taken, or None where the message was dropped for having no text."""
         if not message.content.strip():
-            self.drop(what, "it says nothing")
+            self.drop(what, "it has no text")
             return None
         own = id = message.id or f"{session}:{len(self.sessions.get(session, ())) + 1}"
         copies = 1
@@ -76,7 +76,7 @@ class Draft:
         for reason in lost:
             self.drop(what, reason)
         if not found:
-            self.drop(what, "no message is named that holds its answer")
+            self.drop(what, "none of its labels names an existing message")
             return
         self.questions.append(
             Question(

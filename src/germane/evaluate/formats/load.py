@@ -48,7 +48,7 @@ def load(path: Path, *, format: str | None = None) -> Dataset:
             conversations[draft.name] = draft.finish()
         dropped += draft.dropped
         if not draft.questions and not draft.dropped:
-            dropped.append(Dropped(where=draft.name, reason="nothing is asked of it"))
+            dropped.append(Dropped(where=draft.name, reason="it has no questions"))
     if not conversations:
         first = f" (the first reason: {dropped[0].where}: {dropped[0].reason})" if dropped else ""
         raise InvalidInput(f"{path}: no question in it names a message that holds its answer{first}")

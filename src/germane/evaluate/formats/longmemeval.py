@@ -118,7 +118,7 @@ def _read_session(draft: Draft, session: _HaystackSession) -> list[tuple[str, Ma
         what = f"session {name}, turn {number}"
         role = turn.get("role") if isinstance(turn, Mapping) else None
         if role != "user" and role != "assistant":
-            draft.drop(what, "it is no turn with the role user or assistant")
+            draft.drop(what, "it isn't a turn with the role user or assistant")
             continue
         text = turn.get("content")
         message = Message.of(role, text if isinstance(text, str) else "", id=f"{name}_{number}", created_at=session.when)
