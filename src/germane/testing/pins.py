@@ -45,7 +45,7 @@ class Pin:
     def __init__(self, context: object, check: Callable[[str | None, str], SnapshotDifference | None] | None = None) -> None:
         if not isinstance(context, Context):
             hint = "; is an `await` missing?" if hasattr(context, "__await__") else ""
-            raise TypeError(f"pin() takes the Context that assemble() answers, not {type(context).__name__}{hint}")
+            raise TypeError(f"pin() takes the Context that assemble() returns, not {type(context).__name__}{hint}")
         self._context, self._check = context, check
 
     def includes(self, *texts: str, id: str | None = None) -> Self:
@@ -67,7 +67,7 @@ class Pin:
             if holding:
                 _fail(f"{text!r} is in the context", map(_shown, holding))
             if text in self._context.added:
-                _fail(f"{text!r} is in the context", ["in what isn't remembered: the directive, or a header"])
+                _fail(f"{text!r} is in the context", ["in the directive or a header, not in a remembered item"])
         if id is not None and (holding := [item for item in self._context.items if _is(id, item.scored)]):
             _fail(f"the item {id!r} is in the context", map(_shown, holding))
         return self
@@ -77,10 +77,10 @@ class Pin:
         __tracebackhide__ = True
         taken = self._context.metadata.total_tokens_injected
         if taken > tokens:
-            dearest = sorted(self._context.items, key=lambda item: -item.tokens)[:_SHOWN]
+            most_expensive = sorted(self._context.items, key=lambda item: -item.tokens)[:_SHOWN]
             _fail(
                 f"the context takes {taken} tokens, {taken - tokens} more than {tokens}",
-                ["the dearest:", *map(_shown, dearest)],
+                ["the most expensive items:", *map(_shown, most_expensive)],
             )
         return self
 
