@@ -133,17 +133,17 @@ class _Look:
             return _Shape(True)
         return _Shape(op in (sre.AT, sre.GROUPREF))
 
-    def _repeat(self, op: Any, least: int, most: int, body: Any) -> _Shape:
+    def _repeat(self, op: Any, minimum: int, maximum: int, body: Any) -> _Shape:
         inner = self.shape(list(body))
         gives_back = op is not sre.POSSESSIVE_REPEAT
-        if most <= _LONG:
+        if maximum <= _LONG:
             if gives_back:
-                return _Shape(least == 0 or inner.nullable, inner.leads, inner.trails)
-            return _Shape(least == 0 or inner.nullable, inner.leads, [_Run(run.chars, False) for run in inner.trails])
+                return _Shape(minimum == 0 or inner.nullable, inner.leads, inner.trails)
+            return _Shape(minimum == 0 or inner.nullable, inner.leads, [_Run(run.chars, False) for run in inner.trails])
         if gives_back and self._holds_run(list(body)):
             self.found.add("nested")
         own = _Run(self.chars(list(body)), gives_back)
-        return _Shape(least == 0 or inner.nullable, [own], [own])
+        return _Shape(minimum == 0 or inner.nullable, [own], [own])
 
     def _holds_run(self, nodes: Sequence[Node]) -> bool:
         """Whether these nodes contain an unbounded repeat that can give characters back, at any depth."""
