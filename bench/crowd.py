@@ -25,10 +25,10 @@ import numpy as np
 
 from germane import Message
 from germane.evaluate.dataset import Conversation, Dataset
-from germane.evaluate.fit.asking import ask
 from germane.evaluate.fit.calibrate import calibrate
 from germane.evaluate.fit.coefficients import load_tables
-from germane.evaluate.fit.columns import Columns, shipped_tables
+from germane.evaluate.fit.collect import collect_candidates
+from germane.evaluate.fit.columns import ModelColumns, shipped_tables
 from germane.evaluate.fit.lists import Candidates
 from germane.evaluate.fit.reliability import reliability
 from germane.evaluate.formats import load
@@ -103,7 +103,7 @@ def _sized(data: Dataset, more: Sequence[Conversation], size: int, questions: in
     return replace(data, conversations=made)
 
 
-def _row(lists: Sequence[Candidates], columns: Columns) -> str:
+def _row(lists: Sequence[Candidates], columns: ModelColumns) -> str:
     odds = np.concatenate([columns.relevance.log_odds(one.table) for one in lists])
     relevant = np.concatenate([one.relevant for one in lists])
     units = float(np.mean([one.units for one in lists]))
@@ -127,13 +127,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     data = load(options.data)
     more = [one for path in options.more for one in load(path).conversations]
-    columns = Columns(
+    columns = ModelColumns(
         shipped_tables(contextual=options.embedder != "static") if options.model is None else load_tables(options.model)
     )
     print(f"{'units':>9}{'ln':>7}{'asked':>8}{'ΣP/relevant':>12}{'shift':>8}{'slope':>8}{'log loss':>11}{'shifted':>9}")
     for size in options.sizes:
         sized = _sized(data, more, size, options.questions, Random(options.seed))
-        lists = asyncio.run(ask(sized, embedder=options.embedder, relevance=columns.relevance))
+        lists = asyncio.run(collect_candidates(sized, embedder=options.embedder, relevance=columns.relevance))
         if lists:
             print(_row(lists, columns), flush=True)
 

@@ -24,8 +24,8 @@ from germane.api.strategies import COMPACT, DEFAULT
 from germane.evaluate.dataset import Question
 from germane.evaluate.fill import fill
 from germane.evaluate.formats.load import load
+from germane.evaluate.question_clock import ends
 from germane.evaluate.recall import every_within, fraction_within, shares
-from germane.evaluate.when import ends
 from germane.types.strategy import Packer, Strategy
 
 __all__ = ["main"]

@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.evaluate.fit.asking import ask
 from germane.evaluate.fit.coefficients import load_tables
-from germane.evaluate.fit.columns import Columns, shipped_tables
+from germane.evaluate.fit.collect import collect_candidates
+from germane.evaluate.fit.columns import ModelColumns, shipped_tables
 from germane.evaluate.fit.kept import evidence_code, keep, recover
 from germane.evaluate.fit.lists import Candidates
 from germane.evaluate.fit.packed import packed
@@ -37,7 +37,7 @@ def _lists(options: argparse.Namespace) -> list[Candidates]:
     known = recover(options.cache, origin) if options.cache else None
     if known is not None:
         return known
-    found = [one for path in options.data for one in asyncio.run(ask(load(path), embedder=options.embedder))]
+    found = [one for path in options.data for one in asyncio.run(collect_candidates(load(path), embedder=options.embedder))]
     if options.cache:
         keep(options.cache, found, origin)
     return found
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--recency", type=float, nargs="+", default=[0, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0])
     parser.add_argument("--half-lives", type=float, nargs="+", default=[1, 30, 180], help="days")
     options = parser.parse_args(arguments)
-    relevance = Columns(
+    relevance = ModelColumns(
         shipped_tables(contextual=options.embedder != "static") if options.model is None else load_tables(options.model)
     ).relevance
     everything = _lists(options)

@@ -63,7 +63,7 @@ def test_a_difference_is_of_the_same_questions_and_surer_than_the_means() -> Non
 
 
 def test_no_change_is_no_difference() -> None:
-    """Zero, for sure of nothing."""
+    """The difference is zero, and its sign isn't sure."""
     same = compare(report(*A), report(*A))
     assert {one.difference for one in same.differences} == {0.0}
     assert not any(one.sure for one in same.differences)
@@ -71,14 +71,14 @@ def test_no_change_is_no_difference() -> None:
 
 
 def test_the_questions_that_changed_come_with_the_most_changed_first() -> None:
-    """Both ways."""
+    """The order counts gains and losses alike."""
     b = [answered("q0", 0.5, category="a"), answered("q1", 0.0, category="b"), *A[2:]]
     found = compare(report(*A), report(*b))
     assert [(one.id, one.a, one.b) for one in found.changed] == [("q1", 1.0, 0.0), ("q0", 0.0, 0.5)]
 
 
 def test_categories_are_compared_by_themselves() -> None:
-    """A gain in one is none in the other."""
+    """A gain in one category doesn't show in another."""
     b = [replace(one, shown=answered("", 1.0).shown) for one in A]
     found = compare(report(*A), report(*b))
     assert found.difference("fraction", 1000, category="a").difference == 1.0
@@ -86,7 +86,7 @@ def test_categories_are_compared_by_themselves() -> None:
 
 
 def test_only_what_both_were_asked_is_compared() -> None:
-    """The rest is counted, budgets and clocks likewise."""
+    """Other questions are counted as unmatched; other budgets and clocks are left out."""
     other = [answered(f"q{at}", 1.0, budgets=(1000,)) for at in range(35, 50)]
     found = compare(report(*A), report(*other, budgets=(1000,)))
     assert (found.matched, found.unmatched) == (5, 45)
@@ -102,13 +102,13 @@ def test_only_what_both_were_asked_is_compared() -> None:
     ],
 )
 def test_two_that_have_nothing_in_common_arent_compared(other: Report, said: str) -> None:
-    """The message says what to do."""
+    """The error says what to do."""
     with pytest.raises(InvalidInput, match=f"{said}.* in common.*: measure both"):
         compare(report(*A), other)
 
 
 def test_a_figure_that_wasnt_measured_is_a_key_error() -> None:
-    """Not a zero."""
+    """An unknown figure isn't taken for zero."""
     with pytest.raises(KeyError):
         report(*A).figure("fraction", 7)
     with pytest.raises(KeyError):

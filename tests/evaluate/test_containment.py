@@ -29,7 +29,7 @@ def test_an_answer_is_contained_as_whole_words_however_it_is_spelt(answer: str, 
 
 
 def test_content_words_are_compared_by_their_stems() -> None:
-    """Stop words don't count, on either side."""
+    """Stop words are ignored in the answer and in the text."""
     assert words_shared("adopting the greyhounds", "I adopted it: a greyhound") == 1.0
     assert words_shared("adopted a parrot", "She adopted a greyhound") == 0.5
     assert words_shared("to be", "to be or not") is None

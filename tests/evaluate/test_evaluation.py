@@ -1,4 +1,4 @@
-"""Evaluation: labelled conversations in, figures out, end to end."""
+"""Evaluation: from labelled conversations to figures, end to end."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def test_what_is_easy_to_find_is_found() -> None:
 
 
 async def test_the_report_says_what_was_measured_with_what() -> None:
-    """Enough to repeat it, and to know what not to compare it with."""
+    """The report has all that is needed to repeat the run."""
     run = (await measured(dataset(), quick=True, limit=2, relevance=None)).run
     assert (run.dataset, run.format, run.conversations, run.messages, run.questions, run.asked) == (
         "talks",
@@ -53,14 +53,14 @@ async def test_the_report_says_what_was_measured_with_what() -> None:
 
 
 async def test_all_that_is_added_stays_within_each_budget() -> None:
-    """Its tokens are told with each answer."""
+    """Each result has the number of its tokens."""
     report = await measured(dataset(), quick=True)
     assert all(shown.tokens <= shown.budget for answered in report.answered for shown in answered.shown)
     assert any(shown.tokens for answered in report.answered for shown in answered.shown)
 
 
 async def test_an_answer_over_its_budget_is_no_figure_but_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A promise that is broken mustn't be averaged away."""
+    """A broken budget raises; it must not disappear in a mean."""
     real = asking.Asker._assemble
 
     async def generous(self: asking.Asker, *given: object) -> object:
@@ -73,13 +73,13 @@ async def test_an_answer_over_its_budget_is_no_figure_but_a_fault(monkeypatch: p
 
 
 async def test_what_scores_below_the_floor_has_no_rank() -> None:
-    """Searching wouldn't give it either."""
+    """A search wouldn't return it either."""
     report = await measured(dataset(), quick=True, strategy=replace(COMPACT, name="stern", floor=0.999))
     assert {answered.ranks for answered in report.answered} == {(None,)}
 
 
 async def test_latency_and_prefix_reuse_are_measured_unless_it_is_to_be_quick() -> None:
-    """Quantiles of real answers; prompts replayed turn by turn."""
+    """The quantiles are of timed assemblies, and the prompts are replayed turn by turn."""
     report = await measured(dataset(), budgets=(400,), clocks=["end+1h"])
     assert report.latency[0].count == 3
     assert 0 < report.latency[0].p50 <= report.latency[0].p99
@@ -93,7 +93,7 @@ async def test_latency_and_prefix_reuse_are_measured_unless_it_is_to_be_quick() 
 
 
 async def test_replaying_changes_nothing_of_what_is_found() -> None:
-    """The agent has heard the same in the end."""
+    """The agent holds the same messages in the end."""
     fields = {"budgets": (200, 400), "clocks": ["end+1h"], "deadline": None}
     whole, quick = await measured(dataset(), **fields), await measured(dataset(), quick=True, **fields)
     assert [one.ranks for one in whole.answered] == [one.ranks for one in quick.answered]
@@ -111,7 +111,7 @@ async def test_a_stated_memory_holds_from_the_beginning_of_the_conversation_howe
 
 
 async def test_what_was_superseded_is_told_as_stale() -> None:
-    """Where the new is out of reach and the old is shown."""
+    """The question is stale where only the superseded message is shown."""
     talk = chat(sessions=1)
     asked = Question(
         id="one/q9",
@@ -124,7 +124,7 @@ async def test_what_was_superseded_is_told_as_stale() -> None:
 
 
 async def test_progress_ends_where_it_said_it_would() -> None:
-    """Messages, calls and answers, counted before the work and after."""
+    """The total of messages, calls and answers is counted beforehand."""
     steps: list[tuple[int, int]] = []
     data = dataset(chat("one"), chat("two", assisted=False), replace(chat("three"), memories=[Stated(id="t1", text="Tea")]))
     await measured(data, progress=lambda done, total: steps.append((done, total)))
@@ -133,7 +133,7 @@ async def test_progress_ends_where_it_said_it_would() -> None:
 
 
 async def test_a_strategy_can_be_ones_own_and_a_wrong_one_is_named() -> None:
-    """As `assemble` takes it."""
+    """`evaluate` takes strategies as `assemble` does."""
     report = await measured(dataset(), quick=True, strategy=replace(COMPACT, name="mine"))
     assert report.run.strategy == "mine"
     with pytest.raises(UnknownName, match="fast"):
@@ -141,7 +141,7 @@ async def test_a_strategy_can_be_ones_own_and_a_wrong_one_is_named() -> None:
 
 
 async def test_an_unknown_model_is_warned_of() -> None:
-    """Its tokens are estimates."""
+    """The report warns that the token counts are estimates."""
     run = (await measured(dataset(), quick=True, model="house-model")).run
     assert "house-model" in run.warnings[0]
     assert "estimate" in run.tokenizer
@@ -158,7 +158,7 @@ async def test_an_unknown_model_is_warned_of() -> None:
     ],
 )
 async def test_bad_arguments_are_refused_by_name(options: dict[str, object], said: str) -> None:
-    """Before anything is opened."""
+    """Arguments are checked before a store is opened."""
     with pytest.raises(InvalidInput, match=said):
         await measured(dataset(), **options)
 

@@ -1,4 +1,4 @@
-"""Fill: an agent that has heard a conversation, and knows what was stated."""
+"""Fill: an agent that holds the messages and memories of a conversation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def shown(agent: Agent, question: str, at: datetime) -> set[str | None]:
 
 @pytest.mark.requirement("EVAL-1")
 async def test_every_message_is_recorded_under_its_own_id_and_session(agent: Agent) -> None:
-    """In batches; the progress adds up to all of them."""
+    """Messages are recorded in batches, and the progress adds up to their number."""
     steps: list[int] = []
     await fill(agent, conversation(count=403), progress=steps.append)
     exported = [row async for row in agent.export() if row["type"] == "message"]
@@ -52,7 +52,7 @@ async def test_a_stated_memory_is_known_again_by_its_given_id(agent: Agent) -> N
 
 
 async def test_of_facts_on_a_key_the_last_one_holds(agent: Agent) -> None:
-    """As their user would have it."""
+    """A later fact replaces an earlier one, as it does for users."""
     cities = [Stated(id=city, kind="fact", given={"key": "city", "value": city}) for city in ("Graz", "Vienna")]
     await fill(agent, conversation(*cities))
     found = await shown(agent, "Which city?", BEGAN + timedelta(days=9))
@@ -61,7 +61,7 @@ async def test_of_facts_on_a_key_the_last_one_holds(agent: Agent) -> None:
 
 
 async def test_a_memory_that_is_refused_is_named(agent: Agent) -> None:
-    """With its conversation."""
+    """The error names the memory and its conversation."""
     ended = Stated(id="old", text="Lived in Graz", given={"valid_to": "2020-01-01"})
     with pytest.raises(InvalidInput, match="conversation c, memory old: valid_to"):
         await fill(agent, conversation(ended))

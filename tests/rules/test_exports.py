@@ -1,4 +1,4 @@
-"""Exports: what germane promises to keep. A change here is one for the changelog."""
+"""Exports: the public names of germane. A change here belongs in the changelog."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ FOR_TESTS = """
 
 
 def test_germane_exports_exactly_its_public_face() -> None:
-    """No name comes or goes unnoticed."""
+    """A new or a missing public name fails here first."""
     assert germane.__all__ == FACE.split()
 
 
 def test_the_blocking_twin_exports_its_handles() -> None:
-    """What is a value is the same in both colours and stands in `germane`."""
+    """`germane.sync` has only the blocking handles; values are shared with `germane`."""
     assert germane.sync.__all__ == ["Agent", "Germane", "Keyring", "Recollections"]
 
 
 def test_what_germane_offers_to_tests_of_others_is_this() -> None:
-    """`germane.testing` is public, module by module."""
+    """Every module of `germane.testing` is public."""
     assert [
         module.name.removeprefix("testing.") for module in modules() if module.name.startswith("testing.")
     ] == FOR_TESTS.split()

@@ -1,4 +1,4 @@
-"""Expressions: none of the source's takes more than linear time, whatever text it meets."""
+"""Expressions: no regular expression of the source takes more than linear time on any text."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ MADE_WHEN_IT_RUNS = {
     "pipeline.signals.asks:re.compile": "held by the module",
     "pipeline.signals.dates:re.compile": "held by the module",
 }
-"""Expressions whose text isn't known before, with why they take linear time."""
+"""Expressions that are only known at run time, with the reason why they take linear time."""
 
 OLD_TEMPLATE_TOKENS = (
     r"<\|[^<>|\n]{1,64}\|>|<<[^\S\n]*/?[^\S\n]*sys[^\S\n]*>>|<[^\S\n]*/?[^\S\n]*(?:s|bos|eos)[^\S\n]*/?>"
     r"|\[[^\S\n]*/?[^\S\n]*(?:inst|sys)[^\S\n]*\]"
 )
-"""Took 6.7 seconds for 8,000 spaces behind a bracket."""
+"""This expression took 6.7 seconds for 8,000 spaces after a bracket."""
 
 
 NORMAL_FORMS = {"normalize", "is_normalized"}
@@ -31,7 +31,7 @@ NORMAL_FORMS = {"normalize", "is_normalized"}
 
 @pytest.mark.requirement("LIMITS-2")
 def test_no_expression_takes_more_than_linear_time() -> None:
-    """Nothing nested, nothing adjacent, nothing that begins again inside its own run."""
+    """No expression has nested or adjacent repeats, or restarts inside its own run."""
     found = {
         one.place: (wrong, one.pattern)
         for one in expressions()
@@ -41,12 +41,12 @@ def test_no_expression_takes_more_than_linear_time() -> None:
 
 
 def test_what_is_put_together_when_it_runs_is_listed_with_a_reason() -> None:
-    """The rule can't read it, so a person has."""
+    """The rule can't read these expressions, so a person has checked them."""
     assert {one.place for one in expressions() if one.pattern == "…"} == set(MADE_WHEN_IT_RUNS)
 
 
 def test_the_rule_sees_the_expressions_that_there_are() -> None:
-    """Those in containers and in tables made at the first use as well."""
+    """The rule also finds expressions in containers, and in tables that are built on first use."""
     places = {one.place for one in expressions()}
     assert len(places) > 150
     assert {"pipeline.format.compact._FORGED", "pipeline.format.shorten._STEPS[0]", "text.language._SCRIPTS[2][1]"} <= places
@@ -69,7 +69,7 @@ def test_the_rule_sees_the_expressions_that_there_are() -> None:
     ],
 )
 def test_the_rule_finds(pattern: str, wrong: str) -> None:
-    """Each of the three forms, and the expression that began it."""
+    """The rule finds each of the three forms, and the expression that led to it."""
     assert wrong in faults(pattern)
 
 
@@ -87,17 +87,17 @@ def test_the_rule_finds(pattern: str, wrong: str) -> None:
     ],
 )
 def test_the_rule_lets_pass_what_takes_linear_time(pattern: str) -> None:
-    """What can't begin again inside its own run, and what gives nothing back."""
+    """The rule accepts possessive repeats, and repeats that can't restart inside their own run."""
     assert faults(pattern) == []
 
 
 def test_an_anchored_use_can_not_begin_again() -> None:
-    """`match` and `fullmatch` try one place."""
+    """`match` and `fullmatch` try a single position."""
     assert faults(r"\s*x", searched=False) == []
 
 
 def test_only_one_module_makes_normal_forms() -> None:
-    """`unicodedata.normalize` sorts a pile of n marks in n² steps; `germane.text.normal` cuts the pile first."""
+    """`unicodedata.normalize` takes n² steps for n combining marks in a row; `germane.text.normal` limits the row first."""
     found = {
         module.name
         for module in modules()

@@ -1,4 +1,4 @@
-"""The import rule: each floor imports only from floors below."""
+"""Floors: the import rule: the packages stand on floors, and each imports only from floors below."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ FLOORS = {
     "evaluation": "evaluate",
     "surfaces": "cli grpc http observe serve",
 }
-"""From the ground up: a floor imports from itself and those before it."""
+"""The floors from the ground up. A floor may import from itself and from those before it."""
 
 ADAPTERS = ["stores", "embedders", "tokenizers"]
-"""They stand beside the floors and reach the nouns, the ports and the domains; `wiring` alone reaches them."""
+"""Packages beside the floors. They import from `ADAPTERS_REACH`, and only `api.wiring` imports them."""
 
 BESIDE_THE_FRONT = ["testing"]
-"""Reaches everything below the front and is reached by nobody: it is for tests."""
+"""Packages for tests: they import everything below the front, and no module imports them."""
 
 APART = FLOORS["stages"].split()
-"""Packages of one floor that never import one another."""
+"""Packages of one floor that never import each other."""
 
 EXCEPTIONS: dict[tuple[str, str], str] = {}
-"""(importer, imported): the reason."""
+"""(importer, imported) → the reason for the exception."""
 
 ADAPTERS_REACH = [*FLOORS["nouns"].split(), "ports", "text", *FLOORS["domains"].split()]
 SURFACES_REACH = ["nouns", "domains", "front", "evaluation", "surfaces"]
@@ -71,17 +71,17 @@ def offences() -> Iterator[str]:
 
 
 def test_every_room_stands_on_one_floor() -> None:
-    """A new package or top-level module gets its place here first; one that is gone leaves it."""
+    """A new package or root module must be placed on a floor, and a deleted one removed from it."""
     assert {module.room for module in modules()} == {*ROOMS, *ADAPTERS, *BESIDE_THE_FRONT}
 
 
 def test_imports_only_go_down() -> None:
-    """Floors, stages apart, adapters behind wiring, surfaces over the front."""
+    """Imports go down; stages don't import each other, only wiring imports adapters, and surfaces call the front."""
     assert list(offences()) == []
 
 
 def test_no_imports_go_round() -> None:
-    """Not within a floor either."""
+    """Modules don't import each other in a circle, not even within one floor."""
     sorter = TopologicalSorter({module.name: module.imports - {module.name} for module in modules()})
     try:
         sorter.prepare()
@@ -90,7 +90,7 @@ def test_no_imports_go_round() -> None:
 
 
 def test_every_exception_is_still_needed() -> None:
-    """One that has been mended is struck off."""
+    """An exception without its import must be removed."""
     made = {(module.name, imported) for module in modules() for imported in module.imports}
     assert EXCEPTIONS.keys() <= made
 
@@ -110,6 +110,6 @@ def test_every_exception_is_still_needed() -> None:
     ],
 )
 def test_the_rule_finds_an_import_that_goes_up(importer: str, imported: str) -> None:
-    """The walk itself is held to what it is for."""
+    """The rule refuses each of these imports."""
     module = next(module for module in modules() if module.name == importer)
     assert wrong(module, imported)

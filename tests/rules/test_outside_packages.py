@@ -1,4 +1,5 @@
-"""Packages from elsewhere: each has the rooms that may know it, and what is optional isn't needed to start."""
+"""Outside packages: each third-party package is imported in one package of germane, and optional ones aren't needed to
+start."""
 
 from __future__ import annotations
 
@@ -55,7 +56,7 @@ OPTIONAL = {
 
 
 def test_every_package_from_elsewhere_is_known_by_one_room() -> None:
-    """The rest of germane speaks to it through a protocol of germane's own."""
+    """Other packages of germane use it through a protocol of germane's own."""
     met = {
         (package, module.room)
         for module in modules()
@@ -66,13 +67,13 @@ def test_every_package_from_elsewhere_is_known_by_one_room() -> None:
 
 
 def test_the_standard_librarys_sqlite_is_not_used() -> None:
-    """Two SQLite libraries on one file drop each other's locks."""
+    """Two SQLite libraries in one process release each other's locks on a file."""
     assert [module.name for module in modules() if "sqlite3" in module.foreign] == []
 
 
 @pytest.mark.parametrize("start", ["germane", "germane.sync"])
 def test_starting_needs_nothing_optional(start: str) -> None:
-    """Extras are imported where they are used, with a message that names the extra."""
+    """Optional packages are imported where they are used, with an error that names the extra."""
     asked = f"import {start}, sys; print(*sorted({OPTIONAL!r} & set(sys.modules)))"
     shown = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     assert shown.stdout.split() == []

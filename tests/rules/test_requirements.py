@@ -1,4 +1,4 @@
-"""Requirements: each id of docs/promises.md is named by a test or, where it is about time, by a benchmark."""
+"""Requirements: each id in docs/promises.md is named by a test or, where it is about time, by a benchmark."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def trees(folder: Path) -> Iterator[ast.Module]:
 
 
 def marked(tree: ast.Module) -> Iterator[str]:
-    """The arguments of every `pytest.mark.requirement(…)`."""
+    """Yields the arguments of every `pytest.mark.requirement(…)`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.requirement":
             yield from (str(argument.value) for argument in node.args if isinstance(argument, ast.Constant))
 
 
 def listed(tree: ast.Module) -> Iterator[str]:
-    """What a benchmark's docstring says after `Requirements:`."""
+    """Yields the ids that a benchmark's docstring lists after `Requirements:`."""
     for match in LISTED.finditer(ast.get_docstring(tree) or ""):
         yield from FORM.findall(match[1])
 

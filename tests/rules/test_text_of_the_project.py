@@ -1,4 +1,4 @@
-"""The text of the project: nothing in it is of one machine, or left for later."""
+"""Text of the project: no file contains a path of one machine, a registry's address, or a note of unfinished work."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from support.source_tree import ROOT, project_files
 
 HOMES = ["work", "root", "home", "Users", "tmp"]
 FINE_IN_TESTS = ["home", "Users", "tmp"]
-"""Paths that somebody talks about in a test's content."""
+"""Folders that may occur in the contents of tests."""
 
 REGISTRIES = ["pypi" + ".org", "python" + "hosted", "npm" + "js", "crates" + ".io", "arti" + "factory", "index" + "-url"]
 LEFT_FOR_LATER = ["TO" + "DO", "FIX" + "ME", "X" * 3]
 
 
 def paths(*homes: str) -> re.Pattern[str]:
-    """An absolute path into one of them; an address's path and a folder of that name inside another aren't meant."""
+    """Matches an absolute path into one of these folders, but neither the path of a URL nor a folder of that name in
+    another."""
     return re.compile(rf"(?<![\w.\-~)}}\]])/(?:{'|'.join(homes)})/")
 
 
@@ -40,7 +41,7 @@ def texts() -> Iterator[tuple[Path, str]]:
 
 @pytest.mark.parametrize("rule", RULES)
 def test_no_file_holds(rule: str) -> None:
-    """Whoever clones it finds nothing that only its authors could use."""
+    """A clone contains nothing that only works on the authors' machines."""
     found = []
     for path, text in texts():
         pattern = (IN_TESTS if path.parts[0] == "tests" else RULES)[rule]
@@ -58,11 +59,11 @@ def test_no_file_holds(rule: str) -> None:
     ],
 )
 def test_the_rule_finds(rule: str, text: str) -> None:
-    """Each pattern bites."""
+    """Each pattern finds its offence."""
     assert RULES[rule].search(text)
 
 
 @pytest.mark.parametrize("text", ["https://example.org/home/page", "src/tmp/x", "homework/", "method", "~/" + "work/x"])
 def test_what_only_looks_like_it_passes(text: str) -> None:
-    """No false alarms."""
+    """No pattern matches these texts."""
     assert not any(pattern.search(text) for pattern in RULES.values())

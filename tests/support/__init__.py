@@ -1,1 +1,1 @@
-"""What several test modules share: stand-ins, made data, the source as the rules see it."""
+"""Support: what several test modules share: stand-ins, generated data, servers, and the source tree as the rules read it."""

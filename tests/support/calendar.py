@@ -1,4 +1,4 @@
-"""Calendar: a clock that stands still until it is moved, and the type of the fixture that opens a store with it."""
+"""Calendar: a clock that stands still until a test moves it, and the type of the fixture that opens a store with it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Opening = Callable[..., Germane]
 
 
 class Calendar:
-    """`now` is where it was put; deadlines stay the event loop's."""
+    """A clock whose `now` is `moment`; its deadlines follow the event loop."""
 
     def __init__(self, moment: datetime = MOMENT) -> None:
         self.moment = moment

@@ -1,4 +1,4 @@
-"""Code blocks of Markdown documents, found and run as a reader would run them."""
+"""Code blocks: finds the Python blocks of a Markdown document and runs them as a reader would."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exchanges with a tool call in each provider's shape, and requests made of them."""
+"""Exchanges: conversations with a tool call in each provider's shape, and a builder of requests from them."""
 
 from __future__ import annotations
 

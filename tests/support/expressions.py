@@ -1,10 +1,10 @@
-"""Regular expressions as the rules see them: every one of the source, parsed, and what in it can take more than linear time.
+"""Expressions: finds every regular expression of the source and the parts of it that can take more than linear time.
 
-Three forms take longer than linear time with an engine that backtracks, and each is told of by name:
+Three forms take more than linear time in a backtracking engine:
 
 - *nested*: an unbounded repeat inside an unbounded repeat, neither of them possessive or atomic;
-- *adjacent*: an unbounded repeat that may give characters back to another one right after it, or after what may be empty;
-- *restart*: an expression that is looked for from every place, and runs again through the same characters from each.
+- *adjacent*: an unbounded repeat that can give characters back to another one right after it, or after an optional part;
+- *restart*: a searched expression that runs through the same characters again from every start position.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["Expression", "expressions", "faults"]
 _REPEATS = (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT)
 _ANCHORED = frozenset({"match", "fullmatch", "pattern", "flags", "groups", "groupindex"})
 _LONG = 4_096
-"""A repeat of at most this many counts as bounded."""
+"""A repeat with at most this maximum counts as bounded."""
 _SAMPLE_RANGES = (
     *((0, 0x250), (0x2B0, 0x2C0), (0x300, 0x310), (0x37E, 0x3D0), (0x400, 0x460), (0x590, 0x5D0), (0x600, 0x660)),
     *((0x900, 0x970), (0xE00, 0xE50), (0x1100, 0x1110), (0x1160, 0x1168), (0x1680, 0x1681), (0x2000, 0x2070)),
@@ -35,7 +35,8 @@ _SAMPLE_RANGES = (
     *((0xFE00, 0xFE10), (0xFEFF, 0xFF70), (0xFF9E, 0xFFA1), (0x1D400, 0x1D410), (0x1F1E6, 0x1F1F0), (0x1F600, 0x1F610)),
 )
 _SAMPLE = frozenset(code for first, last in _SAMPLE_RANGES for code in range(first, last))
-"""Code points by which sets are told apart; the ends of the ranges that an expression names are added."""
+"""Code points that represent all others when two character sets are compared; the ends of an expression's own ranges are
+added."""
 
 Chars = frozenset[int]
 Node = tuple[Any, Any]
@@ -43,7 +44,8 @@ Node = tuple[Any, Any]
 
 @dataclass(frozen=True)
 class Expression:
-    """`place` is where it stands, such as `format.escape._LIKE`; `searched`: it may be looked for from every place."""
+    """A regular expression of the source. `place` names its variable, such as `format.escape._LIKE`; `searched` is true where a
+    match may start at any position of a text."""
 
     place: str
     pattern: str
@@ -53,7 +55,7 @@ class Expression:
 
 @dataclass(frozen=True)
 class _Step:
-    """One node of a way through an expression; `groups` are those around it that may be left out."""
+    """One node of a path through an expression; `groups` are the optional groups around it."""
 
     op: Any
     value: Any
@@ -70,7 +72,7 @@ class _Run:
 
 @dataclass
 class _Shape:
-    """What a node is, as its neighbours must know it."""
+    """What the check of neighbouring nodes must know of a node."""
 
     nullable: bool
     leads: list[_Run] = field(default_factory=list)
@@ -78,7 +80,7 @@ class _Shape:
 
 
 def faults(pattern: str, flags: int = 0, *, searched: bool = True) -> list[str]:
-    """Names of what is wrong, each once; empty where the expression takes linear time."""
+    """The names of the forms that the expression has, each once; empty where it takes linear time."""
     tree = parser.parse(pattern, flags & ~re.DEBUG)
     look = _Look(tree.state.flags, frozenset(_codes(tree)))
     look.shape(list(tree))
@@ -94,7 +96,7 @@ class _Look:
         self.found: set[str] = set()
 
     def shape(self, nodes: Sequence[Node]) -> _Shape:
-        """The nodes in a row; notes what is nested or adjacent in them."""
+        """Walks consecutive nodes and notes nested and adjacent repeats."""
         shapes = [self._of(node) for node in nodes]
         for at, one in enumerate(shapes):
             for other in shapes[at + 1 :]:
@@ -131,20 +133,20 @@ class _Look:
             return _Shape(True)
         return _Shape(op in (sre.AT, sre.GROUPREF))
 
-    def _repeat(self, op: Any, least: int, most: int, body: Any) -> _Shape:
+    def _repeat(self, op: Any, minimum: int, maximum: int, body: Any) -> _Shape:
         inner = self.shape(list(body))
         gives_back = op is not sre.POSSESSIVE_REPEAT
-        if most <= _LONG:
+        if maximum <= _LONG:
             if gives_back:
-                return _Shape(least == 0 or inner.nullable, inner.leads, inner.trails)
-            return _Shape(least == 0 or inner.nullable, inner.leads, [_Run(run.chars, False) for run in inner.trails])
+                return _Shape(minimum == 0 or inner.nullable, inner.leads, inner.trails)
+            return _Shape(minimum == 0 or inner.nullable, inner.leads, [_Run(run.chars, False) for run in inner.trails])
         if gives_back and self._holds_run(list(body)):
             self.found.add("nested")
         own = _Run(self.chars(list(body)), gives_back)
-        return _Shape(least == 0 or inner.nullable, [own], [own])
+        return _Shape(minimum == 0 or inner.nullable, [own], [own])
 
     def _holds_run(self, nodes: Sequence[Node]) -> bool:
-        """Whether an unbounded repeat that gives back stands anywhere inside."""
+        """Whether these nodes contain an unbounded repeat that can give characters back, at any depth."""
         for op, value in nodes:
             if op in (sre.MAX_REPEAT, sre.MIN_REPEAT) and (value[1] > _LONG or self._holds_run(list(value[2]))):
                 return True
@@ -155,7 +157,7 @@ class _Look:
         return False
 
     def paths(self, nodes: Sequence[Node], within: frozenset[int] = frozenset()) -> Iterator[list[_Step]]:
-        """Every way through groups and branches, as flat rows; a repeat stays one node. What may be left out is in a group."""
+        """Every path through groups and branches as a flat list. A repeat stays one node; an optional part is in a group."""
         if not nodes:
             yield []
             return
@@ -177,7 +179,7 @@ class _Look:
                 yield [*head, *tail]
 
     def restarts(self, path: Sequence[_Step]) -> bool:
-        """Whether a run of one of the repeats can be begun again inside itself, and what follows the repeat can fail."""
+        """Whether a match can start again inside the run of one of the repeats, while the part after the repeat can fail."""
         for at, step in enumerate(path):
             if step.op not in _REPEATS or step.value[1] <= _LONG:
                 continue
@@ -189,13 +191,13 @@ class _Look:
         return False
 
     def _inside(self, step: _Step, run: Chars) -> bool:
-        """Whether what stands before the run can be found within it."""
+        """Whether the part before the repeat can match inside the run."""
         if _empty(step) or step.op in (sre.AT, sre.ASSERT, sre.ASSERT_NOT, sre.GROUPREF, sre.GROUPREF_EXISTS):
             return True
         return bool(self.chars([(step.op, step.value)]) & run)
 
     def _guarded(self, before: Sequence[_Step], run: Chars) -> bool:
-        """Whether an anchor or a look-behind at the beginning keeps a match from beginning inside the run."""
+        """Whether an anchor or a look-behind at the beginning prevents a match from starting inside the run."""
         for step in before:
             op, value = step.op, step.value
             if op is sre.AT:
@@ -218,7 +220,7 @@ class _Look:
         return False
 
     def chars(self, nodes: Sequence[Node]) -> Chars:
-        """Every sampled character that may stand anywhere in these nodes."""
+        """Every sampled character that these nodes can match at any position."""
         found: set[int] = set()
         for op, value in nodes:
             if op in (sre.LITERAL, sre.NOT_LITERAL, sre.ANY, sre.IN):
@@ -265,7 +267,7 @@ class _Look:
 
 
 def _empty(step: _Step) -> bool:
-    """Whether it may be there not at all."""
+    """Whether the node can match the empty text."""
     return step.op in _REPEATS and step.value[0] == 0
 
 
@@ -284,7 +286,7 @@ def _category(name: Any, flags: int, sample: Set[int]) -> set[int]:
 
 
 def _codes(tree: Any) -> Iterator[int]:
-    """Every code point that the expression names, and those beside it."""
+    """Every code point that the expression names, and its two neighbours."""
     for op, value in tree:
         if op in (sre.LITERAL, sre.NOT_LITERAL):
             yield value
@@ -303,7 +305,7 @@ def _codes(tree: Any) -> Iterator[int]:
 
 @cache
 def expressions() -> tuple[Expression, ...]:
-    """Every expression of the source: those its modules hold, in whatever, and those written out where they are used."""
+    """Every expression of the source: compiled ones in module variables, at any depth, and literal ones in calls of `re`."""
     uses = _uses()
     found: dict[tuple[str, str, int], Expression] = {}
     for module in modules():
@@ -340,7 +342,7 @@ def _held(module: Module) -> Iterator[tuple[str, re.Pattern[str]]]:
 
 
 def _inside(value: object) -> list[tuple[object, object]] | None:
-    """What a container or a dataclass holds, each with where; None for what is neither."""
+    """The entries of a container or a dataclass, each with its place; None for any other value."""
     if isinstance(value, Mapping):
         return [(key, one) for key, held in value.items() for one in (key, held)]
     if isinstance(value, tuple | list | Set):
@@ -351,7 +353,7 @@ def _inside(value: object) -> list[tuple[object, object]] | None:
 
 
 def _written(module: Module) -> Iterator[tuple[str, str, bool]]:
-    """Expressions as text in calls of `re`'s functions; `"…"` stands for what is only known when it runs."""
+    """Expressions written in calls of `re`'s functions; `"…"` stands for one that is only known at run time."""
     for node in ast.walk(module.tree):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
             continue
@@ -374,7 +376,7 @@ def _in_function(module: Module, node: ast.AST) -> bool:
 
 @cache
 def _uses() -> dict[str, set[str]]:
-    """By the name of a variable or a field, the attributes of it that are used anywhere in the source."""
+    """The attributes that the source uses of each variable or field, by its name."""
     found: dict[str, set[str]] = {}
     for module in modules():
         for node in ast.walk(module.tree):

@@ -1,4 +1,4 @@
-"""Requests over HTTP, byte by byte, as no polite client would send them."""
+"""HTTP requests: sends a raw request to a server, so that a test controls every byte."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Answer(NamedTuple):
 
 
 async def asked(server: HttpServer, path: str, *, method: str = "GET", headers: str = "Host: germane") -> Answer:
-    """Byte by byte, as no polite client would."""
+    """Sends one request as it is given, and returns the parsed answer."""
     reader, writer = await asyncio.open_connection(server.address.host, server.address.port)
     writer.write(f"{method} {path} HTTP/1.1\r\n{headers}\r\nConnection: close\r\n\r\n".encode())
     raw = await reader.read()

@@ -1,4 +1,4 @@
-"""A vault of keys in memory, to be verified against, and one that fails after a while."""
+"""Key stores: a store of API keys in memory, and a wrapper that makes it fail after some calls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Chest:
-    """`looks` are the ids that were asked for. What another process does is done with `put` and `change`."""
+    """A key store in memory. `looks` lists the ids passed to `find`. `put` and `change` act as another process would."""
 
     def __init__(self) -> None:
         self.rows: dict[str, StoredKey] = {}
@@ -47,7 +47,8 @@ class Chest:
         return decision.outcome
 
     def put(self, number: int = 1, **fields: Any) -> NewKey:
-        """Another key for each number, made at noon, with these `fields`."""
+        """Stores a key created at noon, a different one for each `number`, with these `fields`, and returns it with its
+        token."""
         decision = replay(issuing(number), {})
         (added,) = decision.changes
         assert isinstance(added, AddKey)
@@ -60,7 +61,7 @@ class Chest:
 
 
 class Failing:
-    """The chest, whose looks meet `fault` but for the first ones; until `well` is set."""
+    """A wrapper around `chest` whose `find` meets `fault` after the first `after` calls, until `well` is set."""
 
     def __init__(self, chest: Chest, fault: Fault, *, after: int = 1) -> None:
         self._chest, self._faulty, self._left = chest, faulty(chest, fault, "find"), after

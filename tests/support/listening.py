@@ -1,4 +1,4 @@
-"""Listening: a server over a real store on a real port, and a channel to it."""
+"""Listening: a gRPC server over a real store on a real port, and a client channel to it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SCOPE = memory_pb2.Scope(org_id="acme", agent_id="support")
 
 
 class Wire:
-    """The services as a client sees them, all over one channel."""
+    """Stubs of all services over one channel."""
 
     def __init__(self, channel: grpc.aio.Channel, server: GrpcServer) -> None:
         self.channel, self.server = channel, server
@@ -37,7 +37,7 @@ class Wire:
         self.directives = memory_pb2_grpc.DirectiveServiceStub(channel)
 
     async def assembled(self, request: context_pb2.AssembleContextRequest) -> context_pb2.AssembleContextResponse:
-        """The answer of a server that wasn't held up: this machine may have others to serve."""
+        """The first answer without degradation in twenty calls: on a busy machine some calls miss their deadline."""
         for _ in range(20):
             answer = await self.assembly.AssembleContext(request)
             if not answer.metadata.degradation_level:
@@ -56,7 +56,8 @@ async def listening(
     limits: Limits | None = None,
     **settings: Any,
 ) -> AsyncIterator[Wire]:
-    """`settings` are those of `ServiceSettings`; `metadata` goes with every call."""
+    """Starts a server on a free port, and stops it at the end. `settings` are fields of `ServiceSettings`; `metadata` is sent
+    with every call."""
     serving = ServiceSettings(grpc=Address(host="127.0.0.1", port=0), http=None, **settings)
     server = GrpcServer(germane, serving, keys=keys, limits=limits)
     await server.start(observer)
@@ -74,7 +75,7 @@ async def listening(
 
 @asynccontextmanager
 async def opened(folder: Path) -> AsyncIterator[Germane]:
-    """A store in a file, with something in it."""
+    """A store in a file that holds a directive and a memory."""
     async with Germane.open(folder / "germane.db", freeze=False) as germane:
         agent = germane.agent("support", org="acme")
         await agent.directive("Answer kindly.")
@@ -104,12 +105,12 @@ def struct(**values: Any) -> Struct:
 
 
 def raw(wire: Wire, rpc: str, *, stream: bool = False) -> Any:
-    """An RPC by its full name that takes and gives bytes."""
+    """The RPC with this full name; it takes and returns serialised bytes."""
     return (wire.channel.unary_stream if stream else wire.channel.unary_unary)(rpc)
 
 
 async def refused(call: Any) -> tuple[str, str]:
-    """The status by name, and its text."""
+    """Awaits a call that fails, and returns the name of its status and its details."""
     try:
         if hasattr(call, "__aiter__"):
             async for _ in call:

@@ -1,4 +1,4 @@
-"""Logs into memory, for tests: what was written, line by line."""
+"""Log lines: logs that write to memory, so that a test can read them line by line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Kept:
         self.logs = Logs(self.stream, pseudonym=named, **given)
 
     def text(self) -> str:
-        """Everything, once all is written. Closes the log."""
+        """The whole log. Closes it first, which waits for its writer."""
         self.logs.close()
         return self.stream.getvalue().decode()
 

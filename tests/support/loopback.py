@@ -1,5 +1,7 @@
-"""Loopback: a small server of the contract behind a real port, that answers as a test says. In threads, so that callers of
-every colour can be under test, and a call that hangs holds nothing else up."""
+"""Loopback: a small gRPC server of the contract on a real port, whose answers a test defines.
+
+It runs in threads, so that awaiting and blocking clients can be tested, and a hanging call delays nothing else.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ class _Servicer(ContextAssemblyServiceServicer):
 
 @contextmanager
 def serving(answer: Answering, port: int = 0) -> Iterator[str]:
-    """The address, while it serves."""
+    """Serves `answer` and yields the address."""
     pool = ThreadPoolExecutor(max_workers=32)
     server = grpc.server(pool, options=[("grpc.so_reuseport", 0), ("grpc.max_receive_message_length", 16 * 1024 * 1024)])
     add_ContextAssemblyServiceServicer_to_server(_Servicer(answer), server)
@@ -49,7 +51,7 @@ def serving(answer: Answering, port: int = 0) -> Iterator[str]:
 
 @contextmanager
 def answering_bytes(said: bytes) -> Iterator[str]:
-    """The address of a gRPC server that answers every call with the same bytes, whatever they are."""
+    """Yields the address of a gRPC server that answers every call with the bytes `said`."""
 
     class Handler(grpc.GenericRpcHandler):
         def service(self, details: Any) -> Any:
@@ -67,7 +69,7 @@ def answering_bytes(said: bytes) -> Iterator[str]:
 
 
 def enriched(request: Request, context: Any = None) -> Response:
-    """A system message, and then the caller's as they came."""
+    """An answer with one added system message in front of the caller's messages."""
     told = context_pb2.InjectionMetadata(memories_injected=1, memory_ids=["a"], request_id=request.request_id)
     return Response(messages=[context_pb2.Message(**ADDED), *request.messages], metadata=told)
 
@@ -82,7 +84,8 @@ def refusing(code: grpc.StatusCode) -> Answering:
 
 @contextmanager
 def hanging(gone: threading.Event | None = None) -> Iterator[tuple[str, threading.Event]]:
-    """The address of a server that never answers, and what tells that it was asked; `gone` tells that the caller went away."""
+    """Yields the address of a server that never answers, and an event that is set when a call arrives. `gone` is set when the
+    caller cancels the call."""
     asked, ended = threading.Event(), threading.Event()
 
     def answer(request: Request, context: Any) -> Response:

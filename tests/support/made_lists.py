@@ -1,4 +1,4 @@
-"""Lists of candidates made from a seed, whose true weights are known."""
+"""Made lists: random candidate lists whose true weights are known, for tests of the fit."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from germane.evaluate.fit.lists import Candidates
 from germane.types.evidence import FEATURES
 
 TRUE = {"window": 6.0, "cos_window": 4.0, "speaker": 1.5, "length": -0.8}
-"""What makes a candidate relevant here; of all else nothing does."""
+"""The weights by which a candidate becomes relevant here; all other features have none."""
 
 
 def columns_of(**values: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """A table with these features, the rest zero; without a cosine where none is given."""
+    """A table of evidence with these features; the others are zero, and cosines that aren't given are missing."""
     many = max(np.size(value) for value in values.values())
     table = np.zeros((many, len(FEATURES)))
     table[:, [FEATURES.index("cos_own"), FEATURES.index("cos_window")]] = np.nan
@@ -24,7 +24,7 @@ def columns_of(**values: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 
 def candidates(table: Any, relevant: Any, **given: Any) -> Candidates:
-    """A list whose every candidate is a whole message of ten tokens under one header of five."""
+    """A list in which every candidate is a whole message of ten tokens, all under one header of five tokens."""
     many = len(relevant)
     defaults: dict[str, Any] = {
         "dataset": "made",
@@ -46,7 +46,7 @@ def candidates(table: Any, relevant: Any, **given: Any) -> Candidates:
 def made(
     questions: int = 60, many: int = 40, *, conversations: int = 4, seed: int = 1, assistant: float = 0.0
 ) -> list[Candidates]:
-    """One candidate of each list is relevant, drawn by the softmax of the true weights."""
+    """Random lists. One candidate of each is relevant, drawn by the softmax of the true weights."""
     random = np.random.default_rng(seed)
     found = []
     for number in range(questions):

@@ -1,4 +1,7 @@
-"""A journal over dicts: answers what plans about memories read, and applies what they write. One owner, no scopes."""
+"""Memory operations: a journal over dicts that answers the reads of plans about memories and applies their changes.
+
+It has one owner and no scopes.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Independent token counts, to check germane's own against.
+"""Oracle: independent token counts, against which tests check germane's own.
 
-Another implementation of byte-level BPE (tiktoken) over vocabularies read from other packages' files: no network. Slow to open
-(a second or so), so it is opened once a name. Deliberately shares no code with germane.
+It is another implementation of byte-level BPE (tiktoken) over vocabulary files of other packages, without network. Opening one
+takes about a second, so each is opened once. It deliberately shares no code with germane.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SPLIT = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}DIGITS| ?[
 
 @cache
 def oracle(name: str) -> Callable[[str], int]:
-    """A counter of `name`'s tokens, special tokens read as plain text, lone surrogates as U+FFFD."""
+    """A function that counts tokens of the vocabulary `name`. Special tokens count as plain text, lone surrogates as U+FFFD."""
     encoding = _openai(name) if name in ("o200k", "cl100k") else _open_model(name)
     normal = name == "qwen3"
 
@@ -49,20 +49,21 @@ def _openai(name: str) -> tiktoken.Encoding:
 
 
 def _open_model(name: str) -> tiktoken.Encoding:
-    """The file is a count, then length (2 bytes), token and rank (4 bytes) of each, little-endian."""
+    """Reads a vocabulary file: the number of tokens (4 bytes), then length (2 bytes), token and rank (4 bytes) of each,
+    little-endian."""
     data = _file("quicktok", f"{name}.vocab")
-    ranks, at = dict[bytes, int](), 4
+    ranks, start = dict[bytes, int](), 4
     for _ in range(int.from_bytes(data[:4], "little")):
-        size = int.from_bytes(data[at : at + 2], "little")
-        end = at + 2 + size
-        ranks[data[at + 2 : end]] = int.from_bytes(data[end : end + 4], "little")
-        at = end + 4
+        size = int.from_bytes(data[start : start + 2], "little")
+        end = start + 2 + size
+        ranks[data[start + 2 : end]] = int.from_bytes(data[end : end + 4], "little")
+        start = end + 4
     split = _SPLIT.replace("DIGITS", "{1,3}" if name == "llama3" else "")
     return tiktoken.Encoding(name, pat_str=split, mergeable_ranks=ranks, special_tokens={})
 
 
 def _file(package: str, name: str) -> bytes:
-    """A data file of `package`, which isn't imported for it."""
+    """The content of a data file of `package`, without importing the package."""
     spec = find_spec(package)
     if spec is None or spec.origin is None:
         raise LookupError(f"{package} is not installed: the oracle reads its vocabulary")

@@ -1,6 +1,6 @@
-"""Ownership: the section "What owns what" of ARCHITECTURE.md, made from the first sentence of each module.
+"""Ownership: generates the section "What owns what" of ARCHITECTURE.md from the first sentence of each module.
 
-`make docs` writes it; `tests/rules/test_docs.py` fails where the file says something else.
+`make docs` writes the section; `tests/rules/test_docs.py` fails where the file differs from it.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])")
 
 
 def first_sentence(module: Module) -> str:
-    """The first sentence of the module's docstring, on one line; empty where it has none."""
+    """The first sentence of the module's docstring, on one line; empty for a module without a docstring."""
     paragraph = (ast.get_docstring(module.tree) or "").split("\n\n")[0]
     return _SENTENCE.split(" ".join(paragraph.split()), maxsplit=1)[0]
 
 
 def section() -> str:
-    """Markdown: the modules of the root, then each package with its modules, nested packages after the modules beside them."""
+    """The section as Markdown: first the modules of the root, then each package with its modules."""
     lines = ["### The root", ""]
     lines += _entries(module for module in modules() if module.path.parent == SOURCE)
     packages = [module for module in modules() if module.path.name == "__init__.py" and module.path.parent != SOURCE]
@@ -39,7 +39,7 @@ def section() -> str:
 
 
 def updated(text: str) -> str:
-    """`text` with the section between its two marks made anew. Raises `ValueError` where a mark is missing."""
+    """`text` with a new section between its two marks. Raises `ValueError` where a mark is missing."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:

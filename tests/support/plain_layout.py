@@ -1,4 +1,4 @@
-"""A layout whose costs are easy to foresee, and items to pack into it."""
+"""Plain layout: a layout with costs that are easy to predict, and random items and strategies for tests of the packers."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ class Excerpt:
 
 
 class PlainLayout:
-    """A token a character. Items of a session stand under one header; `extra` is what the final text takes beyond the sum of
-    its parts, for an item more or less. `calls` counts questions about costs."""
+    """A layout in which a character costs one token, and the items of a session stand under one header. The final text takes
+    `extra` tokens more (or fewer) for each item than the sum of the costs. `calls` and `totals` count calls of `cost` and
+    `total`."""
 
     def __init__(self, *, header: int = 0, wrapper: int = 0, extra: int = 0, excerpts: bool = False) -> None:
         self.header, self.wrapper, self.extra, self.excerpts = header, wrapper, extra, excerpts
@@ -56,7 +57,7 @@ class PlainLayout:
 
 
 def item(text: str | int, rank: int = 1, *, log_odds: float | None = None, **fields: Any) -> Scored:
-    """A scored item; a number is a text of that many characters. Lower ranks score higher."""
+    """A scored item. A number as `text` is the length of a generated one. A lower rank has a higher score."""
     text = text if isinstance(text, str) else f"{rank:03}".ljust(text, ".")[:text]
     odds = -float(rank) if log_odds is None else log_odds
     parts = Breakdown(relevance=0.5, recency=0.5, usefulness=0.5, confidence=0.5, frequency=0.0)
@@ -70,9 +71,9 @@ def ranked(*sizes: int, **fields: Any) -> list[Scored]:
 
 
 @st.composite
-def scored_items(draw: st.DrawFn, most: int = 14) -> list[Scored]:
-    """In score order, from several sources, sessions and kinds; some required, some sensitive, some alike."""
-    odds = sorted((draw(st.lists(st.floats(-12, 4), max_size=most))), reverse=True)
+def scored_items(draw: st.DrawFn, max_items: int = 14) -> list[Scored]:
+    """Random items in score order, from several sources, sessions and kinds; some are required, sensitive or duplicates."""
+    odds = sorted((draw(st.lists(st.floats(-12, 4), max_size=max_items))), reverse=True)
     return [
         item(
             draw(st.integers(1, 300)),

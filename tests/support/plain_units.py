@@ -1,4 +1,4 @@
-"""Units made of plain words, and what a search should say of them, worked out slowly from the words themselves."""
+"""Plain units: random units of plain words, and their expected search scores, computed slowly from the formulas."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ K1, B = 1.2, 0.75
 
 @dataclass(frozen=True)
 class Text:
-    """A unit before it is one: words, and where it stands."""
+    """The words, session, time and vector that a unit is made of."""
 
     key: int
     session: int = 1
@@ -56,9 +56,9 @@ def unit(text: Text, **fields: Any) -> Unit:
 
 
 @st.composite
-def texts(draw: st.DrawFn, most: int = 30) -> list[Text]:
-    """Distinct keys in any order, several sessions, times that are often equal and seldom in order."""
-    keys = draw(st.lists(st.integers(1, 200), unique=True, min_size=1, max_size=most))
+def texts(draw: st.DrawFn, max_texts: int = 30) -> list[Text]:
+    """Random texts with distinct keys in any order, several sessions, and times that are often equal and seldom in order."""
+    keys = draw(st.lists(st.integers(1, 200), unique=True, min_size=1, max_size=max_texts))
     number = st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1.0])
     vectors = st.one_of(st.just(()), st.tuples(*[number] * DIMENSION))
     return [
@@ -74,7 +74,7 @@ def texts(draw: st.DrawFn, most: int = 30) -> list[Text]:
 
 
 def held(chunks: Sequence[Sequence[Text]]) -> Partition:
-    """A partition that got its units chunk by chunk."""
+    """A partition that received its units in these chunks."""
     partition = Partition(DIMENSION)
     for chunk in chunks:
         partition.extend([unit(text) for text in chunk])
@@ -94,25 +94,25 @@ def search(partitions: Sequence[Partition], query: Query, limit: int = 100, *, a
 
 
 def windows(corpus: Sequence[Text]) -> dict[int, list[Text]]:
-    """Each key's previous, own and next text of its session, by time and then by key; the own one first."""
+    """The text of each key with its neighbours in the session, sorted by time and key: own, previous, next."""
     around: dict[int, list[Text]] = {}
     for session in {text.session for text in corpus}:
         line = sorted((text for text in corpus if text.session == session), key=lambda text: (text.at, text.key))
-        for place, text in enumerate(line):
-            around[text.key] = [text, *line[max(0, place - 1) : place], *line[place + 1 : place + 2]]
+        for index, text in enumerate(line):
+            around[text.key] = [text, *line[max(0, index - 1) : index], *line[index + 1 : index + 2]]
     return around
 
 
 def bm25(corpus: Sequence[Text], asked: Sequence[str]) -> dict[int, tuple[float, float, float]]:
-    """Own, window and block of each key, from the formula in `search/bm25.py` and nothing else."""
+    """The BM25 score of each key's own text, window and block, straight from the formula in `search/bm25.py`."""
     own = {text.key: list(text.words) for text in corpus}
     window = {key: [word for text in near for word in text.words] for key, near in windows(corpus).items()}
     blocks: dict[tuple[int, int], list[str]] = {}
     home: dict[int, tuple[int, int]] = {}
     for session in {text.session for text in corpus}:
         line = sorted((text for text in corpus if text.session == session), key=lambda text: (text.at, text.key))
-        for place, text in enumerate(line):
-            home[text.key] = (session, place // BLOCK)
+        for index, text in enumerate(line):
+            home[text.key] = (session, index // BLOCK)
             blocks.setdefault(home[text.key], []).extend(text.words)
     idf = {}
     for word in asked:

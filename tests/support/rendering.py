@@ -1,4 +1,4 @@
-"""What the tests of formats share: items that were chosen, and a format to write them in."""
+"""Rendering: chosen items, and an opened format to render them with, for the tests of formats."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def o200k() -> Tokenizer:
 
 
 def chosen(text: str, score: float = 0.5, **fields: Any) -> Chosen:
-    """An item of a conversation on 8 May 2023; `fields` are the candidate's."""
+    """A chosen item of a conversation on 8 May 2023; `fields` are fields of its candidate."""
     defaults: dict[str, Any] = {"created_at": datetime(2023, 5, 8, 13, 56, tzinfo=UTC), "speaker": "Caroline"}
     return whole(candidate(text, **(defaults | fields)), score)
 

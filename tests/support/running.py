@@ -1,4 +1,4 @@
-"""The service as its users have it: the command in a process of its own."""
+"""Running: starts `germane serve` in a process of its own, as its users do."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ class Service:
 
     @property
     def children(self) -> list[int]:
-        """Process ids of the workers, where there are several."""
+        """Process ids of the workers; empty for a service with one process."""
         tasks = Path(f"/proc/{self.process.pid}/task")
         found = [int(pid) for task in tasks.iterdir() for pid in (task / "children").read_text().split()]
         return [pid for pid in found if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
     def events(self) -> list[dict[str, Any]]:
-        """What has been logged so far."""
+        """The events logged so far."""
         lines = self.log.read_text("utf-8").splitlines()
         return [json.loads(line) for line in lines if line.startswith("{")]
 
     def stop(self) -> int:
-        """Ends it in order; its exit code."""
+        """Sends SIGTERM, waits for the end, and returns the exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(30)
 
 
 @contextmanager
 def serving(db: Path, *options: str, log: Path | None = None, **variables: str) -> Iterator[Service]:
-    """`germane serve` over `db`, ready."""
+    """Starts `germane serve` over `db`, and yields it when it is ready."""
     log = log or db.with_suffix(".log")
     command = [sys.executable, "-m", "germane.cli", "--db", str(db), "--json", "serve"]
     if not {"--grpc", "--http"} & set(options):

@@ -1,4 +1,4 @@
-"""A store in memory with one memory and one message, and an engine over it: everything that can fail, and nothing slow."""
+"""Scoped stores: a scoped store in memory with one memory and one message, and an engine, for tests that inject faults."""
 
 from __future__ import annotations
 

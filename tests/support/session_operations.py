@@ -1,4 +1,4 @@
-"""A journal over a list: one session as `record` sees it."""
+"""Session operations: a journal over a list, which holds one session for the tests of `record`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ NOW = datetime(2024, 5, 8, 12, tzinfo=UTC)
 
 
 class SessionOperations:
-    """Every call of `record` is a minute after the one before. What is forgotten leaves its position empty."""
+    """The events of one session. Each call of `record` is a minute later than the previous one. The position of a forgotten
+    event stays unused."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []

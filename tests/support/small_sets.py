@@ -1,4 +1,4 @@
-"""Data sets of a few lines, in exactly the shapes of the real ones."""
+"""Small sets: data sets of a few lines in exactly the shapes of the public ones."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def said(id: int, role: str, content: str, **more: Any) -> dict[str, Any]:
 
 
 def beam(folder: Path, **questions: Any) -> Path:
-    """A chat of two batches in `folder`; a question of each type that is given."""
+    """Writes a chat of two batches to `folder`, with these questions by type, or a default one."""
     first = [
         said(0, "user", "My sprint ends on 29 March. ->-> 1,1", time_anchor="March-15-2024"),
         said(1, "assistant", "Noted."),
@@ -85,7 +85,7 @@ def realtalk() -> dict[str, Any]:
 
 
 def longmemeval(kind: str = "single-session-user", id: str = "8a2466db", **more: Any) -> dict[str, Any]:
-    """A question whose sessions stand in the wrong order."""
+    """An entry whose sessions aren't sorted by time."""
 
     def turn(role: str, content: str, **label: bool) -> dict[str, Any]:
         return {"role": role, "content": content, **label}

@@ -1,4 +1,4 @@
-"""Small labelled conversations whose answers are easy to find, and answers and reports made by hand."""
+"""Small talk: short labelled conversations whose evidence is easy to find, and evaluation results made by hand."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FACTS = [
 
 
 def chat(name: str = "one", *, sessions: int = 3, each: int = 8, assisted: bool = True) -> Conversation:
-    """A fact a session, at its beginning, then talk that bears on nothing."""
+    """A conversation in which each session begins with a fact and goes on with irrelevant messages."""
     said: dict[str, list[Message]] = {}
     for session in range(sessions):
         texts = [_FACTS[session % 3][0], *(f"Entry {session}-{place} of the log: all quiet." for place in range(1, each))]
@@ -36,8 +36,8 @@ def chat(name: str = "one", *, sessions: int = 3, each: int = 8, assisted: bool 
             for place, text in enumerate(texts)
         ]
     questions = [
-        Question(id=f"{name}/q{at}", text=asked, evidence=frozenset([f"m{at}-0"]), category=category, answer=answer)
-        for at, (_, asked, answer, category) in enumerate(_FACTS[:sessions])
+        Question(id=f"{name}/q{number}", text=asked, evidence=frozenset([f"m{number}-0"]), category=category, answer=answer)
+        for number, (_, asked, answer, category) in enumerate(_FACTS[:sessions])
     ]
     return Conversation(name=name, sessions=said, questions=questions)
 
@@ -69,7 +69,7 @@ def answered(
     budgets: tuple[int, ...] = (500, 1000),
     ranks: tuple[int | None, ...] = (1,),
 ) -> Answered:
-    """The same shares within each budget."""
+    """A result with the same shares within each budget."""
     return Answered(
         conversation=conversation,
         id=id,

@@ -1,4 +1,4 @@
-"""The source as the rules see it: its modules, what each imports, its files. Nothing of it is run."""
+"""Source tree: the modules of the package, their imports, and the project's files, read without running any of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 __all__ = ["ROOT", "SOURCE", "Module", "modules", "project_files", "room"]
 
 MADE = "stubs"
-"""A folder of what a tool wrote: read by nobody, measured by nothing."""
+"""The folder of generated modules, which no rule reads."""
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "germane"
@@ -21,7 +21,8 @@ SOURCE = ROOT / "src" / "germane"
 
 @dataclass(frozen=True)
 class Module:
-    """`name` without `germane.` in front: `gather.merge`; a package's own module has the package's name, `gather`."""
+    """A module of the package. `name` leaves out `germane.` (`types.plan`); an `__init__.py` has the name of its package
+    (`types`)."""
 
     name: str
     path: Path
@@ -40,12 +41,12 @@ class Module:
 
     @cached_property
     def imports(self) -> frozenset[str]:
-        """The names of germane's own modules that it imports, wherever in the file, for types alone included."""
+        """Names of germane's own modules that the file imports anywhere, imports for type checking included."""
         return frozenset(name for full in self._imported() if (name := _own(full)) is not None)
 
     @cached_property
     def foreign(self) -> frozenset[str]:
-        """The top-level packages from elsewhere, the standard library's included."""
+        """Names of the other top-level packages that the file imports, those of the standard library included."""
         return frozenset(full.split(".")[0] for full in self._imported()) - {"germane"}
 
     def _imported(self) -> Iterator[str]:
@@ -63,7 +64,7 @@ class Module:
 
 
 def room(name: str) -> str:
-    """The package or module of the root that the module called `name` is in, or is. A stage is a room inside of `pipeline`."""
+    """The package or module of the root that contains the module `name`. Each stage in `pipeline` is a room of its own."""
     first, *rest = name.split(".")
     return f"{first}.{rest[0]}" if first == "pipeline" and rest and (SOURCE / first / rest[0]).is_dir() else first
 
@@ -94,7 +95,7 @@ def _names() -> frozenset[str]:
 
 @cache
 def project_files() -> tuple[Path, ...]:
-    """Everything that belongs to the project: what git tracks or, outside a clone, whatever isn't in a hidden folder."""
+    """All files of the project: those that git tracks or, outside a clone, all that aren't in a hidden folder."""
     git = shutil.which("git")
     if git and (ROOT / ".git").exists():
         listed = subprocess.run([git, "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout

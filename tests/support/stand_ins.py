@@ -1,4 +1,4 @@
-"""A scoped store, sources and embedders in memory, as slow or faulty as a test wants them."""
+"""Stand-ins: a scoped store, sources and embedders in memory that are as slow or faulty as a test wants."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def asking(text: str = "what tea", **fields: Any) -> Query:
 
 
 def planning(*plans: SourcePlan | str) -> Strategy:
-    """A strategy of these sources only."""
+    """A strategy with only these sources."""
     return replace(DEFAULT, sources=tuple(SourcePlan(name=plan) if isinstance(plan, str) else plan for plan in plans))
 
 
@@ -57,7 +57,7 @@ def hit(thing: Any, evidence: Any) -> Hit[Any]:
 
 
 class Answers:
-    """Answers after so many seconds: candidates, or an error; remembers what it was asked."""
+    """A source that returns `answer` (or raises `error`) after `after` seconds, and keeps the queries it received."""
 
     def __init__(self, *answer: Candidate, after: float = 0.0, error: BaseException | None = None, raw: Any = None) -> None:
         self.answer: Any = list(answer) if raw is None else raw
@@ -79,7 +79,7 @@ class Answers:
 
 
 class Stubborn:
-    """Ignores its cancellation until it is released."""
+    """A source that ignores cancellation until `released` is set."""
 
     def __init__(self) -> None:
         self.released = asyncio.Event()
@@ -94,7 +94,7 @@ class Stubborn:
 
 
 class Late(Hashed):
-    """A slow embedder that takes so many seconds."""
+    """An embedder whose `embed` takes `seconds`."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(quick=False)
@@ -112,7 +112,7 @@ class Late(Hashed):
 
 @dataclass
 class Talk:
-    """What the events reader is asked for here."""
+    """A reader of events with fixed answers; `asked` holds the arguments of the last call."""
 
     hits: Sequence[Hit[Event]] = ()
     latest: Sequence[Event] = ()
@@ -136,7 +136,7 @@ class Talk:
 
 @dataclass
 class Memoirs:
-    """What the memory reader is asked for here."""
+    """A reader of memories with fixed answers; `asked` holds the arguments of the last call."""
 
     hits: Sequence[Hit[Memory]] = ()
     named: Sequence[Memory] = ()

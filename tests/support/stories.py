@@ -1,4 +1,4 @@
-"""What the flows are told and asked: a conversation in which one message answers one question."""
+"""Stories: a recorded conversation in which one message answers one question, for the tests of whole flows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def told(agent: Agent, talk: list[dict[str, Any]] | None = None, *, sessio
 
 
 async def ask(agent: Agent, question: str = QUESTION, **options: Any) -> Context:
-    """Asked in a session of its own, waiting for every source unless told otherwise."""
+    """Assembles for `question` in a new session, without a deadline unless `options` give one."""
     given: dict[str, Any] = {"model": "gpt-4o", "session": "s2", "deadline": None}
     return await agent.assemble([{"role": "user", "content": question}], **given | options)
 
@@ -37,5 +37,5 @@ def texts(context: Context) -> list[str]:
 
 
 def ids(context: Context, of: Callable[[Chosen], object] = lambda item: item.provenance.message_id) -> list[object]:
-    """The caller's own ids of what was injected, in rendered order."""
+    """The caller's message ids of the injected items, in rendered order."""
     return [of(item) for item in context.items]

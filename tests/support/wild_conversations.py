@@ -1,4 +1,4 @@
-"""Random conversations, broken ones included: what a caller may hand over after cutting, merging and replaying."""
+"""Wild conversations: random conversations, broken ones included, such as callers pass after cutting and merging them."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ dicts = st.lists(st.builds(lambda shape, extra: shape | extra, _shapes, _extras)
 
 
 def strings(value: object) -> Iterator[str]:
-    """Every string in a wire's values, in order."""
+    """Yields every string in nested wire values, in order."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -110,12 +110,12 @@ def strings(value: object) -> Iterator[str]:
 
 
 def said(message: Message) -> list[str]:
-    """What of a message must reach every provider: its texts and the results of its tools, as far as there is something."""
+    """The parts of a message that must reach every provider: its texts and tool results that aren't blank."""
     texts = [part.text for part in message.parts if isinstance(part, Text | ToolResult)]
     return [sendable(text).strip() for text in texts if text.strip()]
 
 
 def call_ids(raw: dict[str, Any]) -> list[str]:
-    """The ids of the tool calls that an OpenAI message makes or answers."""
+    """Ids of the tool calls that an OpenAI message makes or answers."""
     made = [call["id"] for call in raw.get("tool_calls") or []]
     return [*made, *([raw["tool_call_id"]] if "tool_call_id" in raw else [])]

@@ -1,4 +1,4 @@
-"""Clocks that tests own, and values with defaults."""
+"""Clocks and builders: clocks that a test controls, and values with defaults."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ def test_a_fixed_clock_stands_still() -> None:
 
 
 def test_a_ticking_clock_moves_on_with_every_reading() -> None:
-    """Both faces share one time."""
+    """`now` and `steady` share one time."""
     clock = Ticking(MOMENT, timedelta(seconds=2)).clock
     assert [clock.now(), clock.steady(), clock.now()] == [MOMENT, 2.0, MOMENT + timedelta(seconds=4)]
 
 
 def test_a_ticking_clock_is_moved_by_hand() -> None:
-    """With no step, only so."""
+    """With a step of zero the clock moves only by hand."""
     ticking = Ticking(MOMENT, timedelta(0))
     ticking.advance(timedelta(days=1))
     assert ticking.clock.now() == ticking.clock.now() == MOMENT + timedelta(days=1)
 
 
 def test_the_same_text_builds_the_same_candidate() -> None:
-    """Ids and hashes come from the text, so duplicates are duplicates."""
+    """Ids and hashes come from the text."""
     assert candidate("tea") == candidate("tea")
     assert candidate("tea").id != candidate("coffee").id
     assert candidate("tea", confidence=0.5, id="x").confidence == 0.5
 
 
 def test_a_message_is_a_user_turn_unless_said_otherwise() -> None:
-    """A test names only what it is about."""
+    """All other fields have defaults."""
     assert (message("hi").role, message("hi").text) == ("user", "hi")
     assert message("hi", "assistant", id="m1").id == "m1"

@@ -1,4 +1,4 @@
-"""Fault injection over anything asynchronous."""
+"""Faults: fault injection into any object."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from germane.testing.time_warp import warped
 
 @dataclass
 class Well:
-    """Something that answers."""
+    """An object with asynchronous and plain methods."""
 
     name: str = "well"
     asked: int = 0
@@ -36,7 +36,7 @@ class Village:
 
 @warped
 async def test_what_hangs_never_answers() -> None:
-    """Not within a day."""
+    """The call doesn't return within a day of warped time."""
     drawing = asyncio.ensure_future(faulty(Well(), Hang()).draw())
     _, pending = await asyncio.wait([drawing], timeout=86_400)
     assert pending
@@ -45,20 +45,20 @@ async def test_what_hangs_never_answers() -> None:
 
 @warped
 async def test_what_is_slow_answers_rightly_and_late() -> None:
-    """The delay comes first, then the real answer."""
+    """The right result comes after the delay."""
     assert await faulty(Well(), Slow(0.05)).draw(3) == 3
     assert asyncio.get_running_loop().time() == 0.05
 
 
 @pytest.mark.parametrize("fault", [Raise(ConnectionResetError), Raise(ConnectionResetError("gone"))])
 async def test_what_raises_raises_the_given_error(fault: Fault) -> None:
-    """A type or an instance."""
+    """The error may be a type or an instance."""
     with pytest.raises(ConnectionResetError):
         await faulty(Well(), fault).draw()
 
 
 async def test_garbage_comes_instead_of_the_answer() -> None:
-    """The real method isn't even called."""
+    """The wrapped method isn't called."""
     well = Well()
     answer: object = await faulty(well, Garbage([None])).draw()
     assert answer == [None]
@@ -66,7 +66,7 @@ async def test_garbage_comes_instead_of_the_answer() -> None:
 
 
 async def test_only_the_named_method_fails() -> None:
-    """Others, plain methods and attributes pass through."""
+    """Other methods and attributes reach the wrapped object."""
     well = faulty(Well(), Raise(ConnectionResetError), "draw")
     assert (await well.measure(), well.depth(), well.name) == ("deep", 12, "well")
     with pytest.raises(ConnectionResetError):
@@ -74,7 +74,7 @@ async def test_only_the_named_method_fails() -> None:
 
 
 async def test_a_plain_method_fails_when_it_is_named() -> None:
-    """It can raise or answer garbage; hanging would stop the thread."""
+    """A plain method can raise or return garbage; `Hang` doesn't affect it."""
     with pytest.raises(ConnectionResetError):
         faulty(Well(), Raise(ConnectionResetError), "depth").depth()
     assert faulty(Well(), Garbage(None), "depth").depth() is None
@@ -82,7 +82,7 @@ async def test_a_plain_method_fails_when_it_is_named() -> None:
 
 
 async def test_a_dot_reaches_into_an_attribute() -> None:
-    """And leaves the rest of it alone."""
+    """The other methods of the attribute work."""
     village = faulty(Village(), Raise(ConnectionResetError), "well.draw")
     assert await village.well.measure() == "deep"
     with pytest.raises(ConnectionResetError):
@@ -90,7 +90,7 @@ async def test_a_dot_reaches_into_an_attribute() -> None:
 
 
 async def test_it_recovers_after_so_many_calls() -> None:
-    """What a circuit breaker waits for."""
+    """Tests of a circuit breaker need a source that recovers."""
     well = faulty(Well(), Raise(ConnectionResetError), "draw", times=2)
     for _ in range(2):
         with pytest.raises(ConnectionResetError):

@@ -1,4 +1,4 @@
-"""The pytest plugin, run by pytest in a folder of its own."""
+"""Pytest plugin: run by pytest in a folder of its own."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def run(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
 
 @pytest.mark.requirement("EVAL-1")
 def test_a_missing_snapshot_fails_and_says_how_to_write_it(pytester: pytest.Pytester) -> None:
-    """Nothing is written unasked, so that a build server doesn't pass by writing down what it sees."""
+    """Without the option no file is written, so a build server can't accept any text."""
     suite(pytester, "The blue vase broke.")
     result = run(pytester)
     result.assert_outcomes(failed=1)
@@ -60,7 +60,7 @@ def test_a_missing_snapshot_fails_and_says_how_to_write_it(pytester: pytest.Pyte
 
 @pytest.mark.requirement("EVAL-1")
 def test_a_snapshot_that_was_written_holds_until_the_context_changes(pytester: pytest.Pytester) -> None:
-    """Then the difference is shown line by line, and one option accepts it."""
+    """The failure shows the difference line by line, and the option accepts it."""
     suite(pytester, "The blue vase broke.", name="'vase'")
     written = run(pytester, "--update-pins")
     written.assert_outcomes(passed=1)
@@ -81,7 +81,7 @@ def test_a_snapshot_that_was_written_holds_until_the_context_changes(pytester: p
 
 @pytest.mark.requirement("EVAL-1")
 def test_of_a_line_that_is_gone_it_is_told_why(pytester: pytest.Pytester) -> None:
-    """It was found, but others took the room."""
+    """The item was found, but others took its space."""
     suite(pytester, "The blue vase broke.", name="'vase'")
     run(pytester, "--update-pins").assert_outcomes(passed=1)
     suite(pytester, "The blue vase broke.", "A blue vase, a blue vase, the bluest vase of all.", name="'vase'")
@@ -98,7 +98,7 @@ def test_of_a_line_that_is_gone_it_is_told_why(pytester: pytest.Pytester) -> Non
 
 
 def test_two_tests_do_not_share_a_snapshot_by_mistake(pytester: pytest.Pytester) -> None:
-    """The second would fail or pass by what the first wrote."""
+    """The second test would depend on what the first one wrote."""
     twice = TEST + TEST.replace("test_the_vase", "test_another")
     suite(pytester, "The blue vase broke.", name="'vase'", more=twice)
     result = run(pytester, "--update-pins")
@@ -107,7 +107,7 @@ def test_two_tests_do_not_share_a_snapshot_by_mistake(pytester: pytest.Pytester)
 
 
 def test_the_traceback_is_the_line_of_the_test(pytester: pytest.Pytester) -> None:
-    """Not germane's own code."""
+    """The traceback doesn't show germane's own code."""
     suite(pytester, "The blue vase broke.", more="    def test_it(context, pin):\n        pin(context).within(3)\n")
     result = run(pytester)
     result.stdout.fnmatch_lines([">*pin(context).within(3)", "E*takes * tokens, * more than 3"])
@@ -115,7 +115,7 @@ def test_the_traceback_is_the_line_of_the_test(pytester: pytest.Pytester) -> Non
 
 
 def test_loading_it_imports_nothing_of_germanes(pytester: pytest.Pytester) -> None:
-    """It is loaded into every run of pytest on the machine: it may neither slow nor warn anybody."""
+    """Every pytest run on the machine loads the plugin: it must not slow down or warn."""
     pytester.makepyfile(
         test_other="""
         import sys
@@ -131,7 +131,7 @@ def test_loading_it_imports_nothing_of_germanes(pytester: pytest.Pytester) -> No
 
 @pytest.mark.requirement("EVAL-1", "DOC-1")
 def test_the_documented_example_runs_as_it_stands(pytester: pytest.Pytester) -> None:
-    """Written once, then held."""
+    """The first run writes the snapshot, and the second one compares."""
     (example,) = re.findall(r"^```python\n(.*?)^```$", DOCUMENT.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     pytester.makepyfile(test_context=example)
     run(pytester, "--update-pins").assert_outcomes(passed=1)
@@ -139,7 +139,7 @@ def test_the_documented_example_runs_as_it_stands(pytester: pytest.Pytester) -> 
 
 
 def test_pins_need_no_pytest() -> None:
-    """`Pin` serves any test framework."""
+    """`Pin` works in any test framework."""
     asked = "import germane.testing.pins, sys; print('pytest' in sys.modules)"
     shown = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "False"

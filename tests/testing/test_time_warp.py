@@ -1,4 +1,4 @@
-"""The warped loop: exact, instant, and patient with threads."""
+"""Time warp: the loop is exact, takes no real time, and waits for threads."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def test_of_two_waits_the_shorter_ends_first() -> None:
 
 @warped
 async def test_a_deadline_passes_when_the_work_hangs() -> None:
-    """A time-out ends at its moment although the task never does."""
+    """The time-out ends at its time although the task never does."""
     hanging = asyncio.ensure_future(asyncio.get_running_loop().create_future())
     _, pending = await asyncio.wait([hanging], timeout=0.04)
     assert pending == {hanging}
@@ -48,14 +48,14 @@ async def test_a_deadline_passes_when_the_work_hangs() -> None:
 
 @warped
 async def test_work_in_a_thread_holds_the_clock() -> None:
-    """The time-out is long over in warped time, yet the thread's answer comes first."""
+    """The warped time-out is long over, but the result of the thread comes first."""
     never = threading.Event()
     assert await asyncio.wait_for(asyncio.to_thread(never.wait, 0.02), timeout=0.001) is False
     assert asyncio.get_running_loop().time() == 0
 
 
 def test_a_thread_that_hangs_holds_the_clock_no_longer_than_its_patience() -> None:
-    """After that, time moves on without it."""
+    """After its patience the loop moves the clock without the thread."""
     gate = threading.Event()
 
     async def main() -> float:
@@ -69,7 +69,7 @@ def test_a_thread_that_hangs_holds_the_clock_no_longer_than_its_patience() -> No
 
 
 def test_waiting_for_nothing_is_an_error_not_a_hang() -> None:
-    """No timer, no thread, nothing ready: the test would hang for ever."""
+    """Without timer, thread or ready task the test would hang for ever."""
 
     async def main() -> None:
         await asyncio.get_running_loop().create_future()
@@ -79,7 +79,7 @@ def test_waiting_for_nothing_is_an_error_not_a_hang() -> None:
 
 
 def test_with_grace_a_foreign_thread_reports_before_the_clock_jumps() -> None:
-    """A thread the loop doesn't know of is heard within so many real seconds."""
+    """With `grace` the loop waits for a thread that it doesn't know."""
 
     async def main() -> float:
         loop = asyncio.get_running_loop()

@@ -1,5 +1,7 @@
-"""Evaluate: how good, how fast, without an LLM (EVAL-1). Beside the front: it opens a germane as a user would, puts labelled
-conversations into it, asks, and looks at what came back. It also fits the relevance model. Nothing below knows of it.
+"""Evaluate: measures recall, token use and latency on labelled conversations, without an LLM (EVAL-1).
+
+It opens a `Germane` as a user would, records the conversations, asks their questions, and measures which evidence each context
+holds. `fit` fits the relevance model to such conversations. No package below the command line imports this one.
 
     from germane.evaluate import compare, evaluate, load
 

@@ -1,4 +1,4 @@
-"""Answered: what came back for one question at one clock: how the evidence was ranked, and what of it fitted each budget."""
+"""Answered: the result for one question at one clock: ranks of its evidence, and what each budget showed of it."""
 
 from __future__ import annotations
 
@@ -9,27 +9,28 @@ __all__ = ["Answered", "Shown"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """What one assembly showed within `budget` tokens."""
+    """What one assembly showed of the evidence within `budget` tokens."""
 
     budget: int
     tokens: int
-    """Of all the text that was added, wrapper included; at most `budget`."""
+    """Tokens of all the added text, wrapper included; at most `budget`."""
     items: int
+    """Number of items in the added text."""
     shares: tuple[float, ...]
-    """The share of each evidence message that is shown, [0, 1], in the order of the ids."""
+    """The shown share of each evidence message, [0, 1], in the order of the sorted ids."""
     contained: bool | None = None
-    """Whether the answer stands in the added text; None where there is no answer to look for."""
+    """Whether the added text contains the answer word for word; None for a question without an answer."""
     words: float | None = None
-    """The share of the answer's content words that do, [0, 1]."""
+    """The share of the answer's content words in the added text, [0, 1]; None for a question without an answer."""
     redundancy: float | None = None
-    """The share of the shown items that nearly repeat another; None where nothing is shown."""
+    """The share of shown items that nearly repeat an earlier one, [0, 1]; None where no item is shown."""
     stale: bool | None = None
-    """Whether something superseded is shown without what replaced it; None where nothing was superseded."""
+    """Whether a superseded message is shown without its replacement; None where no message is superseded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """One question at one clock. `fault` is why germane fell back, empty when all went well: then `shown` is what it shows."""
+    """The result for one question at one clock."""
 
     conversation: str
     id: str
@@ -37,7 +38,9 @@ class Answered:
     category: str
     clock: str
     ranks: tuple[int | None, ...]
-    """Of each evidence message among all that was ranked, counted from 1; None where it wasn't found."""
+    """The rank of each evidence message among all ranked messages, counted from 1, in the order of the sorted ids; None for a
+    message that no source found."""
     shown: tuple[Shown, ...]
-    """In the order of the budgets."""
+    """One entry for each budget, ascending."""
     fault: str = ""
+    """Why germane fell back to a lower degradation level; empty where it didn't. `shown` describes the fallback then."""

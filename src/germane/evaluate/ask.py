@@ -1,4 +1,4 @@
-"""Ask: one question, put to a filled agent within each budget, and once more against the clock."""
+"""Ask: `Asker`, which puts one question to an agent, within each budget or timed under a deadline."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from germane.evaluate.containment import contained, words_shared
 from germane.evaluate.dataset import Question
 from germane.evaluate.latency import Timed
 from germane.evaluate.recall import ranks, shares
-from germane.evaluate.redundancy import redundancy
-from germane.evaluate.staleness import stale
+from germane.evaluate.redundancy import redundancy, stale
 from germane.types.candidate import Scored
 from germane.types.context import Context
 from germane.types.strategy import Strategy
@@ -24,16 +23,20 @@ __all__ = ["Asker"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asker:
-    """How questions are put. `deadline` is in seconds; None waits for every source."""
+    """The options that all questions of an evaluation are asked with."""
 
     strategy: str | Strategy
     model: str
     budgets: Sequence[int]
-    """Ascending."""
+    """Tokens, ascending."""
     deadline: float | None
+    """Seconds; None waits for every source."""
 
-    async def ask(self, agent: Agent, question: Question, *, conversation: str, clock: str, at: datetime | None) -> Answered:
-        """Once within each budget; how the evidence ranks is the same in all and taken from the largest."""
+    async def ask_question(
+        self, agent: Agent, question: Question, *, conversation: str, clock: str, at: datetime | None
+    ) -> Answered:
+        """Assembles once within each budget. The ranks of the evidence don't depend on the budget: they are read from the
+        assembly with the largest one."""
         shown, fault = [], ""
         ranked: tuple[Scored, ...] = ()
         for budget in self.budgets:
@@ -52,8 +55,10 @@ class Asker:
             fault=fault,
         )
 
-    async def time(self, agent: Agent, question: Question, *, at: datetime | None, deadline: float, clock: Clock) -> Timed:
-        """Within the strategy's own budget, under `deadline`, as a caller waits for it."""
+    async def time_question(
+        self, agent: Agent, question: Question, *, at: datetime | None, deadline: float, clock: Clock
+    ) -> Timed:
+        """Assembles once within the strategy's own budget and `deadline` seconds, and measures how long the caller waits."""
         began = clock.steady()
         context = await self._assemble(agent, question, at, deadline, None)
         return Timed(
@@ -77,7 +82,7 @@ class Asker:
 
 
 def _ranked(context: Context) -> tuple[Scored, ...]:
-    """What `recall` would give: every candidate in score order but those below the floor."""
+    """The candidates that `Agent.recall` would return: all in score order, without those below the floor."""
     left = (item.scored for item in context.trace.left_out if item.reason != "below_floor")
     return (*(item.scored for item in context.trace.chosen), *left)
 

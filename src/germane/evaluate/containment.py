@@ -1,5 +1,8 @@
-"""Containment: whether the answer's own words stand in the added text. It needs no labels of messages, only the answer; it
-says nothing of an answer that has to be worked out, such as a sum, or of one that is told in other words."""
+"""Containment: whether the added text contains the words of the answer.
+
+The metric needs no labelled messages, only the answer. It can't judge an answer that has to be worked out, such as a sum, or a
+paraphrase.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,8 @@ _UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
 def contained(answer: str, text: str) -> bool | None:
-    """Whether the normalised answer (folded, without punctuation and English articles) is in the normalised text, as whole
-    words where the script has any; None for an answer without a word."""
+    """Whether the normalised text contains the normalised answer: folded, without punctuation and English articles. Only whole
+    words match in scripts that separate words by spaces. None for an answer without a word."""
     wanted, given = _normal(answer), _normal(text)
     if not wanted:
         return None
@@ -26,8 +29,8 @@ def contained(answer: str, text: str) -> bool | None:
 
 
 def words_shared(answer: str, text: str) -> float | None:
-    """The share of the answer's distinct content words (stemmed, stop words out) that are in the text; None for an answer
-    without any."""
+    """The share of the answer's distinct content words (stemmed, without stop words) that the text contains, [0, 1]; None for
+    an answer without content words."""
     terms = query_terms(answer)
     if not terms:
         return None

@@ -1,4 +1,4 @@
-"""Dataset: labelled conversations, whatever format they came in. What was broken and left out is said, not hidden."""
+"""Dataset: labelled conversations, their questions, and a list of what was broken in the file and left out."""
 
 from __future__ import annotations
 
@@ -14,53 +14,60 @@ __all__ = ["Conversation", "Dataset", "Dropped", "Question", "Stated"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
+    """A question about a conversation, labelled with the messages that hold its answer."""
+
     id: str
     text: str
     evidence: frozenset[str]
-    """Ids of the messages (or of what was stated) that hold the answer, at least one; all of them exist in the conversation."""
+    """Ids of the messages and memories that hold the answer; at least one, and all of them exist in the conversation."""
     category: str = ""
     answer: str | None = None
     at: datetime | None = None
-    """When it is asked, aware; None: at the clock of the evaluation."""
+    """The time at which the question is asked, aware; None leaves it to the clock of the evaluation."""
     superseded: frozenset[str] = frozenset()
-    """Ids of messages that state what has been replaced since: stale when they are shown without what replaced them."""
+    """Ids of messages whose content has been replaced since. Showing one of them without its replacement counts as stale."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stated:
-    """A memory, as `Agent.remember` takes it. What is stored has an id of its own; `id` is its provenance's `message_id`, so
-    that shown memories and shown messages are known again in the same way."""
+    """A memory, as `Agent.remember` takes it."""
 
     id: str
+    """Becomes the `message_id` of the stored memory's provenance, so that evidence names memories and messages alike."""
     text: str | None = None
     kind: str = "note"
     given: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of the kind and attributes, by name."""
+    """Further arguments of `remember`: fields of the kind, and attributes such as `tags`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """What one agent heard, and what is asked of it afterwards. Each is measured in a store of its own."""
+    """The messages and memories of one agent, and the questions about them. Each conversation is measured in a store of its
+    own."""
 
     name: str
     sessions: Mapping[str, Sequence[Message]]
-    """In the order of time; every message has an id, unique in the conversation."""
+    """Messages by session, in the order of time; every message has an id that is unique in the conversation."""
     questions: Sequence[Question]
     memories: Sequence[Stated] = ()
-    """What is remembered beside what was said, before it; ids are unique among those of the messages."""
+    """Memories that are stored before the messages; their ids differ from each other's and from those of the messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dropped:
+    """A message, question or label that can't be used and was left out."""
+
     where: str
-    """The conversation and the question or message."""
+    """Names the conversation, and the question or message in it."""
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset:
+    """Labelled conversations from one file or folder."""
+
     name: str
     format: str
-    """locomo, beam, realtalk, longmemeval or requests."""
+    """One of `locomo`, `beam`, `realtalk`, `longmemeval`, `requests`."""
     conversations: Sequence[Conversation]
     dropped: Sequence[Dropped] = ()

@@ -1,4 +1,4 @@
-"""Figures: what all answers come to, for each clock, overall and by category, with intervals."""
+"""Figures: the mean of every metric with its interval, by clock, overall and for each category."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from germane.evaluate.answered import Answered
-from germane.evaluate.interval import ENOUGH, groups, intervals
-from germane.evaluate.metric import columns, measured
+from germane.evaluate.interval import ENOUGH, intervals, resampling_groups
+from germane.evaluate.metric import metric_columns, metric_values
 
-__all__ = ["Figure", "enough", "figures"]
+__all__ = ["Figure", "enough_conversations", "figures"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A mean over `count` questions, with the interval that holds the middle 95 % of the resampled means (None where there
-    are too few). `at` is the budget or the k; `category` is empty for all questions."""
+    """The mean of a metric over `count` questions. `low` and `high` bound the middle 95 % of the resampled means, and are None
+    where there are too few questions. `at` is the budget (tokens) or the k; `category` is empty for all questions."""
 
     clock: str
     category: str
@@ -27,34 +27,34 @@ class Figure:
     count: int
 
 
-def enough(answered: Sequence[Answered]) -> bool:
-    """Whether there are conversations enough to draw them whole."""
-    return len({one.conversation for one in answered}) >= ENOUGH
+def enough_conversations(answered: Sequence[Answered]) -> bool:
+    """Whether there are enough conversations to resample whole conversations instead of questions."""
+    return len({answer.conversation for answer in answered}) >= ENOUGH
 
 
 def figures(answered: Sequence[Answered], *, budgets: Sequence[int], ks: Sequence[int], seed: int = 0) -> tuple[Figure, ...]:
-    """Every metric at each budget and k. A metric that says nothing of any of the questions is left out."""
+    """The mean of every metric at each budget and k. A metric without a value for any question is left out."""
     found: list[Figure] = []
-    whole = enough(answered)
-    for clock in dict.fromkeys(one.clock for one in answered):
-        asked = [one for one in answered if one.clock == clock]
-        categories = sorted({one.category for one in asked if one.category})
+    whole = enough_conversations(answered)
+    for clock in dict.fromkeys(answer.clock for answer in answered):
+        at_clock = [answer for answer in answered if answer.clock == clock]
+        categories = sorted({answer.category for answer in at_clock if answer.category})
         for category in ["", *(categories if len(categories) > 1 else ())]:
-            chosen = [one for one in asked if category in ("", one.category)]
-            drawn = groups([one.conversation for one in chosen], whole=whole)
-            means = intervals(measured(chosen, budgets, ks), drawn, seed)
-            for (name, at), one in zip(columns(budgets, ks), means, strict=True):
-                if one.count:
+            chosen = [answer for answer in at_clock if category in ("", answer.category)]
+            drawn = resampling_groups([answer.conversation for answer in chosen], whole=whole)
+            means = intervals(metric_values(chosen, budgets, ks), drawn, seed)
+            for (name, at), interval in zip(metric_columns(budgets, ks), means, strict=True):
+                if interval.count:
                     found.append(
                         Figure(
                             clock=clock,
                             category=category,
                             metric=name,
                             at=at,
-                            mean=one.mean,
-                            low=one.low,
-                            high=one.high,
-                            count=one.count,
+                            mean=interval.mean,
+                            low=interval.low,
+                            high=interval.high,
+                            count=interval.count,
                         )
                     )
     return tuple(found)

@@ -1,4 +1,4 @@
-"""Fill: a conversation put into an agent as its user would have done it: what was stated, then what was said, by session."""
+"""Fill: stores a labelled conversation through an agent, its memories first and then its messages by session."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _BATCH = 200
 
 
 async def fill(agent: Agent, conversation: Conversation, *, progress: Callable[[int], None] | None = None) -> None:
-    """Keep everything of the conversation: the memories one by one, messages in batches of one session. `progress` is told
-    how many were stored with each batch.
+    """Remembers the memories one by one and records the messages in batches of one session. `progress` is called with the
+    number of entries that each batch stored.
 
-    A memory's provenance carries its given id as `message_id`; one that doesn't say from when it holds does so from the first
-    message on. Raises what `remember` and `record` raise.
+    The provenance of a memory carries its id as `message_id`. A memory without `valid_from` and `observed_at` is valid from
+    the first message on. Raises what `remember` and `record` raise.
     """
     said = [message.created_at for messages in conversation.sessions.values() for message in messages]
     began = min((time for time in said if time is not None), default=None)

@@ -1,4 +1,4 @@
-"""Latency: how long answers took under the deadline, and how many of them had every source."""
+"""Latency: quantiles of the time that assemblies took, and the shares of their degradation levels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ LEVELS = ("L0 every source", "L1 some missing", "L2 directive alone", "L3 messag
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timed:
-    """One answer. `seconds` as the caller waits; `stages` as the engine tells them."""
+    """The time of one assembly: `seconds` as the caller waits, `stages` as the metadata of the context names them (seconds),
+    `level` the degradation level (0 to 3)."""
 
     category: str
     seconds: float
@@ -23,8 +24,8 @@ class Timed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Latency:
-    """In milliseconds; `levels` are shares of the answers, L0 to L3. `stage` is empty for the whole answer, `category` for
-    all questions."""
+    """Quantiles in milliseconds over `count` assemblies. `levels` are the shares of degradation levels L0 to L3, [0, 1].
+    `stage` is empty for the whole assembly, `category` for all questions."""
 
     category: str
     stage: str
@@ -36,28 +37,28 @@ class Latency:
 
 
 def quantile(values: Sequence[float], percent: float) -> float:
-    """The nearest-rank quantile: the smallest value that at least `percent` of the values don't exceed."""
+    """The nearest-rank quantile: the smallest value that at least `percent` per cent of the values don't exceed."""
     ranked = sorted(values)
     return ranked[max(0, ceil(len(ranked) * percent / 100) - 1)]
 
 
 def latencies(timed: Sequence[Timed]) -> tuple[Latency, ...]:
-    """All answers first, then by category, then by stage. Empty for none."""
+    """Latencies of all assemblies first, then by category, then by stage. Empty where nothing was timed."""
     if not timed:
         return ()
-    categories = sorted({one.category for one in timed})
-    stages = dict.fromkeys(name for one in timed for name in one.stages)
+    categories = sorted({answer.category for answer in timed})
+    stages = dict.fromkeys(name for answer in timed for name in answer.stages)
     found = [_answers("", timed)]
     if len(categories) > 1:
-        found += [_answers(name, [one for one in timed if one.category == name]) for name in categories]
+        found += [_answers(name, [answer for answer in timed if answer.category == name]) for name in categories]
     for name in stages:
-        found.append(_latency("", name, [one.stages[name] for one in timed if name in one.stages]))
+        found.append(_latency("", name, [answer.stages[name] for answer in timed if name in answer.stages]))
     return tuple(found)
 
 
 def _answers(category: str, timed: Sequence[Timed]) -> Latency:
-    levels = tuple(sum(one.level == level for one in timed) / len(timed) for level in range(len(LEVELS)))
-    return _latency(category, "", [one.seconds for one in timed], levels)
+    levels = tuple(sum(answer.level == level for answer in timed) / len(timed) for level in range(len(LEVELS)))
+    return _latency(category, "", [answer.seconds for answer in timed], levels)
 
 
 def _latency(category: str, stage: str, seconds: Sequence[float], levels: tuple[float, ...] = ()) -> Latency:

@@ -1,4 +1,4 @@
-"""Metric: what is measured of each answer: its name, what it says to a person, and how it is taken."""
+"""Metric: the measured quantities: name, description for readers, and the function that takes each from an answer."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from germane.evaluate.recall import (
     touched_within,
 )
 
-__all__ = ["AT", "METRICS", "WITHIN", "Metric", "columns", "measured", "metric"]
+__all__ = ["AT", "METRICS", "WITHIN", "Metric", "metric", "metric_columns", "metric_values"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """`unit` tells how it is shown: a share in [0, 1] as percent, or a plain number. `better` is which way is good; None for
-    neither."""
+    """A quantity that is measured of each answer. `unit` is how a reader sees it: a share in [0, 1] as per cent, or a number of
+    tokens. `better` says whether more or less is good; None for neither."""
 
     name: str
     label: str
@@ -49,14 +49,14 @@ WITHIN = (
     Metric(name="stale", label="stale", says="questions shown what was replaced, without what replaced it", better="less"),
     Metric(name="tokens", label="tokens used", says="tokens of all the added text", unit="tokens", better=None),
 )
-"""Within a budget of added tokens."""
+"""Metrics within a budget (tokens of all the added text)."""
 
 AT = (
     Metric(name="fraction_at", label="evidence", says="the share of a question's evidence among the first k"),
     Metric(name="every_at", label="all of it", says="questions of which all the evidence is among the first k"),
     Metric(name="any_at", label="some of it", says="questions of which some evidence is among the first k"),
 )
-"""Among the k that rank highest, however long they are."""
+"""Metrics among the k highest ranks, whatever their length."""
 
 METRICS = (*WITHIN, *AT)
 
@@ -79,24 +79,24 @@ _AT: dict[str, Callable[[Sequence[int | None], int], float]] = {
 
 
 def metric(name: str) -> Metric:
-    """Raises `KeyError` for one that isn't there."""
+    """The metric called `name`. Raises `KeyError` for an unknown name."""
     return {metric.name: metric for metric in METRICS}[name]
 
 
-def columns(budgets: Sequence[int], ks: Sequence[int]) -> list[tuple[str, int]]:
-    """Every metric with each of its budgets or k, in the order in which `measured` has them."""
+def metric_columns(budgets: Sequence[int], ks: Sequence[int]) -> list[tuple[str, int]]:
+    """(name of a metric, budget or k) of each column that `metric_values` returns, in the same order."""
     within = [(metric.name, budget) for metric in WITHIN for budget in budgets]
     return within + [(metric.name, k) for metric in AT for k in ks]
 
 
-def measured(answered: Sequence[Answered], budgets: Sequence[int], ks: Sequence[int]) -> NDArray[np.float64]:
-    """Shape (answers, columns); NaN where a metric says nothing of a question."""
+def metric_values(answered: Sequence[Answered], budgets: Sequence[int], ks: Sequence[int]) -> NDArray[np.float64]:
+    """The value of every metric for each answer, shape (answers, columns); NaN where a metric doesn't apply to a question."""
     rows = []
-    for one in answered:
-        shown = {each.budget: each for each in one.shown}
+    for answer in answered:
+        shown = {each.budget: each for each in answer.shown}
         row = [_WITHIN[metric.name](shown[budget]) for metric in WITHIN for budget in budgets]
-        rows.append(row + [_AT[metric.name](one.ranks, k) for metric in AT for k in ks])
-    return np.array(rows, dtype=np.float64).reshape(len(rows), len(columns(budgets, ks)))
+        rows.append(row + [_AT[metric.name](answer.ranks, k) for metric in AT for k in ks])
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(metric_columns(budgets, ks)))
 
 
 def _number(value: float | None) -> float:

@@ -1,4 +1,4 @@
-"""Passes: what is done with each conversation in turn: heard, timed, asked."""
+"""Passes: the three steps of each conversation: record it, time its questions, ask its questions."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from germane.evaluate.ask import Asker
 from germane.evaluate.dataset import Conversation, Dataset
 from germane.evaluate.fill import fill
 from germane.evaluate.latency import Timed
-from germane.evaluate.prefix import Call
-from germane.evaluate.replay import AGENT, replay, tail
-from germane.evaluate.sample import spread
-from germane.evaluate.when import When, ends
+from germane.evaluate.prefix import ReplayedCall
+from germane.evaluate.question_clock import QuestionClock, ends
+from germane.evaluate.replay import AGENT, last_sessions, replay
+from germane.evaluate.sample import spread_evenly
 
-__all__ = ["Passes", "Steps", "replayed"]
+__all__ = ["Passes", "Steps", "calls_to_replay"]
 
-_REPLAYED = 500
-"""Calls over the whole data set that prefix reuse is told from."""
-_FEWEST = 20
-"""Of each conversation that is replayed."""
-_WARMING = 5
+_REPLAYED_CALLS = 500
+"""Calls over the whole data set from which prefix reuse is measured."""
+_MIN_CALLS = 20
+"""Calls of each replayed conversation: fewer say too little about it."""
+_WARM_UP_CALLS = 5
 
 
 @dataclass(slots=True)
 class Steps:
-    """How far it is."""
+    """Counts finished steps and reports them to `progress(done, total)`."""
 
     progress: Callable[[int, int], None] | None
     total: int = 0
@@ -43,61 +43,68 @@ class Steps:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passes:
-    """`latency_deadline` (seconds) is None where latency isn't measured; `replayed` says how many calls of which
-    conversations are replayed."""
+    """The settings of one evaluation, and the passes that run with them."""
 
     asker: Asker
-    whens: Sequence[When]
+    question_clocks: Sequence[QuestionClock]
     latency_deadline: float | None
+    """Seconds; None skips the timed pass."""
     replayed: Mapping[str, int]
+    """Calls to replay, by the name of the conversation."""
     clock: Clock
     steps: Steps
 
     def count(self, dataset: Dataset) -> int:
-        """All the steps there are: messages, calls, answers."""
-        each = len(self.whens) + (self.latency_deadline is not None)
+        """Number of steps in all: messages and memories to record, calls to replay, questions to ask."""
+        each = len(self.question_clocks) + (self.latency_deadline is not None)
         steps = 0
         for conversation in dataset.conversations:
             said = sum(map(len, conversation.sessions.values()))
-            most = self.replayed.get(conversation.name, 0)
-            calls = sum(map(len, tail(conversation, most).values()))
+            max_calls = self.replayed.get(conversation.name, 0)
+            calls = sum(map(len, last_sessions(conversation, max_calls).values()))
             steps += said + len(conversation.memories) + calls + each * len(conversation.questions)
         return steps
 
-    async def hear(self, germane: Germane, conversation: Conversation) -> list[Call]:
-        """Record it all, the last part of it turn by turn where it is to be replayed."""
-        if most := self.replayed.get(conversation.name, 0):
+    async def record_conversation(self, germane: Germane, conversation: Conversation) -> list[ReplayedCall]:
+        """Records the whole conversation. In a replayed conversation the last sessions are recorded turn by turn, and the
+        calls made in between are returned."""
+        if max_calls := self.replayed.get(conversation.name, 0):
             strategy, model = self.asker.strategy, self.asker.model
-            return await replay(germane, conversation, strategy=strategy, model=model, most=most, progress=self.steps)
+            return await replay(germane, conversation, strategy=strategy, model=model, max_calls=max_calls, progress=self.steps)
         await fill(germane.agent(AGENT), conversation, progress=self.steps)
         return []
 
-    async def time(self, agent: Agent, conversation: Conversation) -> list[Timed]:
-        """Before the questions are asked for their own sake, so that nothing of them is remembered."""
+    async def time_questions(self, agent: Agent, conversation: Conversation) -> list[Timed]:
+        """Asks each question once under the deadline. Runs before `ask_questions`, so that no cache holds a question yet."""
         if self.latency_deadline is None:
             return []
         await agent.warm()
-        end, when = ends(conversation), self.whens[0]
-        for number in range(min(_WARMING, len(conversation.questions))):
+        end, question_clock = ends(conversation), self.question_clocks[0]
+        for number in range(min(_WARM_UP_CALLS, len(conversation.questions))):
             await agent.assemble([{"role": "user", "content": f"warming up {number}"}], model=self.asker.model)
         timed = []
         for question in conversation.questions:
-            at = when.at(question, end)
-            timed.append(await self.asker.time(agent, question, at=at, deadline=self.latency_deadline, clock=self.clock))
+            at = question_clock.at(question, end)
+            timed.append(
+                await self.asker.time_question(agent, question, at=at, deadline=self.latency_deadline, clock=self.clock)
+            )
             self.steps()
         return timed
 
-    async def ask(self, agent: Agent, conversation: Conversation) -> list[Answered]:
+    async def ask_questions(self, agent: Agent, conversation: Conversation) -> list[Answered]:
+        """Asks each question by each clock, within each budget."""
         answered, end = [], ends(conversation)
-        for when in self.whens:
+        for clock in self.question_clocks:
             for question in conversation.questions:
-                at = when.at(question, end)
-                answered.append(await self.asker.ask(agent, question, conversation=conversation.name, clock=when.name, at=at))
+                at = clock.at(question, end)
+                answered.append(
+                    await self.asker.ask_question(agent, question, conversation=conversation.name, clock=clock.name, at=at)
+                )
                 self.steps()
         return answered
 
 
-def replayed(dataset: Dataset) -> dict[str, int]:
-    """How many calls of which conversations: 500 in all, twenty at least of each, so at most 25 conversations."""
-    chosen = spread(dataset.conversations, _REPLAYED // _FEWEST)
-    return {conversation.name: _REPLAYED // len(chosen) for conversation in chosen}
+def calls_to_replay(dataset: Dataset) -> dict[str, int]:
+    """Number of calls to replay, by conversation: 500 in all and at least 20 of each, so at most 25 conversations."""
+    chosen = spread_evenly(dataset.conversations, _REPLAYED_CALLS // _MIN_CALLS)
+    return {conversation.name: _REPLAYED_CALLS // len(chosen) for conversation in chosen}

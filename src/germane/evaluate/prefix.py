@@ -1,4 +1,4 @@
-"""Prefix: how much of each prompt begins as the one before it did: what a provider's prompt cache could reuse."""
+"""Prefix: the share of each prompt that a provider's prompt cache can reuse from the previous one."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Call", "Reuse", "common", "prompt", "reuse"]
+__all__ = ["ReplayedCall", "Reuse", "common_prefix", "prefix_reuse", "prompt_texts"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """One call that had another before it in its session, in tokens. `own` is the prompt without anything of germane's."""
+class ReplayedCall:
+    """Token counts of one call that follows another in its session. `prompt` is the whole prompt and `common` its prefix shared
+    with the previous one; `own` and `own_common` are the same without germane's text."""
 
     conversation: str
     prompt: int
@@ -22,20 +23,21 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reuse:
-    """Shares of all the tokens of all calls, [0, 1]: `share` with germane's text in the prompts, `own` without any."""
+    """The reusable share of all prompt tokens of `calls` calls, [0, 1]: `share` with germane's text in the prompts, `own`
+    without it."""
 
     calls: int
     share: float
     own: float
 
 
-def prompt(messages: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A request in OpenAI's shape as it reads from top to bottom, a text a message."""
+def prompt_texts(messages: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The text of each message of a request in OpenAI's shape, in order."""
     return [f"{message.get('role')} {message.get('name') or ''}\n{_text(message)}\n" for message in messages]
 
 
-def common(before: Sequence[str], after: Sequence[str]) -> str:
-    """What both begin with, to the character."""
+def common_prefix(before: Sequence[str], after: Sequence[str]) -> str:
+    """The longest common beginning of the two concatenated texts, in characters."""
     same = 0
     while same < min(len(before), len(after)) and before[same] == after[same]:
         same += 1
@@ -43,8 +45,8 @@ def common(before: Sequence[str], after: Sequence[str]) -> str:
     return "".join(after[:same]) + rest
 
 
-def reuse(calls: Sequence[Call]) -> Reuse | None:
-    """None for no calls."""
+def prefix_reuse(calls: Sequence[ReplayedCall]) -> Reuse | None:
+    """The reuse over all calls; None where there are none."""
     if not calls:
         return None
     share = sum(call.common for call in calls) / sum(call.prompt for call in calls)
@@ -53,7 +55,7 @@ def reuse(calls: Sequence[Call]) -> Reuse | None:
 
 
 def _beginning(one: str, two: str) -> str:
-    """Found by halving: comparing slices is quicker than walking along."""
+    """The longest common beginning of two texts, by bisection: comparing slices is quicker than a loop over characters."""
     low, high = 0, min(len(one), len(two))
     while low < high:
         middle = (low + high + 1) // 2

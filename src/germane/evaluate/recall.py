@@ -1,7 +1,7 @@
-"""Recall: how much of a question's evidence was found. Pure sums over ranks and over the shares that are shown.
+"""Recall: how much of a question's evidence is ranked or shown, as plain functions of ranks and of shown shares.
 
-A shortened message earns the share of it that is shown; breadcrumbs and summaries earn nothing, as no item of theirs carries
-the message's id.
+A shortened message counts with its shown share. Breadcrumbs and summaries count nothing: none of their items carries the id of
+the message.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ __all__ = [
 ]
 
 WHOLE = 0.999
-"""The share from which a message counts as shown whole."""
+"""The shown share from which on a message counts as whole."""
 
 
 def ranks(ranked: Iterable[Scored], evidence: Collection[str]) -> tuple[int | None, ...]:
-    """The rank of each evidence message, in the order of the ids, among the distinct messages of `ranked`, counted from 1.
-    Several pieces of one message rank as the best of them."""
-    places: dict[str, int] = {}
+    """The rank of each evidence message among the distinct messages of `ranked`, counted from 1, in the order of the sorted
+    ids; None for a message that isn't ranked. Of several pieces of one message the best rank counts."""
+    found: dict[str, int] = {}
     for scored in sorted(ranked, key=lambda scored: scored.rank):
-        places.setdefault(scored.candidate.provenance.message_id or scored.id, len(places) + 1)
-    return tuple(places.get(id) for id in sorted(evidence))
+        found.setdefault(scored.candidate.provenance.message_id or scored.id, len(found) + 1)
+    return tuple(found.get(id) for id in sorted(evidence))
 
 
 def shares(items: Iterable[Chosen], evidence: Collection[str]) -> tuple[float, ...]:
-    """The share of each evidence message that is shown, in the order of the ids; pieces of one message add up to 1 at most."""
+    """The shown share of each evidence message, [0, 1], in the order of the sorted ids. Pieces of one message add up."""
     found = dict.fromkeys(sorted(evidence), 0.0)
     for item in items:
         id = item.provenance.message_id
@@ -47,32 +47,32 @@ def shares(items: Iterable[Chosen], evidence: Collection[str]) -> tuple[float, .
 
 
 def any_at(ranks: Sequence[int | None], k: int) -> float:
-    """1 when some of the evidence is among the first k."""
+    """1.0 when at least one evidence message is among the first k."""
     return float(any(rank is not None and rank <= k for rank in ranks))
 
 
 def every_at(ranks: Sequence[int | None], k: int) -> float:
-    """1 when all of the evidence is among the first k."""
+    """1.0 when every evidence message is among the first k."""
     return float(all(rank is not None and rank <= k for rank in ranks))
 
 
 def fraction_at(ranks: Sequence[int | None], k: int) -> float:
-    """The share of the evidence that is among the first k."""
+    """The share of the evidence messages that are among the first k."""
     return sum(rank is not None and rank <= k for rank in ranks) / len(ranks)
 
 
 def any_within(shares: Sequence[float]) -> float:
-    """1 when some part of some evidence is shown."""
+    """1.0 when any part of any evidence message is shown."""
     return float(any(share > 0 for share in shares))
 
 
 def every_within(shares: Sequence[float]) -> float:
-    """1 when all of the evidence is shown whole."""
+    """1.0 when every evidence message is shown whole."""
     return float(all(share >= WHOLE for share in shares))
 
 
 def fraction_within(shares: Sequence[float]) -> float:
-    """The share of the evidence that is shown."""
+    """The mean shown share of the evidence messages."""
     return sum(shares) / len(shares)
 
 

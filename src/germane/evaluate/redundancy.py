@@ -1,26 +1,26 @@
-"""Redundancy: how much of what is shown says again what is shown already."""
+"""Redundancy: metrics of wasted text: shown items that repeat another, and superseded messages."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from germane.text.normal import fold
 
-__all__ = ["ALIKE", "redundancy", "shingles"]
+__all__ = ["ALIKE", "redundancy", "shingles", "stale"]
 
 ALIKE = 0.5
-"""The Jaccard index from which two texts are near-duplicates."""
+"""The Jaccard index from which on two texts are near-duplicates."""
 
 _WORD = re.compile(r"\w+")
 _LENGTH = 3
 
 
 def redundancy(texts: Sequence[str]) -> float | None:
-    """The share of the texts that nearly repeat one before them: |A ∩ B| / |A ∪ B| ≥ 0.5 for the sets A and B of their
-    three-word shingles (Broder's resemblance). None for no texts."""
+    """The share of the texts that nearly repeat an earlier one, [0, 1]: |A ∩ B| / |A ∪ B| ≥ 0.5 for the sets A and B of their
+    three-word shingles (resemblance; Broder 1997). None where there are no texts."""
     if not texts:
         return None
     sets: list[frozenset[tuple[str, ...]]] = []
@@ -38,8 +38,17 @@ def redundancy(texts: Sequence[str]) -> float | None:
 
 @lru_cache(maxsize=1 << 12)
 def shingles(text: str) -> frozenset[tuple[str, ...]]:
-    """Every three words in a row, folded; of a shorter text, all its words at once."""
+    """Every three consecutive words of the folded text; a shorter text has one shingle with all of its words. LRU-cached."""
     words = _WORD.findall(fold(text))
     if len(words) < _LENGTH:
         return frozenset([tuple(words)] if words else [])
     return frozenset(zip(words, words[1:], words[2:], strict=False))
+
+
+def stale(shown: Collection[str], *, superseded: Collection[str], evidence: Collection[str]) -> bool | None:
+    """Whether a superseded message is shown without any of its replacements, which are the evidence that isn't superseded
+    itself. None where no message is superseded."""
+    if not superseded:
+        return None
+    current = set(evidence) - set(superseded)
+    return not set(shown).isdisjoint(superseded) and current.isdisjoint(shown)

@@ -1,4 +1,4 @@
-"""Report: everything that one evaluation found, and under what circumstances."""
+"""Report: the result of one evaluation, with the circumstances of the run."""
 
 from __future__ import annotations
 
@@ -16,12 +16,10 @@ __all__ = ["Report", "Run"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What was measured, with what, when and where. `embedder` is its identity, such as `static/l2_supercat/256`; `relevance`
-    names a model that was given, empty where settings or germane's own decide; `resampled` says what the intervals draw:
-    conversations or questions; `asked` is how many of the data set's questions were; `tokenizer` says how tokens were counted,
-    such as `o200k` or `o200k×1.45 (estimate)`; `warnings` are what germane warns of, such as an unknown model."""
+    """The circumstances of one evaluation: data, options, versions and machine."""
 
     version: str
+    """Of germane."""
     date: datetime
     machine: str
     dataset: str
@@ -29,36 +27,50 @@ class Run:
     conversations: int
     messages: int
     questions: int
+    """Questions in the data set."""
     asked: int
+    """Questions that were asked of them."""
     dropped: tuple[Dropped, ...]
     strategy: str
     embedder: str
+    """Its identity, such as `static/l2_supercat/256`."""
     relevance: str
+    """The relevance model that was given; empty where the settings or germane's default decide."""
     model: str
     tokenizer: str
+    """How tokens were counted, such as `o200k` or `o200k×1.45 (estimate)`."""
     budgets: tuple[int, ...]
+    """Tokens."""
     ks: tuple[int, ...]
     clocks: tuple[str, ...]
     deadline: float | None
+    """Seconds for each answer; None waits for every source."""
     latency_deadline: float
+    """Seconds for each answer of the latency pass."""
     resampled: str
+    """What the intervals draw: `conversations` or `questions`."""
     seed: int
     warnings: tuple[str, ...]
+    """Germane's warnings, such as one about an unknown model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """`figures` are the means, `answered` what they are the means of, one for each clock and question; `latency` and `reuse`
-    are empty where they weren't measured."""
+    """The result of one evaluation."""
 
     run: Run
     figures: tuple[Figure, ...]
+    """The mean of each metric."""
     latency: tuple[Latency, ...]
+    """Empty where latency wasn't measured."""
     reuse: Reuse | None
+    """None where prefix reuse wasn't measured."""
     answered: tuple[Answered, ...]
+    """The single results behind the means, one for each clock and question."""
 
     def figure(self, metric: str, at: int, *, clock: str | None = None, category: str = "") -> Figure:
-        """One of the means; the first clock's where none is named. Raises `KeyError` where it wasn't measured."""
+        """The mean of `metric` at a budget or k; by default at the first clock and over all categories. Raises `KeyError`
+        where it wasn't measured."""
         wanted = (self.run.clocks[0] if clock is None else clock, category, metric, at)
         for figure in self.figures:
             if (figure.clock, figure.category, figure.metric, figure.at) == wanted:
@@ -67,13 +79,13 @@ class Report:
 
     @property
     def categories(self) -> tuple[str, ...]:
-        """Those that were asked, where there are several."""
+        """The categories of the questions, sorted; empty where there is only one."""
         found = tuple(sorted({answered.category for answered in self.answered if answered.category}))
         return found if len(found) > 1 else ()
 
     @property
     def faults(self) -> tuple[Answered, ...]:
-        """Answers in which germane fell back: they count as they are, and shouldn't be there."""
+        """Answers for which germane fell back. They count in the means like all others."""
         return tuple(answered for answered in self.answered if answered.fault)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Run: one evaluation from end to end: each conversation into a store of its own, its questions asked, the answers measured."""
+"""Run: `evaluate`, which records each conversation, asks its questions and measures the answers."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from germane.errors import InvalidInput
 from germane.evaluate.answered import Answered
 from germane.evaluate.ask import Asker
 from germane.evaluate.dataset import Dataset
-from germane.evaluate.figures import enough, figures
+from germane.evaluate.figures import enough_conversations, figures
 from germane.evaluate.latency import Timed, latencies
-from germane.evaluate.passes import Passes, Steps, replayed
-from germane.evaluate.prefix import Call, reuse
+from germane.evaluate.passes import Passes, Steps, calls_to_replay
+from germane.evaluate.prefix import ReplayedCall, prefix_reuse
+from germane.evaluate.question_clock import CLOCKS, QuestionClock
 from germane.evaluate.replay import AGENT
 from germane.evaluate.report import Report, Run
-from germane.evaluate.sample import narrowed
-from germane.evaluate.when import CLOCKS, When
+from germane.evaluate.sample import select_questions
 from germane.pipeline.gather.source import SourceFactory
 from germane.ports.embedder import Embedder
 from germane.search.relevance import Relevance
@@ -34,10 +34,10 @@ __all__ = ["BUDGETS", "DEADLINE", "KS", "evaluate"]
 BUDGETS = (250, 500, 1_000, 2_000, 4_000)
 KS = (5, 10, 20, 50)
 DEADLINE = 0.048
-"""Under which latency is measured, in seconds, unless another is given."""
+"""Default deadline of the latency pass, in seconds."""
 
 _NONCE_KEY = b"the same in all runs"
-"""A random one costs a token more or less from run to run."""
+"""Fixed, because a random key changes the token count of the nonce from run to run."""
 
 
 async def evaluate(
@@ -60,49 +60,55 @@ async def evaluate(
     clock: Clock | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
-    """Measure how well and how fast this strategy and this embedder find the evidence of the data set's questions.
+    """Measures how well and how fast a strategy and an embedder find the evidence of the data set's questions.
 
-    Each conversation is recorded into a store of its own, in memory. Each question is asked within each budget (tokens of all
-    the added text), by each clock (`end+1h`, `today` or an ISO time), without a deadline unless one is given (seconds).
-    `quick` leaves out what recall doesn't need: the pass that measures latency under a deadline, and the replay that measures
-    how much of the prompts a provider could reuse. `limit` asks so many questions, spread evenly. `progress(done, total)` is
-    told of each step; `settings`, `sources` and `relevance` are as `Germane.open` takes them. Raises `InvalidInput`,
-    `UnknownName`, `MissingExtra` and what opening raises.
+    Each conversation is recorded in a store of its own, in memory. Each question is asked within each of `budgets` (tokens of
+    all the added text) and by each of `clocks` (`end+1h`, `today` or an ISO time). `ks` are the ranks at which recall is taken.
+
+    - `categories`, `limit`: ask only questions of these categories; ask at most `limit` questions, spread evenly.
+    - `deadline`: seconds for each answer; by default recall waits for every source and latency is measured under `DEADLINE`.
+    - `quick`: skip the latency pass, and the replay that measures prefix reuse.
+    - `settings`, `sources`, `relevance`: as `Germane.open` takes them.
+    - `seed`: of the resampling that makes the intervals. The same seed gives the same intervals.
+    - `progress`: called as `progress(done, total)` after each step.
+
+    Raises `InvalidInput` for wrong arguments, and what `Germane.open` raises, such as `UnknownName` and `MissingExtra`.
     """
     clock = clock or Clock()
     now = clock.now()
     budgets, ks = _ascending("budgets", budgets), _ascending("ks", ks)
-    whens = [When.of(name, now) for name in dict.fromkeys(clocks)]
-    if not whens:
+    question_clocks = [QuestionClock.of(name, now) for name in dict.fromkeys(clocks)]
+    if not question_clocks:
         raise InvalidInput("clocks must name at least one, such as end+1h")
-    chosen = narrowed(dataset, limit=limit, categories=categories)
+    chosen = select_questions(dataset, limit=limit, categories=categories)
     if not isinstance(settings, Settings):
         settings = Settings.load(settings, os.environ)
     settings = replace(settings, nonce_key=settings.nonce_key or _NONCE_KEY)
     passes = Passes(
         asker=Asker(strategy=strategy, model=model, budgets=budgets, deadline=deadline),
-        whens=whens,
+        question_clocks=question_clocks,
         latency_deadline=None if quick else DEADLINE if deadline is None else deadline,
-        replayed={} if quick else replayed(chosen),
+        replayed={} if quick else calls_to_replay(chosen),
         clock=clock,
         steps=Steps(progress),
     )
     passes.steps.total = passes.count(chosen)
     answered: list[Answered] = []
     timed: list[Timed] = []
-    calls: list[Call] = []
-    means = _Means()
+    calls: list[ReplayedCall] = []
+    setup = _Setup()
     for conversation in chosen.conversations:
         opened = Germane.open(
             ":memory:", settings=settings, embedder=embedder, sources=sources, relevance=relevance, clock=clock
         )
         async with opened as germane:
-            means = await _Means.of(germane, passes.asker)
+            setup = await _Setup.of(germane, passes.asker)
             agent = germane.agent(AGENT)
-            calls += await passes.hear(germane, conversation)
-            timed += await passes.time(agent, conversation)
-            answered += await passes.ask(agent, conversation)
-    answered.sort(key=lambda one: [when.name for when in whens].index(one.clock))
+            calls += await passes.record_conversation(germane, conversation)
+            timed += await passes.time_questions(agent, conversation)
+            answered += await passes.ask_questions(agent, conversation)
+    clock_names = tuple(question_clock.name for question_clock in question_clocks)
+    answered.sort(key=lambda answer: clock_names.index(answer.clock))
     run = Run(
         version=version("germane"),
         date=now,
@@ -114,32 +120,32 @@ async def evaluate(
         questions=sum(len(conversation.questions) for conversation in dataset.conversations),
         asked=sum(len(conversation.questions) for conversation in chosen.conversations),
         dropped=tuple(dataset.dropped),
-        strategy=means.strategy,
-        embedder=means.embedder,
+        strategy=setup.strategy,
+        embedder=setup.embedder,
         relevance="" if relevance is None else str(relevance),
         model=model,
-        tokenizer=means.tokenizer,
+        tokenizer=setup.tokenizer,
         budgets=budgets,
         ks=ks,
-        clocks=tuple(when.name for when in whens),
+        clocks=clock_names,
         deadline=deadline,
         latency_deadline=DEADLINE if deadline is None else deadline,
-        resampled="conversations" if enough(answered) else "questions",
+        resampled="conversations" if enough_conversations(answered) else "questions",
         seed=seed,
-        warnings=means.warnings,
+        warnings=setup.warnings,
     )
     return Report(
         run=run,
         figures=figures(answered, budgets=budgets, ks=ks, seed=seed),
         latency=latencies(timed),
-        reuse=reuse(calls),
+        reuse=prefix_reuse(calls),
         answered=tuple(answered),
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Means:
-    """With what it is measured, as germane itself names it."""
+class _Setup:
+    """Strategy, embedder and tokenizer of the evaluation, as germane itself names them."""
 
     strategy: str = ""
     embedder: str = ""
@@ -147,7 +153,7 @@ class _Means:
     warnings: tuple[str, ...] = ()
 
     @classmethod
-    async def of(cls, germane: Germane, asker: Asker) -> _Means:
+    async def of(cls, germane: Germane, asker: Asker) -> _Setup:
         asked = [{"role": "user", "content": "warming up"}]
         context = await germane.agent("nobody").assemble(asked, model=asker.model, deadline=None, strategy=asker.strategy)
         findings = {name: finding for name, finding, _ in (await germane.check()).findings}

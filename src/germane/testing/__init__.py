@@ -1,1 +1,1 @@
-"""Testing: what tests of germane, and of what is built on it, need: clocks, builders, faults, contracts. Public."""
+"""Testing: public tools for tests of applications and stores: pins, faults, clocks, builders, store contracts."""

@@ -1,4 +1,4 @@
-"""Builders: values with sensible defaults, so that a test names only what it is about."""
+"""Builders: candidates and messages with defaults, so that a test names only the fields that it is about."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from germane.types.message import Message, Role
 __all__ = ["MOMENT", "candidate", "message"]
 
 MOMENT = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
-"""When everything built here happened: a Tuesday at noon."""
+"""The default time of everything built here: a Tuesday at noon, UTC."""
 
 
 def candidate(text: str = "Prefers tea to coffee", **fields: Any) -> Candidate:
-    """A message as a source would offer it. `fields` are `Candidate`'s own; the same text gives the same id and hash."""
+    """A candidate such as a source of messages offers it. `fields` are fields of `Candidate`. The same text gives the same id
+    and hash."""
     digest = crc32(text.encode("utf-8", "surrogatepass"))
     defaults: dict[str, Any] = {
         "id": f"c{digest:08x}",
@@ -37,5 +38,5 @@ def message(
     name: str | None = None,
     created_at: datetime | None = MOMENT,
 ) -> Message:
-    """A message that is just text."""
+    """A message with one text part."""
     return Message.of(role, text, id=id, name=name, created_at=created_at)

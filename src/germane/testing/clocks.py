@@ -1,6 +1,6 @@
-"""Clocks for tests: one that stands still and one that ticks each time it is read.
+"""Clocks for tests: a calendar that stands still, and a clock that advances each time it is read.
 
-For time that sleeps and deadlines obey, see `time_warp`.
+For time that sleeps and deadlines follow, see `time_warp`.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ __all__ = ["Ticking", "fixed"]
 
 
 def fixed(moment: datetime) -> Clock:
-    """A calendar that always says `moment` (naive: UTC). `steady` stays the event loop's."""
+    """A clock whose calendar always shows `moment` (UTC where naive). Its `steady` is still that of the event loop."""
     still = aware(moment)
     return Clock(now=lambda: still)
 
 
 class Ticking:
-    """A clock that moves on by `step` each time either of its faces is read, from `start` (naive: UTC) on.
+    """A clock that starts at `start` (UTC where naive) and advances by `step` each time `now` or `steady` is read.
 
-    `steady` counts the seconds since `start`. `advance` moves it by hand; with a step of zero nothing else does.
+    `steady` counts the seconds since `start`. With a step of zero only `advance` moves the clock.
     """
 
     def __init__(self, start: datetime, step: timedelta = timedelta(seconds=1)) -> None:
@@ -30,9 +30,11 @@ class Ticking:
 
     @property
     def clock(self) -> Clock:
+        """The clock to pass to the code under test."""
         return Clock(now=self._now, steady=self._steady)
 
     def advance(self, by: timedelta) -> None:
+        """Moves the clock forward by hand."""
         self._moment += by
 
     def _now(self) -> datetime:

@@ -1,11 +1,10 @@
-"""Faults: wrap anything asynchronous so that it hangs, dawdles, raises or answers rubbish.
+"""Faults: `faulty` wraps any object so that its methods hang, answer late, raise, or return garbage.
 
     source = faulty(source, Hang())                        # every async method
     embedder = faulty(embedder, Slow(0.05), "embed")       # one of them
     journal = faulty(journal, Raise(OSError), times=2)     # the first two calls only
 
-It stands in for the thing it wraps, of the same type as far as a type checker sees. Combined with `time_warp` neither hanging
-nor dawdling takes any time.
+For a type checker the wrapper has the type of the wrapped object. Under `time_warp` neither `Hang` nor `Slow` takes real time.
 """
 
 from __future__ import annotations
@@ -23,26 +22,26 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Hang:
-    """Never answers."""
+    """The method never returns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slow:
-    """Answers rightly, but so many seconds late."""
+    """The method returns its right result, but `seconds` late."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Raise:
-    """Raises the exception, or one of the type."""
+    """The method raises `error`, an exception or a type of exception."""
 
     error: BaseException | type[BaseException]
 
 
 @dataclass(frozen=True, slots=True)
 class Garbage:
-    """Answers this instead."""
+    """The method returns `answer` instead of its result."""
 
     answer: object = "garbage"
 
@@ -51,11 +50,11 @@ Fault = Hang | Slow | Raise | Garbage
 
 
 def faulty(target: T, fault: Fault, *methods: str, times: int | None = None) -> T:
-    """`target` with `fault` in its `methods`: by name, or every coroutine method when none is named.
+    """Returns a wrapper around `target` with `fault` in its `methods`, given by name; by default in every coroutine method.
 
-    A method of an attribute is named with a dot (`"memories.get"`). A plain method may be named too: it can raise or answer
-    garbage at once; `Hang` and `Slow` leave it as it is, since they would stop the thread. `times` lets only the first so
-    many calls fail. Everything else passes through.
+    A dot names a method of an attribute (`"memories.get"`). A named method may be synchronous: it can raise or return garbage,
+    but `Hang` and `Slow` don't affect it, because they would block the thread. With `times` only the first `times` calls fail.
+    All other attributes and calls reach `target`.
     """
     return cast("T", _Faulty(target, fault, frozenset(methods), _Countdown(times)))
 
@@ -110,7 +109,7 @@ class _Countdown:
         self._left = times
 
     def over(self) -> bool:
-        """Whether the faults are used up; uses one."""
+        """Whether the faults are used up; otherwise uses one up."""
         if self._left is None:
             return False
         self._left -= 1

@@ -1,5 +1,7 @@
-"""Hashed: an embedder for tests. A text's vector is the sum of fixed pseudo-random vectors of its words: texts that share
-words are near, nothing is loaded, and the same text gives the same vector everywhere."""
+"""Hashed: an embedder for tests that needs no model and gives the same vectors on every machine.
+
+The vector of a text is the normalised sum of fixed pseudo-random vectors of its words, so texts that share words are similar.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ __all__ = ["Hashed"]
 
 
 class Hashed:
-    """`name` makes spaces of their own; with `quick` false only `embed` answers."""
+    """An embedder of `dimension` dimensions. Different names give different vector spaces. With `quick=False` `embed_now`
+    raises `EmbedderError`."""
 
     def __init__(self, name: str = "hashed", *, dimension: int = 16, quick: bool = True) -> None:
         self._name, self._dimension, self._quick = name, dimension, quick
@@ -41,7 +44,7 @@ class Hashed:
         return self._vectors(texts)
 
     async def close(self) -> None:
-        """Nothing to close."""
+        """Does nothing: there is nothing to close."""
 
     def _vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         rows = np.zeros((len(texts), self._dimension), np.float32)

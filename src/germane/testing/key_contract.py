@@ -1,5 +1,4 @@
-"""Key contract: what every store must do about API keys. Part of `StoreContract`, with the fixtures
-`store` and `opening`."""
+"""Key contract: the tests of `StoreContract` about API keys."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ __all__ = ["KeyContract", "a_key", "issuing"]
 
 
 def a_key(id: str = "a" * 16, **fields: Any) -> Key:
-    """A key of the org `acme`, made at noon."""
+    """A key of the org `acme`, created at `NOON`; `fields` are fields of `Key`."""
     given: dict[str, Any] = {"org": "acme", "created_at": NOON}
     return Key(id=id, **given | fields)
 
@@ -35,29 +34,32 @@ def a_key(id: str = "a" * 16, **fields: Any) -> Key:
 def issuing(
     number: int = 1, *, replaces: str | None = None, overlap: timedelta = timedelta(hours=1), **wanted: Any
 ) -> Plan[NewKey]:
-    """The plan of a new key of `acme` at noon; each `number` gives another key, the same one every time."""
+    """The plan that issues a key of `acme` at `NOON`. The same `number` gives the same key every time; `wanted` are fields of
+    `Wanted`."""
     asked = Wanted(**{"org": "acme", **wanted})
     return issue(asked, replaces=replaces, overlap=overlap, at=NOON, randomness=lambda count: bytes([number]) * count)
 
 
 class KeyContract:
+    """Tests of `store.keys`. Inherit `StoreContract`, which has them all."""
+
     @pytest.mark.requirement("RPC-5")
     async def test_a_key_comes_back_equal(self, store: Store) -> None:
-        """Every field survives, times to the microsecond, and so does the digest."""
+        """Every field and the digest are stored, times to the microsecond."""
         later = NOON + timedelta(microseconds=1)
         ends: dict[str, Any] = {"expires_at": later, "revoked_at": later, "replaced_by": "b" * 16, "last_used_at": later}
         keys = [a_key(agents=("support", "Näheres 猫"), rights=("read",), note="für Ana", **ends), a_key("b" * 16)]
         for number, key in enumerate(keys):
-            sealed = StoredKey(key=key, digest=bytes([number]) * 32)
-            await store.keys.commit(writing(AddKey(sealed)))
-            assert await store.keys.find(key.id) == sealed
+            stored = StoredKey(key=key, digest=bytes([number]) * 32)
+            await store.keys.commit(writing(AddKey(stored)))
+            assert await store.keys.find(key.id) == stored
             assert await store.keys.commit(asking(KeyById(key.id))) == key
         assert await store.keys.find("c" * 16) is None
         assert await store.keys.commit(asking(KeyById("c" * 16))) is None
 
     @pytest.mark.requirement("RPC-5", "SCOPE-2")
     async def test_keys_are_listed_oldest_first_by_org(self, store: Store) -> None:
-        """All of them, or those of one org: never another's."""
+        """`list` returns the keys of all orgs, or only those of the named org."""
         named = (("b", "acme", 2), ("a", "acme", 2), ("c", "acme", 1), ("d", "other", 0))
         for id, org, hour in named:
             key = a_key(id * 16, org=org, created_at=NOON + timedelta(hours=hour))
@@ -68,29 +70,29 @@ class KeyContract:
 
     @pytest.mark.requirement("RPC-5")
     async def test_a_key_is_changed_and_its_digest_stays(self, store: Store) -> None:
-        """One that isn't there is passed over; an id is given once."""
-        sealed = StoredKey(key=a_key(), digest=b"d" * 32)
-        ended = replace(sealed.key, expires_at=NOON, last_used_at=NOON)
-        await store.keys.commit(writing(AddKey(sealed), ChangeKey(ended), ChangeKey(a_key("b" * 16))))
-        assert await store.keys.find(ended.id) == replace(sealed, key=ended)
+        """A change of an absent key is ignored; adding an existing id raises `Conflict`."""
+        stored = StoredKey(key=a_key(), digest=b"d" * 32)
+        ended = replace(stored.key, expires_at=NOON, last_used_at=NOON)
+        await store.keys.commit(writing(AddKey(stored), ChangeKey(ended), ChangeKey(a_key("b" * 16))))
+        assert await store.keys.find(ended.id) == replace(stored, key=ended)
         assert await store.keys.list() == (ended,)
         with pytest.raises(Conflict):
             await store.keys.commit(writing(AddKey(StoredKey(key=a_key(note="another"), digest=b"e" * 32))))
-        assert await store.keys.find(ended.id) == replace(sealed, key=ended)
+        assert await store.keys.find(ended.id) == replace(stored, key=ended)
 
     @pytest.mark.requirement("RPC-5")
     async def test_only_a_hash_of_a_token_is_kept(self, store: Store) -> None:
-        """What is stored matches the token, and isn't it."""
+        """The stored digest verifies the token and doesn't contain it."""
         issued = await store.keys.commit(issuing())
-        sealed = await store.keys.find(issued.key.id)
-        assert presented(issued.token).matches(sealed)
-        assert sealed is not None
-        assert issued.token.rpartition("_")[2].encode() not in sealed.digest
-        assert issued.token.rpartition("_")[2] not in repr((sealed, issued))
+        stored = await store.keys.find(issued.key.id)
+        assert presented(issued.token).matches(stored)
+        assert stored is not None
+        assert issued.token.rpartition("_")[2].encode() not in stored.digest
+        assert issued.token.rpartition("_")[2] not in repr((stored, issued))
 
     @pytest.mark.requirement("RPC-5")
     async def test_a_rotation_is_written_whole_or_not_at_all(self, store: Store) -> None:
-        """The old key's end and the new key, in one commit; of another org's key nothing is taken."""
+        """One commit ends the old key and adds the new one. A key of another org can't be rotated."""
         old = await store.keys.commit(issuing(1))
         new = await store.keys.commit(issuing(2, replaces=old.key.id))
         ending, fresh = await store.keys.list()
@@ -107,19 +109,19 @@ class KeyContract:
 
     @pytest.mark.requirement("RPC-5", "OPS-2")
     async def test_another_handle_sees_a_revocation_at_once(self, store: Store, opening: Callable[[], Store]) -> None:
-        """At the next look, from whichever process."""
+        """The next `find` of any handle returns the revoked key."""
         second = opening()
         issued = await store.keys.commit(issuing())
         assert presented(issued.token).matches(await second.keys.find(issued.key.id))
         await second.keys.commit(revoke(issued.key.id, at=NOON))
-        sealed = await store.keys.find(issued.key.id)
-        assert sealed is not None
-        assert sealed.key.state(NOON) == "revoked"
+        stored = await store.keys.find(issued.key.id)
+        assert stored is not None
+        assert stored.key.state(NOON) == "revoked"
         await second.close()
 
     @pytest.mark.requirement("RPC-5")
     async def test_keys_are_no_content(self, store: Store) -> None:
-        """Neither making nor using one moves the revision that readers follow."""
+        """Issuing or using a key doesn't change the journal's revision."""
         scoped = store.within(Scope(org="acme"))
         await scoped.journal.commit(writing(SetDirective("Be kind")))
         before = await scoped.journal.revision()

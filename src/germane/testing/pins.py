@@ -1,11 +1,11 @@
-"""Pins: what a context must hold, must not hold, may cost and must look like, said in one line of a test.
+"""Pins: `pin`, assertions in tests about the content, the token cost and the rendered text of a context.
 
     pin(context).includes("12 Harbour Lane", id="m17").excludes("old address").within(800)
     pin(context).keeps_prefix_of(previous)
     pin(context).snapshot("returns")
 
-Each raises an `AssertionError` that says why: of what is missing, whether it was found and what it was left out for; of what
-shouldn't be there, where it came from. In pytest `pin` is a fixture (`pytest_plugin.py`); elsewhere call `Pin(context)`.
+Each check raises an `AssertionError` with the reason: for a missing item whether a source found it and why it was left out, for
+an unwanted item which source it came from. In pytest `pin` is a fixture (`pytest_plugin.py`); elsewhere call `Pin(context)`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NoReturn, Self
 
 from germane.testing.readable import readable
-from germane.testing.snapshots import Difference, Snapshots, file_of
+from germane.testing.snapshots import SnapshotDifference, Snapshots, file_of
 from germane.types.candidate import Chosen, Scored
 from germane.types.context import Context
 
@@ -27,7 +27,7 @@ _WIDTH = 72
 
 
 class Pinning:
-    """The `pin` fixture: makes a `Pin` of a context, which knows the test it is of."""
+    """The value of the `pin` fixture. Calling it makes a `Pin` that knows the test it belongs to."""
 
     def __init__(self, *, folder: Path, test: str, name: str, snapshots: Snapshots) -> None:
         self._folder, self._test, self._name, self._snapshots = folder, test, name, snapshots
@@ -35,22 +35,22 @@ class Pinning:
     def __call__(self, context: Context) -> Pin:
         return Pin(context, self._check)
 
-    def _check(self, name: str | None, text: str) -> Difference | None:
+    def _check(self, name: str | None, text: str) -> SnapshotDifference | None:
         return self._snapshots.differs(file_of(self._folder, name or self._name), text, test=self._test)
 
 
 class Pin:
-    """One context, held against what is expected of it. Every check answers the pin itself, so they can be chained."""
+    """Checks of one context. Each raises `AssertionError` or returns the pin itself, so checks can be chained."""
 
-    def __init__(self, context: object, check: Callable[[str | None, str], Difference | None] | None = None) -> None:
+    def __init__(self, context: object, check: Callable[[str | None, str], SnapshotDifference | None] | None = None) -> None:
         if not isinstance(context, Context):
             hint = "; is an `await` missing?" if hasattr(context, "__await__") else ""
-            raise TypeError(f"pin() takes the Context that assemble() answers, not {type(context).__name__}{hint}")
+            raise TypeError(f"pin() takes the Context that assemble() returns, not {type(context).__name__}{hint}")
         self._context, self._check = context, check
 
     def includes(self, *texts: str, id: str | None = None) -> Self:
-        """Each of `texts` is shown to the model, as stored and to the letter; so is the item with this `id`: germane's, or the
-        caller's own of a message."""
+        """Checks that each of `texts` is shown to the model verbatim, as it was stored, and so is the item with this `id`:
+        germane's own id, or the caller's id of a message."""
         __tracebackhide__ = True
         for text in texts:
             if text not in self._context.added and not any(text in item.text for item in self._context.items):
@@ -60,55 +60,56 @@ class Pin:
         return self
 
     def excludes(self, *texts: str, id: str | None = None) -> Self:
-        """None of `texts` is shown to the model, nor the item with this `id`."""
+        """Checks that none of `texts` is shown to the model, nor the item with this `id`."""
         __tracebackhide__ = True
         for text in texts:
             holding = [item for item in self._context.items if text in item.text]
             if holding:
                 _fail(f"{text!r} is in the context", map(_shown, holding))
             if text in self._context.added:
-                _fail(f"{text!r} is in the context", ["in what isn't remembered: the directive, or a header"])
+                _fail(f"{text!r} is in the context", ["in the directive or a header, not in a remembered item"])
         if id is not None and (holding := [item for item in self._context.items if _is(id, item.scored)]):
             _fail(f"the item {id!r} is in the context", map(_shown, holding))
         return self
 
     def within(self, tokens: int) -> Self:
-        """All that germane added takes at most so many tokens, as the target model counts."""
+        """Checks that all the added text takes at most `tokens` tokens of the target model."""
         __tracebackhide__ = True
         taken = self._context.metadata.total_tokens_injected
         if taken > tokens:
-            dearest = sorted(self._context.items, key=lambda item: -item.tokens)[:_SHOWN]
+            most_expensive = sorted(self._context.items, key=lambda item: -item.tokens)[:_SHOWN]
             _fail(
                 f"the context takes {taken} tokens, {taken - tokens} more than {tokens}",
-                ["the dearest:", *map(_shown, dearest)],
+                ["the most expensive items:", *map(_shown, most_expensive)],
             )
         return self
 
     def complete(self) -> Self:
-        """Nothing was missing when it was made: every source answered in time, and nothing failed."""
+        """Checks that every source answered in time and no stage failed (degradation level 0)."""
         __tracebackhide__ = True
         if self._context.metadata.degradation_level or self._context.metadata.fallback_reason:
             _fail(f"the context is at L{self._context.metadata.degradation_level}", self._faults())
         return self
 
     def keeps_prefix_of(self, previous: Context) -> Self:
-        """This request begins as the previous one of its conversation did, up to what changes with the query there (INJECT-2):
-        so the provider's prompt cache holds that far."""
+        """Checks that this request begins with the same messages as the previous one of its conversation, up to the text that
+        depends on the query (INJECT-2). The provider's prompt cache can reuse that prefix."""
         __tracebackhide__ = True
         before, now = _before_the_query(previous), self._context.to_openai()
         if not before:
             _fail(
                 "nothing stands before what changes with the query", ["there is no prefix to keep: is the placement 'split'?"]
             )
-        for at, message in enumerate(before):
-            if at >= len(now) or now[at] != message:
-                was, is_ = _parting(message, now[at] if at < len(now) else {})
-                _fail(f"the prefix ends in message {at}", [f"before: {was}", f"now:    {is_}"])
+        for index, message in enumerate(before):
+            if index >= len(now) or now[index] != message:
+                was, is_ = _first_difference(message, now[index] if index < len(now) else {})
+                _fail(f"the prefix ends in message {index}", [f"before: {was}", f"now:    {is_}"])
         return self
 
     def snapshot(self, name: str | None = None, *, times: bool = True) -> Self:
-        """All the added text is as it was pinned, in `__pins__/<name>.txt` beside the test; without a name, the test's own.
-        Nonce, ids and scores don't count; without `times`, days and times don't either."""
+        """Checks that all the added text equals the snapshot `__pins__/<name>.txt` beside the test; the default name is that of
+        the test. Nonce, ids and scores are ignored, and with `times=False` days and times too. `pytest --update-pins` writes
+        the snapshot."""
         __tracebackhide__ = True
         if self._check is None:
             raise TypeError("snapshot() needs the `pin` fixture of pytest, which knows where the test is")
@@ -121,7 +122,7 @@ class Pin:
         return f"<Pin {self._context!r}>"
 
     def _why_not(self, wanted: Callable[[Scored], bool]) -> Iterator[str]:
-        """What became of the candidates that were wanted."""
+        """Yields what happened to the `wanted` candidates: left out and why, shown in part, or never offered."""
         found = False
         for out in self._context.trace.left_out:
             if wanted(out.scored):
@@ -138,15 +139,15 @@ class Pin:
         yield from self._faults()
 
     def _faults(self) -> Iterator[str]:
-        """What went wrong while it was made, if anything did."""
+        """Yields the fallback and the failures of sources in this assembly."""
         if self._context.metadata.fallback_reason:
             yield f"it fell back: {self._context.metadata.fallback_reason}"
         for report in self._context.metadata.sources:
             if report.status in ("timeout", "error") or report.reason in ("warming", "slow_embedder"):
                 yield f"source {report!r}"
 
-    def _gone(self, found: Difference) -> Iterator[str]:
-        """For lines that are gone, what their items were left out for."""
+    def _gone(self, found: SnapshotDifference) -> Iterator[str]:
+        """Yields, for lines that are no longer in the text, why their items were left out."""
         gone = [line for line in found.changes if line.startswith("-")]
         for out in self._context.trace.left_out:
             if out.scored.candidate.text and any(out.scored.candidate.text in line for line in gone):
@@ -179,19 +180,20 @@ def _cut(text: str) -> str:
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
 
 
-def _parting(before: Mapping[str, object], now: Mapping[str, object]) -> tuple[str, str]:
-    """Where two messages part, each with a little of what stands in front of that."""
+def _first_difference(before: Mapping[str, object], now: Mapping[str, object]) -> tuple[str, str]:
+    """An excerpt of each message around the first character in which they differ."""
     one, two = (f"{message.get('role', 'nothing')}: {message.get('content', '')}" for message in (before, now))
-    same = next((at for at, (was, is_) in enumerate(zip(one, two, strict=False)) if was != is_), min(len(one), len(two)))
-    at = max(0, same - _WIDTH // 2)
-    dots = "…" if at else ""
-    return _cut(f"{dots}{one[at:]}"), _cut(f"{dots}{two[at:]}")
+    pairs = enumerate(zip(one, two, strict=False))
+    same = next((index for index, (was, is_) in pairs if was != is_), min(len(one), len(two)))
+    start = max(0, same - _WIDTH // 2)
+    dots = "…" if start else ""
+    return _cut(f"{dots}{one[start:]}"), _cut(f"{dots}{two[start:]}")
 
 
 def _before_the_query(context: Context) -> list[dict[str, object]]:
-    """The messages before the last human turn, without what germane put right before that turn."""
+    """The messages before the last user message, without germane's own message right before it."""
     messages = context.to_openai()
-    at = max((at for at, message in enumerate(messages) if message.get("role") == "user"), default=len(messages))
-    if at > 1 and messages[at - 1].get("role") == "system" and str(messages[at - 1].get("content")) in context.added:
-        at -= 1
-    return messages[:at]
+    end = max((index for index, message in enumerate(messages) if message.get("role") == "user"), default=len(messages))
+    if end > 1 and messages[end - 1].get("role") == "system" and str(messages[end - 1].get("content")) in context.added:
+        end -= 1
+    return messages[:end]

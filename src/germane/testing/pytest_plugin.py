@@ -1,7 +1,7 @@
-"""The pytest plugin: the fixture `pin` and the option `--update-pins`. pytest finds it by itself (`pytest11`).
+"""Pytest plugin: the fixture `pin` and the option `--update-pins`; pytest loads it by the entry point `pytest11`.
 
-Every pytest run of whoever has germane installed loads this module, so it imports nothing of germane's until a test asks for
-the fixture.
+Every pytest run in an environment with germane loads this module. It imports the rest of germane only when a test requests the
+fixture, to keep other test suites fast.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def pin(request: pytest.FixtureRequest) -> Pinning:
-    """Holds a context against what is expected of it: `pin(context).includes("…").within(800).snapshot()`."""
+    """Checks of a context: `pin(context).includes("…").within(800).snapshot()`."""
     from germane.testing.pins import Pinning
     from germane.testing.snapshots import Snapshots
 

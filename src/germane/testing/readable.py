@@ -1,8 +1,8 @@
-"""Readable: all that germane added to a request, as text that is the same wherever nothing that matters has changed.
+"""Readable: the added text of a context in a stable form for snapshots, without nonce, ids and scores.
 
-It is what the model reads, with three kinds of words replaced that say nothing about what was chosen: the nonce; ids, by the
-caller's own message id where there is one; scores, which move with every refit. Handles such as `[a3]` lose their numbers, so
-that one more line doesn't change all that follow. Nothing stored can imitate what is looked for here: formats see to that.
+The text is what the model reads, with three replacements: the nonce by a fixed word, ids by the caller's message id (where
+there is one), and scores by `…`, because they change with every refit. Handles such as `[a3]` lose their numbers, so that one
+more line doesn't change all lines after it. Stored text can't imitate the replaced parts: the formats escape it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ _DAY = re.compile(r"^## \d{4}-\d\d-\d\d", re.MULTILINE)
 
 
 def readable(context: Context, *, times: bool = True) -> str:
-    """Ends with a newline. Without `times`, days and times are left out too: for what is recorded as the test runs."""
+    """Returns the stable text, with a newline at the end. With `times=False` days and times are replaced too, for tests that
+    record messages while they run."""
     text, items = context.added, iter(context.items)
     if found := _NONCE.search(text):
         text = text.replace(found[1], "nonce")
@@ -35,6 +36,6 @@ def readable(context: Context, *, times: bool = True) -> str:
 
 
 def _name(items: Iterator[Chosen]) -> str:
-    """The next item's: elements stand in the order of items."""
+    """The caller's message id of the next item, or `…`. Elements stand in the order of the items."""
     item = next(items, None)
     return (item and item.provenance.message_id) or "…"

@@ -1,4 +1,4 @@
-"""Scope contract: what every store must do about who sees what, and about handles on one store. Part of `StoreContract`."""
+"""Scope contract: the tests of `StoreContract` about isolation between scopes and about several handles."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ AGENT, ANNA, BEN = Scope(), Scope(user="anna"), Scope(user="ben")
 
 
 async def found(scoped: ScopedStore, words: str, **filters: Any) -> list[str]:
-    """What keywords find of memories and events together."""
+    """The texts of all memories and events that a keyword search finds, sorted."""
     asked = question(words, **filters)
     memories = await scoped.memories.search(asked, 50, keywords=True, vectors=False, wait=True)
     events = await scoped.events.search(asked, 50, keywords=True, vectors=False, wait=True)
@@ -34,23 +34,28 @@ async def found(scoped: ScopedStore, words: str, **filters: Any) -> list[str]:
 
 
 class ScopeContract:
+    """Tests of scopes and handles. Inherit `StoreContract`, which has them all."""
+
     @pytest.fixture
     def opening(self) -> Callable[[], Store]:
+        """A function that opens the store under test; override it."""
         raise NotImplementedError("give the fixture `opening`")
 
     @pytest.fixture
     async def store(self, opening: Callable[[], Store]) -> AsyncIterator[Store]:
+        """A new store."""
         store = opening()
         yield store
         await store.close()
 
     @pytest.fixture
     def scoped(self, store: Store) -> ScopedStore:
+        """The new store within the scope of an agent."""
         return store.within(AGENT)
 
     @pytest.mark.requirement("SCOPE-1", "SCOPE-2", "SCOPE-3")
     async def test_a_scope_sees_the_agents_and_its_own(self, store: Store) -> None:
-        """Never another user's, another agent's or another org's; and absent and forbidden look the same."""
+        """A scope never sees data of another user, agent or org. Absent and forbidden ids give the same result."""
         scopes = (AGENT, ANNA, BEN, Scope(agent="other"), Scope(org="other"), Scope(org="other", agent="other", user="anna"))
         things = {}
         for n, scope in enumerate(scopes):
@@ -70,7 +75,8 @@ class ScopeContract:
 
     @pytest.mark.requirement("SCOPE-1", "SCOPE-2")
     async def test_a_scope_changes_only_its_own(self, store: Store) -> None:
-        """No forgetting, ending, replacing of what isn't; the agent as a whole may forget a user that it names."""
+        """A scope can't forget, end or replace data of others. The agent's scope may forget the data of a user that it
+        names."""
         agent, anna, ben = (store.within(scope) for scope in (AGENT, ANNA, BEN))
         shared, hers = a_memory("cat shared"), a_memory("cat hers", user="anna")
         await agent.journal.commit(writing(PutMemory(shared)))
@@ -95,7 +101,7 @@ class ScopeContract:
     @pytest.mark.requirement("MEM-5", "SCOPE-2")
     @pytest.mark.parametrize("helpful", [True, False])
     async def test_what_is_agent_wide_is_judged_by_the_agent_as_a_whole(self, store: Store, helpful: bool) -> None:
-        """No user's verdict moves what every user shares; a user's own is the user's alone."""
+        """Feedback from a user's scope doesn't count for agent-wide memories, nor for those of other users."""
         agent, anna, ben = (store.within(scope) for scope in (AGENT, ANNA, BEN))
         shared, hers = a_memory("cat shared"), a_memory("cat hers", user="anna")
         await agent.journal.commit(writing(PutMemory(shared)))
@@ -113,7 +119,7 @@ class ScopeContract:
 
     @pytest.mark.requirement("SCOPE-2", "MEM-3")
     async def test_a_cursor_is_good_for_the_listing_that_gave_it_only(self, store: Store) -> None:
-        """Not for another scope, not with other filters, not cut, not changed: each is `InvalidInput`."""
+        """A cursor of another scope or other filters, and a shortened or changed cursor, raise `InvalidInput`."""
         for user in (None, "anna", "ben"):
             memories = [a_memory(f"cat {n}", user=user, created_at=NOON + timedelta(n)) for n in range(4)]
             await store.within(Scope(user=user)).journal.commit(writing(*map(PutMemory, memories)))
@@ -125,15 +131,15 @@ class ScopeContract:
         tries = [(scope, ALL, cursor) for scope in strangers]
         tries += [(ANNA, replace(ALL, **change), cursor) for change in ({"kinds": ("note",)}, {"exclude": frozenset("x")})]
         tries += [(ANNA, ALL, wrong) for wrong in (cursor[:-1], cursor[1:], f"{cursor}A", f"{cursor}=", "", "é")]
-        for at, char in enumerate(cursor):
-            tries.append((ANNA, ALL, cursor[:at] + ("A" if char != "A" else "B") + cursor[at + 1 :]))
+        for index, char in enumerate(cursor):
+            tries.append((ANNA, ALL, cursor[:index] + ("A" if char != "A" else "B") + cursor[index + 1 :]))
         for scope, filters, given in tries:
             with pytest.raises(InvalidInput, match="begin again"):
                 await store.within(scope).memories.list(filters, at=later, limit=2, cursor=given)
 
     @pytest.mark.requirement("SCOPE-1")
     async def test_one_session_id_of_two_users_is_two_sessions(self, store: Store) -> None:
-        """Each starts at nothing."""
+        """A session id of one user gives no access to the other user's session."""
         anna, ben = store.within(ANNA), store.within(BEN)
         await anna.journal.commit(writing(PutEvent(an_event("hers", user="anna", message_id="m"))))
         assert await ben.journal.commit(asking(SessionLength("s1"))) == 0
@@ -143,7 +149,7 @@ class ScopeContract:
 
     @pytest.mark.requirement("OPS-2", "FORMAT-4")
     async def test_two_handles_see_each_others_writes_and_forgettings(self, store: Store, opening: Callable[[], Store]) -> None:
-        """At the next call, and they share the key of the nonce."""
+        """Changes of one handle are visible to the next call of the other. Both handles return the same nonce key."""
         second = opening()
         here, there = store.within(AGENT), second.within(AGENT)
         memory, event = a_memory("cat one"), an_event("cat two")
@@ -159,7 +165,7 @@ class ScopeContract:
         await second.close()
 
     async def test_a_closed_store_says_so(self, opening: Callable[[], Store]) -> None:
-        """Closing again is fine; every call raises `StoreUnavailable`."""
+        """`close` is idempotent; every later call raises `StoreUnavailable`."""
         store = opening()
         scoped = store.within(AGENT)
         await store.close()

@@ -1,5 +1,7 @@
-"""Store contract: what every store must do, as tests. Subclass `StoreContract` in a test module, and give it the fixture
-`opening`: a function that opens the same store again, with the `Hashed` embedder; the first call makes an empty one.
+"""Store contract: `StoreContract`, the tests that every store must pass.
+
+Subclass it in a test module and define the fixture `opening`: a function that opens the store with the `Hashed` embedder. Its
+first call makes an empty store, and each further call opens another handle on the same store.
 
     class TestMyStore(StoreContract):
         @pytest.fixture
@@ -47,9 +49,11 @@ EMBEDDER = Hashed()
 
 
 class StoreContract(ScopeContract, KeyContract):
+    """All tests of a store: memories, events, search, plans, forgetting, scopes and keys."""
+
     @pytest.mark.requirement("MEM-2", "MEM-3", "SCOPE-4")
     async def test_a_memory_comes_back_equal(self, scoped: ScopedStore) -> None:
-        """Every field of every kind survives, times to the microsecond."""
+        """Every field of every kind is stored, times to the microsecond."""
         provenance = Provenance(
             source_kind="tool",
             channel="mail",
@@ -76,7 +80,7 @@ class StoreContract(ScopeContract, KeyContract):
         assert found[0].provenance.metadata == {"x": [1]}
 
     async def test_an_event_comes_back_equal(self, scoped: ScopedStore) -> None:
-        """Every field survives, and what its session adds is there."""
+        """Every field is stored, and the event carries the start and the number of its session."""
         event = an_event(
             "Bom dia \x00",
             name="Ana",
@@ -91,7 +95,7 @@ class StoreContract(ScopeContract, KeyContract):
         assert found.raw == {"role": "user", "n": [1]}
 
     async def test_things_are_found_by_their_words(self, scoped: ScopedStore) -> None:
-        """Stemmed keywords find memories and events; other words don't."""
+        """A keyword search finds memories and events by word stem."""
         memory = a_memory("Keeps three bicycles in the garage")
         event = an_event("My bicycle was stolen")
         await scoped.journal.commit(writing(PutMemory(memory), PutEvent(event)))
@@ -100,7 +104,7 @@ class StoreContract(ScopeContract, KeyContract):
 
     @pytest.mark.requirement("SEARCH-3")
     async def test_things_are_found_by_their_meaning(self, scoped: ScopedStore) -> None:
-        """A vector of the store's own model finds the nearest; a vector of another model finds nothing."""
+        """A query vector of the store's embedder finds the nearest memory; a vector of another embedder finds nothing."""
         memories = [a_memory(text) for text in ("green tea", "fast cars", "old houses")]
         await scoped.journal.commit(writing(*map(PutMemory, memories)))
         asked = replace(question("", vector=EMBEDDER.embed_now(["fast cars"])[0]), model=EMBEDDER.identity)
@@ -112,7 +116,7 @@ class StoreContract(ScopeContract, KeyContract):
 
     @pytest.mark.requirement("GATHER-4", "GATHER-5")
     async def test_filters_narrow_a_search(self, scoped: ScopedStore) -> None:
-        """Kinds, tags, sensitivities, times, sessions, event types and exclusions, each by itself."""
+        """Each filter works alone: kinds, tags, sensitivities, times, sessions, event types and exclusions."""
         secret = a_memory("cat one", sensitivity="sensitive", tags=("pet",))
         fact = a_memory("cat two", "fact", created_at=NOON + timedelta(hours=1))
         said = an_event("cat three", session="a", message_id="m1")
@@ -130,7 +134,7 @@ class StoreContract(ScopeContract, KeyContract):
         assert await found(scoped, "cat", exclude=frozenset({fact.id, "m1"})) == ["cat four"]
 
     async def test_an_exclusion_makes_room_for_the_next_best(self, scoped: ScopedStore) -> None:
-        """What is excluded doesn't use up the limit."""
+        """Excluded memories don't count towards the limit."""
         memories = [a_memory(f"cat {word}") for word in ("one", "two", "three")]
         await scoped.journal.commit(writing(*map(PutMemory, memories)))
         asked = question("cat", exclude=frozenset(memory.id for memory in memories[:2]))
@@ -139,7 +143,8 @@ class StoreContract(ScopeContract, KeyContract):
 
     @pytest.mark.requirement("GATHER-6", "PACK-8")
     async def test_what_doesnt_hold_at_the_time_is_not_gathered(self, scoped: ScopedStore) -> None:
-        """Validity counts in search, list, pinned and the last gate; history shows it on request."""
+        """`search`, `list`, `pinned` and `allowed` leave out a memory that isn't valid at the time, unless a search asks for
+        history."""
         old = a_memory("lives in Lisbon", "fact", pinned=True)
         await scoped.journal.commit(writing(PutMemory(old)))
         await scoped.journal.commit(writing(EndMemory(id=old.id, at=NOON + timedelta(hours=1), superseded_by="x")))
@@ -158,7 +163,7 @@ class StoreContract(ScopeContract, KeyContract):
         assert (ended.valid_to, ended.superseded_by) == (NOON + timedelta(hours=1), "x")
 
     async def test_a_replaced_memory_is_found_by_its_new_words_only(self, scoped: ScopedStore) -> None:
-        """Putting a memory with a known id replaces text, tags and vector."""
+        """`PutMemory` with an existing id replaces text, tags and vector."""
         memory = a_memory("likes tea", tags=("drink",))
         await scoped.journal.commit(writing(PutMemory(memory)))
         assert await found(scoped, "tea") == ["likes tea"]
@@ -169,7 +174,7 @@ class StoreContract(ScopeContract, KeyContract):
 
     @pytest.mark.requirement("MEM-3")
     async def test_listing_goes_through_all_pages_newest_first(self, scoped: ScopedStore) -> None:
-        """Cursors neither lose nor repeat anything, ties in time included."""
+        """Pages neither skip nor repeat a memory, even where times are equal."""
         memories = [a_memory(f"note {n}", created_at=NOON + timedelta(seconds=n // 2)) for n in range(7)]
         await scoped.journal.commit(writing(*map(PutMemory, memories)))
         texts, cursor = [], None
@@ -181,7 +186,7 @@ class StoreContract(ScopeContract, KeyContract):
         assert texts == [f"note {n}" for n in reversed(range(7))]
 
     async def test_pinned_gives_pins_then_facts_in_key_order_then_tags(self, scoped: ScopedStore) -> None:
-        """The newest fact of each key; nothing twice."""
+        """`pinned` returns only the newest fact of each key, and no memory twice."""
         pin = a_memory("pin", pinned=True, tags=("t",))
         old, new = (a_memory(text, "fact", key="k1", valid_from=NOON + timedelta(h)) for text, h in (("old", -2), ("new", -1)))
         other, tagged = a_memory("other", "fact", key="k2"), a_memory("tagged", tags=("t",))
@@ -190,7 +195,7 @@ class StoreContract(ScopeContract, KeyContract):
         assert found == (pin, other, new, tagged)
 
     async def test_history_is_the_whole_line_of_succession(self, scoped: ScopedStore) -> None:
-        """From any of it, oldest first."""
+        """`history` of any memory of the line returns the whole line, oldest first."""
         line = [a_memory(f"v{n}", "fact", valid_from=NOON + timedelta(days=n)) for n in range(3)]
         line[:2] = [replace(old, superseded_by=new.id) for old, new in pairwise(line)]
         await scoped.journal.commit(writing(*map(PutMemory, [*line, a_memory("apart")])))
@@ -199,7 +204,7 @@ class StoreContract(ScopeContract, KeyContract):
         assert await scoped.memories.history("absent") == ()
 
     async def test_plans_read_what_is_there(self, scoped: ScopedStore) -> None:
-        """Every read of the ledgers, and what was written before it in order."""
+        """Every read of memories and events sees the committed changes, in order."""
         fact, note = a_memory("tea", "fact", key="k"), a_memory("a note")
         events = [an_event(f"turn {n}", position=n, message_id=f"m{n}") for n in range(3)]
         await scoped.journal.commit(writing(PutMemory(fact), PutMemory(note), *map(PutEvent, events)))
@@ -215,7 +220,7 @@ class StoreContract(ScopeContract, KeyContract):
         assert await commit(asking(SessionLength("s2"))) == 0
 
     async def test_a_plan_that_fails_writes_nothing(self, scoped: ScopedStore) -> None:
-        """Whether it raises by itself or what it decided can't be written; others go on."""
+        """A plan that raises, or whose changes can't be written, leaves no trace; other plans are not affected."""
 
         def raising() -> Plan[None]:
             yield from read(SessionLength("s1"))
@@ -233,7 +238,7 @@ class StoreContract(ScopeContract, KeyContract):
 
     @pytest.mark.requirement("OPS-2", "MEM-5")
     async def test_the_revision_rises_with_content_and_not_with_counts(self, scoped: ScopedStore) -> None:
-        """Counting retrievals or feedback leaves it; everything else moves it up."""
+        """Counting retrievals or feedback keeps the revision; every other change raises it."""
         memory = a_memory()
         seen = [await scoped.journal.revision()]
         for change in (PutMemory(memory), PutEvent(an_event()), SetDirective("Be kind"), EndMemory(id=memory.id, at=LATER)):
@@ -251,7 +256,7 @@ class StoreContract(ScopeContract, KeyContract):
         assert await scoped.journal.revision() == seen[-1]
 
     async def test_a_users_directive_stands_before_the_agents(self, store: Store) -> None:
-        """Empty removes it."""
+        """A user's directive replaces the agent's until an empty one removes it."""
         agent, anna = store.within(AGENT), store.within(ANNA)
         assert await anna.directive() == ""
         await agent.journal.commit(writing(SetDirective("Be brief")))
@@ -261,7 +266,7 @@ class StoreContract(ScopeContract, KeyContract):
         assert await anna.directive() == "Be brief"
 
     async def test_recent_is_newest_first_and_narrowed(self, scoped: ScopedStore) -> None:
-        """By session, time, type, exclusion; a late message stands where it belongs."""
+        """`recent` filters by session, time, type and exclusion, and sorts a late message by its time."""
         events = [an_event(f"a{n}", session="a", position=n) for n in range(3)]
         events += [an_event(f"b{n}", session="b", position=n, created_at=NOON + timedelta(minutes=n + 1)) for n in range(2)]
         late = an_event("late", session="a", position=3, created_at=NOON + timedelta(seconds=0.5), message_id="m")
@@ -280,14 +285,15 @@ class StoreContract(ScopeContract, KeyContract):
         assert [event.text for event in await scoped.events.recent(1, filters=Filters(until=NOON))] == ["a0"]
 
     async def test_recent_looks_into_the_five_latest_sessions(self, scoped: ScopedStore) -> None:
-        """A sixth is not recent."""
+        """`recent` returns no events of the sixth latest session."""
         events = [an_event(f"s{n}", session=f"s{n}", created_at=NOON + timedelta(days=n)) for n in range(7)]
         await scoped.journal.commit(writing(*map(PutEvent, events)))
         found = await scoped.events.recent(50, filters=Filters())
         assert [event.text for event in found] == ["s6", "s5", "s4", "s3", "s2"]
 
     async def test_sessions_are_numbered_by_beginning(self, scoped: ScopedStore) -> None:
-        """Also when an earlier one is recorded later; latest first."""
+        """A session's number is its rank by start, even where an earlier session is recorded later; `sessions` returns the
+        latest first."""
         for name, day in (("b", 2), ("c", 3), ("a", 1)):
             event = an_event(session=name, created_at=NOON + timedelta(days=day), name=name.upper())
             await scoped.journal.commit(writing(PutEvent(event)))
@@ -297,7 +303,7 @@ class StoreContract(ScopeContract, KeyContract):
 
     @pytest.mark.requirement("MEM-3")
     async def test_what_is_forgotten_is_found_nowhere(self, scoped: ScopedStore) -> None:
-        """By no way of reading; forgetting again is fine, and the session is gone with its last event."""
+        """No read returns forgotten data. Forgetting is idempotent, and a session ends with its last event."""
         memory, event = a_memory("cat secret", "fact", tags=("t",)), an_event("cat turn", name="Ana", message_id="m")
         await scoped.journal.commit(writing(PutMemory(memory), PutEvent(event)))
         assert len(await found(scoped, "cat")) == 2
@@ -316,7 +322,8 @@ class StoreContract(ScopeContract, KeyContract):
 
     @pytest.mark.requirement("MEM-3")
     async def test_forgetting_an_owner_takes_all_the_owner_has_and_nothing_of_others(self, store: Store) -> None:
-        """Directive and sessions too, and what it says is scrubbed. Who is forgotten again, or never was, is no error."""
+        """Forgetting an owner removes directive and sessions too, and scrubbing succeeds. Forgetting an absent owner is no
+        error."""
         agent, anna = store.within(AGENT), store.within(ANNA)
         for scoped in (agent, anna):
             user = scoped.scope.user
@@ -337,7 +344,7 @@ class StoreContract(ScopeContract, KeyContract):
 
     @pytest.mark.requirement("MEM-3")
     async def test_a_selection_meets_every_criterion(self, scoped: ScopedStore) -> None:
-        """Ids of germane's or the caller's, key, tag, session; none given selects nothing."""
+        """Criteria are germane's or the caller's ids, key, tag and session. Without a criterion nothing is selected."""
         fact = a_memory("one", "fact", key="k", tags=("t",), provenance=Provenance(session="s1"))
         note = a_memory("two", tags=("t",))
         events = [an_event("three", message_id="m1"), an_event("four", session="s2", message_id="m2")]

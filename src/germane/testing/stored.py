@@ -1,4 +1,4 @@
-"""Stored: builders of what a store keeps, and plans that just write or just read, for tests."""
+"""Stored: builders of memories, events and queries, and plans that only write or only read, for tests of stores."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["NOON", "a_memory", "an_event", "asking", "question", "writing"]
 
 T = TypeVar("T")
 NOON = datetime(2026, 3, 2, 12, 0, 0, 123457, tzinfo=UTC)
-"""When everything here happens, unless said otherwise."""
+"""The default time of everything built here, with microseconds."""
 _MAIN = {"fact": "value", "preference": "text", "procedure": "body", "behavior": "text", "episode": "summary", "note": "body"}
 
 
 def a_memory(text: str = "Prefers tea to coffee", kind: str = "note", *, key: str = "drink", **fields: Any) -> Memory:
-    """A memory of this kind; a fact's `key` is `drink` unless given."""
+    """A memory of this kind with `text` as its main field; `key` counts only for a fact. `fields` are fields of `Memory`."""
     words: dict[str, Any] = {_MAIN[kind]: text} | ({"key": key} if kind == "fact" else {})
     content = KINDS[kind](**words)
     made: datetime = fields.get("created_at", NOON)
@@ -38,7 +38,7 @@ def a_memory(text: str = "Prefers tea to coffee", kind: str = "note", *, key: st
 
 
 def an_event(text: str = "I went to Lisbon", *, session: str = "s1", position: int = 0, **fields: Any) -> Event:
-    """A user's message."""
+    """The event of a user's message, `position` seconds after `NOON`. `fields` are fields of `Event`."""
     said: datetime = fields.get("created_at", NOON + timedelta(seconds=position))
     given = {
         "id": uuid7(int(said.timestamp() * 1000)),
@@ -53,18 +53,19 @@ def an_event(text: str = "I went to Lisbon", *, session: str = "s1", position: i
 
 
 def writing(*changes: Change) -> Plan[None]:
-    """A plan that writes these and reads nothing."""
+    """A plan that makes `changes` and reads nothing."""
     yield from ()
     return Decision(changes, None)
 
 
 def asking(question: Read[T]) -> Plan[T]:
-    """A plan that answers one read and writes nothing."""
+    """A plan that returns the result of one read and changes nothing."""
     found = yield from read(question)
     return Decision((), found)
 
 
 def question(text: str, *, vector: Vector | None = None, at: datetime = NOON + timedelta(days=1), **filters: Any) -> Query:
-    """A query of these words, without anything else read out of them."""
+    """A query with the terms of `text`, and without the other signals that the engine extracts. `filters` are fields of
+    `Filters`."""
     terms = tuple(Term(stem, (stem,)) for stem in dict.fromkeys(analyse(text)))
     return Query(text=text, at=at, terms=terms, vector=vector, filters=Filters(**filters))

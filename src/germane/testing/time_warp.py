@@ -1,9 +1,8 @@
-"""Time warp: an event loop whose clock jumps to the next timer as soon as nothing else is left to do.
+"""Time warp: an event loop for tests whose clock jumps to the next timer when no task can run.
 
-Sleeps, time-outs and deadlines become exact and take no time, so a test can say "after 40 ms" and mean it. It is for
-collaborators in memory. Work given to a thread through `run_in_executor` or `asyncio.to_thread` is known to be under way and
-is waited for without the clock moving; threads that report back by other means are unknown here: give them `grace`.
-Sockets work, but the clock jumps past whatever they are waiting for.
+Sleeps, time-outs and deadlines become exact and take no real time, so a test can assert on "after 40 ms". The loop is meant for
+code in memory. It waits, without moving the clock, for threads started by `run_in_executor` or `asyncio.to_thread`. It doesn't
+know of other threads: give them `grace`. Sockets work, but the clock jumps while they wait.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ _PATIENCE = 2.0
 
 
 class TimeWarpLoop(asyncio.SelectorEventLoop):
-    """`time()` starts at 0 and moves in jumps, in whole nanoseconds.
+    """An event loop whose `time()` starts at 0 and moves in jumps, rounded to nanoseconds.
 
-    `grace` is how many real seconds to listen for other threads before each jump. `patience` is how many real seconds work in
-    a thread may hold the clock; after that it moves on, as it would past a thread that hangs. Where every task waits and
-    there is no timer to jump to, the loop raises `RuntimeError` when its patience ends instead of hanging.
+    `grace` is the time in real seconds to wait for other threads before each jump. `patience` is the time in real seconds that
+    work in a thread may hold the clock; then the clock moves on, so that a hanging thread can't stop it. Where every task waits
+    and no timer is set, the loop raises `RuntimeError` after `patience` instead of hanging.
     """
 
     def __init__(self, *, grace: float = 0.0, patience: float = _PATIENCE) -> None:
@@ -47,7 +46,7 @@ class TimeWarpLoop(asyncio.SelectorEventLoop):
         return future
 
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:
-        """Waits for the threads without the clock moving, whatever the time-out."""
+        """Waits for the executor's threads without moving the clock; ignores `timeout`."""
         joining = object()
         self._under_way.add(joining)
         try:
@@ -56,11 +55,11 @@ class TimeWarpLoop(asyncio.SelectorEventLoop):
             self._under_way.discard(joining)
 
     def _idle(self, timeout: float | None, listen: Callable[[float], _Ready]) -> _Ready:
-        """Nothing is ready: hear from threads first, then jump by `timeout`, which is up to the next timer."""
+        """Called when no task is ready: waits for threads, then moves the clock by `timeout`, the time to the next timer."""
         wait = self._patience if self._under_way or timeout is None else self._grace
-        if wait > 0 and (ready := _listened(listen, wait)):
+        if wait > 0 and (ready := _select_until_ready(listen, wait)):
             return ready
-        self._under_way.clear()  # they had their time; from here on the clock moves without them
+        self._under_way.clear()  # their patience is used up: the clock doesn't wait for them again
         if timeout is None:
             raise RuntimeError("every task waits for something that never comes: no timer is set and no thread reported back")
         self._now = round(self._now + timeout, 9)
@@ -71,7 +70,7 @@ _Ready = list[tuple[selectors.SelectorKey, int]]
 
 
 class _Selector(selectors.DefaultSelector):
-    """Never blocks by itself: with nothing ready it asks `idle` what to do."""
+    """A selector that never blocks: where nothing is ready it calls `idle`, which decides what to do."""
 
     def __init__(self, idle: Callable[[float | None, Callable[[float], _Ready]], _Ready]) -> None:
         super().__init__()
@@ -84,8 +83,8 @@ class _Selector(selectors.DefaultSelector):
         return self._idle(timeout, super().select)
 
 
-def _listened(listen: Callable[[float], _Ready], seconds: float) -> _Ready:
-    """What becomes ready within so many real seconds; a select that was interrupted by a signal starts again."""
+def _select_until_ready(listen: Callable[[float], _Ready], seconds: float) -> _Ready:
+    """Returns what becomes ready within `seconds` of real time. A select that a signal interrupts is repeated."""
     until = time.monotonic() + seconds
     ready: _Ready = []
     while not ready and (left := until - time.monotonic()) > 0:
@@ -94,13 +93,14 @@ def _listened(listen: Callable[[float], _Ready], seconds: float) -> _Ready:
 
 
 def run(main: Coroutine[Any, Any, T], *, grace: float = 0.0, patience: float = _PATIENCE) -> T:
-    """`asyncio.run` on a loop that warps time."""
+    """Like `asyncio.run`, on a `TimeWarpLoop`."""
     with asyncio.Runner(loop_factory=lambda: TimeWarpLoop(grace=grace, patience=patience)) as runner:
         return runner.run(main)
 
 
 def warped(test: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
-    """Decorates an async test: it runs in warped time. Its fixtures must not be async, for they'd run on another loop."""
+    """Decorator that runs an async test in warped time. The test's fixtures must be synchronous: async fixtures would run on
+    another loop."""
 
     @functools.wraps(test)
     def blocking(*args: P.args, **kwargs: P.kwargs) -> T:

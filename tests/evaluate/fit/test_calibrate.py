@@ -1,4 +1,4 @@
-"""Scores into probabilities that come true, and the look at whether they do."""
+"""Calibrate: scores become probabilities, whose reliability is measured."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from germane.evaluate.fit.reliability import reliability
 @settings(max_examples=25, deadline=None)
 @given(st.floats(0.3, 2.0), st.floats(-6.0, 0.0))
 def test_the_line_behind_the_data_is_found_again(slope: float, intercept: float) -> None:
-    """Relevance drawn with P = σ(slope · s + intercept)."""
+    """The labels are drawn with P = σ(slope · s + intercept)."""
     random = np.random.default_rng(7)
     scores = random.normal(0, 3, 60_000)
     likely = 1 / (1 + np.exp(-(slope * scores + intercept)))
@@ -25,7 +25,7 @@ def test_the_line_behind_the_data_is_found_again(slope: float, intercept: float)
 
 
 def test_what_is_added_beside_is_taken_into_account() -> None:
-    """Half of the log-odds come as an offset: the line explains the other half."""
+    """Half of the log-odds come as an offset, and the fit explains the other half."""
     random = np.random.default_rng(8)
     scores, beside = random.normal(0, 2, 40_000), random.normal(0, 2, 40_000)
     likely = 1 / (1 + np.exp(-(scores + beside - 2)))
@@ -34,7 +34,7 @@ def test_what_is_added_beside_is_taken_into_account() -> None:
 
 
 def test_with_a_slope_given_the_intercept_alone_is_fitted() -> None:
-    """So that what is said and what comes true agree in the mean."""
+    """Predicted and observed shares agree in the mean."""
     random = np.random.default_rng(9)
     scores = random.normal(0, 1, 20_000)
     relevant = random.random(len(scores)) < 0.1
@@ -45,7 +45,7 @@ def test_with_a_slope_given_the_intercept_alone_is_fitted() -> None:
 
 @pytest.mark.parametrize("relevant", [np.zeros(5, bool), np.ones(5, bool)])
 def test_where_all_are_alike_there_is_an_answer(relevant: np.ndarray) -> None:
-    """No infinity where nothing, or everything, is relevant."""
+    """The result is finite where no candidate, or every candidate, is relevant."""
     assert np.isfinite(calibrate(np.zeros(5), relevant)).all()
 
 
@@ -65,7 +65,7 @@ def test_reliability_sets_what_was_said_beside_what_came_true() -> None:
 
 @given(st.lists(st.tuples(st.floats(-700, 700), st.booleans()), max_size=40))
 def test_bins_hold_every_candidate_once(rows: list[tuple[float, bool]]) -> None:
-    """P of exactly 0 and exactly 1 too."""
+    """Probabilities of exactly 0 and exactly 1 have a bin too."""
     found = reliability(np.array([odds for odds, _ in rows], float), np.array([seen for _, seen in rows], bool))
     assert sum(one.candidates for one in found.bins) == len(rows)
     assert all(one.low <= one.said <= one.high for one in found.bins)

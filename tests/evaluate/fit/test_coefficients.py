@@ -1,4 +1,4 @@
-"""A model as a file."""
+"""Coefficients: the TOML file of a relevance model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AT = datetime(2026, 11, 22, 1, 30, tzinfo=UTC)
 
 @pytest.mark.requirement("SCORE-2")
 def test_what_is_written_is_read_back_with_its_origin(tmp_path: Path) -> None:
-    """Coefficients to four places, where they come from in a table of its own."""
+    """Coefficients have four decimals, and the origin has a table of its own."""
     tables = shipped_tables()
     origin = {"data": ['a "set": 3 questions', "b"], "l2": 10.0, "held out": {"r250": 73.25}, "keywords": True, "limit": 400}
     text = written(tables, origin, AT, notes=["One more thing."])

@@ -1,4 +1,4 @@
-"""Marks on what was shown, and a model moved by them."""
+"""Feedback: marks on shown items, and a model that is moved by them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from germane.errors import InvalidInput
 from germane.evaluate.fit.adapt import adapt
 from germane.evaluate.fit.columns import shipped_tables
-from germane.evaluate.fit.feedback import Marked, Shown, label, line, marked_lines
+from germane.evaluate.fit.feedback import Marked, MarkedItem, label, line, marked_lines
 from germane.testing.builders import candidate
 from germane.types.candidate import Breakdown, Chosen, Scored
 from germane.types.evidence import Evidence
@@ -18,7 +18,7 @@ from germane.types.trace import Trace
 
 
 def trace(*evidence: Evidence, required: bool = False) -> Trace:
-    """Shown: c0 as a1, c1 as a2 …"""
+    """A trace that shows c0 as a1, c1 as a2 and so on."""
     parts = Breakdown(relevance=0.1, recency=0, usefulness=0.5, confidence=0.8, frequency=0)
     chosen = [
         Chosen(
@@ -38,9 +38,9 @@ def trace(*evidence: Evidence, required: bool = False) -> Trace:
 
 
 def marked(*rows: tuple[float, str]) -> Marked:
-    """By BM25 of the window, with a vector."""
+    """Items with these window scores and marks, each with a vector."""
     shown = [
-        Shown(id=str(number), evidence=Evidence(window=window, cos_window=0.2), mark=mark)  # type: ignore[arg-type]
+        MarkedItem(id=str(number), evidence=Evidence(window=window, cos_window=0.2), mark=mark)  # type: ignore[arg-type]
         for number, (window, mark) in enumerate(rows)
     ]
     return Marked(shown=tuple(shown))
@@ -59,14 +59,14 @@ def test_marks_that_cannot_be_are_refused_by_name(helpful: list[str], harmful: l
 
 
 def test_what_was_shown_for_another_reason_teaches_nothing_of_likeness() -> None:
-    """Pinned, of the running session, or merely recent."""
+    """Pinned, running-session and recent items are left out."""
     reasons = trace(Evidence(history=0.5), Evidence(recent=1.0), Evidence(structured=1.0), Evidence(own=1.0))
     assert [one.id for one in label(reasons, helpful=["c0"]).shown] == ["c3"]
     assert label(trace(Evidence(own=1), required=True), helpful=["c0"]).shown == ()
 
 
 def test_a_line_holds_numbers_and_no_text() -> None:
-    """And comes back as it was, a missing cosine missing."""
+    """A line can be read back unchanged, with missing cosines."""
     found = label(trace(Evidence(own=0.5, cos_window=0.0), Evidence(speaker=1)), helpful=["c1"])
     written = line(found)
     assert "text" not in written
@@ -94,7 +94,7 @@ def test_evidence_of_another_version_is_refused_by_name() -> None:
 
 @pytest.mark.requirement("SCORE-2")
 def test_a_handful_of_marks_changes_next_to_nothing_and_many_have_the_last_word() -> None:
-    """Here the shown with the fewest words in common are always the helpful ones."""
+    """In this feedback the items with the fewest common words are always the helpful ones."""
     old = shipped_tables()
     wrong = marked((0.1, "helpful"), (0.5, ""), (0.9, ""))
     few, _ = adapt([wrong] * 3, old)
@@ -105,7 +105,7 @@ def test_a_handful_of_marks_changes_next_to_nothing_and_many_have_the_last_word(
 
 
 def test_only_what_was_learnt_from_moves() -> None:
-    """Intercepts, other columns and what is set by judgement stay: exposure says nothing of them."""
+    """Intercepts, other columns and weights set by hand stay as they are."""
     old = shipped_tables()
     new, _ = adapt([marked((0.9, ""), (0.1, "helpful"))] * 500, old)
     assert {name for name in old if new[name] != old[name]} == {"people"}
@@ -113,7 +113,7 @@ def test_only_what_was_learnt_from_moves() -> None:
 
 
 def test_the_harmful_goes_below_the_unmarked() -> None:
-    """As the helpful goes above."""
+    """Harmful marks move weights as helpful ones do, in the other direction."""
     old = shipped_tables()
     new, learnt = adapt([marked((0.9, "harmful"), (0.1, ""))] * 500, old)
     assert new["people"]["window"] < old["people"]["window"]
@@ -121,7 +121,7 @@ def test_the_harmful_goes_below_the_unmarked() -> None:
 
 
 def test_a_feature_that_hardly_varies_among_what_was_shown_hardly_moves() -> None:
-    """A thousandth more of a thing in a few helpful items is no reason to set its weight anew."""
+    """A difference of a thousandth in a few helpful items doesn't change a weight."""
     old = shipped_tables()
     new, _ = adapt([marked((0.501, "helpful"), (0.5, ""))] * 20, old)
     assert new["people"]["window"] == pytest.approx(old["people"]["window"], abs=0.05)

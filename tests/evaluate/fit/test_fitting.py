@@ -1,4 +1,4 @@
-"""One column of the model, and all of them."""
+"""Fitting: one column of the relevance model, and all of them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from germane.errors import InvalidInput
-from germane.evaluate.fit.columns import Columns, shipped_tables
+from germane.evaluate.fit.columns import ModelColumns, shipped_tables
 from germane.evaluate.fit.fitting import Options, fit_column
 from germane.evaluate.fit.refit import refit
 from germane.search.relevance import Relevance
@@ -20,15 +20,15 @@ def weight(weights: np.ndarray, name: str) -> float:
 
 @pytest.mark.requirement("SCORE-2")
 def test_the_weights_behind_the_data_are_found_again() -> None:
-    """Up to the slope, which calibration chooses, and sampling."""
+    """The weights agree up to sampling, and up to the slope that the calibration chooses."""
     fitted = fit_column(made(800), np.zeros(len(FEATURES)), Options(l2=0.1))
-    found = {name: weight(fitted.weights, name) / fitted.line.slope for name in TRUE}
+    found = {name: weight(fitted.weights, name) / fitted.calibration.slope for name in TRUE}
     assert found == pytest.approx(TRUE, rel=0.15)
     assert abs(weight(fitted.weights, "cos_own")) < 0.4
 
 
 def test_probabilities_of_held_out_conversations_come_true() -> None:
-    """In the mean, by the line that was fitted to them."""
+    """Predicted and observed shares agree in the mean."""
     lists = made(200)
     fitted = fit_column(lists, np.zeros(len(FEATURES)), Options())
     said = np.concatenate([1 / (1 + np.exp(-odds)) for odds in fitted.held_out]).sum()
@@ -36,7 +36,7 @@ def test_probabilities_of_held_out_conversations_come_true() -> None:
 
 
 def test_what_is_held_out_is_scored_by_weights_that_never_saw_it() -> None:
-    """`phrase` gives the answer away in one conversation and says nothing in the others: only the whole fit knows of it."""
+    """`phrase` gives the answer away in one conversation and tells nothing in the others; only the full fit sees it."""
     lists = made(80, conversations=4)
     phrase = FEATURES.index("phrase")
     for one in lists:
@@ -51,7 +51,7 @@ def test_what_is_held_out_is_scored_by_weights_that_never_saw_it() -> None:
 
 
 def test_what_judgement_adds_is_calibrated_with_the_rest() -> None:
-    """A third of all candidates carries an identifier, which is worth two log-odds whatever the data say."""
+    """A third of all candidates has an identifier, whose weight of two log-odds is set by hand."""
     start = np.zeros(len(FEATURES))
     start[FEATURES.index("identifier")] = 2.0
     lists, random = made(100), np.random.default_rng(3)
@@ -62,7 +62,7 @@ def test_what_judgement_adds_is_calibrated_with_the_rest() -> None:
 
 
 def test_judgement_stays_and_what_never_varies_keeps_its_weight() -> None:
-    """`identifier` is set by judgement; `month` is the same for all candidates of a question, so their order can't tell."""
+    """`identifier` is set by hand; `month` is the same for all candidates of a question and can't be fitted."""
     start = np.zeros(len(FEATURES))
     start[[FEATURES.index("identifier"), FEATURES.index("month")]] = 2.0, 1.0
     lists = made(60)
@@ -81,7 +81,7 @@ def test_a_feature_that_is_left_out_has_no_weight() -> None:
 
 
 def test_one_conversation_alone_is_fitted_without_anything_held_out() -> None:
-    """Better than nothing."""
+    """The calibration then uses the fitted data."""
     fitted = fit_column(made(40, conversations=1), np.zeros(len(FEATURES)), Options())
     assert weight(fitted.weights, "window") > 0
 
@@ -94,7 +94,7 @@ def test_options_that_cannot_be_are_refused_by_name(given: dict[str, object], sa
 
 @pytest.mark.requirement("SCORE-2")
 def test_each_column_is_fitted_to_what_it_scores() -> None:
-    """Talk between people, and chats with an assistant; those without vectors stay as they were."""
+    """The columns for people and for chats with an assistant are fitted; those without vectors stay."""
     old = shipped_tables()
     found = refit([*made(60), *made(60, seed=2, assistant=1.0)], old, Options())
     assert set(found.columns) == {"people", "assistant"}
@@ -104,7 +104,7 @@ def test_each_column_is_fitted_to_what_it_scores() -> None:
 
 
 def test_a_list_of_two_columns_is_scored_by_both() -> None:
-    """Half of it has no vectors; the model says of every row what its column says."""
+    """Half of the list has no vectors; each row is scored by its own column."""
     lists = made(40, many=30)
     for one in lists:
         one.table[::2, [FEATURES.index("cos_own"), FEATURES.index("cos_window")]] = np.nan
@@ -114,7 +114,7 @@ def test_a_list_of_two_columns_is_scored_by_both() -> None:
 
 
 def test_the_tables_are_a_model_that_says_what_was_fitted() -> None:
-    """Fitted on one conversation nothing is held out, so the model gives the same log-odds."""
+    """With a single conversation nothing is held out, so the model gives the same log-odds."""
     lists = made(30, conversations=1)
     found = refit(lists, shipped_tables(), Options())
     again = Relevance.parse(found.tables)
@@ -128,9 +128,9 @@ def test_where_nothing_is_relevant_there_is_nothing_to_fit() -> None:
 
 
 def test_the_columns_and_their_rule_are_the_models_own() -> None:
-    """Whatever order the file has them in; reasons don't blur it."""
+    """The order of tables in the file and the reasons don't matter."""
     tables = shipped_tables()
-    columns = Columns({name: tables[name] for name in reversed(list(tables))})
+    columns = ModelColumns({name: tables[name] for name in reversed(list(tables))})
     table = columns_of(cos_window=[0.1, np.nan, 0.1, np.nan], assistant=[0, 0, 1, 1], history=[0.5, 0, 1, 0])
     assert [columns.names[number] for number in columns.of(table)] == [
         "people",

@@ -1,4 +1,4 @@
-"""Cross-validation holds out conversations, never questions."""
+"""Folds: cross-validation holds out whole conversations, never single questions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def lists(names: list[str]) -> list[Candidates]:
 @pytest.mark.requirement("SCORE-2")
 @given(st.lists(st.sampled_from("abcdef"), min_size=1, max_size=30), st.none() | st.integers(2, 8))
 def test_no_conversation_is_on_both_sides_and_each_question_is_held_out_once(names: list[str], most: int | None) -> None:
-    """A fold a conversation, or as many folds as asked for."""
+    """Each conversation is a fold, unless a number of folds is given."""
     made = list(folds(lists(names), most))
     if len(set(names)) < 2:
         assert made == []
@@ -31,7 +31,7 @@ def test_no_conversation_is_on_both_sides_and_each_question_is_held_out_once(nam
 
 
 def test_conversations_of_the_same_name_in_two_data_sets_are_two() -> None:
-    """Names are a data set's own."""
+    """The name of a conversation is unique only in its data set."""
     one, two = (candidates(columns_of(own=[1.0, 0.0]), [1, 0], dataset=name) for name in ("x", "y"))
     assert len(list(folds([one, two]))) == 2
 

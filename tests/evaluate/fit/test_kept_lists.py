@@ -1,4 +1,4 @@
-"""Lists on disk."""
+"""Kept: candidate lists in a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support.made_lists import made
 
 
 def test_lists_come_back_as_they_were(tmp_path: Path) -> None:
-    """Every field of every list; NaN is NaN."""
+    """Every field of every list is kept, NaN included."""
     lists, file = made(5), tmp_path / "a.npz"
     keep(file, lists, {"data": "x"})
     again = recover(file, {"data": "x"})
@@ -26,7 +26,7 @@ def test_lists_come_back_as_they_were(tmp_path: Path) -> None:
 
 
 def test_lists_of_another_origin_are_not_read(tmp_path: Path) -> None:
-    """Other data, another embedder, other code: ask again."""
+    """Other data, another embedder or other code make the file stale."""
     keep(tmp_path / "a.npz", made(2), {"embedder": "static"})
     assert recover(tmp_path / "a.npz", {"embedder": "minilm"}) is None
     assert recover(tmp_path / "none.npz", {}) is None
@@ -51,6 +51,6 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 
 def test_the_code_that_makes_evidence_has_a_fingerprint() -> None:
-    """The same twice in a row."""
+    """The fingerprint is the same for the same code."""
     assert evidence_code() == evidence_code()
     assert len(evidence_code()) == 16

@@ -1,4 +1,4 @@
-"""Losses: their derivatives are what they claim, and they mean what they say."""
+"""Losses: their derivatives are right, and they have the properties that they document."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LITTLE = 1e-5
 
 
 def problem(seed: int, *, lists: int = 3, size: int = 3) -> Problem:
-    """Lists of 2 to 6 rows, one or two of them relevant."""
+    """Lists of 2 to 6 rows, with one or two relevant ones."""
     random = np.random.default_rng(seed)
     counts = random.integers(2, 7, lists)
     relevant = np.concatenate([random.permutation(count) < random.integers(1, 2 + (count > 2)) for count in counts])
@@ -37,7 +37,7 @@ def problem(seed: int, *, lists: int = 3, size: int = 3) -> Problem:
 @settings(max_examples=40)
 @given(seed=st.integers(0, 10_000))
 def test_gradient_and_hessian_are_those_of_the_value(loss: Callable[[Problem], Function], seed: int) -> None:
-    """Central differences."""
+    """The expected values are central differences."""
     function = loss(problem(seed))
     point = np.random.default_rng(seed + 1).normal(size=3)
     _, gradient, hessian = function(point)
@@ -49,7 +49,7 @@ def test_gradient_and_hessian_are_those_of_the_value(loss: Callable[[Problem], F
 
 
 def test_the_softmax_loss_doesnt_know_what_a_lists_candidates_have_in_common() -> None:
-    """Adding the same to every row of a list changes nothing: only order is learnt."""
+    """A constant added to every row of a list changes nothing: only the order is learnt."""
     given = problem(1)
     more = np.repeat([5.0, -3.0, 1.0], given.counts)
     point = np.ones(3)
@@ -57,7 +57,7 @@ def test_the_softmax_loss_doesnt_know_what_a_lists_candidates_have_in_common() -
 
 
 def test_a_list_counts_once_however_many_are_relevant() -> None:
-    """Two lists of equal scores: one with one relevant of four, one with two, give the same loss, ln 4."""
+    """Two lists of four equal scores, with one and with two relevant rows, have the same loss, ln 4."""
     one = Problem(
         features=np.zeros((8, 1)),
         relevant=np.array([1, 0, 0, 0, 1, 1, 0, 0], bool),
@@ -71,7 +71,7 @@ def test_a_list_counts_once_however_many_are_relevant() -> None:
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_scores_of_any_size_overflow_nothing(loss: Callable[[Problem], Function]) -> None:
-    """Warnings are errors here."""
+    """A numpy warning fails the test."""
     huge = replace(problem(2), offset=np.linspace(-5000, 5000, len(problem(2).relevant)))
     value, gradient, hessian = loss(huge)(np.ones(3))
     assert np.isfinite(value)
@@ -80,6 +80,6 @@ def test_scores_of_any_size_overflow_nothing(loss: Callable[[Problem], Function]
 
 
 def test_the_penalty_pulls_towards_its_centre() -> None:
-    """With next to no data the weights are where they were."""
+    """With almost no data the weights stay at the centre."""
     stiff = replace(problem(3), stiffness=np.full(3, 1e9))
     assert minimise(softmax(stiff), np.zeros(3)) == pytest.approx(stiff.centre, abs=1e-6)

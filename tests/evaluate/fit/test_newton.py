@@ -1,4 +1,4 @@
-"""The minimum of a smooth convex function."""
+"""Newton: the minimum of a smooth convex function."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from germane.evaluate.fit.newton import minimise
 @settings(max_examples=50)
 @given(st.integers(0, 10_000), st.integers(1, 6))
 def test_a_quadratic_takes_one_step_to_its_minimum(seed: int, size: int) -> None:
-    """½ xᵀAx − bᵀx is least where Ax = b."""
+    """½ xᵀAx − bᵀx has its minimum where Ax = b."""
     random = np.random.default_rng(seed)
     root = random.normal(size=(size, size))
     curve, pull = root @ root.T + np.eye(size), random.normal(size=size)
@@ -29,7 +29,7 @@ def test_a_quadratic_takes_one_step_to_its_minimum(seed: int, size: int) -> None
 
 
 def test_a_step_that_overshoots_is_shortened() -> None:
-    """A full Newton step on ln cosh from 3 goes off for ever."""
+    """Full Newton steps on ln cosh diverge from 3."""
 
     def function(x: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         return float(np.logaddexp(x[0], -x[0])), np.tanh(x), np.diag(1 / np.cosh(x) ** 2)
@@ -38,7 +38,7 @@ def test_a_step_that_overshoots_is_shortened() -> None:
 
 
 def test_a_flat_function_leaves_the_start_alone() -> None:
-    """No curvature, no gradient: nothing to gain anywhere."""
+    """Without gradient and curvature no step gains anything."""
 
     def function(x: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         return 1.0, np.zeros(2), np.zeros((2, 2))

@@ -1,4 +1,4 @@
-"""BEAM: chats in batches, and probing questions whose sources come in any shape."""
+"""BEAM: chats in batches, and questions whose sources have many shapes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def asked(**fields: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.requirement("EVAL-1")
 def test_a_batch_is_a_session_dated_by_its_anchor(tmp_path: Path) -> None:
-    """One message of a batch has the date; those after it have it too."""
+    """A date in one message of a batch holds for the following ones too."""
     (chat,) = load(beam(tmp_path / "7")).conversations
     assert chat.name == "7"
     assert {session: [message.id for message in talk] for session, talk in chat.sessions.items()} == {
@@ -31,7 +31,7 @@ def test_a_batch_is_a_session_dated_by_its_anchor(tmp_path: Path) -> None:
 
 
 def test_texts_and_roles_stay_as_they_are(tmp_path: Path) -> None:
-    """The generator's marks are part of what others measure as well."""
+    """The generator's marks stay, because other evaluations measure them too."""
     first, second, *_ = messages(load(beam(tmp_path / "7")).conversations[0])
     assert (first.role, first.text) == ("user", "My sprint ends on 29 March. ->-> 1,1")
     assert (second.role, second.name) == ("assistant", None)
@@ -49,7 +49,7 @@ def test_texts_and_roles_stay_as_they_are(tmp_path: Path) -> None:
     ],
 )
 def test_sources_are_read_out_of_lists_and_mappings(tmp_path: Path, sources: Any, evidence: set[str]) -> None:
-    """However deep they lie."""
+    """The lists may be nested at any depth."""
     found = load(beam(tmp_path / "7", temporal_reasoning=asked(source_chat_ids=sources)))
     assert questions(found)[0].evidence == evidence
     assert [reason for _, reason in reasons(found)] == ["evidence 99 names no message: left out"] * str(sources).count("99")
@@ -62,7 +62,7 @@ def test_sources_are_read_out_of_lists_and_mappings(tmp_path: Path, sources: Any
 def test_of_an_update_the_original_is_superseded(
     tmp_path: Path, original: list[int], updated: list[int], superseded: set[str]
 ) -> None:
-    """Unless the same message says both, or nothing says what replaced it. Both are evidence, as labelled."""
+    """Nothing is superseded where one message states both, or where no update is named."""
     sources = {"original_info": original, "updated_info": updated}
     (one,) = questions(load(beam(tmp_path / "7", knowledge_update=asked(source_chat_ids=sources))))
     assert one.superseded == superseded
@@ -70,7 +70,7 @@ def test_of_an_update_the_original_is_superseded(
 
 
 def test_of_a_contradiction_nothing_is_superseded(tmp_path: Path) -> None:
-    """Both statements have to be seen."""
+    """A good context shows both statements."""
     sources = {"first_statement": [2], "second_statement": [4]}
     (one,) = questions(load(beam(tmp_path / "7", contradiction_resolution=asked(source_chat_ids=sources))))
     assert one.superseded == set()
@@ -78,7 +78,7 @@ def test_of_a_contradiction_nothing_is_superseded(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("EVAL-1")
 def test_abstention_and_unlabelled_questions_are_dropped(tmp_path: Path) -> None:
-    """They have no evidence to be found."""
+    """They have no evidence that could be found."""
     chat = beam(
         tmp_path / "7",
         abstention=asked(),
@@ -91,13 +91,13 @@ def test_abstention_and_unlabelled_questions_are_dropped(tmp_path: Path) -> None
     ]
     assert reasons(found) == [
         ("7, question abstention-1", "abstention: its answer isn't in the chat"),
-        ("7, question preference_following-1", "no message is named that holds its answer"),
+        ("7, question preference_following-1", "none of its labels names an existing message"),
         ("7, question preference_following-2", "must be an object, not str"),
     ]
 
 
 def test_a_folder_of_chats_is_read_by_number(tmp_path: Path) -> None:
-    """10 follows 2; a chat's own file is as good as its folder."""
+    """Chat 10 follows chat 2; the path of a chat's file stands for its folder."""
     for name in ("10", "2", "extra"):
         beam(tmp_path / name)
     assert [chat.name for chat in load(tmp_path).conversations] == ["2", "10", "extra"]
@@ -105,7 +105,7 @@ def test_a_folder_of_chats_is_read_by_number(tmp_path: Path) -> None:
 
 
 def test_questions_in_a_folder_of_their_own_and_a_shortened_chat_are_found(tmp_path: Path) -> None:
-    """The layout of the original repository."""
+    """This is the layout of the original repository."""
     folder = beam(tmp_path / "1")
     (folder / "probing_questions.json").rename(folder / "moved")
     (folder / "probing_questions").mkdir()
@@ -116,7 +116,7 @@ def test_questions_in_a_folder_of_their_own_and_a_shortened_chat_are_found(tmp_p
 
 
 def test_a_chat_in_plans_keeps_them_apart_and_labels_that_several_share_are_left_out(tmp_path: Path) -> None:
-    """Ids begin anew with every plan of the longest chats."""
+    """In the longest chats ids begin anew with every plan."""
     folder = beam(tmp_path / "1", event_ordering=asked(source_chat_ids=[0, 9]))
     plans = [
         {"plan-0": [{"batch_number": 1, "turns": [[said(0, "user", "one"), said(9, "assistant", "nine")]]}]},
@@ -130,10 +130,10 @@ def test_a_chat_in_plans_keeps_them_apart_and_labels_that_several_share_are_left
 
 
 def test_what_is_no_message_is_dropped(tmp_path: Path) -> None:
-    """With its place."""
+    """The list of dropped entries names its position."""
     folder = beam(tmp_path / "1")
     written(folder / "chat.json", [{"batch_number": 3, "turns": [["hm", said(0, "user", "It ends on 29 March.")]]}])
-    assert reasons(load(folder)) == [("1, batch-3, message 1", "it is no message with the role user or assistant")]
+    assert reasons(load(folder)) == [("1, batch-3, message 1", "it isn't a message with the role user or assistant")]
 
 
 @pytest.mark.parametrize(
@@ -144,20 +144,20 @@ def test_what_is_no_message_is_dropped(tmp_path: Path) -> None:
     ],
 )
 def test_a_broken_file_is_named(tmp_path: Path, file: str, document: Any, message: str) -> None:
-    """With what it should be."""
+    """The error says what the file should contain."""
     written(beam(tmp_path / "1") / file, document)
     with pytest.raises(InvalidInput, match=message):
         load(tmp_path / "1")
 
 
 def test_a_chat_without_questions_is_an_error_that_names_its_folder(tmp_path: Path) -> None:
-    """It was meant to be measured."""
+    """The user meant to measure that chat."""
     (beam(tmp_path / "1") / "probing_questions.json").unlink()
     with pytest.raises(InvalidInput, match=r"1: probing_questions\.json is missing"):
         load(tmp_path)
 
 
 def test_a_folder_without_a_chat_is_none(tmp_path: Path) -> None:
-    """Asked for by name."""
+    """A user who names the format gets an error."""
     with pytest.raises(InvalidInput, match=r"no chat\.json"):
         load(tmp_path, format="beam")

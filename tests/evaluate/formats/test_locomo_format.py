@@ -1,4 +1,4 @@
-"""LoCoMo: sessions of two people and questions by category, with what is broken in the labels."""
+"""LoCoMo: sessions of two people, questions by category, and broken labels."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_sessions_come_by_their_number_at_the_time_that_stands_beside_them(tmp_p
 
 
 def test_a_turn_is_a_user_message_named_after_its_speaker_with_its_photos_caption(tmp_path: Path) -> None:
-    """Questions are asked about photos too."""
+    """Some questions are about photos."""
     first = next(messages(loaded(tmp_path).conversations[0]))
     assert (first.id, first.name, first.role) == ("D2:1", "Ann", "user")
     assert first.text == "Look! [shares a photo: a photo of a heron]"
@@ -47,7 +47,7 @@ def test_a_turn_is_a_user_message_named_after_its_speaker_with_its_photos_captio
 
 @pytest.mark.requirement("EVAL-1")
 def test_categories_have_names_and_adversarial_questions_are_dropped(tmp_path: Path) -> None:
-    """Their answer isn't in the conversation."""
+    """The answer of an adversarial question isn't in the conversation."""
     found = loaded(tmp_path)
     assert [(one.id, one.category, one.answer) for one in questions(found)] == [
         ("conv-1/q1", "single-hop", "bees"),
@@ -59,13 +59,13 @@ def test_categories_have_names_and_adversarial_questions_are_dropped(tmp_path: P
 @pytest.mark.requirement("EVAL-1")
 @pytest.mark.parametrize("label", [["D2:1; D2:2"], ["D2:1 D2:2"], ["D:2:1", "D02:02"], "D2:1,D2:2", [["D2:1"], ["D2:2"]]])
 def test_joined_and_misspelt_labels_are_mended(tmp_path: Path, label: Any) -> None:
-    """Whatever can be understood is used."""
+    """Every label that can be understood is used."""
     (one,) = questions(loaded(tmp_path, asked(evidence=label)))
     assert one.evidence == {"D2:1", "D2:2"}
 
 
 def test_a_label_that_names_nothing_is_left_out_and_said(tmp_path: Path) -> None:
-    """The question stays as long as one of its labels holds."""
+    """The question stays as long as one of its labels is usable."""
     found = loaded(tmp_path, asked(evidence=["D2:2", "D10:19", "D"]))
     assert questions(found)[0].evidence == {"D2:2"}
     assert reasons(found) == [
@@ -75,29 +75,29 @@ def test_a_label_that_names_nothing_is_left_out_and_said(tmp_path: Path) -> None
 
 
 def test_a_question_without_any_evidence_is_dropped(tmp_path: Path) -> None:
-    """Nothing could be measured."""
+    """Recall has no meaning for such a question."""
     found = loaded(tmp_path, asked(evidence=["D2:2"]), asked(evidence=[]), asked(evidence=["D2:2"], question=" "), "when?")  # type: ignore[arg-type]
     assert [reason for _, reason in reasons(found)] == [
-        "no message is named that holds its answer",
+        "none of its labels names an existing message",
         "it has no text",
         "must be an object, not str",
     ]
 
 
 def test_what_cannot_be_read_of_a_session_is_said(tmp_path: Path) -> None:
-    """The rest is read all the same."""
+    """The rest of the session is read."""
     document = locomo()
     document["conversation"]["session_2"] += [{"speaker": "Ann", "dia_id": "D2:3", "text": ""}, "hm"]
     document["conversation"]["session_3"] = "gone"
     assert reasons(loaded(tmp_path, document=document))[:3] == [
-        ("conv-1, session_2, turn 3", "it says nothing"),
+        ("conv-1, session_2, turn 3", "it has no text"),
         ("conv-1, session_2, turn 4", "a turn must be an object, not str"),
         ("conv-1, session_3", "must be a list of turns, not str"),
     ]
 
 
 def test_an_id_that_two_turns_share_is_no_label(tmp_path: Path) -> None:
-    """Both turns are kept, apart; which one was meant can't be known."""
+    """Both turns are kept with different ids; the label is ambiguous."""
     document = locomo()
     document["conversation"]["session_10"].append({"speaker": "Ann", "dia_id": "D10:1", "text": "Pity."})
     found = loaded(tmp_path, document=document)
@@ -106,7 +106,7 @@ def test_an_id_that_two_turns_share_is_no_label(tmp_path: Path) -> None:
 
 
 def test_a_turn_without_an_id_or_a_time_is_called_by_its_place(tmp_path: Path) -> None:
-    """Reading it twice gives the same ids."""
+    """Two readings give the same ids."""
     document = locomo()
     del document["conversation"]["session_10"][0]["dia_id"]
     document["conversation"]["session_10_date_time"] = "some day"
@@ -115,21 +115,21 @@ def test_a_turn_without_an_id_or_a_time_is_called_by_its_place(tmp_path: Path) -
 
 
 def test_the_original_file_is_a_list_of_conversations(tmp_path: Path) -> None:
-    """Ten in one, as they were released."""
+    """The released file holds ten conversations."""
     found = load(written(tmp_path / "locomo10.json", [locomo("conv-1"), locomo("conv-2")]))
     assert [conversation.name for conversation in found.conversations] == ["conv-1", "conv-2"]
     assert (found.name, found.format) == ("locomo10", "locomo")
 
 
 def test_a_folder_of_files_is_one_data_set(tmp_path: Path) -> None:
-    """A conversation without a name of its own has its file's."""
+    """A conversation without a name is named after its file."""
     for name in ("b", "a"):
         written(tmp_path / f"{name}.json", {key: value for key, value in locomo().items() if key != "sample_id"})
     assert [conversation.name for conversation in load(tmp_path).conversations] == ["a", "b"]
 
 
 def test_a_stranger_among_the_files_is_named(tmp_path: Path) -> None:
-    """Nothing is measured on half of what was meant."""
+    """A folder with a file of another format isn't measured in part."""
     written(tmp_path / "a.json", locomo())
     written(tmp_path / "b.json", {"unlike": 1})
     with pytest.raises(InvalidInput, match=r"b\.json: no LoCoMo conversation"):

@@ -34,13 +34,13 @@ def test_a_question_is_a_conversation_of_its_own_asked_at_its_date(tmp_path: Pat
 
 @pytest.mark.requirement("EVAL-1")
 def test_evidence_are_the_marked_turns(tmp_path: Path) -> None:
-    """Not the answers that the assistant gave to them."""
+    """The assistant's answers to them are no evidence."""
     (one,) = questions(loaded(tmp_path, longmemeval()))
     assert one.evidence == {"answer_1_1_1", "answer_1_2_1"}
 
 
 def test_a_labelled_session_without_a_mark_counts_whole(tmp_path: Path) -> None:
-    """It is all that is known."""
+    """The label tells no more than the session."""
     entry = longmemeval()
     del entry["haystack_sessions"][2][0]["has_answer"]
     (one,) = questions(loaded(tmp_path, entry))
@@ -48,14 +48,14 @@ def test_a_labelled_session_without_a_mark_counts_whole(tmp_path: Path) -> None:
 
 
 def test_of_a_knowledge_update_the_earlier_session_is_superseded(tmp_path: Path) -> None:
-    """By time, not by place in the file; other kinds need all of it."""
+    """Time decides, not the position in the file; in other questions nothing is superseded."""
     update, other = longmemeval("knowledge-update", "u"), longmemeval("multi-session", "m")
     found = questions(loaded(tmp_path, update, other))
     assert [one.superseded for one in found] == [{"answer_1_1_1"}, frozenset()]
 
 
 def test_without_dates_nothing_is_known_to_be_superseded(tmp_path: Path) -> None:
-    """And the sessions stay as they are."""
+    """The sessions keep the order of the file."""
     entry = longmemeval("knowledge-update", haystack_dates=["?", "?", "?"])
     (conversation,) = loaded(tmp_path, entry).conversations
     assert list(conversation.sessions) == ["answer_1_2", "filler_7", "answer_1_1"]
@@ -64,21 +64,21 @@ def test_without_dates_nothing_is_known_to_be_superseded(tmp_path: Path) -> None
 
 @pytest.mark.requirement("EVAL-1")
 def test_abstention_questions_are_dropped(tmp_path: Path) -> None:
-    """What they ask for isn't there."""
+    """Their answer isn't in the chats."""
     found = loaded(tmp_path, longmemeval(id="x_abs"), longmemeval())
     assert [conversation.name for conversation in found.conversations] == ["8a2466db"]
     assert reasons(found) == [("x_abs, question x_abs", "abstention: its answer isn't in the chats")]
 
 
 def test_a_labelled_session_that_is_not_there_is_said(tmp_path: Path) -> None:
-    """The others hold."""
+    """The other labels are used."""
     found = loaded(tmp_path, longmemeval(answer_session_ids=["answer_1_1", "answer_9"]))
     assert questions(found)[0].evidence == {"answer_1_1_1"}
     assert reasons(found) == [("8a2466db, question 8a2466db", "answer session answer_9 isn't in its haystack: left out")]
 
 
 def test_a_session_that_comes_twice_is_two(tmp_path: Path) -> None:
-    """Fillers are drawn with repetition."""
+    """Filler sessions are drawn with repetition."""
     entry = longmemeval(haystack_session_ids=["answer_1_2", "answer_1_1", "answer_1_1"])
     (conversation,) = loaded(tmp_path, entry).conversations
     assert list(conversation.sessions) == ["answer_1_1", "answer_1_1~2", "answer_1_2"]
@@ -86,12 +86,12 @@ def test_a_session_that_comes_twice_is_two(tmp_path: Path) -> None:
 
 
 def test_turns_that_are_none_are_dropped(tmp_path: Path) -> None:
-    """With their place."""
+    """The list of dropped entries names their position."""
     entry = longmemeval()
     entry["haystack_sessions"][1] = [{"role": "user", "content": ""}, {"role": "narrator", "content": "later"}]
     assert reasons(loaded(tmp_path, entry)) == [
-        ("8a2466db, session filler_7, turn 1", "it says nothing"),
-        ("8a2466db, session filler_7, turn 2", "it is no turn with the role user or assistant"),
+        ("8a2466db, session filler_7, turn 1", "it has no text"),
+        ("8a2466db, session filler_7, turn 2", "it isn't a turn with the role user or assistant"),
     ]
 
 
@@ -103,6 +103,6 @@ def test_turns_that_are_none_are_dropped(tmp_path: Path) -> None:
     ],
 )
 def test_a_broken_question_is_named(tmp_path: Path, broken: dict[str, Any], message: str) -> None:
-    """With its file."""
+    """The error names the file and the question."""
     with pytest.raises(InvalidInput, match=rf"longmemeval_s\.json, {message}"):
         loaded(tmp_path, longmemeval(**broken))

@@ -1,4 +1,4 @@
-"""Requests: the user's own, line by line, strictly read."""
+"""Requests: the user's own recorded requests, read strictly line by line."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def loaded(tmp_path: Path, *found: dict[str, Any] | str) -> Dataset:
 
 @pytest.mark.requirement("EVAL-1")
 def test_a_line_holds_what_was_said_and_what_is_asked(tmp_path: Path) -> None:
-    """Three fields are enough."""
+    """Messages, question and evidence are enough."""
     found = loaded(tmp_path, {"messages": [M1, M2], **ASKED})
     (conversation,) = found.conversations
     assert (found.format, conversation.name, list(conversation.sessions)) == ("requests", "line-1", ["1"])
@@ -64,7 +64,7 @@ def test_whatever_is_optional_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("EVAL-1")
 def test_lines_of_a_conversation_share_what_was_said(tmp_path: Path) -> None:
-    """Told once, before or after the question, or again with each."""
+    """Messages may be given once, before or after the question, or with each line."""
     found = loaded(
         tmp_path,
         {"conversation": "anna", **ASKED},
@@ -91,7 +91,7 @@ def test_a_message_without_an_id_is_called_by_its_session_and_place(tmp_path: Pa
 
 @pytest.mark.requirement("EVAL-1")
 def test_evidence_may_be_a_memory(tmp_path: Path) -> None:
-    """By the id that the file gives it."""
+    """The evidence has the id that the file gives to the memory."""
     memories = [{"id": "city", "kind": "fact", "key": "city", "value": "Vienna", "tags": ["home"]}, {"text": "Likes trams"}]
     found = loaded(tmp_path, {"messages": [M1], "memories": memories, "question": "Where?", "evidence": ["city"]})
     fact, note = found.conversations[0].memories
@@ -136,27 +136,27 @@ def test_labels_that_name_nothing_are_left_out_and_said(tmp_path: Path) -> None:
 def test_a_line_that_cannot_be_read_is_named_with_what_is_wrong(
     tmp_path: Path, line: dict[str, Any] | str, message: str
 ) -> None:
-    """Nobody wants to measure half of their own file."""
+    """A broken line stops the reading: half of the user's file would give wrong figures."""
     with pytest.raises(InvalidInput, match=rf"mine\.jsonl, line 2: .*({message})"):
         loaded(tmp_path, {"messages": [said("m0", "hello")], "question": "?", "evidence": ["m0"]}, line)
 
 
 def test_two_questions_of_one_id_are_refused(tmp_path: Path) -> None:
-    """Two results couldn't be told apart."""
+    """Their results would have the same id."""
     line = {"conversation": "anna", "messages": [M1], "id": "q", **ASKED}
     with pytest.raises(InvalidInput, match="line 2: the id q is another question's"):
         loaded(tmp_path, line, line)
 
 
 def test_a_line_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
-    """With the byte."""
+    """The error names the line and the byte."""
     (tmp_path / "mine.jsonl").write_bytes(b'{"question": "\xff"}')
     with pytest.raises(InvalidInput, match=r"mine\.jsonl, line 1: not UTF-8 at byte 15"):
         load(tmp_path / "mine.jsonl")
 
 
 def test_several_files_are_told_apart_by_their_names(tmp_path: Path) -> None:
-    """Each counts its lines for itself."""
+    """Lines are counted within each file."""
     for name in ("a.jsonl", "b.jsonl"):
         lines(tmp_path, {"messages": [M1], **ASKED}, name=name)
     assert [conversation.name for conversation in load(tmp_path).conversations] == ["a/line-1", "b/line-1"]
@@ -165,7 +165,7 @@ def test_several_files_are_told_apart_by_their_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["mine.jsonl", "mine.json", "mine.log"])
 @pytest.mark.parametrize("count", [1, 2])
 def test_the_shape_tells_the_format(tmp_path: Path, name: str, count: int) -> None:
-    """Not the file's name; one line alone is one request."""
+    """The file name doesn't matter, and a single line is a request."""
     path = lines(tmp_path, *[{"messages": [M1], **ASKED}] * count, name=name)
     path.write_bytes(b"\xef\xbb\xbf\n" + path.read_bytes())
     found = load(path)

@@ -152,7 +152,7 @@ def test_what_fell_below_the_floor_is_left_out_for_that() -> None:
 
 
 @pytest.mark.requirement("PACK-3")
-@given(scored_items(), scored_items(most=4), strategies(), LAYOUTS, st.integers(0, 900), st.text("d", max_size=80))
+@given(scored_items(), scored_items(max_items=4), strategies(), LAYOUTS, st.integers(0, 900), st.text("d", max_size=80))
 def test_every_candidate_is_accounted_for_exactly_once(
     items: list[Scored], low: list[Scored], strategy: Strategy, layout: PlainLayout, available: int, directive: str
 ) -> None:

@@ -150,8 +150,8 @@ def measure(
     """
     from germane.cli.evaluation.evaluation_options import EvaluationOptions, parse_names, parse_numbers
     from germane.cli.evaluation.run import Outputs, run
+    from germane.evaluate.question_clock import CLOCKS
     from germane.evaluate.run import BUDGETS, KS
-    from germane.evaluate.when import CLOCKS
 
     options = options_of(context)
     evaluation = EvaluationOptions(

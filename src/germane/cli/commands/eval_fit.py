@@ -114,7 +114,7 @@ def _collect(
     data: Sequence[Path], embedder: str, limit: int, keywords: bool, cache: Path | None, quiet: bool
 ) -> list[Candidates]:
     """The candidates of every question, from `cache` where it was written with the same data, options and code."""
-    from germane.evaluate.fit.asking import ask
+    from germane.evaluate.fit.collect import collect_candidates
     from germane.evaluate.fit.kept import evidence_code, keep, recover
     from germane.evaluate.formats.load import load
 
@@ -135,7 +135,9 @@ def _collect(
             def step(done: int, total: int, task: Any = task) -> None:
                 bar.update(task, completed=done, total=total)
 
-            collected += run_async(ask(dataset, embedder=embedder, limit=limit, keywords=keywords, progress=step))
+            collected += run_async(
+                collect_candidates(dataset, embedder=embedder, limit=limit, keywords=keywords, progress=step)
+            )
     if cache is not None:
         keep(cache, collected, made_of)
     return collected

@@ -12,7 +12,7 @@ from typing import Any
 from germane.errors import InvalidInput
 from germane.evaluate.dataset import Conversation, Dataset
 from germane.evaluate.formats import FORMATS, load
-from germane.evaluate.when import When
+from germane.evaluate.question_clock import QuestionClock
 
 __all__ = ["EvaluationOptions", "datasets", "parse_names", "parse_numbers"]
 
@@ -39,7 +39,7 @@ class EvaluationOptions:
     def __post_init__(self) -> None:
         for clock in self.clocks:
             try:
-                When.of(clock, datetime.now(UTC))
+                QuestionClock.of(clock, datetime.now(UTC))
             except InvalidInput as error:
                 raise InvalidInput(f"--clock: {error}") from None
         if self.relevance is not None and not self.relevance.is_file():

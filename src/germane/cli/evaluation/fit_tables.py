@@ -32,7 +32,7 @@ def figures(lists: Sequence[Candidates], fitted: Refit) -> dict[str, Any]:
                 "questions": judged.questions,
                 "conversations": judged.conversations,
                 "fitted": list(fitted.columns[name].fitted),
-                "slope": fitted.columns[name].line.slope,
+                "slope": fitted.columns[name].calibration.slope,
                 "before": _plain(judged.before),
                 "held_out": _plain(judged.after),
             }

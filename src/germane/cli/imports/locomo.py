@@ -31,13 +31,13 @@ class DemoQuestion(NamedTuple):
 def read_locomo(document: Mapping[str, Any], session: str) -> Iterator[Row]:
     """Rows in the order of the sessions. A session's id is `<sample_id>/session_<n>`; `session` replaces a missing
     sample_id."""
-    from germane.evaluate.formats.dialogue import numbered, said
+    from germane.evaluate.formats.dialogue import read_sessions, read_turn
     from germane.evaluate.formats.locomo import session_time
 
     naming = MessageNaming()
     sample = document.get("sample_id")
     prefix = sample if isinstance(sample, str) and sample else session
-    for name, _, time, turns in numbered(document["conversation"]):
+    for name, _, time, turns in read_sessions(document["conversation"]):
         session_id = f"{prefix}/{name}"
         if not isinstance(turns, list):
             yield BrokenRow(name, f"must be a list of turns, not {type(turns).__name__}")
@@ -48,7 +48,7 @@ def read_locomo(document: Mapping[str, Any], session: str) -> Iterator[Row]:
         created_at = None if start is None else start.isoformat()
         for number, turn in enumerate(turns, start=1):
             try:
-                speaker, text, id = said(turn)
+                speaker, text, id = read_turn(turn)
                 fields = {"role": "user", "name": speaker, "content": text, "id": id, "created_at": created_at}
                 yield MessageRow(session_id, parse_message(fields, session_id, naming))
             except InvalidInput as error:

@@ -1,1 +1,1 @@
-"""Fit: the coefficients of the relevance model from questions whose answers are known (SCORE-2)."""
+"""Fit: fits the coefficients of the relevance model to questions with labelled evidence, or to feedback (SCORE-2)."""

@@ -1,9 +1,9 @@
-"""Adapt: a model moved by feedback as far as the feedback is worth.
+"""Adapt: moves the weights of a relevance model by feedback on shown items.
 
-What is learnt from is order: of what an assembly showed, the helpful is better than the rest, and the rest better than the
-harmful (the softmax loss of each of these two comparisons). Intercepts stay: how much of everything is relevant can't be told
-from what was shown. The weights start from the model there is and are held to it by a Gaussian of fixed width, so that a
-handful of marks changes next to nothing and hundreds have the last word.
+Feedback teaches an order: of the items that one assembly showed, the helpful ones are better than the others, and the unmarked
+ones better than the harmful ones (a softmax loss for each of the two comparisons). Intercepts stay, because shown items don't
+tell how many of all candidates are relevant. A Gaussian prior of fixed width holds the weights to the current model: a handful
+of marks changes almost nothing, and hundreds of marks outweigh the prior.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.evaluate.fit.columns import JUDGED, Columns, Tables
+from germane.evaluate.fit.columns import JUDGED, ModelColumns, Tables
 from germane.evaluate.fit.feedback import Marked
 from germane.evaluate.fit.loss import Problem, softmax
 from germane.evaluate.fit.newton import minimise
@@ -23,34 +23,35 @@ from germane.types.evidence import FEATURES
 __all__ = ["STRENGTH", "adapt"]
 
 STRENGTH = 50.0
-"""How hard a weight is held, as a penalty on standardised weights: about what fifty assemblies with marks are worth."""
+"""Penalty on standardised weights: the current model weighs as much as about fifty assemblies with marks."""
 
-_NARROW = 0.15
-"""A feature that varies less than this among what was shown is held as if it did: it has taught little."""
+_MIN_SPREAD = 0.15
+"""Lower bound of a feature's standard deviation: a feature that hardly varies among the shown items teaches little."""
 
 Floats = NDArray[np.float64]
 Comparison = tuple[Floats, NDArray[np.bool_]]
 
 
 def adapt(feedback: Sequence[Marked], tables: Tables, *, strength: float = STRENGTH) -> tuple[Tables, dict[str, int]]:
-    """The new model, and how many comparisons each of its columns learnt from. Columns without any stay as they are, and so
-    do weights that are set by judgement."""
-    columns = Columns(tables)
+    """Returns the new model, and the number of comparisons by column. Columns without comparisons, and the weights in `JUDGED`,
+    stay as they are. A higher `strength` holds the weights closer to `tables`."""
+    columns = ModelColumns(tables)
     adapted: dict[str, dict[str, float]] = {name: dict(table) for name, table in tables.items()}
     learnt: dict[str, int] = {}
     for name in columns.names:
-        comparisons = [one for marked in feedback for one in _comparisons(marked, columns, name)]
+        comparisons = [comparison for marked in feedback for comparison in _comparisons(marked, columns, name)]
         if comparisons:
             learnt[name] = len(comparisons)
-            moved = _moved(comparisons, columns.weights(name), strength)
+            moved = _moved_weights(comparisons, columns.weights(name), strength)
             adapted[name] |= {feature: weight for feature, weight in zip(FEATURES, moved.tolist(), strict=True) if weight}
     return adapted, learnt
 
 
-def _comparisons(marked: Marked, columns: Columns, name: str) -> Iterator[Comparison]:
-    table = matrix([one.evidence for one in marked.shown])
+def _comparisons(marked: Marked, columns: ModelColumns, name: str) -> Iterator[Comparison]:
+    """The shown items that column `name` scores: their evidence, shape (items, features), and which of them are better."""
+    table = matrix([item.evidence for item in marked.shown])
     here = columns.of(table) == columns.names.index(name)
-    marks = np.array([one.mark for one in marked.shown], dtype=str)[here]
+    marks = np.array([item.mark for item in marked.shown], dtype=str)[here]
     table = np.nan_to_num(table[here])
     helpful, harmful = marks == "helpful", marks == "harmful"
     for rows, better in ((np.ones(len(marks), np.bool_), helpful), (~helpful, ~harmful)):
@@ -59,11 +60,11 @@ def _comparisons(marked: Marked, columns: Columns, name: str) -> Iterator[Compar
             yield table[rows], chosen
 
 
-def _moved(comparisons: Sequence[Comparison], weights: Floats, strength: float) -> Floats:
+def _moved_weights(comparisons: Sequence[Comparison], weights: Floats, strength: float) -> Floats:
     rows = np.concatenate([table for table, _ in comparisons])
     counts = np.array([len(better) for _, better in comparisons], np.intp)
     where = np.flatnonzero((rows.std(axis=0) > 1e-9) & ~np.isin(FEATURES, JUDGED))
-    spread = np.maximum(rows.std(axis=0), _NARROW)
+    spread = np.maximum(rows.std(axis=0), _MIN_SPREAD)
     if not len(where):
         return weights
     fixed = weights.copy()

@@ -1,8 +1,8 @@
-"""Calibrate: from scores that put candidates in order to probabilities that come true.
+"""Calibrate: turns the scores of candidates into probabilities, P = σ(slope · s + intercept) (Platt 1999).
 
-The losses that order a list best say nothing of how many of its candidates are relevant, and a model is surer of what it was
-fitted on than of anything else. So slope and intercept of P = σ(slope · s + intercept) are fitted to the scores of
-conversations that were held out (Platt 1999). Two numbers from hundreds of thousands of candidates: they don't overfit.
+A loss that orders a list doesn't tell how many of its candidates are relevant, and a model is overconfident on the data it was
+fitted on. Slope and intercept are therefore fitted to the scores of held-out conversations. Two numbers from hundreds of
+thousands of candidates don't overfit.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 from germane.evaluate.fit.loss import Problem, logistic
 from germane.evaluate.fit.newton import minimise
 
-__all__ = ["Line", "calibrate"]
+__all__ = ["Calibration", "calibrate"]
 
 
-class Line(NamedTuple):
+class Calibration(NamedTuple):
+    """A linear map from scores to log-odds."""
+
     slope: float = 1.0
     intercept: float = 0.0
 
@@ -32,9 +34,10 @@ def calibrate(
     offset: NDArray[np.float64] | None = None,
     *,
     slope: float | None = None,
-) -> Line:
-    """The line of the least log loss, where `offset` is added to its log-odds; with `slope` given, its intercept alone. A trace
-    of a penalty holds it where the data say nothing, as where all candidates are alike."""
+) -> Calibration:
+    """Fits the calibration with the lowest log loss. `scores`, `relevant` and `offset` have shape (n,); `offset` is added to
+    the log-odds. With `slope` only the intercept is fitted. A tiny penalty keeps the result finite where the data don't
+    determine it, for example where all candidates are alike."""
     spread = max(float(scores.std()), 1e-9)
     features = np.column_stack((scores / spread, np.ones(len(scores))))
     beside = np.zeros(len(scores)) if offset is None else offset
@@ -54,4 +57,4 @@ def calibrate(
         stiffness=stiffness,
     )
     found = minimise(logistic(problem), start)
-    return Line(slope=float(found[0] / spread) if slope is None else slope, intercept=float(found[-1]))
+    return Calibration(slope=float(found[0] / spread) if slope is None else slope, intercept=float(found[-1]))

@@ -1,4 +1,4 @@
-"""Coefficients: a model as a file, with where it comes from. What is written is what `search/relevance.py` reads."""
+"""Coefficients: reads and writes the TOML file of a relevance model, which `search/relevance.py` uses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INTRODUCTION = (
 
 
 def load_tables(path: Path) -> Tables:
-    """The tables of a model's file. Raises `InvalidInput`."""
+    """The coefficients in a model's file, by column. Raises `InvalidInput` where the file can't be read or has none."""
     tables = model_tables(read_toml(path, "relevance model"))
     if not tables:
         raise InvalidInput(f"relevance model {path}: no table of coefficients in it")
@@ -31,8 +31,8 @@ def load_tables(path: Path) -> Tables:
 
 
 def written(tables: Tables, provenance: Mapping[str, Any], at: datetime, notes: Sequence[str] = ()) -> str:
-    """TOML: an introduction, `[provenance]`, then each table with weights rounded to thousandths. The model's columns and its
-    reasons are the tables of plain numbers; readers pass over the rest."""
+    """The model's file as TOML: comments, `[provenance]`, and each table with coefficients rounded to four decimals. Readers
+    take the tables that hold only numbers and skip the others."""
     lines = [f"# {line}" for line in (*_INTRODUCTION, *notes)]
     lines += ["", "[provenance]", f"fitted = {at.date().isoformat()}"]
     lines += [f"{_key(name)} = {_value(value)}" for name, value in provenance.items()]

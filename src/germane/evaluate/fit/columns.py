@@ -1,7 +1,6 @@
-"""Columns: which of the model's columns of coefficients a candidate is scored by, and what a model's file says of each.
+"""Columns: the coefficient tables of a relevance model, and which of them scores which candidate.
 
-The columns and the rule that chooses among them are the model's own (`search/relevance.py`): they are asked of it, not
-written down a second time.
+The rule that chooses the column of a candidate belongs to `search/relevance.py`. It is called here, not repeated.
 """
 
 from __future__ import annotations
@@ -14,29 +13,30 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.evaluate.fit.lists import Candidates, part
+from germane.evaluate.fit.lists import Candidates, take_rows
 from germane.search.relevance import Relevance
 from germane.types.evidence import FEATURES
 
-__all__ = ["JUDGED", "Columns", "Part", "Tables", "model_tables", "shipped_tables"]
+__all__ = ["JUDGED", "ColumnPart", "ModelColumns", "Tables", "model_tables", "shipped_tables"]
 
 Tables = Mapping[str, Mapping[str, float]]
-"""A model's file: the coefficients of each column, and the reasons."""
+"""A model's file: name of a column → name of a feature → coefficient. The table `reasons` is no column: it holds
+the probabilities of candidates that are found for another reason than likeness."""
 
 JUDGED = ("crowd", "identifier", "curated", "structured", "history", "recent", "assistant")
-"""Features whose weight is set by judgement, or that are no likeness at all: what is fitted stands beside them."""
+"""Features whose weights are set by hand. A fit leaves them as they are."""
 
 _REASONS = "reasons"
 
 
 def shipped_tables(*, contextual: bool = False) -> Tables:
-    """The file that comes with germane, for the default embedder or for those that read a text as a whole."""
+    """The model that comes with germane, for the default embedder or (`contextual`) for transformer embedders."""
     name = "relevance_contextual.toml" if contextual else "relevance.toml"
     return model_tables(tomllib.loads(files("germane.search").joinpath(name).read_text("utf-8")))
 
 
 def model_tables(document: Mapping[str, object]) -> Tables:
-    """Without what a file says of its origin."""
+    """The tables of numbers in a model's file; its `[provenance]` is left out."""
     return {
         name: {key: float(value) for key, value in table.items()}
         for name, table in document.items()
@@ -44,16 +44,16 @@ def model_tables(document: Mapping[str, object]) -> Tables:
     }
 
 
-class Part(NamedTuple):
-    """The rows of list number `whole` that one column scores."""
+class ColumnPart(NamedTuple):
+    """The rows of list number `whole` that one column scores, and their candidates."""
 
     whole: int
     rows: NDArray[np.intp]
     candidates: Candidates
 
 
-class Columns:
-    """The columns of one model, by name."""
+class ModelColumns:
+    """The columns of one model, by name; `names` fixes their order."""
 
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
@@ -65,21 +65,24 @@ class Columns:
         return Relevance.parse(self.tables)
 
     def of(self, table: NDArray[np.float64]) -> NDArray[np.intp]:
-        """For each row the number of its column, as an index into `names`."""
+        """The column of each row of `table`, shape (rows, features), as an index into `names`, shape (rows,)."""
+        # Each column of `_which` is only an intercept: its own number. So the log-odds of a row name its column.
         return np.rint(self._which.log_odds(_without_reasons(table))).astype(np.intp)
 
-    def split(self, lists: Sequence[Candidates]) -> dict[str, list[Part]]:
-        """What each column scores; a list whose candidates are of several columns gives each its part."""
-        found: dict[str, list[Part]] = {name: [] for name in self.names}
-        for number, one in enumerate(lists):
-            column = self.of(one.table)
+    def split(self, lists: Sequence[Candidates]) -> dict[str, list[ColumnPart]]:
+        """The candidates of each column. A list whose candidates belong to several columns is divided between them; columns
+        without candidates are left out."""
+        found: dict[str, list[ColumnPart]] = {name: [] for name in self.names}
+        for number, candidates in enumerate(lists):
+            column = self.of(candidates.table)
             for chosen in np.unique(column).tolist():
                 rows = np.flatnonzero(column == chosen)
-                found[self.names[chosen]].append(Part(number, rows, one if len(rows) == len(one) else part(one, rows)))
+                part = candidates if len(rows) == len(candidates) else take_rows(candidates, rows)
+                found[self.names[chosen]].append(ColumnPart(number, rows, part))
         return {name: parts for name, parts in found.items() if parts}
 
     def weights(self, column: str) -> NDArray[np.float64]:
-        """In the order of `FEATURES`."""
+        """The weights of a column, in the order of `FEATURES`."""
         return np.array([self.tables[column].get(feature, 0.0) for feature in FEATURES])
 
 

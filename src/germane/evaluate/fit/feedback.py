@@ -1,8 +1,7 @@
-"""Feedback: which of the items that were shown helped, and which did harm, with the evidence they were shown for.
+"""Feedback: marks on the items of an assembly (helpful or harmful), with their evidence, as JSON Lines.
 
-One assembly's trace and a few marks make one `Marked`; a file of them is JSON Lines. It holds ids, marks and numbers, no text.
-What wasn't shown has no mark: such a file can tell the better from the worse of what the model already finds, and nothing of
-what it misses.
+The trace of one assembly and its marks make one `Marked`. A file of them holds ids, marks and numbers, no text. Only shown
+items have marks: a fit to feedback improves the order of what the model finds already, and can't learn what the model misses.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from germane.types.candidate import Chosen
 from germane.types.evidence import FEATURES, Evidence
 from germane.types.trace import Trace
 
-__all__ = ["Mark", "Marked", "Shown", "label", "line", "marked_lines"]
+__all__ = ["Mark", "Marked", "MarkedItem", "label", "line", "marked_lines"]
 
 Mark = Literal["helpful", "harmful", ""]
 
@@ -26,7 +25,9 @@ _REASONS = ("structured", "history", "recent")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class MarkedItem:
+    """A shown item; `mark` is empty for an unmarked one."""
+
     id: str
     evidence: Evidence
     mark: Mark = ""
@@ -34,19 +35,20 @@ class Shown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marked:
-    """What one assembly showed because it was likely, in the order it was written, and how it was marked."""
+    """The items that one assembly showed for their likeness to the query, in rendered order, with their marks."""
 
-    shown: tuple[Shown, ...]
+    shown: tuple[MarkedItem, ...]
 
     @property
     def marks(self) -> int:
-        return sum(1 for one in self.shown if one.mark)
+        """Number of marked items."""
+        return sum(1 for item in self.shown if item.mark)
 
 
 def label(trace: Trace, *, helpful: Iterable[str] = (), harmful: Iterable[str] = ()) -> Marked:
-    """By id, or by what the text calls an item (`a3`). What was shown for another reason than its likeness to the query
-    (pinned, of the running session, recent) is left out: feedback on it says nothing of likeness. Raises `InvalidInput` for
-    an item that wasn't shown, or was marked both ways."""
+    """Marks the items of an assembly, named by id or by handle (`a3`). Items that were shown for another reason than their
+    likeness to the query (pinned, of the running session, recent) are left out: feedback on them says nothing about likeness.
+    Raises `InvalidInput` for an item that wasn't shown, or that is marked as helpful and as harmful."""
     good, bad = set(helpful), set(harmful)
     if both := sorted(good & bad):
         raise InvalidInput(f"{both[0]!r} is marked as helpful and as harmful: choose one")
@@ -57,16 +59,17 @@ def label(trace: Trace, *, helpful: Iterable[str] = (), harmful: Iterable[str] =
 
 
 def line(marked: Marked) -> str:
-    """One line of a file, without its end. Evidence that is zero, or a cosine that is missing, is not written."""
+    """One line of a feedback file, without line end. Zeros and missing cosines are left out."""
     rows = [
-        {"id": one.id, **({"mark": one.mark} if one.mark else {}), "evidence": _numbers(one.evidence)} for one in marked.shown
+        {"id": item.id, **({"mark": item.mark} if item.mark else {}), "evidence": _numbers(item.evidence)}
+        for item in marked.shown
     ]
     return json.dumps({"type": "germane-feedback", "shown": rows}, ensure_ascii=False)
 
 
 def marked_lines(text: str, where: str = "feedback") -> list[Marked]:
-    """The lines of a file that aren't blank. Raises `InvalidInput` naming the line that isn't one of ours, or that has
-    evidence this germane doesn't know: it was kept by another version."""
+    """Reads the lines of a feedback file; blank ones are skipped. `where` names the file in errors. Raises `InvalidInput`
+    naming the line that can't be read, or that has a feature of another version of germane."""
     found = []
     for number, written in enumerate(text.splitlines(), start=1):
         if written.strip():
@@ -78,10 +81,10 @@ def marked_lines(text: str, where: str = "feedback") -> list[Marked]:
     return found
 
 
-def _shown(item: Chosen, good: set[str], bad: set[str]) -> Shown:
+def _shown(item: Chosen, good: set[str], bad: set[str]) -> MarkedItem:
     names = {item.id, item.handle}
     mark: Mark = "helpful" if names & good else "harmful" if names & bad else ""
-    return Shown(id=item.id, evidence=item.scored.candidate.evidence, mark=mark)
+    return MarkedItem(id=item.id, evidence=item.scored.candidate.evidence, mark=mark)
 
 
 def _for_another_reason(item: Chosen) -> bool:
@@ -104,5 +107,6 @@ def _read(found: Mapping[str, Any]) -> Marked:
             raise InvalidInput(f"unknown evidence {strangers[0][:40]!r}: kept by another version of germane, mark it anew")
         if mark not in ("helpful", "harmful", "") or not all(isfinite(value) for value in numbers.values()):
             raise KeyError("mark")
-        shown.append(Shown(id=str(row["id"]), evidence=Evidence(**{key: float(numbers[key]) for key in numbers}), mark=mark))
+        evidence = Evidence(**{key: float(numbers[key]) for key in numbers})
+        shown.append(MarkedItem(id=str(row["id"]), evidence=evidence, mark=mark))
     return Marked(shown=tuple(shown))

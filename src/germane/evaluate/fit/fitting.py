@@ -1,8 +1,8 @@
-"""Fitting: one column of the model from the lists that are scored by it.
+"""Fitting: fits one column of the relevance model to the candidate lists that it scores.
 
-Order first, then probability: weights by the listwise loss, slope and intercept on the scores of held-out conversations.
-What judgement set stays as it is, as log-odds beside the fitted ones, and so does a feature that never tells the candidates of
-a question apart.
+The weights are fitted by a listwise loss, which orders candidates; slope and intercept are then fitted to the scores of
+held-out conversations. Weights set by hand (`JUDGED`) stay as they are, and so do the weights of features that never differ
+between the candidates of a question; both enter as a fixed addition to the log-odds.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.errors import InvalidInput
-from germane.evaluate.fit.calibrate import Line, calibrate
+from germane.evaluate.fit.calibrate import Calibration, calibrate
 from germane.evaluate.fit.columns import JUDGED
 from germane.evaluate.fit.folds import folds
 from germane.evaluate.fit.lists import Candidates
@@ -31,18 +31,21 @@ Loss = Literal["softmax", "logistic"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """`l2` pulls standardised weights towards where they start (zero, or the model's with `keep`); `without` are features
-    left out: their weight becomes zero."""
+    """The options of a fit."""
 
     loss: Loss = "softmax"
     l2: float = 10.0
+    """Penalty on the distance of each standardised weight from its start."""
     folds: int | None = None
+    """Number of cross-validation folds; None makes one fold of each conversation."""
     keep: bool = False
+    """Start from the weights of the current model instead of zero."""
     without: frozenset[str] = frozenset()
+    """Features to leave out: their weights become zero."""
 
     @classmethod
     def of(cls, *, loss: str, l2: float, folds: int | None, without: Iterable[str]) -> Options:
-        """Checked. Raises `InvalidInput`."""
+        """Options from a user's input. Raises `InvalidInput` for an unknown loss or feature."""
         chosen: dict[str, Loss] = {"softmax": "softmax", "logistic": "logistic"}
         if loss not in chosen:
             raise InvalidInput(f"loss must be softmax or logistic, not {loss[:40]!r}")
@@ -53,20 +56,25 @@ class Options:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """`weights` in the order of `FEATURES`, slope included. `held_out` are the log-odds of each list by the fold that didn't
-    see it, calibrated by `line`."""
+    """A fitted column of the model."""
 
     weights: Floats
+    """Shape (features,), in the order of `FEATURES`; the slope of the calibration is multiplied in."""
     intercept: float
     fitted: tuple[str, ...]
-    line: Line
+    """Names of the features whose weights were fitted."""
+    calibration: Calibration
     held_out: Sequence[Floats]
+    """Calibrated log-odds of the candidates of each list, by the fold that wasn't fitted on it."""
 
 
 def fit_column(lists: Sequence[Candidates], start: Floats, options: Options, step: Callable[[], None] = lambda: None) -> Column:
-    """From at least one list with something relevant in it. `start` are the weights so far; `step` is called after each of
-    the folds and after the whole. Where there is but one conversation nothing can be held out, and the probabilities are
-    calibrated on what was fitted on: too sure, but better than none."""
+    """Fits a column to `lists`, of which at least one has a relevant candidate. `start` are the current weights, shape
+    (features,); `step` is called after each fold and after the final fit.
+
+    With a single conversation nothing can be held out: the calibration then uses the fitted data, and its probabilities are too
+    confident.
+    """
     tables = [np.nan_to_num(one.table) for one in lists]
     relevant = [one.relevant for one in lists]
     free = _free(tables, options)
@@ -89,17 +97,18 @@ def fit_column(lists: Sequence[Candidates], start: Floats, options: Options, ste
     if any(len(score) != len(one) for score, one in zip(scores, lists, strict=True)):
         scores = [table @ weights for table in tables]
     judged = [table @ beside for table in tables]
-    line = calibrate(np.concatenate(scores), np.concatenate(relevant), np.concatenate(judged))
+    calibration = calibrate(np.concatenate(scores), np.concatenate(relevant), np.concatenate(judged))
     return Column(
-        weights=weights * line.slope + beside,
-        intercept=line.intercept,
+        weights=weights * calibration.slope + beside,
+        intercept=calibration.intercept,
         fitted=tuple(free),
-        line=line,
-        held_out=[line.log_odds(score) + more for score, more in zip(scores, judged, strict=True)],
+        calibration=calibration,
+        held_out=[calibration.log_odds(score) + more for score, more in zip(scores, judged, strict=True)],
     )
 
 
 def _free(tables: Sequence[Floats], options: Options) -> list[str]:
+    """The features to fit: those that differ between the candidates of at least one list."""
     tells = np.any([np.ptp(table, axis=0) > 1e-9 for table in tables if len(table)], axis=0)
     kept = {*JUDGED, *options.without}
     return [name for name, varies in zip(FEATURES, tells.tolist(), strict=True) if varies and name not in kept]
@@ -112,6 +121,8 @@ def _weights(
     centre: Floats,
     options: Options,
 ) -> Floats:
+    """Fitted weights of the features `where`, shape (len(where),). Lists without a relevant candidate teach no order and are
+    left out."""
     useful = [i for i, one in enumerate(relevant) if one.any()]
     if not useful:
         return centre

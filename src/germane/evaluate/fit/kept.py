@@ -1,8 +1,8 @@
-"""Kept: lists on disk, so that a second fit needs no store and no embedder. One numpy archive, arrays end to end.
+"""Kept: candidate lists in a file, so that the next fit needs no store and no embedder.
 
-A file says what it was made from. Where that has changed (the data, the embedder, the code that makes the evidence) it is not
-read: old evidence fits old coefficients. The model's own coefficients don't count: they choose what is found only at the
-edge of a list.
+The file is a numpy archive with the arrays of all lists end to end, and with their origin: the data, the embedder, and a
+fingerprint of the code that computes evidence. A file of another origin is ignored, because its evidence may differ. The
+model's coefficients don't count as origin: they only decide which candidates stand at the end of a list.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CODE = ("types/evidence.py", "search", "pipeline/signals", "text", "pipeline/ga
 
 
 def evidence_code() -> str:
-    """A fingerprint of the code that evidence comes of."""
+    """A fingerprint (16 hexadecimal digits) of the source files that compute evidence."""
     digest = sha256()
     for name in _CODE:
         for source in _sources(files("germane").joinpath(name)):
@@ -46,7 +46,7 @@ def _sources(place: Traversable) -> list[Traversable]:
 
 
 def keep(path: Path, lists: Sequence[Candidates], origin: Mapping[str, Any]) -> None:
-    """Write `lists` with what they come from, plain JSON. Raises `InvalidInput` where the file can't be written."""
+    """Writes `lists` and their `origin`, which must be plain JSON. Raises `InvalidInput` where the file can't be written."""
     plain = [field.name for field in fields(Candidates) if field.name not in _ARRAYS]
     head = {
         "version": _VERSION,
@@ -63,7 +63,8 @@ def keep(path: Path, lists: Sequence[Candidates], origin: Mapping[str, Any]) -> 
 
 
 def recover(path: Path, origin: Mapping[str, Any]) -> list[Candidates] | None:
-    """What was kept; None where there is no file, or one of another origin. Raises `InvalidInput` for what is no such file."""
+    """Reads the lists that `keep` wrote. Returns None where there is no file, or where its origin differs. Raises
+    `InvalidInput` for a file of another kind."""
     if not path.exists():
         return None
     try:
@@ -73,7 +74,7 @@ def recover(path: Path, origin: Mapping[str, Any]) -> list[Candidates] | None:
                 return None
             arrays = {name: archive[name] for name in _ARRAYS} if head["lists"] else {}
     except (OSError, EOFError, ValueError, KeyError, TypeError, BadZipFile) as error:
-        raise InvalidInput(f"{path} holds no kept lists: give another file, or remove it") from error
+        raise InvalidInput(f"{path} isn't a file of kept candidate lists: give another file, or remove it") from error
     found, start = [], 0
     for entry in head["lists"]:
         rows = slice(start, start := start + entry.pop("rows"))

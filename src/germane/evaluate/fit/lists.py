@@ -1,7 +1,7 @@
-"""Lists: what a search found for one question, as evidence, with what of it was wanted and what each would cost to show.
+"""Lists: `Candidates`, what a search found for one question: evidence, relevance and token costs as arrays.
 
-This is all that fitting sees: no text, no store. A data set gives such lists (`asking.py`), a file of them is kept
-(`kept.py`), and feedback on what was shown gives them too (`feedback.py`).
+A fit sees nothing else: no text and no store. `collect.py` makes such lists from a data set, and `kept.py` keeps them in a
+file.
 """
 
 from __future__ import annotations
@@ -13,45 +13,46 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Candidates", "part"]
+__all__ = ["Candidates", "take_rows"]
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """One question's candidates, n of them, in the order they were found. Arrays have one row a candidate."""
+    """The n candidates of one question, in the order they were found. Each array has one row for each candidate."""
 
     dataset: str = ""
     conversation: str
-    """What it is cross-validated by, within its data set: no fold has questions of the same one on both sides."""
+    """The conversation in its data set. Cross-validation never splits its questions."""
     question: str
     category: str = ""
     wanted: int
-    """How many messages hold the answer, found or not."""
+    """Number of messages that hold the answer, found or not."""
     units: int
-    """How many units were searched."""
+    """Number of messages and memories that were searched."""
     table: Floats
-    """Shape (n, len(FEATURES)), a missing cosine is NaN."""
+    """The evidence, shape (n, len(FEATURES)); a missing cosine is NaN."""
     relevant: NDArray[np.bool_]
+    """Whether the candidate is, or is a part of, a message that holds the answer."""
     message: NDArray[np.int32]
-    """Which message it is, or is a part of, by a number of its own."""
+    """Number of the message that the candidate is, or is a part of."""
     share: Floats
-    """The part of that message's characters that it holds, [0, 1]."""
+    """The share of that message's characters that the candidate holds, [0, 1]."""
     cost: NDArray[np.int32]
-    """Tokens as written in a line of its own."""
+    """Tokens of the candidate's rendered line."""
     group: NDArray[np.int32]
-    """The header it is written under, by a number of its own."""
+    """Number of the header that the candidate is rendered under."""
     header: NDArray[np.int32]
     """Tokens of that header."""
     keywords: bool = False
-    """Found by keywords alone."""
+    """Whether keywords alone found the candidates."""
     fixed: int = 0
-    """Tokens of what stands around everything."""
+    """Tokens of the wrapper around all items."""
     created: Floats
-    """Seconds since the epoch."""
+    """Time of each candidate, in seconds since the epoch."""
     at: float
-    """When it was asked, seconds since the epoch."""
+    """Time of the question, in seconds since the epoch."""
 
     def __len__(self) -> int:
         return len(self.relevant)
@@ -63,6 +64,6 @@ class Candidates:
 _ROWS = ("table", "relevant", "message", "share", "cost", "group", "header", "created")
 
 
-def part(one: Candidates, rows: NDArray[Any] | Sequence[int]) -> Candidates:
-    """Only these rows, as a mask or by number."""
+def take_rows(one: Candidates, rows: NDArray[Any] | Sequence[int]) -> Candidates:
+    """`one` with only these rows, given as a mask or as indices."""
     return replace(one, **{name: getattr(one, name)[rows] for name in _ROWS})

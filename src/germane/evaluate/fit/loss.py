@@ -1,8 +1,8 @@
-"""Loss: what a set of weights makes of lists with known answers. Convex in the weights; value, gradient and Hessian at once.
+"""Loss: convex losses of a weight vector on labelled candidate lists, each with its gradient and Hessian.
 
-`softmax` compares the candidates of a list with one another and with nothing else: −Σ over the relevant of ln softmax(s), each
-list counting once however many are relevant (ListNet's top-one loss; Cao et al. 2007). What all candidates of a question have
-in common, such as how much there is to be found, is left to calibration. `logistic` asks of each candidate by itself.
+`softmax` compares the candidates of a list with one another: −Σ ln softmax(s) over the relevant ones, where each list counts
+once however many are relevant (the top-one loss of ListNet; Cao et al. 2007). What all candidates of a question have in common,
+such as how much there is to find, is left to the calibration. `logistic` is the log loss of each candidate by itself.
 """
 
 from __future__ import annotations
@@ -18,29 +18,36 @@ __all__ = ["Problem", "logistic", "softmax"]
 
 Floats = NDArray[np.float64]
 
-_WEIGHTLESS = 1e-7
-"""What has less probability than this bends the function too little to be worth adding to its curvature."""
+_NEGLIGIBLE = 1e-7
+"""Candidates of a lower probability are left out of the Hessian: they contribute too little."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """Lists laid end to end. `starts` says where each begins; none is empty and each has a relevant row.
-    `offset` is the part of each row's score that isn't to be fitted. The penalty is ½ Σ `stiffness` · (w − `centre`)²."""
+    """The data of a fit: n rows of k features, the lists end to end. No list is empty, and each has a relevant row. The penalty
+    is ½ Σ `stiffness` · (w − `centre`)²."""
 
     features: Floats
+    """Shape (n, k)."""
     relevant: NDArray[np.bool_]
+    """Shape (n,)."""
     starts: NDArray[np.intp]
+    """First row of each list, shape (lists,)."""
     offset: Floats
+    """The fixed part of each row's score, shape (n,)."""
     centre: Floats
+    """Shape (k,)."""
     stiffness: Floats
+    """Shape (k,)."""
 
     @property
     def counts(self) -> NDArray[np.intp]:
+        """Number of rows of each list, shape (lists,)."""
         return np.diff(self.starts, append=len(self.relevant))
 
 
 def softmax(problem: Problem) -> Function:
-    """In each list the relevant share one unit of weight between them."""
+    """The listwise loss. The relevant candidates of a list share one unit of weight."""
     features, starts, counts = problem.features, problem.starts, problem.counts
     positives = np.add.reduceat(problem.relevant.astype(np.float64), starts)
     target = problem.relevant / np.repeat(positives, counts)
@@ -55,7 +62,7 @@ def softmax(problem: Problem) -> Function:
         away = weights - problem.centre
         value = float(np.log(sums).sum() - target @ scores + 0.5 * problem.stiffness @ away**2)
         gradient = features.T @ likely - pull + problem.stiffness * away
-        matter = np.flatnonzero(likely > _WEIGHTLESS)
+        matter = np.flatnonzero(likely > _NEGLIGIBLE)
         heavy = features[matter] * likely[matter, None]
         means = np.add.reduceat(features * likely[:, None], starts)
         hessian = heavy.T @ features[matter] - means.T @ means + np.diag(problem.stiffness)
@@ -65,7 +72,7 @@ def softmax(problem: Problem) -> Function:
 
 
 def logistic(problem: Problem) -> Function:
-    """Every row counts once. An intercept is a feature like any other: a column of ones."""
+    """The log loss, in which every row counts once. An intercept is a feature that is 1 in all rows."""
     features, relevant = problem.features, problem.relevant.astype(np.float64)
 
     def function(weights: Floats) -> tuple[float, Floats, Floats]:

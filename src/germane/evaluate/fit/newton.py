@@ -1,7 +1,7 @@
-"""Newton: the minimum of a smooth convex function of a few dozen variables, to machine precision in about ten steps.
+"""Newton: Newton's method for the minimum of a smooth convex function of a few dozen variables.
 
-Each step solves H d = −g and is halved until the value falls (Armijo's rule; Nocedal and Wright 2006, algorithm 3.2). With so
-few variables that is quicker and surer than any method that has to guess the curvature.
+Each step solves H d = −g and is halved until the value falls (Armijo's rule; Nocedal and Wright 2006, algorithm 3.2). About ten
+steps reach machine precision. With so few variables this is quicker and more reliable than methods that estimate the curvature.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ __all__ = ["Function", "minimise"]
 
 Floats = NDArray[np.float64]
 Function = Callable[[Floats], tuple[float, Floats, Floats]]
-"""Value, gradient and Hessian at a point."""
+"""Returns value, gradient, shape (k,), and Hessian, shape (k, k), at a point, shape (k,)."""
 
 _DAMPING = 1e-9
-_LITTLE = 1e-4
-_SMALLEST = 1e-10
+_SUFFICIENT_DECREASE = 1e-4
+_MIN_STEP = 1e-10
 
 
 def minimise(function: Function, start: Floats, *, steps: int = 100, tolerance: float = 1e-9) -> Floats:
-    """The point at which a step would gain less than `tolerance` of the value. `function` must be convex and bounded below;
-    of many such points the one that Newton's steps reach from `start`."""
+    """Returns the point, shape (k,), at which the next step would gain less than `tolerance` of the value, or the last point
+    after `steps` steps. `function` must be convex and bounded below."""
     point = np.array(start, dtype=np.float64)
     value, gradient, hessian = function(point)
     for _ in range(steps):
@@ -34,9 +34,9 @@ def minimise(function: Function, start: Floats, *, steps: int = 100, tolerance: 
         if gain <= tolerance * (1 + abs(value)):
             break
         length = 1.0
-        while length > _SMALLEST:
+        while length > _MIN_STEP:
             found = function(point + length * step)
-            if found[0] <= value - _LITTLE * length * gain:
+            if found[0] <= value - _SUFFICIENT_DECREASE * length * gain:
                 break
             length /= 2
         else:

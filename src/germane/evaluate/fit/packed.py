@@ -1,9 +1,9 @@
-"""Packed: what of a list would be in the context, by a quick stand-in for the packer that knows costs but no texts.
+"""Packed: estimates the recall of a fit with a fast model of the packer, which knows costs but no texts.
 
-It takes candidates as `pack/greedy.py` does (the most probability per token first, the first of a group paying for its
-header) and of a long message a passage of the same size, which counts as the message. What it leaves out: the recount of the
-final text, near-duplicates, excerpts that grow, and what a passage shows. Good to compare fits by, in a second;
-`germane eval` measures the real thing.
+It takes candidates as `pipeline/pack/greedy.py` does: the highest probability per token first, and the first item of a group
+pays for its header. A long message is shown as a passage of fixed size that counts as the whole message. Left out are the
+recount of the final text, near-duplicates, and excerpts that grow. It compares fits within a second; `germane eval` measures
+the packer itself.
 """
 
 from __future__ import annotations
@@ -23,22 +23,27 @@ __all__ = ["BUDGETS", "Packed", "packed", "recall"]
 BUDGETS = (250, 500, 1000, 2000)
 
 _PRICE = 0.7
+"""Exponent of the cost in the packing order."""
 _LONG, _PASSAGE, _WORTH_SHOWING = 96, 48, 24
-_MOST = 80
-"""Candidates a strategy's source offers; the packer sees no more."""
+"""Tokens: longer items become a passage; size of a passage; packing ends when less is left."""
+_MAX_CANDIDATES = 80
+"""Candidates that the sources of a strategy offer to the packer."""
 
 
 class Packed(NamedTuple):
+    """The candidates of one question that fit a budget."""
+
     share: float
-    """Of the wanted messages, how many are shown, whole or by a passage, [0, 1]."""
+    """The shown share of the messages that hold the answer, [0, 1]."""
     tokens: int
     rows: tuple[int, ...]
-    """The candidates shown, as they were taken."""
+    """Rows of the shown candidates, in the order they were taken."""
 
 
-def packed(one: Candidates, log_odds: NDArray[np.float64], budget: int, *, most: int = _MOST) -> Packed:
-    """Within `budget` tokens, everything around the items included. What has log-odds of −∞ isn't offered."""
-    best = [row for row in np.argsort(-log_odds, kind="stable")[:most].tolist() if log_odds[row] > -np.inf]
+def packed(one: Candidates, log_odds: NDArray[np.float64], budget: int, *, max_candidates: int = _MAX_CANDIDATES) -> Packed:
+    """Packs the best `max_candidates` candidates into `budget` tokens, wrapper included. `log_odds` has shape (n,); candidates
+    with −∞ are left out."""
+    best = [row for row in np.argsort(-log_odds, kind="stable")[:max_candidates].tolist() if log_odds[row] > -np.inf]
     cost = np.where(one.cost > _LONG, _PASSAGE, one.cost).tolist()
     header, group, odds = one.header.tolist(), one.group.tolist(), log_odds.tolist()
     heap = [(_PRICE * log(cost[row] + header[row] + 2) - odds[row], row) for row in best]
@@ -76,7 +81,8 @@ def packed(one: Candidates, log_odds: NDArray[np.float64], budget: int, *, most:
 def recall(
     lists: Sequence[Candidates], log_odds: Sequence[NDArray[np.float64]], budgets: Sequence[int] = BUDGETS
 ) -> Mapping[str, float]:
-    """Mean over questions, in per cent: `r250` and so on, and `a1000`, the share with all of it."""
+    """Means over the questions, in per cent: `r250` (and so on) is the shown share of the evidence within 250 tokens, and
+    `a1000` the share of questions with all of their evidence within 1000. `log_odds` has one array for each list."""
     found: dict[str, float] = {}
     for budget in budgets:
         shares = np.array([packed(one, odds, budget).share for one, odds in zip(lists, log_odds, strict=True)])

@@ -1,4 +1,4 @@
-"""Refit: all columns of the model from lists, and how it does on conversations it hasn't seen, beside the model there was."""
+"""Refit: fits all columns of the relevance model, and compares them on held-out conversations with the old model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.errors import InvalidInput
-from germane.evaluate.fit.columns import Columns, Tables
+from germane.evaluate.fit.columns import ModelColumns, Tables
 from germane.evaluate.fit.fitting import Column, Options, fit_column
 from germane.evaluate.fit.lists import Candidates
 from germane.evaluate.fit.reliability import Reliability, reliability
@@ -22,7 +22,8 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """One column: questions and conversations it was fitted on, and its probabilities held out, before and after."""
+    """One column: numbers of questions and conversations it was fitted on, and the reliability of its probabilities on held-out
+    conversations by the old model (`before`) and by the new one (`after`)."""
 
     questions: int
     conversations: int
@@ -32,19 +33,24 @@ class Judged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refit:
-    """`tables` is the whole new model; columns without data are as they were. `before` and `after` are the log-odds of each
-    list's candidates by the old model and, held out, by the new."""
+    """A new model beside the old one."""
 
     tables: Tables
+    """The whole new model; columns without data are those of the old one."""
     columns: Mapping[str, Column]
+    """The fitted columns, by name."""
     judged: Mapping[str, Judged]
+    """Reliability of the fitted columns, by name."""
     before: Sequence[Floats]
+    """Log-odds of each list's candidates by the old model."""
     after: Sequence[Floats]
+    """Log-odds of each list's candidates by the new model, held out."""
 
 
 def refit(lists: Sequence[Candidates], old: Tables, options: Options, step: Callable[[], None] = lambda: None) -> Refit:
-    """Raises `InvalidInput` where no list has anything relevant in it: there is nothing to learn from."""
-    columns = Columns(old)
+    """Fits every column of the model that scores a relevant candidate; the others stay as in `old`. `step` is called after each
+    fold. Raises `InvalidInput` where no list has a relevant candidate."""
+    columns = ModelColumns(old)
     relevance = columns.relevance
     before = [relevance.log_odds(one.table) for one in lists]
     after = [odds.copy() for odds in before]

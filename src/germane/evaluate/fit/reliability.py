@@ -1,8 +1,8 @@
-"""Reliability: whether what is said to be likely is so as often as it is said (SCORE-2).
+"""Reliability: how well predicted probabilities match the observed share of relevant candidates (SCORE-2).
 
-Bins are fixed, and narrow where the candidates are: nearly all of a list is below one in a hundred. The expected calibration
-error is the mean over candidates of |said − seen| by bin; on a list of a thousand candidates it is small whatever the model,
-so the error by relevant candidate stands beside it.
+The bins are fixed, and narrow at small probabilities, because almost all candidates of a list are below 1 %. The expected
+calibration error (ECE) is the mean over candidates of |predicted − observed| by bin. On lists of a thousand candidates it is
+small for every model; `ratio` tells more there.
 """
 
 from __future__ import annotations
@@ -21,33 +21,39 @@ EDGES = (0.0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bin:
-    """Candidates whose P is in [low, high): how many, what was said of them in the mean, how many turned out relevant."""
+    """The candidates whose predicted probability is in [low, high)."""
 
     low: float
     high: float
     candidates: int
     said: float
+    """Mean predicted probability."""
     seen: float
+    """Share of these candidates that are relevant, [0, 1]."""
     share: float
-    """Of everything relevant, how much is in this bin."""
+    """Share of all relevant candidates that are in this bin, [0, 1]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reliability:
+    """Calibration figures of a set of candidates."""
+
     candidates: int
     relevant: int
+    """Number of relevant candidates."""
     log_loss: float
-    """Mean −ln P of what came true, a candidate."""
+    """Mean −ln P of the actual outcome."""
     brier: float
+    """Mean squared error of P (Brier 1950)."""
     ece: float
-    """Mean |said − seen| over candidates, by bin."""
+    """Expected calibration error: mean |said − seen| over candidates, by bin."""
     ratio: float
-    """Candidates said to be relevant (Σ P) for each that is."""
+    """Expected number of relevant candidates (Σ P) divided by the actual number; 1 is right."""
     bins: Sequence[Bin]
 
 
 def reliability(log_odds: NDArray[np.float64], relevant: NDArray[np.bool_]) -> Reliability:
-    """Of these candidates, in any order. Both of shape (n,); n may be 0."""
+    """The reliability of n candidates in any order. Both arrays have shape (n,); n may be 0."""
     likely = 1 / (1 + np.exp(-np.clip(log_odds, -500, 500)))
     seen = relevant.astype(np.float64)
     many, positives = len(seen), float(seen.sum())

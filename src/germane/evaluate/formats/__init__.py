@@ -1,4 +1,4 @@
-"""Formats: data sets of others, and the user's own requests, as labelled conversations. `load` is the way in."""
+"""Formats: readers of public data sets and of the user's own recorded requests; `load` is the entry point."""
 
 from germane.evaluate.formats.load import FORMATS, load
 

@@ -1,4 +1,4 @@
-"""Detect: which format a JSON document is in, by its shape and never by its name."""
+"""Detect: tells the format of a JSON document by its shape, never by its file name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["detect"]
 
 
 def detect(document: Any) -> str | None:
-    """The format's name; None where it is none of them. One object alone may be a line of recorded requests."""
+    """The name of the document's format; None for an unknown one. A single object may be a line of recorded requests."""
     if samples(document):
         return "locomo"
     if entries(document):

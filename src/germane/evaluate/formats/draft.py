@@ -1,6 +1,6 @@
-"""Draft: one labelled conversation while its file is read. Whatever can't stand in it is dropped with a reason, never silently.
+"""Draft: a labelled conversation under construction; what can't be used is dropped with a reason.
 
-What a file leaves out is made up from the place where it stands, so that reading it twice gives the same ids.
+Missing ids are derived from positions in the file, so reading a file twice gives the same ids.
 """
 
 from __future__ import annotations
@@ -19,24 +19,27 @@ __all__ = ["Draft", "aware"]
 
 @dataclass(slots=True, kw_only=True)
 class Draft:
+    """A conversation that a reader fills message by message and question by question."""
+
     name: str
     sessions: dict[str, list[Message]] = field(default_factory=dict)
     memories: dict[str, Stated] = field(default_factory=dict)
     questions: list[Question] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)
     messages: dict[str, Message] = field(default_factory=dict)
-    """All of them, by id."""
+    """All messages of all sessions, by id."""
     shared: set[str] = field(default_factory=set)
-    """Ids that the file gives to several messages: as labels they say nothing."""
+    """Ids that the file gives to several messages. As labels they are ambiguous and are dropped."""
 
     def drop(self, what: str, reason: str) -> None:
+        """Notes that the message or question `what` was left out."""
         self.dropped.append(Dropped(where=f"{self.name}, {what}", reason=reason))
 
-    def say(self, session: str, message: Message, what: str) -> str | None:
-        """Add a message; `what` names it to a person. Answers the id it has got: another than its own where that is taken
-        already, None where it is dropped."""
+    def add_message(self, session: str, message: Message, what: str) -> str | None:
+        """Adds a message; `what` names it in the list of dropped entries. Returns the id of the added message, which differs
+        from its own where that is taken, or None where the message was dropped for having no text."""
         if not message.content.strip():
-            self.drop(what, "it says nothing")
+            self.drop(what, "it has no text")
             return None
         own = id = message.id or f"{session}:{len(self.sessions.get(session, ())) + 1}"
         copies = 1
@@ -48,7 +51,7 @@ class Draft:
         self.sessions.setdefault(session, []).append(self.messages[id])
         return id
 
-    def ask(
+    def add_question(
         self,
         label: str,
         text: Any,
@@ -61,8 +64,9 @@ class Draft:
         at: datetime | None = None,
         superseded: Iterable[str] = (),
     ) -> None:
-        """Add a question, called `label` within the conversation and `id` (else conversation/label) outside it. `evidence` is
-        what the file has, however nested, out of which `read` makes ids."""
+        """Adds a question, or drops it where it has no text or no usable label. `label` names it within the conversation; its
+        id is `id` or else `<conversation>/<label>`. `evidence` are the labels of the file, nested at will; `read` parses one
+        label into ids."""
         what = f"question {label}"
         if not isinstance(text, str) or not text.strip():
             self.drop(what, "it has no text")
@@ -72,7 +76,7 @@ class Draft:
         for reason in lost:
             self.drop(what, reason)
         if not found:
-            self.drop(what, "no message is named that holds its answer")
+            self.drop(what, "none of its labels names an existing message")
             return
         self.questions.append(
             Question(
@@ -86,12 +90,13 @@ class Draft:
             )
         )
 
-    def done(self) -> Conversation:
+    def finish(self) -> Conversation:
+        """The finished conversation."""
         return Conversation(
             name=self.name, sessions=self.sessions, questions=self.questions, memories=tuple(self.memories.values())
         )
 
 
 def aware(time: datetime | None) -> datetime | None:
-    """Times that name no zone are read as UTC."""
+    """`time` with a zone: a naive time is read as UTC."""
     return time if time is None or time.tzinfo is not None else time.replace(tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""Evidence: the ids of a question's labels, as the data sets wrote them, made into ids of messages that exist."""
+"""Evidence: turns the evidence labels of a question, as the data sets write them, into ids of existing messages."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ _DIALOGUE = re.compile(r"D:?(\d{1,9}):(\d{1,9})")
 
 
 def dialogue_ids(label: Any) -> list[str]:
-    """The ids in a label of a dialogue such as `D8:6`: several that share a string are split (`D8:6; D9:17`), a stray colon
-    (`D:11:26`) and leading zeros (`D30:05`) are mended. None in it: an empty list."""
+    """The ids in a dialogue's label such as `D8:6`; empty where it has none. Several ids in one string are split
+    (`D8:6; D9:17`); a stray colon (`D:11:26`) and leading zeros (`D30:05`) are repaired."""
     return [f"D{int(session)}:{int(turn)}" for session, turn in _DIALOGUE.findall(str(label))]
 
 
 def plain(label: Any) -> list[str]:
-    """The label itself, whatever its type."""
+    """The label itself as its only id."""
     return [str(label)]
 
 
 def flat(labels: Any) -> Iterator[Any]:
-    """Labels out of however deep lists and mappings of them, in their order."""
+    """Yields the labels of arbitrarily nested lists and mappings, in their order."""
     if isinstance(labels, Mapping):
         labels = labels.values()
     if isinstance(labels, str) or not isinstance(labels, Iterable):
@@ -41,9 +41,8 @@ def known_ids(
     read: Callable[[Any], Iterable[str]] = plain,
     noun: str = "evidence",
 ) -> tuple[frozenset[str], list[str]]:
-    """The labelled ids that are `known`, and a sentence for each label that isn't one. Those `shared` by several messages
-    can't tell which is meant. `read` finds the ids in a label, `noun` says in the sentences
-    what they are."""
+    """Returns the labelled ids that are `known`, and a sentence for each label that isn't used. An id `shared` by several
+    messages is ambiguous and isn't used. `read` parses one label into ids; `noun` names the labels in the sentences."""
     found: set[str] = set()
     lost = []
     for label in flat(labels):

@@ -1,4 +1,4 @@
-"""Load: labelled conversations from a file or a folder, whatever format they are in."""
+"""Load: `load`, which reads a file or folder in any of the formats as a data set."""
 
 from __future__ import annotations
 
@@ -12,24 +12,28 @@ from germane.evaluate.dataset import Conversation, Dataset, Dropped
 from germane.evaluate.formats.beam import looks_like_chats, read_beam
 from germane.evaluate.formats.detect import detect
 from germane.evaluate.formats.draft import Draft
-from germane.evaluate.formats.file import File, opened
+from germane.evaluate.formats.json_file import JsonFile, read_json_file
 from germane.evaluate.formats.locomo import read_locomo
 from germane.evaluate.formats.longmemeval import read_longmemeval
 from germane.evaluate.formats.realtalk import read_realtalk
-from germane.evaluate.formats.requests import looks_recorded, read_requests
+from germane.evaluate.formats.requests import looks_like_requests, read_requests
 
 __all__ = ["FORMATS", "load"]
 
 FORMATS = ("locomo", "beam", "realtalk", "longmemeval", "requests")
 
-_READERS: Mapping[str, Callable[[Iterable[File]], Iterator[Draft]]] = MappingProxyType(
+_READERS: Mapping[str, Callable[[Iterable[JsonFile]], Iterator[Draft]]] = MappingProxyType(
     {"locomo": read_locomo, "realtalk": read_realtalk, "longmemeval": read_longmemeval}
 )
 
 
 def load(path: Path, *, format: str | None = None) -> Dataset:
-    """The data set at `path`; its format is told by its shape where none is given. What is broken is normalised or dropped,
-    and said. Raises `InvalidInput` where nothing can be read, `UnknownName` for a format that isn't one of `FORMATS`."""
+    """Reads the data set at `path`, a file or folder. Without `format` the shape of the file decides. Broken labels are
+    repaired or dropped; `Dataset.dropped` lists the dropped ones with their reasons.
+
+    Raises `InvalidInput` where the files can't be read or hold no usable question, and `UnknownName` where `format` isn't one
+    of `FORMATS`.
+    """
     if format is not None and format not in FORMATS:
         raise UnknownName(f"unknown format {format[:40]!r}: give one of {', '.join(FORMATS)}")
     if not path.exists():
@@ -41,10 +45,10 @@ def load(path: Path, *, format: str | None = None) -> Dataset:
         if draft.name in conversations:
             raise InvalidInput(f"{path}: the conversation {draft.name} is in it twice: give one file, or name them apart")
         if draft.questions:
-            conversations[draft.name] = draft.done()
+            conversations[draft.name] = draft.finish()
         dropped += draft.dropped
         if not draft.questions and not draft.dropped:
-            dropped.append(Dropped(where=draft.name, reason="nothing is asked of it"))
+            dropped.append(Dropped(where=draft.name, reason="it has no questions"))
     if not conversations:
         first = f" (the first reason: {dropped[0].where}: {dropped[0].reason})" if dropped else ""
         raise InvalidInput(f"{path}: no question in it names a message that holds its answer{first}")
@@ -52,22 +56,23 @@ def load(path: Path, *, format: str | None = None) -> Dataset:
 
 
 def _drafts(path: Path, format: str | None) -> tuple[str, Iterator[Draft]]:
+    """The name of the format, and the drafts that its reader yields."""
     if format == "beam" or (format is None and looks_like_chats(path)):
         return "beam", read_beam(path)
     files = _files(path)
-    if format == "requests" or (format is None and looks_recorded(files[0])):
+    if format == "requests" or (format is None and looks_like_requests(files[0])):
         return "requests", read_requests(files)
-    first = opened(files[0])
+    first = read_json_file(files[0])
     chosen = format or detect(first.document)
     if chosen is None:
         raise InvalidInput(
             f"{files[0]}: in none of the formats {', '.join(FORMATS)} (their shapes are in docs/use/evaluate.md)"
         )
-    return chosen, _READERS[chosen](chain([first], map(opened, files[1:])))
+    return chosen, _READERS[chosen](chain([first], map(read_json_file, files[1:])))
 
 
 def _files(path: Path) -> list[Path]:
-    """The file, or those of the folder: JSON documents, else JSON Lines."""
+    """`path` itself or, for a folder, its `.json` files or else its `.jsonl` files, sorted."""
     found = [path] if path.is_file() else sorted(path.glob("*.json")) or sorted(path.glob("*.jsonl"))
     if not found:
         raise InvalidInput(f"{path}: no .json or .jsonl file in this folder")

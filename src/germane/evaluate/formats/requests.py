@@ -1,19 +1,19 @@
-"""Requests: what your own agent was asked, as JSON Lines: one request a line, with the ids of the messages that it needs.
+"""Requests: reads the user's own recorded requests, JSON Lines with one request and its evidence on each line.
 
     {"conversation": "anna", "session": "monday", "messages": [{"role": "user", "id": "m1", "content": "…"}, …],
      "question": "Where does she live?", "evidence": ["m1"], "category": "address", "answer": "Vienna"}
 
-- `messages` are what was said before, in the shapes that `record` takes, each with an `id` that evidence can name, and
-  `created_at`. One without an id is called `<session>:<n>` by its place in this list. A message's own `session` goes before
-  the line's, which is `1` where neither says.
-- `conversation`: lines with the same share a store, and all that any of them tells is in it when the first is asked.
-  Messages may be given once, or again with each line. Without it a line is a conversation of its own.
-- `memories` are what was remembered beside it: `id`, `text`, and `kind` and fields as `remember` takes them. Evidence may
-  name them.
-- `question` and `evidence` go together; a line without `question` only tells. `id`, `category`, `answer`, `at` (when it is
-  asked) and `superseded` (ids of what had been replaced by then) are optional; `metadata` is anything, and not looked at.
+- `messages` are the earlier messages in the shapes that `record` takes, each with a `created_at`, and with an `id` that
+  evidence can name. A message without an id is called `<session>:<n>` by its position in this list. Its `session` is its own,
+  or else that of the line, or else `1`.
+- `conversation`: lines with the same name share a store, and the messages and memories of all of them are stored before the
+  first question is asked. Messages may be given once, or again with each line. A line without a name is a conversation of its
+  own.
+- `memories` are stored too: each has an `id`, a `text`, and `kind` and fields as `remember` takes them. Evidence may name them.
+- `question` and `evidence` go together; a line without `question` only adds messages and memories. `id`, `category`, `answer`,
+  `at` (the time of the question) and `superseded` (ids of messages replaced by then) are optional; `metadata` is ignored.
 
-These are the user's own files: a line that can't be read is an error that names it; an id that names nothing is dropped.
+A broken line is an error that names the line, because the user can correct it. A label that names no message is dropped.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from germane.evaluate.formats.evidence import known_ids
 from germane.memories.remember import new_memory
 from germane.types.scope import Scope
 
-__all__ = ["looks_recorded", "read_requests"]
+__all__ = ["looks_like_requests", "read_requests"]
 
 _KNOWN = frozenset(
     "answer at category conversation evidence id memories messages metadata question session superseded".split()  # noqa: SIM905
@@ -44,8 +44,8 @@ _BOM = b"\xef\xbb\xbf"
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def looks_recorded(path: Path) -> bool:
-    """Whether the file holds JSON Lines of requests: by its ending, else by its first line."""
+def looks_like_requests(path: Path) -> bool:
+    """Whether the file holds JSON Lines of requests: it ends with `.jsonl`, or its first line is a request."""
     if path.suffix == ".jsonl":
         return True
     try:
@@ -58,8 +58,8 @@ def looks_recorded(path: Path) -> bool:
 
 
 def read_requests(paths: Sequence[Path]) -> Iterator[Draft]:
-    """A draft a conversation; those of several files are told apart by the file's name. Raises `InvalidInput` naming file
-    and line."""
+    """Yields one draft for each conversation. With several files the file's name is put before that of the conversation. Raises
+    `InvalidInput` naming file and line."""
     for path in paths:
         drafts: dict[str, Draft] = {}
         asked: list[tuple[Draft, Mapping[str, Any], int]] = []
@@ -67,7 +67,7 @@ def read_requests(paths: Sequence[Path]) -> Iterator[Draft]:
             try:
                 name = _text(line, "conversation") or f"line-{number}"
                 draft = drafts.setdefault(name, Draft(name=name if len(paths) == 1 else f"{path.stem}/{name}"))
-                _tell(draft, line, number)
+                _read_line(draft, line, number)
             except InvalidInput as error:
                 raise InvalidInput(f"{path}, line {number}: {error}") from None
             if line.get("question") is not None:
@@ -76,14 +76,14 @@ def read_requests(paths: Sequence[Path]) -> Iterator[Draft]:
                 raise InvalidInput(f"{path}, line {number}: evidence without a question: give both, or neither")
         for draft, line, number in asked:
             try:
-                _ask(draft, line, number)
+                _read_question(draft, line, number)
             except InvalidInput as error:
                 raise InvalidInput(f"{path}, line {number}: {error}") from None
         yield from drafts.values()
 
 
 def _lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The lines that aren't blank, counted from 1."""
+    """Yields number (counted from 1) and object of each line; blank lines are skipped. Raises `InvalidInput`."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -108,49 +108,49 @@ def _lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
         yield number, found
 
 
-def _tell(draft: Draft, line: Mapping[str, Any], number: int) -> None:
-    """What the line says was said and remembered. Raises `InvalidInput`."""
+def _read_line(draft: Draft, line: Mapping[str, Any], line_number: int) -> None:
+    """Adds the messages and memories of a line to the draft. Raises `InvalidInput`."""
     session = _text(line, "session") or "1"
-    for place, raw in enumerate(_listed(line, "messages"), start=1):
+    for number, raw in enumerate(_listed(line, "messages"), start=1):
         try:
-            _say(draft, raw, session, place)
+            _read_message(draft, raw, session, number)
         except InvalidInput as error:
-            raise InvalidInput(f"message {place}: {error}") from None
-    for place, raw in enumerate(_listed(line, "memories"), start=1):
+            raise InvalidInput(f"message {number}: {error}") from None
+    for number, raw in enumerate(_listed(line, "memories"), start=1):
         try:
-            _remember(draft, raw, f"line-{number}:memory-{place}")
+            _read_memory(draft, raw, f"line-{line_number}:memory-{number}")
         except InvalidInput as error:
-            raise InvalidInput(f"memory {place}: {error}") from None
+            raise InvalidInput(f"memory {number}: {error}") from None
 
 
-def _say(draft: Draft, raw: Any, session: str, place: int) -> None:
+def _read_message(draft: Draft, raw: Any, session: str, number: int) -> None:
     message = parse(raw)
     own = raw.get("session") if isinstance(raw, Mapping) else None
     session = str(own) if isinstance(own, str | int) and own != "" else session
-    message = replace(message, id=message.id or f"{session}:{place}", created_at=aware(message.created_at))
+    message = replace(message, id=message.id or f"{session}:{number}", created_at=aware(message.created_at))
     what = f"session {session}, message {message.id}"
     if message.role == "system":
         draft.drop(what, "system messages aren't recorded")
         return
     before = draft.messages.get(message.id or "")
     if before is None and message.id not in draft.memories:
-        draft.say(session, message, what)
+        draft.add_message(session, message, what)
     elif before is None or (before.role, before.content) != (message.role, message.content):
         raise InvalidInput(f"its id {message.id} is another message's or memory's: give each an id of its own")
 
 
-def _remember(draft: Draft, raw: Any, unnamed: str) -> None:
+def _read_memory(draft: Draft, raw: Any, default_id: str) -> None:
     if not isinstance(raw, Mapping):
         raise InvalidInput(f"must be an object with a text, not {type(raw).__name__}")
     given = {key: value for key, value in raw.items() if key not in ("id", "text", "kind")}
     kind = _text(raw, "kind") or "note"
-    stated = Stated(id=_text(raw, "id") or unnamed, text=raw.get("text"), kind=kind, given=given)
-    new_memory(stated.text, kind=kind, scope=Scope(), now=_LONG_AGO, given=given)  # refuses what `remember` will refuse
+    stated = Stated(id=_text(raw, "id") or default_id, text=raw.get("text"), kind=kind, given=given)
+    new_memory(stated.text, kind=kind, scope=Scope(), now=_LONG_AGO, given=given)  # raises what `remember` would raise
     if stated.id in draft.messages or draft.memories.setdefault(stated.id, stated) != stated:
         raise InvalidInput(f"its id {stated.id} is another message's or memory's: give each an id of its own")
 
 
-def _ask(draft: Draft, line: Mapping[str, Any], number: int) -> None:
+def _read_question(draft: Draft, line: Mapping[str, Any], number: int) -> None:
     label = _text(line, "id") or f"line-{number}"
     if any(question.id == f"{draft.name}/{label}" for question in draft.questions):
         raise InvalidInput(f"the id {label} is another question's: give each an id of its own")
@@ -158,7 +158,7 @@ def _ask(draft: Draft, line: Mapping[str, Any], number: int) -> None:
     superseded, lost = known_ids(_listed(line, "superseded"), known, noun="superseded")
     for reason in lost:
         draft.drop(f"question {label}", reason)
-    draft.ask(
+    draft.add_question(
         label,
         line["question"],
         _listed(line, "evidence"),
@@ -170,7 +170,7 @@ def _ask(draft: Draft, line: Mapping[str, Any], number: int) -> None:
 
 
 def _text(line: Mapping[str, Any], name: str) -> str | None:
-    """A name; whole numbers are read as one. Raises `InvalidInput`."""
+    """A string field; a whole number is read as a string, and a missing or empty field as None. Raises `InvalidInput`."""
     value = line.get(name)
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)

@@ -1,7 +1,7 @@
-"""Asking: a data set's questions, put to germane as a user would, for all that its search finds and the evidence it gives.
+"""Collect: asks a data set's questions and keeps all candidates that the search finds, with their evidence.
 
-Every conversation is an agent of its own in one store. Search chooses by the shipped model, raised so far that it finds
-nothing too faint to be worth reading: what a model leaves out teaches the next one as much as what it keeps.
+Every conversation is an agent of its own in one store. The search uses the shipped relevance model with raised intercepts, so
+that no candidate falls below the floor: a fit learns from what a model leaves out as much as from what it keeps.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from germane.clock import Clock, zone
 from germane.evaluate.dataset import Conversation, Dataset, Question
 from germane.evaluate.fill import fill
 from germane.evaluate.fit.lists import Candidates
-from germane.evaluate.when import ends
+from germane.evaluate.question_clock import ends
 from germane.pipeline.format.layout import Format
 from germane.pipeline.format.named import open_format
 from germane.ports.embedder import Embedder
@@ -30,18 +30,18 @@ from germane.types.candidate import Candidate
 from germane.types.scope import Scope
 from germane.types.strategy import Strategy
 
-__all__ = ["Progress", "ask"]
+__all__ = ["Progress", "collect_candidates"]
 
 Progress = Callable[[int, int], None]
-"""(answered so far, in all)."""
+"""Called as `progress(lists collected, lists in all)`."""
 
 _TOKENIZER = "o200k"
-_RAISED = 40.0
-"""Log-odds: the faintest find is then all but certain, and their order is as it was."""
-_AFTER = timedelta(hours=1)
+_RAISED_BY = 40.0
+"""Log-odds added to each intercept: the weakest candidate becomes almost certain, and the order stays."""
+_ASKED_AFTER = timedelta(hours=1)
 
 
-async def ask(
+async def collect_candidates(
     dataset: Dataset,
     *,
     embedder: str | Embedder | None = None,
@@ -50,25 +50,28 @@ async def ask(
     relevance: Relevance | None = None,
     progress: Progress | None = None,
 ) -> list[Candidates]:
-    """One list a question, of at most `limit` candidates a source; with `keywords` a second one, of what keywords alone find.
-    A question that says no time is asked an hour after its conversation's last message. `relevance` stands in for the
-    shipped model."""
-    judge = relevance or shipped(contextual=isinstance(embedder, str) and embedder != "static")
+    """Returns one list of candidates for each question, with at most `limit` candidates of each source. With `keywords` each
+    question gives a second list, found by keywords alone.
+
+    A question without a time is asked an hour after the last message of its conversation. `relevance` replaces the shipped
+    model. Raises what `Germane.open`, `record` and `recall` raise.
+    """
+    model = relevance or shipped(contextual=isinstance(embedder, str) and embedder != "static")
     parts = await wire(
         ":memory:",
         settings=Settings(),
         embedder=embedder,
         clock=Clock(),
         sources={},
-        relevance=replace(judge, intercepts=judge.intercepts + _RAISED),
+        relevance=replace(model, intercepts=model.intercepts + _RAISED_BY),
     )
     strategies = [_strategy(limit, vectors=vectors) for vectors in (True, False)[: 1 + keywords]]
     total = sum(len(conversation.questions) for conversation in dataset.conversations) * len(strategies)
     found: list[Candidates] = []
     try:
         for conversation in dataset.conversations:
-            async for one in _asked(parts, dataset.name, conversation, strategies):
-                found.append(one)
+            async for candidates in _collect_from(parts, dataset.name, conversation, strategies):
+                found.append(candidates)
                 if progress is not None:
                     progress(len(found), total)
     finally:
@@ -83,7 +86,7 @@ def _strategy(limit: int, *, vectors: bool) -> Strategy:
     return replace(DEFAULT, name="fitting", sources=plans, floor=0.0)
 
 
-async def _asked(
+async def _collect_from(
     parts: Parts, name: str, conversation: Conversation, strategies: Sequence[Strategy]
 ) -> AsyncIterator[Candidates]:
     agent = Agent(parts, Scope(org=name[:200] or "default", agent=conversation.name[:200]))
@@ -92,22 +95,21 @@ async def _asked(
     listing = _Listing(name, conversation, parts.engine.tokenizer(_TOKENIZER))
     end = ends(conversation) or parts.clock.now()
     for question in conversation.questions:
-        at = question.at or end + _AFTER
+        at = question.at or end + _ASKED_AFTER
         for strategy in strategies:
-            most = sum(plan.limit for plan in strategy.sources)
-            found = await agent.recall(question.text, most, at=at, strategy=strategy)
+            limit = sum(plan.limit for plan in strategy.sources)
+            found = await agent.recall(question.text, limit, at=at, strategy=strategy)
             keywords = not any(plan.vectors for plan in strategy.sources)
-            yield listing.of(question, [one.candidate for one in found], at, keywords=keywords)
+            yield listing.of(question, [scored.candidate for scored in found], at, keywords=keywords)
 
 
 class _Listing:
-    """Candidates of one conversation as arrays; what a line costs is counted once."""
+    """Turns the candidates of one conversation into arrays, with the token costs of the `compact` format."""
 
     def __init__(self, dataset: str, conversation: Conversation, tokenizer: Tokenizer) -> None:
         said = [message for messages in conversation.sessions.values() for message in messages]
         self._dataset, self._name = dataset, conversation.name
         self._sizes = {message.id: max(1, len(message.content)) for message in said}
-        self._units = len(said) + len(conversation.memories)
         self._units = len(said) + len(conversation.memories)
         self._layout: Format = open_format("compact", tokenizer=tokenizer, nonce="x" * 8, zone=zone("UTC"), terms=())
         self._numbers: dict[str, int] = {}

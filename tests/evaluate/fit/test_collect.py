@@ -1,4 +1,4 @@
-"""A data set's questions, put to germane."""
+"""Collect: the candidates of a data set's questions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from germane import Message
 from germane.evaluate.dataset import Conversation, Dataset, Question
-from germane.evaluate.fit.asking import ask
+from germane.evaluate.fit.collect import collect_candidates
 from germane.evaluate.fit.columns import shipped_tables
 from germane.evaluate.fit.fitting import Options
 from germane.evaluate.fit.refit import refit
@@ -25,12 +25,12 @@ _WORDS = [f"{one}{two}{three}" for one in "bdfk" for two in "aeiou" for three in
 
 
 def _doubtful() -> Relevance:
-    """Nothing is likelier than one in thirty thousand."""
+    """A model that gives no candidate more than one in thirty thousand."""
     return replace(shipped(), intercepts=shipped().intercepts - 10)
 
 
 def conversation(name: str, role: str = "user") -> Conversation:
-    """Two sessions; each subject is spoken of once, and asked for."""
+    """A conversation of two sessions; each subject is mentioned once, and has a question."""
     said = [
         Message.of(
             role,  # type: ignore[arg-type]
@@ -54,9 +54,11 @@ def dataset(*names: str) -> Dataset:
 
 @pytest.mark.requirement("SCORE-2")
 async def test_each_question_gives_the_evidence_of_all_that_is_found() -> None:
-    """Far below any floor too, as long as it has anything in common with the question: what doesn't answer teaches as much."""
+    """Candidates far below any floor are kept too, because a fit learns from irrelevant ones as well."""
     told: list[tuple[int, int]] = []
-    found = await ask(dataset("one", "two"), embedder=Hashed(), progress=lambda done, total: told.append((done, total)))
+    found = await collect_candidates(
+        dataset("one", "two"), embedder=Hashed(), progress=lambda done, total: told.append((done, total))
+    )
     assert told[-1] == (16, 16)
     assert [one.question for one in found[:8]] == [f"q{number}" for number in range(8)]
     first = found[0]
@@ -68,17 +70,19 @@ async def test_each_question_gives_the_evidence_of_all_that_is_found() -> None:
 
 
 async def test_the_faintest_is_found_too() -> None:
-    """Sixty messages that share no more than a common word with the question, which no floor would let pass."""
+    """Sixty messages share only a common word with the question, and no floor would let them pass."""
     said = [Message.of("user", f"{word * 2} was cheap", id=f"m{at}", created_at=_BEGIN) for at, word in enumerate(_WORDS)]
     asked = Question(id="q", text="Which was cheap, the kayak or the piano or the violin?", evidence=frozenset({"m0"}))
     one = Conversation(name="one", sessions={"s": said}, questions=[asked])
-    (found,) = await ask(Dataset(name="x", format="requests", conversations=[one]), embedder=Hashed(), relevance=_doubtful())
+    (found,) = await collect_candidates(
+        Dataset(name="x", format="requests", conversations=[one]), embedder=Hashed(), relevance=_doubtful()
+    )
     assert len(found) == 60
 
 
 async def test_what_showing_would_cost_is_known() -> None:
-    """A line's tokens, its header's, and what stands around; one header a day here."""
-    (first, *_) = await ask(dataset("one"), embedder=Hashed())
+    """The costs are tokens of the line, of its header and of the wrapper; each day has a header here."""
+    (first, *_) = await collect_candidates(dataset("one"), embedder=Hashed())
     assert (first.cost > 10).all()
     assert (first.header > 3).all()
     assert len(set(first.group.tolist())) == len(first)
@@ -92,25 +96,25 @@ async def test_a_question_is_asked_an_hour_after_the_end_or_at_its_own_time() ->
     one = asked.conversations[0]
     later = Question(id="own", text="What about the piano?", evidence=frozenset({"m1"}), at=own)
     changed = Conversation(name="one", sessions=one.sessions, questions=[one.questions[0], later])
-    found = await ask(Dataset(name="x", format="requests", conversations=[changed]), embedder=Hashed())
+    found = await collect_candidates(Dataset(name="x", format="requests", conversations=[changed]), embedder=Hashed())
     assert [one.at for one in found] == [(_BEGIN + timedelta(days=7, hours=1)).timestamp(), own.timestamp()]
 
 
 async def test_keywords_alone_are_asked_too_where_that_is_wanted() -> None:
-    """Which gives the lists of the other columns."""
-    found = await ask(dataset("one"), embedder=Hashed(), keywords=True)
+    """These lists belong to the columns for search without vectors."""
+    found = await collect_candidates(dataset("one"), embedder=Hashed(), keywords=True)
     assert [one.keywords for one in found] == [False, True] * 8
     assert all(np.isnan(one.table[:, FEATURES.index("cos_window")]).all() == one.keywords for one in found)
 
 
 async def test_at_most_so_many_candidates_are_kept() -> None:
-    found = await ask(dataset("one"), embedder=Hashed(), limit=2)
+    found = await collect_candidates(dataset("one"), embedder=Hashed(), limit=2)
     assert {len(one) for one in found} == {2}
 
 
 async def test_a_model_can_be_fitted_to_what_was_found() -> None:
-    """From a data set to coefficients that put the answer first in conversations that were held out."""
-    lists = await ask(dataset("one", "two", "three"), embedder=Hashed())
+    """The fitted coefficients put the answer first in held-out conversations."""
+    lists = await collect_candidates(dataset("one", "two", "three"), embedder=Hashed())
     found = refit(lists, shipped_tables(), Options(l2=1.0))
     firsts = [one.relevant[int(np.argmax(odds))] for one, odds in zip(lists, found.after, strict=True)]
     assert np.mean(firsts) > 0.9

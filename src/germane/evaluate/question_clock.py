@@ -1,4 +1,7 @@
-"""When: the clock by which questions are asked. A score that leans on recency shows only with one."""
+"""Question clock: the time at which a question is asked: a while after the conversation, today, or a fixed time.
+
+A score that depends on recency is good at one clock and bad at another, so an evaluation uses several.
+"""
 
 from __future__ import annotations
 
@@ -10,27 +13,27 @@ from germane.clock import aware
 from germane.errors import InvalidInput
 from germane.evaluate.dataset import Conversation, Question
 
-__all__ = ["CLOCKS", "When", "ends", "starts"]
+__all__ = ["CLOCKS", "QuestionClock", "ends", "starts"]
 
 CLOCKS = ("end+1h", "today")
-"""Soon after the conversation, and long after it."""
+"""The default clocks: one soon after the conversation and one long after it."""
 
 _END = re.compile(r"end(?:\+(\d{1,5})([mhdw]))?")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class When:
-    """`after` counts from the conversation's end; else `moment`, aware."""
+class QuestionClock:
+    """A clock by its name. It is `after` the end of the conversation or, where `after` is None, fixed at `moment` (aware)."""
 
     name: str
     after: timedelta | None = None
     moment: datetime | None = None
 
     @classmethod
-    def of(cls, text: str, now: datetime) -> When:
-        """`end+1h` (m, h, d, w; `end` alone), `today`, or an ISO 8601 time, read as UTC where it names no zone. Raises
-        `InvalidInput`."""
+    def of(cls, text: str, now: datetime) -> QuestionClock:
+        """Reads `end`, `end+1h` (with m, h, d or w), `today`, or an ISO 8601 time, which is UTC where it names no zone. `now`
+        is the time of `today`. Raises `InvalidInput` for anything else."""
         if found := _END.fullmatch(text):
             return cls(name=text, after=timedelta(**{_UNITS[found[2]]: int(found[1])}) if found[1] else timedelta())
         if text == "today":
@@ -43,20 +46,20 @@ class When:
             ) from None
 
     def at(self, question: Question, end: datetime | None) -> datetime | None:
-        """When to ask. A question that has a time of its own is asked then, unless the clock is a fixed one. None (now) where
-        nothing of the conversation has a time."""
+        """The time at which to ask. A question with a time of its own keeps it, unless the clock is fixed. None means now: no
+        message of the conversation has a time."""
         if self.after is None:
             return self.moment
         return question.at or (None if end is None else end + self.after)
 
 
 def starts(conversation: Conversation) -> datetime | None:
-    """When the first of its messages was said, in UTC; None where none has a time."""
+    """The time of the first message, in UTC; None where no message has a time."""
     return min(_times(conversation), default=None)
 
 
 def ends(conversation: Conversation) -> datetime | None:
-    """When the last of its messages was said, in UTC; None where none has a time."""
+    """The time of the last message, in UTC; None where no message has a time."""
     return max(_times(conversation), default=None)
 
 

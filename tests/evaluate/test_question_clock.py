@@ -1,4 +1,4 @@
-"""When: the clock by which questions are asked."""
+"""Question clock: the time at which a question is asked."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from germane import InvalidInput
-from germane.evaluate.when import When, ends, starts
+from germane.evaluate.question_clock import QuestionClock, ends, starts
 from support.small_talk import BEGAN, chat
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -31,25 +31,25 @@ END = BEGAN + timedelta(days=2, minutes=7)
 def test_a_clock_is_after_the_conversation_today_or_a_time(text: str, at: datetime) -> None:
     """A time without a zone is UTC."""
     conversation = chat()
-    assert When.of(text, NOW).at(conversation.questions[0], ends(conversation)) == at
+    assert QuestionClock.of(text, NOW).at(conversation.questions[0], ends(conversation)) == at
 
 
 def test_a_question_with_a_time_of_its_own_is_asked_then_unless_the_clock_is_fixed() -> None:
-    """`today` means today for all of them."""
+    """At `today` every question is asked today."""
     question = replace(chat().questions[0], at=BEGAN)
-    assert When.of("end+1h", NOW).at(question, END) == BEGAN
-    assert When.of("today", NOW).at(question, END) == NOW
+    assert QuestionClock.of("end+1h", NOW).at(question, END) == BEGAN
+    assert QuestionClock.of("today", NOW).at(question, END) == NOW
 
 
 def test_without_any_time_in_the_conversation_it_is_now() -> None:
-    """None is the clock's own."""
+    """None leaves the time to the agent's clock."""
     conversation = replace(chat(), sessions={})
     assert starts(conversation) is ends(conversation) is None
-    assert When.of("end+1h", NOW).at(chat().questions[0], None) is None
+    assert QuestionClock.of("end+1h", NOW).at(chat().questions[0], None) is None
 
 
 @pytest.mark.parametrize("text", ["soon", "", "end+h", "end-1h", "end+999999w"])
 def test_another_clock_is_refused_by_name(text: str) -> None:
-    """With what it may be."""
+    """The error lists the possible clocks."""
     with pytest.raises(InvalidInput, match=r"end\+1h, today"):
-        When.of(text, NOW)
+        QuestionClock.of(text, NOW)

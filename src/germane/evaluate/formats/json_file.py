@@ -1,4 +1,4 @@
-"""File: a JSON document and where it lies, or why it can't be read."""
+"""JSON file: reads a JSON document with its path, or raises an error that says where the file is broken."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from typing import Any, NamedTuple
 
 from germane.errors import InvalidInput
 
-__all__ = ["File", "opened"]
+__all__ = ["JsonFile", "read_json_file"]
 
 
-class File(NamedTuple):
+class JsonFile(NamedTuple):
+    """A parsed JSON document and its path."""
+
     path: Path
     document: Any
 
 
-def opened(path: Path) -> File:
-    """Raises `InvalidInput` naming the file, and the line where it isn't JSON."""
+def read_json_file(path: Path) -> JsonFile:
+    """Reads a UTF-8 file, with or without a byte order mark. Raises `InvalidInput` naming the file and, for broken JSON, the
+    line."""
     try:
-        return File(path, json.loads(path.read_bytes().decode("utf-8-sig")))
+        return JsonFile(path, json.loads(path.read_bytes().decode("utf-8-sig")))
     except OSError as error:
         raise InvalidInput(f"{path}: can't be read: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
