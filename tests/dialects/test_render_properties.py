@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
+from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.registry import dialect, dialect_of, parse_all
-from germane.dialects.turn import Turn
 from germane.types.message import Message, Text, ToolCall, ToolResult
 from support.wild_conversations import call_ids, conversations, dicts, said, strings
 
@@ -48,7 +48,7 @@ def test_dicts_of_any_shape_compose_to_what_the_provider_takes(provider: str, ra
     before = repr(raws)
     messages = parse_all(raws, provider)
     turns = [
-        Turn(message=message, native=spoken.native(raw) if dialect_of(raw, provider) is spoken else None)
+        OutgoingMessage(message=message, native=spoken.native(raw) if dialect_of(raw, provider) is spoken else None)
         for message, raw in zip(messages, raws, strict=True)
     ]
     wire = spoken.compose(turns)

@@ -222,6 +222,6 @@ def test_of_what_is_too_unlikely_only_the_best_few_are_brought() -> None:
     likely = 1 / (1 + np.exp(-shipped().log_odds(matrix([hit.evidence for hit in every]))))
     assert len({round(float(p), 9) for p in likely[likely > 0.0005]}) > 1
     best = [(hit.key, hit.evidence) for hit in every]
-    for least, many in [(0.9, 8), *((float(p) - 1e-9, max(8, sum(likely >= p))) for p in likely[likely > 0.0005])]:
-        found = search([partition], replace(asked, least=least))
+    for min_relevance, many in [(0.9, 8), *((float(p) - 1e-9, max(8, sum(likely >= p))) for p in likely[likely > 0.0005])]:
+        found = search([partition], replace(asked, min_relevance=min_relevance))
         assert [(hit.key, hit.evidence) for hit in found] == best[:many]

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from germane.search import bm25, frequent_terms
-from germane.search.bm25 import Lexical, lexical, weigh
+from germane.search.bm25 import LexicalScores, lexical_scores, weigh_terms
 from germane.search.partition import Partition
-from germane.search.snapshot import Snapshot, snapshot
+from germane.search.snapshot import Snapshot, take_snapshot
 from support.plain_units import DIMENSION, Text, asking, texts, unit
 
 STEP = 2.2 / 255
@@ -26,12 +26,12 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bm25, "_LARGE", 0)
 
 
-def found(partition: Partition, words: Sequence[str] = ("ash", "elm")) -> tuple[Lexical, Snapshot]:
-    seen = snapshot(partition, partition.columns.rows)
-    return lexical(weigh([partition], asking(*words)), seen), seen
+def found(partition: Partition, words: Sequence[str] = ("ash", "elm")) -> tuple[LexicalScores, Snapshot]:
+    snapshot = take_snapshot(partition, partition.columns.rows)
+    return lexical_scores(weigh_terms([partition], asking(*words)), snapshot), snapshot
 
 
-def alike(one: Lexical, two: Lexical) -> None:
+def alike(one: LexicalScores, two: LexicalScores) -> None:
     for name in ("own", "window", "block"):
         assert getattr(one, name).tolist() == pytest.approx(getattr(two, name).tolist(), abs=STEP), name
 
@@ -93,10 +93,10 @@ def test_it_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small")
 def test_only_so_many_terms_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """The one asked for least lately goes, and is worked out again when asked for."""
-    monkeypatch.setattr(frequent_terms, "_MOST", 1)
+    monkeypatch.setattr(frequent_terms, "_MAX_TERMS", 1)
     partition = Partition(DIMENSION)
     partition.extend([unit(Text(key=n, words=("ash", "elm"))) for n in range(20)])
-    first, seen = found(partition, ("ash",))
+    first, snapshot = found(partition, ("ash",))
     found(partition, ("elm",))
-    assert len(frequent_terms.Frequent.of(seen)._terms) == 1
+    assert len(frequent_terms.FrequentTerms.of(snapshot)._terms) == 1
     assert np.array_equal(found(partition, ("ash",))[0].own, first.own)

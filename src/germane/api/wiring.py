@@ -15,17 +15,15 @@ from germane.api.strategies import Strategies
 from germane.api.warm_up import warm_up
 from germane.catalog.catalog import Catalog
 from germane.clock import Clock
-from germane.embedders.cached import Cached
-from germane.embedders.minilm import MiniLM
+from germane.embedders.cached import CachedEmbedder
 from germane.embedders.named import open_embedder
-from germane.embedders.openai import OpenAICompatible
 from germane.embedders.static import Static
-from germane.embedders.words import Words
-from germane.errors import InvalidInput
+from germane.errors import EmbedderError, InvalidInput
 from germane.pipeline.background import Background
 from germane.pipeline.engine import Engine
 from germane.pipeline.gather.source import SourceFactory
-from germane.ports.embedder import Embedder
+from germane.ports.embedder import Embedder, is_contextual, prepare
+from germane.ports.word_vectors import HasWordVectors, WordVectors
 from germane.search.relevance import Relevance, shipped
 from germane.settings.settings import Settings, read_toml
 from germane.store import Store
@@ -69,12 +67,14 @@ async def wire(
     catalog = Catalog.built_in().with_models(settings.models) if settings.models else Catalog.built_in()
     chosen = settings.embedder if embedder is None else embedder
     vectors = open_embedder(chosen) if isinstance(chosen, str) else chosen
-    judge = _relevance(settings.relevance if relevance is None else relevance, vectors)
+    relevance_model = _relevance(settings.relevance if relevance is None else relevance, vectors)
     counter = cache(open_tokenizer)
-    words = Words(vectors if isinstance(vectors, Static) else Static())
-    kindred = asyncio.to_thread(words.kindred, ["anything"], ["something"])
-    await asyncio.gather(_ready(vectors), asyncio.to_thread(counter(_COMMONEST).count, " "), kindred)
-    store = await asyncio.to_thread(SqliteStore.open, path, embedder=vectors, clock=clock, relevance=judge, words=words)
+    words = (vectors if isinstance(vectors, HasWordVectors) else Static()).word_vectors()
+    load_words = asyncio.to_thread(words.similar, ["anything"], ["something"])
+    await asyncio.gather(prepare(vectors), asyncio.to_thread(counter(_COMMONEST).count, " "), load_words)
+    store = await asyncio.to_thread(
+        SqliteStore.open, path, embedder=vectors, clock=clock, relevance=relevance_model, words=words
+    )
     try:
         key = settings.nonce_key or await store.nonce_key()
     except BaseException:
@@ -84,12 +84,12 @@ async def wire(
         clock=clock,
         catalog=catalog,
         tokenizer=counter,
-        embedder=vectors if vectors.quick else Cached(vectors),
-        relevance=judge,
+        embedder=vectors if vectors.quick else CachedEmbedder(vectors),
+        relevance=relevance_model,
         nonce_key=key,
         sources=dict(sources),
     )
-    await _rehearsed(engine, store, words)
+    await _warm_up(engine, store, words)
     store.when_vanished(engine.directive_cache.revise)
     return Parts(
         store=store,
@@ -107,7 +107,7 @@ async def wire(
 def _relevance(chosen: Relevance | str | Path | None, embedder: Embedder) -> Relevance:
     """The model itself, the one in a TOML file as `germane eval fit` writes it, or the shipped one."""
     if chosen is None:
-        return shipped(contextual=isinstance(embedder, MiniLM | OpenAICompatible))
+        return shipped(contextual=is_contextual(embedder))
     if isinstance(chosen, Relevance):
         return chosen
     try:
@@ -119,20 +119,14 @@ def _relevance(chosen: Relevance | str | Path | None, embedder: Embedder) -> Rel
         raise InvalidInput(f"relevance model {chosen}: a column is a table of numbers ({error})") from error
 
 
-async def _rehearsed(engine: Engine, store: Store, words: Words) -> None:
-    """With something to be found where embedding it costs nothing."""
-    if not isinstance(engine.embedder, Static):
+async def _warm_up(engine: Engine, store: Store, words: WordVectors) -> None:
+    """Warms up the engine. With a quick embedder, the warm-up also searches a scratch store that holds something to find."""
+    if not engine.embedder.quick:
         return await warm_up(engine, store)
-    aside = await asyncio.to_thread(SqliteStore.open, ":memory:", embedder=engine.embedder, clock=engine.clock, words=words)
+    scratch = await asyncio.to_thread(SqliteStore.open, ":memory:", embedder=engine.embedder, clock=engine.clock, words=words)
     try:
-        await warm_up(engine, store, aside=aside)
+        await warm_up(engine, store, aside=scratch)
+    except EmbedderError:  # nothing can be stored with it now; the engine itself answers without vectors
+        await warm_up(engine, store)
     finally:
-        await aside.close()
-
-
-async def _ready(embedder: Embedder) -> None:
-    """Load now what would otherwise make the first answer late; ask an endpoint for the dimension it wasn't told."""
-    if isinstance(embedder, Static):
-        await asyncio.to_thread(embedder.warm)
-    elif isinstance(embedder, OpenAICompatible):
-        await embedder.probe()
+        await scratch.close()

@@ -12,11 +12,11 @@ from typing import Any
 
 from germane.dialects.anthropic_check import ASSISTANT_ONLY, BREAKPOINTS, ID, NAME, USER_ONLY, blank, breakpoints, problems
 from germane.dialects.attachment import attachment
+from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.envelope import envelope, mapping, role, typename, without
 from germane.dialects.image_size import data_url, image_size
-from germane.dialects.merging import Written, merged
+from germane.dialects.merging import WireMessage, merged
 from germane.dialects.pairing import closed, paired
-from germane.dialects.turn import Turn
 from germane.dialects.wording import START, image_note, json_object, json_text, sendable, tool_name
 from germane.errors import InvalidInput
 from germane.types.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult, Wire
@@ -71,9 +71,9 @@ class Anthropic:
         return raw if len(full) == len(blocks) else {**raw, "content": full}
 
     def render(self, messages: Sequence[Message]) -> Wire:
-        return self.compose([Turn(message=message) for message in messages])
+        return self.compose([OutgoingMessage(message=message) for message in messages])
 
-    def compose(self, turns: Sequence[Turn], tools: Sequence[Mapping[str, Any]] = ()) -> Wire:
+    def compose(self, turns: Sequence[OutgoingMessage], tools: Sequence[Mapping[str, Any]] = ()) -> Wire:
         spoken = [turn for turn in turns if turn.message.role != "system"]
         written = [_turn(turn) for turn in paired(spoken, fits=ID.fullmatch)]
         messages = merged(written, "content", [{"type": "text", "text": START}])
@@ -151,16 +151,16 @@ def _odd(block: Mapping[str, Any]) -> bool:
             return not isinstance(kind, str)
 
 
-def _turn(turn: Turn) -> Written:
+def _turn(turn: OutgoingMessage) -> WireMessage:
     who = "assistant" if turn.message.role == "assistant" else "user"
     answers = bool(turn.message.tool_results)
     if turn.native is not None and not turn.late:
-        return Written(role=who, parts=_blocks(turn.native.get("content")), native=turn.native, answers=answers)
+        return WireMessage(role=who, parts=_blocks(turn.native.get("content")), native=turn.native, answers=answers)
     blocks = _message(turn.message, who) if turn.native is None else _blocks(turn.native.get("content"))
     if turn.late:
         first = next((at for at, block in enumerate(blocks) if block.get("type") != "tool_result"), len(blocks))
         blocks = [*blocks[:first], {"type": "text", "text": sendable(turn.late)}, *blocks[first:]]
-    return Written(role=who, parts=blocks, answers=answers)
+    return WireMessage(role=who, parts=blocks, answers=answers)
 
 
 def _blocks(content: object) -> list[Any]:
@@ -243,7 +243,7 @@ def _trimmed(message: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-def _system(turns: Sequence[Turn], room: bool) -> str | list[dict[str, Any]] | None:
+def _system(turns: Sequence[OutgoingMessage], room: bool) -> str | list[dict[str, Any]] | None:
     """All system texts in order: one string, or a list where the caller brought blocks or the prompt cache wants a mark."""
     pieces: list[list[Any]] = []
     listed = False

@@ -12,12 +12,12 @@ from types import MappingProxyType
 from typing import Any
 
 from germane.dialects.attachment import attachment
+from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.envelope import envelope, mapping, role, typename, without
 from germane.dialects.gemini_check import NAME, either, problems
 from germane.dialects.image_size import data_url, image_size
-from germane.dialects.merging import Written, merged
+from germane.dialects.merging import WireMessage, merged
 from germane.dialects.pairing import closed, paired
-from germane.dialects.turn import Turn
 from germane.dialects.wording import START, image_note, json_object, json_text, sendable, tool_name
 from germane.errors import InvalidInput
 from germane.types.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult, Wire
@@ -61,9 +61,9 @@ class Gemini:
         return raw if len(full) == len(read) else {**raw, "parts": full}
 
     def render(self, messages: Sequence[Message]) -> Wire:
-        return self.compose([Turn(message=message) for message in messages])
+        return self.compose([OutgoingMessage(message=message) for message in messages])
 
-    def compose(self, turns: Sequence[Turn], tools: Sequence[Mapping[str, Any]] = ()) -> Wire:
+    def compose(self, turns: Sequence[OutgoingMessage], tools: Sequence[Mapping[str, Any]] = ()) -> Wire:
         spoken = [turn for turn in turns if turn.message.role != "system"]
         messages = merged([_turn(turn) for turn in paired(spoken)], "parts", [{"text": START}])
         return Wire(messages=messages, system=_system([turn for turn in turns if turn.message.role == "system"]))
@@ -126,16 +126,16 @@ def _string(raw: Mapping[str, Any], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _turn(turn: Turn) -> Written:
+def _turn(turn: OutgoingMessage) -> WireMessage:
     who = "model" if turn.message.role == "assistant" else "user"
     answers = bool(turn.message.tool_results)
     if turn.native is not None and not turn.late:
-        return Written(role=who, parts=list(turn.native["parts"]), native=turn.native, answers=answers)
+        return WireMessage(role=who, parts=list(turn.native["parts"]), native=turn.native, answers=answers)
     parts = _message(turn.message) if turn.native is None else list(turn.native["parts"])
     if turn.late:
         first = next((at for at, part in enumerate(parts) if either(part, "functionResponse") is None), len(parts))
         parts = [*parts[:first], {"text": sendable(turn.late)}, *parts[first:]]
-    return Written(role=who, parts=parts, answers=answers)
+    return WireMessage(role=who, parts=parts, answers=answers)
 
 
 def _message(message: Message) -> list[Any]:
@@ -185,7 +185,7 @@ def _attached(part: Opaque) -> dict[str, Any] | None:
     return {"text": sendable(held.note)}
 
 
-def _system(turns: Sequence[Turn]) -> str | list[dict[str, Any]] | None:
+def _system(turns: Sequence[OutgoingMessage]) -> str | list[dict[str, Any]] | None:
     """All system texts in order: one string, or a list of parts where the caller brought parts."""
     pieces: list[Any] = []
     listed = False

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Written", "merged"]
+__all__ = ["WireMessage", "merged"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class WireMessage:
     """A turn in the provider's shape: `native` where it is the caller's own dict, `answers` where it holds tool results."""
 
     role: str
@@ -23,10 +23,10 @@ class Written:
     answers: bool = False
 
 
-def merged(turns: Sequence[Written], key: str, start: list[dict[str, Any]]) -> list[Any]:
+def merged(turns: Sequence[WireMessage], key: str, start: list[dict[str, Any]]) -> list[Any]:
     """Messages with their parts under `key`; empty turns are left out, and a user's turn of `start` goes first where the
     conversation doesn't begin with one."""
-    runs: list[list[Written]] = []
+    runs: list[list[WireMessage]] = []
     for turn in turns:
         if not turn.parts:
             continue

@@ -10,11 +10,11 @@ from types import MappingProxyType
 from typing import Any
 
 from germane.dialects.attachment import attachment
+from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.envelope import envelope, mapping, role, typename, without
 from germane.dialects.image_size import data_url, image_size
 from germane.dialects.openai_check import FUNCTION, NAME, problems
 from germane.dialects.pairing import paired
-from germane.dialects.turn import Turn
 from germane.dialects.wording import image_note, json_text, sendable, tool_name
 from germane.errors import InvalidInput
 from germane.types.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult, Wire
@@ -77,9 +77,9 @@ class OpenAIChat:
         return raw
 
     def render(self, messages: Sequence[Message]) -> Wire:
-        return self.compose([Turn(message=message) for message in messages])
+        return self.compose([OutgoingMessage(message=message) for message in messages])
 
-    def compose(self, turns: Sequence[Turn], tools: Sequence[Mapping[str, Any]] = ()) -> Wire:
+    def compose(self, turns: Sequence[OutgoingMessage], tools: Sequence[Mapping[str, Any]] = ()) -> Wire:
         out: list[Any] = []
         for turn in paired(turns, fits=_fits, lenient=True):
             if turn.native is not None:

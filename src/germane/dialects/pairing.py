@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from itertools import count
 
-from germane.dialects.turn import Turn
+from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.wording import closed_call, closed_result
 from germane.types.message import Message, Part, Text, ToolCall, ToolResult
 
@@ -21,7 +21,9 @@ __all__ = ["closed", "paired"]
 _ANY = ("any", "")
 
 
-def paired(turns: Sequence[Turn], *, fits: Callable[[str], object] | None = None, lenient: bool = False) -> list[Turn]:
+def paired(
+    turns: Sequence[OutgoingMessage], *, fits: Callable[[str], object] | None = None, lenient: bool = False
+) -> list[OutgoingMessage]:
     """`turns` with every orphan closed as text. Where the provider wants ids (`fits` says which it takes), calls without a
     fitting id or with one used before get `call_1`, `call_2`…, their results with them; `lenient` leaves exchanges alone
     that are wholly in the caller's own dicts."""
@@ -30,7 +32,7 @@ def paired(turns: Sequence[Turn], *, fits: Callable[[str], object] | None = None
     taken = {call.id for turn in turns for call in turn.message.tool_calls}
     fresh = (id for n in count(1) if (id := f"call_{n}") not in taken)
     used: set[str] = set()
-    out: list[Turn] = []
+    out: list[OutgoingMessage] = []
     at = 0
     while at < len(turns):
         turn = turns[at]
@@ -61,7 +63,7 @@ def _has_tools(message: Message) -> bool:
     return any(isinstance(part, ToolCall | ToolResult) for part in message.parts)
 
 
-def _answers_end(turns: Sequence[Turn], at: int) -> int:
+def _answers_end(turns: Sequence[OutgoingMessage], at: int) -> int:
     """Where the answers to a call end: after the first turn in which a human speaks too, or before one without results."""
     while at < len(turns) and turns[at].message.role in ("tool", "user") and turns[at].message.tool_results:
         at += 1
@@ -70,7 +72,7 @@ def _answers_end(turns: Sequence[Turn], at: int) -> int:
     return at
 
 
-def _match(calls: Sequence[ToolCall], window: Sequence[Turn]) -> dict[tuple[int, int], int]:
+def _match(calls: Sequence[ToolCall], window: Sequence[OutgoingMessage]) -> dict[tuple[int, int], int]:
     """(turn, part) of each result → which call it answers: by id, else by name, else (a result without either) in order."""
     waiting: dict[tuple[str, str], deque[int]] = {}
     for n, call in enumerate(calls):
@@ -95,7 +97,7 @@ def _first(waiting: deque[int] | None, taken: Set[int]) -> int | None:
     return None
 
 
-def _call_turn(turn: Turn, ids: dict[int, str], kept: set[int]) -> Turn:
+def _call_turn(turn: OutgoingMessage, ids: dict[int, str], kept: set[int]) -> OutgoingMessage:
     parts: list[Part] = []
     n = 0
     same = True
@@ -114,12 +116,17 @@ def _call_turn(turn: Turn, ids: dict[int, str], kept: set[int]) -> Turn:
 
 
 def _answer_turns(
-    window: Sequence[Turn], calls: Sequence[ToolCall], ids: dict[int, str], answered: dict[tuple[int, int], int], *, named: bool
-) -> list[Turn]:
+    window: Sequence[OutgoingMessage],
+    calls: Sequence[ToolCall],
+    ids: dict[int, str],
+    answered: dict[tuple[int, int], int],
+    *,
+    named: bool,
+) -> list[OutgoingMessage]:
     """The answers, results first; what else these turns hold follows when all results are told. `named`: the provider pairs
     by name, so a result must bear its call's."""
-    first: list[Turn] = []
-    after: list[Turn] = []
+    first: list[OutgoingMessage] = []
+    after: list[OutgoingMessage] = []
     for turn_at, turn in enumerate(window):
         results: list[Part] = []
         rest: list[Part] = []
@@ -140,13 +147,13 @@ def _answer_turns(
             first.append(replace(turn, message=replace(turn.message, parts=(*results, *rest))))
             continue
         if results:
-            first.append(Turn(message=replace(turn.message, role="tool", parts=tuple(results))))
+            first.append(OutgoingMessage(message=replace(turn.message, role="tool", parts=tuple(results))))
         if rest:
-            after.append(Turn(message=replace(turn.message, role="user", parts=tuple(rest)), late=turn.late))
+            after.append(OutgoingMessage(message=replace(turn.message, role="user", parts=tuple(rest)), late=turn.late))
     return first + after
 
 
-def closed(turn: Turn) -> Turn:
+def closed(turn: OutgoingMessage) -> OutgoingMessage:
     """A turn that stands beside no exchange: its calls and results are orphans."""
     message = turn.message
     if message.role != "tool" and not _has_tools(message):

@@ -15,8 +15,8 @@ from germane.catalog.images import price
 from germane.catalog.measure import PER_CALL
 from germane.catalog.profile import Profile
 from germane.dialects.anthropic_check import ID
+from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.pairing import closed, paired
-from germane.dialects.turn import Turn
 from germane.dialects.wording import START, closed_call, closed_result, image_note, tool_name
 from germane.types.message import Image, Message, Text, ToolCall, ToolResult
 
@@ -51,9 +51,9 @@ def shaping(messages: Sequence[Message], profile: Profile, count: Count) -> int:
     if names is not None:
         total += sum(times * count(tool_name(name)) for name, times in names.items())
         return total if spoken and _is_users(spoken[0]) else total + profile.per_message + count(START)
-    written = paired([Turn(message=message) for message in spoken], fits=ID.fullmatch)
+    written = paired([OutgoingMessage(message=message) for message in spoken], fits=ID.fullmatch)
     total += 0 if written and _is_users(written[0].message) else profile.per_message + count(START)
-    after = [turn.message for turn in (*written, *(closed(Turn(message=message)) for message in apart))]
+    after = [turn.message for turn in (*written, *(closed(OutgoingMessage(message=message)) for message in apart))]
     return total + _paired([*spoken, *apart], after, profile, count)
 
 

@@ -38,7 +38,7 @@ from germane.pipeline.pack.gate import gate
 from germane.pipeline.pack.pack import pack, trim
 from germane.pipeline.pack.packing import Packing
 from germane.pipeline.result_cache import ResultCache
-from germane.pipeline.score.floor import above, least
+from germane.pipeline.score.floor import above, min_relevance
 from germane.pipeline.score.score import score
 from germane.pipeline.signals.read import read
 from germane.pipeline.status import State
@@ -195,7 +195,7 @@ class Engine:
             read(request),
             store,
             strategy,
-            sources(store, strategy, self.sources, wait=wait, least=least(strategy), searching=searching),
+            sources(store, strategy, self.sources, wait=wait, min_relevance=min_relevance(strategy), searching=searching),
             embedder=self.embedder,
             ends=deadline.gathered,
             clock=self.clock,

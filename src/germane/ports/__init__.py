@@ -1,1 +1,1 @@
-"""Ports: what several floors need from outside, as protocols. Adapters fulfil them: `embedders/`, `tokenizers/`, `stores/`."""
+"""Ports: protocols of what several packages need from outside; `embedders/`, `tokenizers/`, `stores/` implement them."""

@@ -1,4 +1,4 @@
-"""Hit: something found, and what speaks for it."""
+"""Hit: a search result, an event or memory with its evidence of relevance."""
 
 from __future__ import annotations
 

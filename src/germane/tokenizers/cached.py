@@ -6,7 +6,7 @@ from hashlib import blake2b
 
 from germane.ports.tokenizer import Tokenizer
 
-__all__ = ["Cached"]
+__all__ = ["CachedTokenizer"]
 
 _SHORT = 512
 """Characters up to which a text is its own key; longer ones are kept by digest."""
@@ -14,7 +14,7 @@ _SHORT = 512
 Key = str | bytes
 
 
-class Cached:
+class CachedTokenizer:
     """A tokenizer that remembers what it has counted, in bounded memory.
 
     Least-recently-used in two generations: what is asked for again moves to the young one; when that is full it becomes the
@@ -70,7 +70,7 @@ class Cached:
         return len(self._young) + len(self._old)
 
     def __repr__(self) -> str:
-        return f"<Cached {self._base!r}>"
+        return f"<CachedTokenizer {self._base!r}>"
 
 
 def _digest(text: str) -> bytes:

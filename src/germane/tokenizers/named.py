@@ -5,7 +5,7 @@ from __future__ import annotations
 from germane.errors import UnknownName
 from germane.ports.tokenizer import Tokenizer
 from germane.tokenizers.bpe import ENCODINGS, Bpe
-from germane.tokenizers.cached import Cached
+from germane.tokenizers.cached import CachedTokenizer
 from germane.tokenizers.estimate import UPPER, Bytes, Estimate
 
 __all__ = ["TOKENIZERS", "open_tokenizer"]
@@ -21,7 +21,7 @@ def open_tokenizer(name: str) -> Tokenizer:
     """
     if name in ENCODINGS:
         bpe = Bpe(name)
-        return Cached(bpe) if bpe.available else _estimated("unknown")
+        return CachedTokenizer(bpe) if bpe.available else _estimated("unknown")
     if name in UPPER:
         return _estimated(name)
     raise UnknownName(f"unknown tokenizer {name!r}: use one of {', '.join(sorted(TOKENIZERS))}")
@@ -29,4 +29,4 @@ def open_tokenizer(name: str) -> Tokenizer:
 
 def _estimated(family: str) -> Tokenizer:
     base = Bpe("o200k")
-    return Cached(Estimate(base, UPPER[family])) if base.available else Bytes()
+    return CachedTokenizer(Estimate(base, UPPER[family])) if base.available else Bytes()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from germane.api.strategies import COMPOSITE, DEFAULT, derive
 from germane.errors import InvalidInput
-from germane.pipeline.score.floor import above, least
+from germane.pipeline.score.floor import above, min_relevance
 from germane.pipeline.score.score import score
 from germane.search.relevance import matrix, shipped
 from germane.testing.builders import MOMENT, candidate
@@ -210,5 +210,5 @@ def test_what_a_floor_comes_to_as_a_probability(items: list[Candidate], base: St
     odds = shipped().log_odds(matrix([one.evidence for one in items]))
     likely = {one.id: 1 / (1 + exp(-odd)) for one, odd in zip(items, odds.tolist(), strict=True)}
     kept, dropped = above(scored(items, strategy), floor)
-    assert all(likely[item.id] >= least(strategy) - 1e-9 for item in kept)
-    assert all(likely[item.id] <= least(strategy) + 1e-9 for item in dropped)
+    assert all(likely[item.id] >= min_relevance(strategy) - 1e-9 for item in kept)
+    assert all(likely[item.id] <= min_relevance(strategy) + 1e-9 for item in dropped)

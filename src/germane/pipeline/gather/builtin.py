@@ -34,12 +34,12 @@ def sources(
     registered: Mapping[str, SourceFactory],
     *,
     wait: bool,
-    least: float = 0.0,
+    min_relevance: float = 0.0,
     searching: bool = True,
 ) -> dict[str, Source]:
-    """The sources that the strategy plans, by name; a registered one takes the place of a built-in of its name. The
-    directive isn't among them: it is no candidate. With `wait` they wait for what isn't in memory yet; what is less likely
-    relevant than `least` they needn't bring. Without `searching` those that search are skipped: there isn't the time."""
+    """The sources that the strategy plans, by name; a registered one takes the place of a built-in of its name. The directive
+    isn't among them: it is no candidate. With `wait` they wait for what isn't in memory yet; what is less likely relevant than
+    `min_relevance` they needn't bring. Without `searching` those that search are skipped: there isn't the time."""
     made: dict[str, Source] = {}
     for plan in strategy.sources:
         if plan.name in registered:
@@ -53,7 +53,7 @@ def sources(
             case "structured":
                 made[plan.name] = Structured(store, strategy.fact_keys, strategy.tags)
             case "messages":
-                made[plan.name] = Messages(store, wait=wait, least=least)
+                made[plan.name] = Messages(store, wait=wait, min_relevance=min_relevance)
             case "recent":
                 made[plan.name] = Recent(store)
             case "history":

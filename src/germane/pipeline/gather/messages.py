@@ -20,17 +20,18 @@ _HALF = 8
 
 
 class Messages:
-    """Found by the query, with the evidence of their neighbours and their session. Nothing less likely than `least` is looked
-    for, unless the query has words to be found to the letter: those speak for a message only when its text is at hand."""
+    """Found by the query, with the evidence of their neighbours and their session. Nothing less likely than `min_relevance`
+    is looked for, unless the query has words to be found to the letter: those speak for a message only when its text is at
+    hand."""
 
-    def __init__(self, store: ScopedStore, *, wait: bool = False, least: float = 0.0) -> None:
-        self._store, self._wait, self._least = store, wait, least
+    def __init__(self, store: ScopedStore, *, wait: bool = False, min_relevance: float = 0.0) -> None:
+        self._store, self._wait, self._min_relevance = store, wait, min_relevance
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         if query.blank and query.vector is None:
             raise Skipped("no_query")
         if not (query.identifiers or query.phrases):
-            query = replace(query, least=self._least)
+            query = replace(query, min_relevance=self._min_relevance)
         hits = await self._store.events.search(query, plan.limit, keywords=plan.keywords, vectors=plan.vectors, wait=self._wait)
         return [from_event(hit.thing, "messages", verbatim(query, hit.thing.text, hit.evidence)) for hit in hits]
 

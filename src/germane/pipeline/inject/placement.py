@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from germane.dialects.turn import Turn
+from germane.dialects.dialect import OutgoingMessage
 from germane.types.message import Message, ToolResult
 from germane.types.strategy import Placement
 
 __all__ = ["last_human", "place"]
 
 
-def place(turns: Sequence[Turn], stable: str, late: str, placement: Placement) -> tuple[str, list[Turn]]:
+def place(turns: Sequence[OutgoingMessage], stable: str, late: str, placement: Placement) -> tuple[str, list[OutgoingMessage]]:
     """What stands first, and the turns with it. Late text without a human turn to go before joins the stable."""
     out = list(turns)
     at = last_human([turn.message for turn in turns]) if placement == "split" and late else None
@@ -26,7 +26,7 @@ def place(turns: Sequence[Turn], stable: str, late: str, placement: Placement) -
     else:
         out[at] = replace(out[at], late=late)
     if stable:
-        out.insert(0, Turn(message=Message.of("system", stable), pinned=placement == "split"))
+        out.insert(0, OutgoingMessage(message=Message.of("system", stable), pinned=placement == "split"))
     return stable, out
 
 

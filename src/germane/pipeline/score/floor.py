@@ -8,13 +8,13 @@ from math import exp, log
 from germane.types.candidate import Scored
 from germane.types.strategy import Strategy
 
-__all__ = ["FAINT", "SURE", "above", "least"]
+__all__ = ["FAINT", "SURE", "above", "min_relevance"]
 
 FAINT, SURE = log(0.001 / 0.999), log(0.9 / 0.1)
 """The linear form's relevance runs from 0 at P = 0.001 to 1 at P = 0.9, evenly in log-odds: fixed, whatever the pool."""
 
 
-def least(strategy: Strategy) -> float:
+def min_relevance(strategy: Strategy) -> float:
     """The P(relevant) that a strategy's floor comes to."""
     if strategy.form != "linear" or not strategy.floor:
         return strategy.floor
