@@ -12,7 +12,7 @@ from germane import EmbedderError
 from germane.api.wiring import wire
 from germane.clock import Clock
 from germane.embedders.cached import CachedEmbedder
-from germane.embedders.word_vectors import StaticWordVectors
+from germane.embedders.word_vectors import StaticWordVectors, TokenTable
 from germane.ports.embedder import Embedder, is_contextual, prepare
 from germane.search.relevance import shipped
 from germane.settings.settings import Settings
@@ -85,8 +85,13 @@ async def test_a_cached_embedder_has_what_it_wraps_has() -> None:
 async def test_the_default_embedder_lends_its_table_to_the_word_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     """One table in memory, not two."""
     tables: list[object] = []
-    made = StaticWordVectors.__init__
-    monkeypatch.setattr(StaticWordVectors, "__init__", lambda self, table: (tables.append(table), made(self, table))[1])
+    make = StaticWordVectors.__init__
+
+    def noted(self: StaticWordVectors, table: TokenTable) -> None:
+        tables.append(table)
+        make(self, table)
+
+    monkeypatch.setattr(StaticWordVectors, "__init__", noted)
     parts = await wire(":memory:", settings=Settings(), embedder="static", clock=Clock(), sources={})
     assert tables == [parts.embedder]
     await parts.store.close()

@@ -132,4 +132,4 @@ def test_no_long_word_is_remembered() -> None:
 
 
 def kept_words() -> int:
-    return analyser._kept.cache_info().currsize
+    return analyser._stem_or_none.cache_info().currsize

@@ -1,4 +1,4 @@
-"""Wiring: puts the parts together. The only importer of adapters: stores, embedders, tokenizers."""
+"""Wiring: builds the parts of one `Germane`; the only module that imports stores, embedders and tokenizers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from germane.clock import Clock
 from germane.embedders.cached import CachedEmbedder
 from germane.embedders.named import open_embedder
 from germane.embedders.static import Static
-from germane.errors import EmbedderError, InvalidInput
+from germane.errors import InvalidInput
 from germane.pipeline.background import Background
 from germane.pipeline.engine import Engine
 from germane.pipeline.gather.source import SourceFactory
@@ -33,7 +33,7 @@ from germane.tokenizers.named import open_tokenizer
 __all__ = ["Parts", "wire"]
 
 _COMMONEST = "o200k"
-"""The vocabulary that most models count or estimate with: read at once, or the first answer would be late."""
+"""The vocabulary that most models' counts and estimates use: loaded on opening, or the first answer would be late."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +61,8 @@ async def wire(
     sources: Mapping[str, SourceFactory],
     relevance: Relevance | str | Path | None = None,
 ) -> Parts:
-    """Open the store at `path` and build the engine over it. Search and scoring use one `relevance` model. Raises what the
-    store and the settings raise."""
+    """Opens the store at `path` and builds the engine over it. Search and scoring use the same `relevance` model. Raises what
+    the store, the settings and the embedder raise."""
     strategies = Strategies(settings.strategies)
     catalog = Catalog.built_in().with_models(settings.models) if settings.models else Catalog.built_in()
     chosen = settings.embedder if embedder is None else embedder
@@ -105,7 +105,8 @@ async def wire(
 
 
 def _relevance(chosen: Relevance | str | Path | None, embedder: Embedder) -> Relevance:
-    """The model itself, the one in a TOML file as `germane eval fit` writes it, or the shipped one."""
+    """Returns `chosen`, or the model in the TOML file at that path (as `germane eval fit` writes it), or the shipped model.
+    Raises `InvalidInput` naming the file."""
     if chosen is None:
         return shipped(contextual=is_contextual(embedder))
     if isinstance(chosen, Relevance):
@@ -126,7 +127,5 @@ async def _warm_up(engine: Engine, store: Store, words: WordVectors) -> None:
     scratch = await asyncio.to_thread(SqliteStore.open, ":memory:", embedder=engine.embedder, clock=engine.clock, words=words)
     try:
         await warm_up(engine, store, aside=scratch)
-    except EmbedderError:  # nothing can be stored with it now; the engine itself answers without vectors
-        await warm_up(engine, store)
     finally:
         await scratch.close()

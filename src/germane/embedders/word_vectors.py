@@ -18,7 +18,7 @@ from germane.ports.word_vectors import SimilarWords
 from germane.search.quantised import dequantise, dot_matrix, quantise
 from germane.text.analyse import worded
 
-__all__ = ["StaticWordVectors"]
+__all__ = ["StaticWordVectors", "TokenTable"]
 
 _MAX_WORDS, _MAX_TEXTS = 65_536, 32_768
 _CHARS_READ, _WORDS_READ = 2_000, 96

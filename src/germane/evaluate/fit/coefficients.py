@@ -17,8 +17,8 @@ __all__ = ["load_tables", "written"]
 
 _PLAIN = re.compile(r"[A-Za-z0-9_-]+")
 _INTRODUCTION = (
-    "The relevance model: P(relevant | evidence) = sigmoid(intercept + w . evidence), one table a column of the model.",
-    "Written by `germane eval fit`; docs/relevance.md says how it was fitted and how to fit it anew.",
+    "The relevance model: P(relevant | evidence) = sigmoid(intercept + w . evidence), one table for each column of the model.",
+    "Written by `germane eval fit`; docs/relevance.md says how it was fitted and how to refit it.",
 )
 
 
