@@ -23,7 +23,7 @@ from germane.dialects.gemini_check import either
 from germane.dialects.image_size import data_url, image_size
 from germane.dialects.registry import DIALECTS, dialect_of, parse
 from germane.dialects.shaping import shaping
-from germane.dialects.wording import closed_call, closed_result, image_note, json_object, json_text, sendable, tool_name
+from germane.dialects.wording import call_as_text, image_note, json_object, json_text, result_as_text, sendable, tool_name
 from germane.embedders.static import Static
 from germane.embedders.word_vectors import StaticWordVectors
 from germane.errors import GermaneError, InvalidInput
@@ -271,8 +271,8 @@ _OTHERS: dict[str, Reader] = {
     "dialects.wording.tool_name": tool_name,
     "dialects.wording.json_object": lambda text: (json_object(text), json_object(f'{{"a": {text}}}'), json_object(f'"{text}"')),
     "dialects.wording.json_text": json_text,
-    "dialects.wording.closed_call": lambda text: closed_call(ToolCall(id=text, name=text, arguments=text)),
-    "dialects.wording.closed_result": lambda text: closed_result(ToolResult(call_id=text, name=text, text=text)),
+    "dialects.wording.call_as_text": lambda text: call_as_text(ToolCall(id=text, name=text, arguments=text)),
+    "dialects.wording.result_as_text": lambda text: result_as_text(ToolResult(call_id=text, name=text, text=text)),
     "dialects.wording.image_note": lambda text: image_note(Image(url=text)),
     "embedders.static.Static.embed_now": lambda text: _STATIC.embed_now([text]),
     "embedders.word_vectors.StaticWordVectors.similar": lambda text: StaticWordVectors(_STATIC).similar([text], ["dog"]),
@@ -308,7 +308,7 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "catalog.bounded.CountedTokenizer.ceiling": "hands over to its tokenizer",
         "catalog.bounded.CountedTokenizer.count": "hands over to its tokenizer",
         "catalog.images.price": "a rule of the catalog's, checked when it is read",
-        "dialects.merging.merged": _OF_CODE,
+        "dialects.merging.merge_by_role": _OF_CODE,
         "dialects.plain.sent": _OF_CODE,
         "dialects.registry.dialect": "compared with three names",
         "dialects.registry.parse_all": "parses one by one",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from germane.dialects.dialect import OutgoingMessage
-from germane.dialects.pairing import paired
+from germane.dialects.pairing import pair_calls
 from germane.types.message import Message, ToolCall, ToolResult
 
 
@@ -29,7 +29,7 @@ def comparisons(size: int, *, named: bool = False) -> int:
         OutgoingMessage(message=Message(role="tool", parts=results)),
     ]
     Compared.times = 0
-    written = paired(turns, fits=lambda _: True)
+    written = pair_calls(turns, fits=lambda _: True)
     assert len(written[1].message.tool_results) == size
     return Compared.times
 
