@@ -1,4 +1,4 @@
-"""Counting with an eye on the clock."""
+"""Counting tokens within a time limit."""
 
 from __future__ import annotations
 

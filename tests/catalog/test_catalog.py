@@ -1,4 +1,4 @@
-"""Models by name."""
+"""Finding a model's profile by name."""
 
 from __future__ import annotations
 

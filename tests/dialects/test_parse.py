@@ -1,4 +1,4 @@
-"""Messages of every provider, read."""
+"""Parsing of every provider's messages."""
 
 from __future__ import annotations
 

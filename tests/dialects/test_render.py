@@ -1,4 +1,4 @@
-"""Parts of one provider written for another."""
+"""Writing one provider's parts for another provider."""
 
 from __future__ import annotations
 

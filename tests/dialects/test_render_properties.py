@@ -1,4 +1,4 @@
-"""What every provider gets is valid, and whole, whatever the conversation was."""
+"""Every conversation is written validly and completely for every provider."""
 
 from __future__ import annotations
 

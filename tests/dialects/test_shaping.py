@@ -1,4 +1,4 @@
-"""What shaping adds is counted: no conversation costs more as any provider gets it than was counted for it."""
+"""Shaping is an upper bound: no written conversation costs more than measure and shaping counted."""
 
 from __future__ import annotations
 

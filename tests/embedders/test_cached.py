@@ -1,4 +1,4 @@
-"""The caching wrapper: bounded, shared, without text."""
+"""The caching embedder: bounded, shared by concurrent calls, and without any text in it."""
 
 from __future__ import annotations
 

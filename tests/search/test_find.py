@@ -1,4 +1,4 @@
-"""Find: what comes back, in which order, and that any question may be asked."""
+"""Find: which units a search returns, in which order, for any query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of the commonest terms is what would be worked out anew, to the step it is kept in."""
+"""The cached contributions of frequent terms equal freshly computed ones, to within a step of the cache."""
 
 from __future__ import annotations
 

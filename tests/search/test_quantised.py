@@ -1,4 +1,4 @@
-"""Vectors in eight bits: what they keep, and what isn't one."""
+"""Vectors in eight bits: their precision, and blobs that are no vectors."""
 
 from __future__ import annotations
 

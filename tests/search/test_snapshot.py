@@ -1,4 +1,4 @@
-"""How rows hang together is the same whether it was worked out in one go or carried on from search to search."""
+"""A snapshot that was extended from search to search equals one that was computed at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words of nearly the same meaning."""
+"""Soft keyword match, by words of similar meaning."""
 
 from __future__ import annotations
 

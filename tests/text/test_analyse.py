@@ -1,4 +1,4 @@
-"""The analyser: what is stored and what is asked meet in the same stems."""
+"""The analyser gives stored texts and queries the same stems."""
 
 from __future__ import annotations
 

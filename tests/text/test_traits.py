@@ -1,4 +1,4 @@
-"""Traits: what evidence is read off a message."""
+"""Traits: the facts about a text that are stored as evidence."""
 
 from __future__ import annotations
 

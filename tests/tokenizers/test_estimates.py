@@ -1,4 +1,4 @@
-"""Estimates, the cache around counters, and opening them by name."""
+"""Estimates, the caching tokenizer, and opening tokenizers by name."""
 
 from __future__ import annotations
 

@@ -83,8 +83,9 @@ class Anthropic:
         messages = [message if id(message) in own else _plain(message) for message in messages]
         if messages[-1]["role"] == "assistant":
             messages[-1] = _trimmed(messages[-1])
-        room = BREAKPOINTS - breakpoints((turn.native for turn in turns), tools)
-        return Wire(messages=messages, system=_system([turn for turn in turns if turn.message.role == "system"], room > 0))
+        marks = breakpoints((turn.native for turn in turns), tools)
+        system = _system([turn for turn in turns if turn.message.role == "system"], marks < BREAKPOINTS)
+        return Wire(messages=messages, system=system)
 
     def problems(self, wire: Wire) -> tuple[str, ...]:
         return problems(wire)

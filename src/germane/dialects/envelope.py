@@ -72,6 +72,7 @@ def without(raw: Mapping[str, Any], keys: tuple[str, ...]) -> Mapping[str, Any]:
 
 
 def type_name(value: object) -> str:
+    """Returns the name of the value's type, for error messages."""
     return type(value).__name__
 
 

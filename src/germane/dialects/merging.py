@@ -1,6 +1,7 @@
-"""Merging: joins consecutive messages of one role, for providers whose conversations alternate and start with the user.
+"""Merging: joins consecutive messages of one role, for providers that require alternating roles.
 
-Two consecutive dicts of the caller's stay separate: they belong to the caller, and these providers join them themselves. An
+Conversations with these providers also start with the user: a message of the user's is put in front where one is missing. Two
+consecutive dicts of the caller's stay separate: they belong to the caller, and these providers join them themselves. An
 exception are results of one exchange of tool calls, which must be in one message.
 """
 

@@ -1,4 +1,4 @@
-"""Pairing: keeps tool calls and their results together, and turns orphans into text, whatever was cut before (INJECT-4).
+"""Pairing: keeps tool calls and their results together, and turns orphaned ones into text (INJECT-4).
 
 Providers accept a call only if its result follows at once, and a result only right after its call. A call or result that has
 lost the other is an orphan: it becomes text in the same place. Messages that need no change keep the caller's own dict. This

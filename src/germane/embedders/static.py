@@ -69,6 +69,7 @@ class Static:
         await asyncio.to_thread(self.warm)
 
     def word_vectors(self) -> StaticWordVectors:
+        """Returns the vectors of single words from this table, with an empty cache of their own."""
         return StaticWordVectors(self)
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:

@@ -1,1 +1,1 @@
-"""Ports: protocols of what several packages need from outside; `embedders/`, `tokenizers/`, `stores/` implement them."""
+"""Ports: protocols that adapters in `embedders/`, `tokenizers/` and `stores/` implement."""

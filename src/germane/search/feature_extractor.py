@@ -1,4 +1,4 @@
-"""FeatureExtractor: what speaks for each row of a partition, a rough score for all and full evidence for the best."""
+"""FeatureExtractor: evidence for the rows of a partition, a rough score for all, all features for the best."""
 
 from __future__ import annotations
 

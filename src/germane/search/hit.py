@@ -14,5 +14,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit(Generic[T]):
+    """`thing` is the event or memory that was found."""
+
     thing: T
     evidence: Evidence

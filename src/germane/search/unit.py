@@ -120,4 +120,5 @@ def describe(
 
 
 def hashes(stems: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
+    """Returns the stems' hashes, shape (len(stems),), little-endian uint32."""
     return np.fromiter(map(term_hash, stems), dtype="<u4", count=len(stems))

@@ -1,4 +1,4 @@
-"""Traits: facts about one text that serve as evidence (question, time words, names, length), computed when it is stored."""
+"""Traits: facts about a text that are stored as evidence (question, time words, names, length)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Estimate: upper estimates of token counts, for models whose vocabulary isn't public, from another vocabulary's count.
+"""Estimate: upper estimates of token counts for models whose vocabulary isn't public.
+
+The estimate is made from the exact count of another vocabulary, the base:
 
     tokens ≤ factor × base + wide × (characters beyond ASCII) + digit × (ASCII digits), rounded up
 
