@@ -34,7 +34,7 @@ class Slow:
 
 @pytest.mark.requirement("BUD-2")
 async def test_few_small_texts_are_not_counted_ahead() -> None:
-    """They are counted on the spot, when asked for."""
+    """They are counted at once, when their count is needed."""
     slow = Slow()
     settled = await count_within(slow, ["a", "bc"])
     assert not slow.threads
@@ -104,7 +104,7 @@ async def test_a_ceiling_is_never_below_the_count(name: str) -> None:
 
 @pytest.mark.requirement("BUD-2")
 async def test_what_is_far_too_long_to_be_counted_in_time_is_never_counted() -> None:
-    """Nor hashed: each of that takes longer than there is."""
+    """Nor hashed: both take longer than the time limit."""
     slow = Slow()
     slow.gate.set()
     huge = "a" * 1_000_001

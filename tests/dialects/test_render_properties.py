@@ -93,7 +93,7 @@ def test_a_whole_exchange_keeps_its_pairs(provider: str) -> None:
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(conversations)
 def test_rendered_roles_alternate_from_the_user_on(provider: str, messages: list[Message]) -> None:
-    """Turns of one role in a row are made one."""
+    """Consecutive messages of one role are merged."""
     roles = [message["role"] for message in dialect(provider).render(messages).messages]
     assert roles[0] == "user"
     assert all(one != next for one, next in pairwise(roles))

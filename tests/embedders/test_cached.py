@@ -73,13 +73,13 @@ async def test_the_least_recently_asked_for_goes_first() -> None:
 
 
 async def test_a_batch_above_the_capacity_is_answered_whole() -> None:
-    """What is kept is bounded, what is answered isn't."""
+    """The cache is bounded; a larger batch is answered all the same."""
     assert (await CachedEmbedder(Counting(), 1).embed(["a", "bb", "ccc"]))[:, 0].tolist() == [1, 2, 3]
 
 
 @warped
 async def test_callers_at_once_share_one_call() -> None:
-    """A text under way is waited for, not asked for again."""
+    """A text that is being embedded is waited for, not embedded again."""
     inner = Counting()
     cached = CachedEmbedder(faulty(inner, Slow(1)))
     await asyncio.gather(cached.embed(["a"]), cached.embed(["a", "b"]), cached.embed(["b"]))
@@ -101,7 +101,7 @@ async def test_a_caller_that_gives_up_takes_nobody_with_it() -> None:
 
 @warped
 async def test_a_failure_reaches_all_who_wait_and_is_not_kept() -> None:
-    """The next caller asks anew."""
+    """The next caller starts a new call."""
     cached = CachedEmbedder(faulty(Counting(), Raise(EmbedderError("down")), times=1))
     failures = await asyncio.gather(cached.embed(["a"]), cached.embed(["a"]), return_exceptions=True)
     assert [str(failure) for failure in failures] == ["down", "down"]
@@ -119,7 +119,7 @@ async def test_garbage_is_an_error_and_never_kept(answer: object) -> None:
 @pytest.mark.requirement("GATHER-2")
 @warped
 async def test_a_hanging_embedder_gathers_no_crowd() -> None:
-    """Calls that were given up are bounded; one more fails at once."""
+    """Calls whose callers gave up are bounded; one more fails at once."""
     cached = CachedEmbedder(faulty(Counting(), Hang(), "embed"), calls=3)
     waiting = [asyncio.ensure_future(cached.embed([str(n)])) for n in range(3)]
     await asyncio.wait(waiting, timeout=0.04)

@@ -66,7 +66,7 @@ def test_a_dropped_unit_leaves_no_trace_in_anybodys_score(corpus: list[Text], si
 
 @given(texts(), texts(most=10), SIZES)
 def test_a_replaced_unit_counts_as_it_is_now(corpus: list[Text], changed: list[Text], sizes: list[int]) -> None:
-    """What has a known key takes the old one's place: in text, session and time."""
+    """A unit with a known key replaces the earlier one, in text, session and time."""
     partition = held([*chunked(corpus, sizes), changed])
     now = {text.key: text for text in corpus} | {text.key: text for text in changed}
     same(scores(partition, ASKED), bm25(list(now.values()), ASKED))

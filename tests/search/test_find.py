@@ -213,7 +213,7 @@ def test_searching_goes_on_while_units_come_and_go() -> None:
 
 
 def test_of_what_is_too_unlikely_only_the_best_few_are_brought() -> None:
-    """The eight that nearly made it, for whoever asks why; else all that is likely enough."""
+    """The best eight are returned even when they are too unlikely, for explanations; otherwise all that are likely enough."""
     words = {"ash": 2, "elm": 3, "fir": 5}
     texts = [Text(key=key, session=key, words=tuple(word for word, n in words.items() if key % n == 0)) for key in range(60)]
     partition = held([texts])

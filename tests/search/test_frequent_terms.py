@@ -38,7 +38,7 @@ def alike(one: LexicalScores, two: LexicalScores) -> None:
 
 @given(texts(), st.lists(st.integers(1, 8), max_size=6), st.data())
 def test_whenever_it_was_worked_out_it_is_the_same(corpus: list[Text], sizes: list[int], data: st.DataObject) -> None:
-    """Searched after every few units, in order or late, dropped or replaced: as BM25 has it when nothing is kept."""
+    """Searched after every few units, in order or late, dropped or replaced: the scores are those of BM25 without a cache."""
     partition, rest = Partition(DIMENSION), list(corpus)
     for size in (*sizes, len(corpus)):
         partition.extend([unit(text) for text in rest[:size]])
@@ -92,7 +92,7 @@ def test_it_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("small")
 def test_only_so_many_terms_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one asked for least lately goes, and is worked out again when asked for."""
+    """A full cache evicts the least recently used term, which is computed again at its next use."""
     monkeypatch.setattr(frequent_terms, "_MAX_TERMS", 1)
     partition = Partition(DIMENSION)
     partition.extend([unit(Text(key=n, words=("ash", "elm"))) for n in range(20)])

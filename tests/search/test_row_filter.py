@@ -96,7 +96,7 @@ def test_since_and_until_are_inclusive() -> None:
 
 @pytest.mark.requirement("GATHER-4")
 def test_kinds_narrow_to_memories_of_these_kinds() -> None:
-    """No kind and an unknown kind are nobody's."""
+    """An empty list of kinds and an unknown kind let nothing through."""
     units = [a_unit(0), a_unit(1, kind=KIND_CODES["fact"]), a_unit(2, kind=KIND_CODES["note"])]
     assert seen(units, kinds=("fact",)) == {1}
     assert seen(units, kinds=("fact", "note")) == {1, 2}

@@ -68,10 +68,10 @@ def test_the_words_of_a_text_stand_beside_the_stems_that_its_analysis_gives() ->
     assert [stem for _, stem in worded(text)] == [term_hash(stem) for stem in analyse(text)]
 
 
-@pytest.mark.parametrize("most", [4, 65_536])
-def test_a_word_has_the_same_vector_every_time(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    """Also when the memory is full and begins anew."""
-    monkeypatch.setattr(module, "_MAX_WORDS", most)
+@pytest.mark.parametrize("max_words", [4, 65_536])
+def test_a_word_has_the_same_vector_every_time(monkeypatch: pytest.MonkeyPatch, max_words: int) -> None:
+    """Also when the cache is full and starts anew."""
+    monkeypatch.setattr(module, "_MAX_WORDS", max_words)
     words = StaticWordVectors(Static())
 
     def of(*asked: str) -> NDArray[np.float32]:
@@ -95,7 +95,7 @@ def test_no_word_is_kept_as_text() -> None:
 
 @pytest.mark.parametrize(("words", "texts"), [(65_536, 32_768), (3, 32_768), (65_536, 2), (3, 2), (0, 0)])
 def test_a_text_is_answered_alike_whatever_is_remembered(monkeypatch: pytest.MonkeyPatch, words: int, texts: int) -> None:
-    """Read before or not, alone or among others, and when the memory is full and begins anew."""
+    """Cached or not, alone or among others, and when a full cache starts anew."""
     stored = ["Our puppies bark.", "A dog!", "The invoice is late.", "", "Violins and a cello.", "puppy", "A dog!"]
     asked = terms("puppy", "violin")
     once = [float(soft(asked, [text], StaticWordVectors(Static()))[0]) for text in stored]
@@ -107,7 +107,7 @@ def test_a_text_is_answered_alike_whatever_is_remembered(monkeypatch: pytest.Mon
 
 
 def test_no_text_is_kept_as_text() -> None:
-    """Of one that was read remain numbers: places of words and hashes of stems."""
+    """Only numbers remain of a text: the rows of its words and the hashes of their stems."""
     words = StaticWordVectors(Static())
     soft(terms("violin"), ["A secret violin."], words)
     assert [list(map(type, kept)) for kept in words._cache.texts.items()] == [[int, np.ndarray]]

@@ -65,7 +65,7 @@ def test_capitals_are_counted_inside_sentences_only() -> None:
 
 
 def test_words_are_counted_in_scripts_without_spaces_too() -> None:
-    """Two characters pass for one word."""
+    """Two characters count as one word."""
     assert word_count("one two three") == 3
     assert word_count("我昨天养了一只猫") >= 4
 
