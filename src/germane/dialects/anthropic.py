@@ -15,7 +15,7 @@ from germane.dialects.attachment import attachment
 from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.envelope import mapping, read_envelope, read_role, type_name, without
 from germane.dialects.image_size import data_url, image_size
-from germane.dialects.merging import WireMessage, merge_by_role
+from germane.dialects.merging import ProviderMessage, merge_by_role
 from germane.dialects.pairing import close_orphans, pair_calls
 from germane.dialects.wording import START, image_note, json_object, json_text, sendable, tool_name
 from germane.errors import InvalidInput
@@ -154,16 +154,16 @@ def _is_invalid(block: Mapping[str, Any]) -> bool:
             return not isinstance(kind, str)
 
 
-def _write_message(turn: OutgoingMessage) -> WireMessage:
+def _write_message(turn: OutgoingMessage) -> ProviderMessage:
     role = "assistant" if turn.message.role == "assistant" else "user"
     answers = bool(turn.message.tool_results)
     if turn.native is not None and not turn.late:
-        return WireMessage(role=role, parts=_blocks(turn.native.get("content")), native=turn.native, answers=answers)
+        return ProviderMessage(role=role, parts=_blocks(turn.native.get("content")), native=turn.native, answers=answers)
     blocks = _write_parts(turn.message, role) if turn.native is None else _blocks(turn.native.get("content"))
     if turn.late:
         first = next((index for index, block in enumerate(blocks) if block.get("type") != "tool_result"), len(blocks))
         blocks = [*blocks[:first], {"type": "text", "text": sendable(turn.late)}, *blocks[first:]]
-    return WireMessage(role=role, parts=blocks, answers=answers)
+    return ProviderMessage(role=role, parts=blocks, answers=answers)
 
 
 def _blocks(content: object) -> list[Any]:

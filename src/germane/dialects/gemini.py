@@ -16,7 +16,7 @@ from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.envelope import mapping, read_envelope, read_role, type_name, without
 from germane.dialects.gemini_check import NAME, either, problems
 from germane.dialects.image_size import data_url, image_size
-from germane.dialects.merging import WireMessage, merge_by_role
+from germane.dialects.merging import ProviderMessage, merge_by_role
 from germane.dialects.pairing import close_orphans, pair_calls
 from germane.dialects.wording import START, image_note, json_object, json_text, sendable, tool_name
 from germane.errors import InvalidInput
@@ -128,16 +128,16 @@ def _string(raw: Mapping[str, Any], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _write_message(turn: OutgoingMessage) -> WireMessage:
+def _write_message(turn: OutgoingMessage) -> ProviderMessage:
     role = "model" if turn.message.role == "assistant" else "user"
     answers = bool(turn.message.tool_results)
     if turn.native is not None and not turn.late:
-        return WireMessage(role=role, parts=list(turn.native["parts"]), native=turn.native, answers=answers)
+        return ProviderMessage(role=role, parts=list(turn.native["parts"]), native=turn.native, answers=answers)
     parts = _write_parts(turn.message) if turn.native is None else list(turn.native["parts"])
     if turn.late:
         first = next((index for index, part in enumerate(parts) if either(part, "functionResponse") is None), len(parts))
         parts = [*parts[:first], {"text": sendable(turn.late)}, *parts[first:]]
-    return WireMessage(role=role, parts=parts, answers=answers)
+    return ProviderMessage(role=role, parts=parts, answers=answers)
 
 
 def _write_parts(message: Message) -> list[Any]:

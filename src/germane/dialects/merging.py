@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["WireMessage", "merge_by_role"]
+__all__ = ["ProviderMessage", "merge_by_role"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WireMessage:
+class ProviderMessage:
     """A message in the provider's shape. `native` is set where it is the caller's own dict; `answers` says whether it holds
     tool results."""
 
@@ -25,10 +25,10 @@ class WireMessage:
     answers: bool = False
 
 
-def merge_by_role(turns: Sequence[WireMessage], key: str, start: list[dict[str, Any]]) -> list[Any]:
+def merge_by_role(turns: Sequence[ProviderMessage], key: str, start: list[dict[str, Any]]) -> list[Any]:
     """Returns the provider's messages, with their parts under `key`. Empty messages are left out. A user's message with the
     parts `start` comes first where the conversation doesn't begin with one of the user's."""
-    runs: list[list[WireMessage]] = []
+    runs: list[list[ProviderMessage]] = []
     for turn in turns:
         if not turn.parts:
             continue
