@@ -30,9 +30,9 @@ from numpy.typing import NDArray
 from bench.corpus import conversations, queries
 from bench.machine import describe as machine
 from germane.pipeline.signals.read import read
-from germane.search.bm25 import lexical, weigh
+from germane.search.bm25 import lexical_scores, weigh_terms
 from germane.search.partition import Partition
-from germane.search.snapshot import snapshot
+from germane.search.snapshot import take_snapshot
 from germane.search.unit import Unit, describe
 from germane.types.query import Query
 from germane.types.request import Request
@@ -108,7 +108,7 @@ def by_fts5(connection: apsw.Connection, query: Query, tables: Iterable[str]) ->
 
 def by_germane(partition: Partition, query: Query) -> list[set[int]]:
     rows = partition.columns.rows
-    scores = lexical(weigh([partition], query), snapshot(partition, rows))
+    scores = lexical_scores(weigh_terms([partition], query), take_snapshot(partition, rows))
     return [set(_top(one)) for one in (scores.own, scores.window, scores.block)]
 
 

@@ -23,9 +23,9 @@ from germane.dialects.gemini_check import either
 from germane.dialects.image_size import data_url, image_size
 from germane.dialects.registry import DIALECTS, dialect_of, parse
 from germane.dialects.shaping import shaping
-from germane.dialects.wording import closed_call, closed_result, image_note, json_object, json_text, sendable, tool_name
+from germane.dialects.wording import call_as_text, image_note, json_object, json_text, result_as_text, sendable, tool_name
 from germane.embedders.static import Static
-from germane.embedders.words import Words
+from germane.embedders.word_vectors import StaticWordVectors
 from germane.errors import GermaneError, InvalidInput
 from germane.events.turn import Turn, slim
 from germane.events.turn import clean as whole
@@ -63,7 +63,7 @@ from germane.text.normal import bare, content_hash, fold, is_normalised, normali
 from germane.text.traits import capitals, is_question, temporal, word_count
 from germane.text.words import words
 from germane.tokenizers.bpe import ENCODINGS, Bpe, as_sent
-from germane.tokenizers.cached import Cached
+from germane.tokenizers.cached import CachedTokenizer
 from germane.tokenizers.estimate import UPPER, Bytes, Estimate
 from germane.types.candidate import Breakdown, Candidate, Chosen, Scored
 from germane.types.evidence import Evidence
@@ -170,9 +170,9 @@ def _tokenizers() -> dict[str, Reader]:
     for name in ENCODINGS:
         if (bpe := Bpe(name)).available:
             found |= {f"tokenizers.bpe.Bpe.count {name}": bpe.count, f"tokenizers.bpe.Bpe.ceiling {name}": bpe.ceiling}
-            found["tokenizers.cached.Cached.count"] = lambda text, bpe=bpe: Cached(bpe).count(text)  # type: ignore[misc]
-            found["tokenizers.cached.Cached.known"] = Cached(bpe).known
-            found["tokenizers.cached.Cached.ceiling"] = Cached(bpe).ceiling
+            found["tokenizers.cached.CachedTokenizer.count"] = lambda text, bpe=bpe: CachedTokenizer(bpe).count(text)  # type: ignore[misc]
+            found["tokenizers.cached.CachedTokenizer.known"] = CachedTokenizer(bpe).known
+            found["tokenizers.cached.CachedTokenizer.ceiling"] = CachedTokenizer(bpe).ceiling
             found["tokenizers.estimate.Estimate.count"] = Estimate(bpe, UPPER["mistral"]).count
             found["tokenizers.estimate.Estimate.ceiling"] = Estimate(bpe, UPPER["mistral"]).ceiling
     return found
@@ -269,11 +269,11 @@ _OTHERS: dict[str, Reader] = {
     "dialects.wording.tool_name": tool_name,
     "dialects.wording.json_object": lambda text: (json_object(text), json_object(f'{{"a": {text}}}'), json_object(f'"{text}"')),
     "dialects.wording.json_text": json_text,
-    "dialects.wording.closed_call": lambda text: closed_call(ToolCall(id=text, name=text, arguments=text)),
-    "dialects.wording.closed_result": lambda text: closed_result(ToolResult(call_id=text, name=text, text=text)),
+    "dialects.wording.call_as_text": lambda text: call_as_text(ToolCall(id=text, name=text, arguments=text)),
+    "dialects.wording.result_as_text": lambda text: result_as_text(ToolResult(call_id=text, name=text, text=text)),
     "dialects.wording.image_note": lambda text: image_note(Image(url=text)),
     "embedders.static.Static.embed_now": lambda text: _STATIC.embed_now([text]),
-    "embedders.words.Words.kindred": lambda text: Words(_STATIC).kindred([text], ["dog"]),
+    "embedders.word_vectors.StaticWordVectors.similar": lambda text: StaticWordVectors(_STATIC).similar([text], ["dog"]),
     "events.turn.clean": whole,
     "events.turn.slim": lambda text: slim({"a": text, text: [f"data:{text}", f"data:a;base64,{text}"]}),
     "events.turn.Turn.of": lambda text: Turn.of(Message.of("user", text, name=text[:9]), {"content": [text]}, "UTC"),
@@ -306,7 +306,7 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "catalog.bounded.CountedTokenizer.ceiling": "hands over to its tokenizer",
         "catalog.bounded.CountedTokenizer.count": "hands over to its tokenizer",
         "catalog.images.price": "a rule of the catalog's, checked when it is read",
-        "dialects.merging.merged": _OF_CODE,
+        "dialects.merging.merge_by_role": _OF_CODE,
         "dialects.plain.sent": _OF_CODE,
         "dialects.registry.dialect": "compared with three names",
         "dialects.registry.parse_all": "parses one by one",

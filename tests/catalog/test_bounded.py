@@ -1,4 +1,4 @@
-"""Counting with an eye on the clock."""
+"""Counting tokens within a time limit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from germane.catalog.bounded import count_within
 from germane.tokenizers import open_tokenizer
-from germane.tokenizers.cached import Cached
+from germane.tokenizers.cached import CachedTokenizer
 
 LARGE = "a large text " * 10_000
 
@@ -34,7 +34,7 @@ class Slow:
 
 @pytest.mark.requirement("BUD-2")
 async def test_few_small_texts_are_not_counted_ahead() -> None:
-    """They are counted on the spot, when asked for."""
+    """They are counted at once, when their count is needed."""
     slow = Slow()
     settled = await count_within(slow, ["a", "bc"])
     assert not slow.threads
@@ -73,7 +73,7 @@ async def test_many_small_texts_are_a_large_one() -> None:
 @pytest.mark.requirement("BUD-2")
 async def test_what_is_remembered_is_exact_at_once() -> None:
     """A large text seen before needs no thread and no ceiling."""
-    cached = Cached(Slow())
+    cached = CachedTokenizer(Slow())
     cached._base.gate.set()  # type: ignore[attr-defined]
     cached.count(LARGE)
     settled = await count_within(cached, [LARGE], limit=0)
@@ -84,7 +84,7 @@ async def test_what_is_remembered_is_exact_at_once() -> None:
 async def test_a_count_that_came_too_late_serves_the_next_request() -> None:
     """The thread ends what it is at, and the tokenizer remembers."""
     slow = Slow()
-    cached = Cached(slow)
+    cached = CachedTokenizer(slow)
     late = await count_within(cached, [LARGE], limit=0.001)
     assert late.bounded == 1
     slow.gate.set()
@@ -104,7 +104,7 @@ async def test_a_ceiling_is_never_below_the_count(name: str) -> None:
 
 @pytest.mark.requirement("BUD-2")
 async def test_what_is_far_too_long_to_be_counted_in_time_is_never_counted() -> None:
-    """Nor hashed: each of that takes longer than there is."""
+    """Nor hashed: both take longer than the time limit."""
     slow = Slow()
     slow.gate.set()
     huge = "a" * 1_000_001

@@ -1,4 +1,4 @@
-"""Models by name."""
+"""Finding a model's profile by name."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_a_wrong_setting_is_refused_by_name(given: Any, message: str) -> None:
 
 @pytest.mark.requirement("BUD-1")
 def test_a_name_over_256_characters_is_of_no_known_model() -> None:
-    """It isn't even looked at: the longest name of a model has a tenth of that."""
+    """Such a name isn't even parsed: the longest name of a model has a tenth of its length."""
     assert CATALOG.find("gpt-4o" + "-x" * 125).known
     assert not CATALOG.find("gpt-4o" + "-x" * 126).known
 

@@ -1,4 +1,4 @@
-"""What a request costs at most, from its size alone."""
+"""Upper bounds of a request's cost from its size alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What images cost."""
+"""The price of images by each rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a request costs, and what is left."""
+"""The tokens of a request, and the budget that is left."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from germane.dialects.pairing import paired
-from germane.dialects.turn import Turn
+from germane.dialects.dialect import OutgoingMessage
+from germane.dialects.pairing import pair_calls
 from germane.types.message import Message, ToolCall, ToolResult
 
 
@@ -24,9 +24,12 @@ def comparisons(size: int, *, named: bool = False) -> int:
     ids = [Compared(f"id-{number}") for number in range(size)]
     calls = tuple(ToolCall(id=id, name=f"f{id}") for id in ids)
     results = tuple(ToolResult(call_id="" if named else str(id), text="x", name=f"f{id}") for id in reversed(ids))
-    turns = [Turn(message=Message(role="assistant", parts=calls)), Turn(message=Message(role="tool", parts=results))]
+    turns = [
+        OutgoingMessage(message=Message(role="assistant", parts=calls)),
+        OutgoingMessage(message=Message(role="tool", parts=results)),
+    ]
     Compared.times = 0
-    written = paired(turns, fits=lambda _: True)
+    written = pair_calls(turns, fits=lambda _: True)
     assert len(written[1].message.tool_results) == size
     return Compared.times
 

@@ -1,4 +1,4 @@
-"""Messages of every provider, read."""
+"""Parsing of every provider's messages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SAID = datetime(2024, 5, 1, 10, tzinfo=UTC)
 
 
 class SdkObject:
-    """What an SDK returns: no mapping, but able to say itself as one."""
+    """Objects of an SDK: no mappings, but they can be dumped as such."""
 
     def __init__(self, **fields: Any) -> None:
         self.fields = fields
@@ -31,7 +31,7 @@ class SdkObject:
 
 
 def test_openai_reads_all_its_parts() -> None:
-    """Text, picture with its size, sound, file; what is yet to be invented is carried."""
+    """Text, picture with its size, sound, file; an unknown part is passed on."""
     content = [
         {"type": "text", "text": "look"},
         {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}", "detail": "low"}},

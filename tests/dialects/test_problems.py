@@ -1,4 +1,4 @@
-"""The validators: what each provider refuses is told."""
+"""The validators name every reason for which a provider would refuse a request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of one provider written for another."""
+"""Writing one provider's parts for another provider."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_pictures_and_documents_cross_from_any_provider_to_any(kind: str, source
 
 
 def test_what_cannot_cross_leaves_a_note() -> None:
-    """A file that lies with the other provider; thoughts are its own business."""
+    """A file stored by the other provider becomes a note; its thoughts are left out."""
     held = {"role": "user", "content": [{"type": "file", "file": {"file_id": "f", "filename": "plan.pdf"}}]}
     thought = {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "yes"}]}
     wire = dialect("gemini").render([parse(held), parse(thought)])

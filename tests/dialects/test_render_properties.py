@@ -1,4 +1,4 @@
-"""What every provider gets is valid, and whole, whatever the conversation was."""
+"""Every conversation is written validly and completely for every provider."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
+from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.registry import dialect, dialect_of, parse_all
-from germane.dialects.turn import Turn
 from germane.types.message import Message, Text, ToolCall, ToolResult
 from support.wild_conversations import call_ids, conversations, dicts, said, strings
 
@@ -48,7 +48,7 @@ def test_dicts_of_any_shape_compose_to_what_the_provider_takes(provider: str, ra
     before = repr(raws)
     messages = parse_all(raws, provider)
     turns = [
-        Turn(message=message, native=spoken.native(raw) if dialect_of(raw, provider) is spoken else None)
+        OutgoingMessage(message=message, native=spoken.native(raw) if dialect_of(raw, provider) is spoken else None)
         for message, raw in zip(messages, raws, strict=True)
     ]
     wire = spoken.compose(turns)
@@ -93,7 +93,7 @@ def test_a_whole_exchange_keeps_its_pairs(provider: str) -> None:
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(conversations)
 def test_rendered_roles_alternate_from_the_user_on(provider: str, messages: list[Message]) -> None:
-    """Turns of one role in a row are made one."""
+    """Consecutive messages of one role are merged."""
     roles = [message["role"] for message in dialect(provider).render(messages).messages]
     assert roles[0] == "user"
     assert all(one != next for one, next in pairwise(roles))

@@ -1,4 +1,4 @@
-"""What shaping adds is counted: no conversation costs more as any provider gets it than was counted for it."""
+"""Shaping is an upper bound: no written conversation costs more than measure and shaping counted."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_the_turn_put_before_the_models_own_is_counted(provider: str) -> None:
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.builds(Message.of, st.sampled_from(["user", "assistant", "system"]), st.text(max_size=20)), max_size=6))
 def test_a_conversation_that_the_user_begins_costs_what_it_did(messages: list[Message]) -> None:
-    """Nothing is put to a conversation of words."""
+    """Nothing is added to a conversation of texts."""
     begun = [Message.of("user", "hi"), *messages]
     assert shaping(begun, GPT, O200K.count) == 0
 

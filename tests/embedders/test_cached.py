@@ -1,4 +1,4 @@
-"""The caching wrapper: bounded, shared, without text."""
+"""The caching embedder: bounded, shared by concurrent calls, and without any text in it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from germane.embedders.cached import Cached
+from germane.embedders.cached import CachedEmbedder
 from germane.errors import EmbedderError, InvalidInput
 from germane.testing.faults import Garbage, Hang, Raise, Slow, faulty
 from germane.testing.time_warp import warped
@@ -40,14 +40,14 @@ class Counting:
 @pytest.mark.requirement("SEARCH-3")
 def test_the_space_is_that_of_the_embedder_inside() -> None:
     """Wrapping changes no identity."""
-    cached = Cached(Counting())
+    cached = CachedEmbedder(Counting())
     assert (cached.identity, cached.dimension, cached.quick) == ("counting/1/2", 2, True)
 
 
 async def test_a_text_is_embedded_once() -> None:
     """Also twice in one call; rows come in the order asked."""
     inner = Counting()
-    cached = Cached(inner)
+    cached = CachedEmbedder(inner)
     first = await cached.embed(["bb", "a", "bb"])
     again = await cached.embed(["a", "ccc"])
     assert inner.asked == [["bb", "a"], ["ccc"]]
@@ -58,7 +58,7 @@ async def test_a_text_is_embedded_once() -> None:
 def test_both_faces_share_what_is_kept() -> None:
     """The blocking one finds what it embedded before."""
     inner = Counting()
-    cached = Cached(inner)
+    cached = CachedEmbedder(inner)
     assert np.array_equal(cached.embed_now(["a", "b"]), cached.embed_now(["a", "b"]))
     assert inner.asked == [["a", "b"]]
 
@@ -66,22 +66,22 @@ def test_both_faces_share_what_is_kept() -> None:
 async def test_the_least_recently_asked_for_goes_first() -> None:
     """Never more than the capacity is kept."""
     inner = Counting()
-    cached = Cached(inner, 2)
+    cached = CachedEmbedder(inner, 2)
     for text in ("a", "b", "a", "c", "a", "b"):
         await cached.embed([text])
     assert inner.asked == [["a"], ["b"], ["c"], ["b"]]
 
 
 async def test_a_batch_above_the_capacity_is_answered_whole() -> None:
-    """What is kept is bounded, what is answered isn't."""
-    assert (await Cached(Counting(), 1).embed(["a", "bb", "ccc"]))[:, 0].tolist() == [1, 2, 3]
+    """The cache is bounded; a larger batch is answered all the same."""
+    assert (await CachedEmbedder(Counting(), 1).embed(["a", "bb", "ccc"]))[:, 0].tolist() == [1, 2, 3]
 
 
 @warped
 async def test_callers_at_once_share_one_call() -> None:
-    """A text under way is waited for, not asked for again."""
+    """A text that is being embedded is waited for, not embedded again."""
     inner = Counting()
-    cached = Cached(faulty(inner, Slow(1)))
+    cached = CachedEmbedder(faulty(inner, Slow(1)))
     await asyncio.gather(cached.embed(["a"]), cached.embed(["a", "b"]), cached.embed(["b"]))
     assert inner.asked == [["a"], ["b"]]
 
@@ -90,7 +90,7 @@ async def test_callers_at_once_share_one_call() -> None:
 async def test_a_caller_that_gives_up_takes_nobody_with_it() -> None:
     """The call goes on for the others and for the next time."""
     inner = Counting()
-    cached = Cached(faulty(inner, Slow(1)))
+    cached = CachedEmbedder(faulty(inner, Slow(1)))
     hasty, patient = asyncio.ensure_future(cached.embed(["a"])), asyncio.ensure_future(cached.embed(["a"]))
     await asyncio.wait([hasty], timeout=0.04)
     hasty.cancel()
@@ -101,8 +101,8 @@ async def test_a_caller_that_gives_up_takes_nobody_with_it() -> None:
 
 @warped
 async def test_a_failure_reaches_all_who_wait_and_is_not_kept() -> None:
-    """The next caller asks anew."""
-    cached = Cached(faulty(Counting(), Raise(EmbedderError("down")), times=1))
+    """The next caller starts a new call."""
+    cached = CachedEmbedder(faulty(Counting(), Raise(EmbedderError("down")), times=1))
     failures = await asyncio.gather(cached.embed(["a"]), cached.embed(["a"]), return_exceptions=True)
     assert [str(failure) for failure in failures] == ["down", "down"]
     assert (await cached.embed(["a"]))[0, 0] == 1
@@ -111,7 +111,7 @@ async def test_a_failure_reaches_all_who_wait_and_is_not_kept() -> None:
 @pytest.mark.parametrize("answer", [None, "text", np.zeros((1, 3), np.float32), np.zeros((2, 2), np.float32)])
 async def test_garbage_is_an_error_and_never_kept(answer: object) -> None:
     """Only one row per text, of the dimension, is taken."""
-    cached = Cached(faulty(Counting(), Garbage(answer), "embed"))
+    cached = CachedEmbedder(faulty(Counting(), Garbage(answer), "embed"))
     with pytest.raises(EmbedderError, match="something else than vectors"):
         await cached.embed(["a"])
 
@@ -119,8 +119,8 @@ async def test_garbage_is_an_error_and_never_kept(answer: object) -> None:
 @pytest.mark.requirement("GATHER-2")
 @warped
 async def test_a_hanging_embedder_gathers_no_crowd() -> None:
-    """Calls that were given up are bounded; one more fails at once."""
-    cached = Cached(faulty(Counting(), Hang(), "embed"), calls=3)
+    """Calls whose callers gave up are bounded; one more fails at once."""
+    cached = CachedEmbedder(faulty(Counting(), Hang(), "embed"), calls=3)
     waiting = [asyncio.ensure_future(cached.embed([str(n)])) for n in range(3)]
     await asyncio.wait(waiting, timeout=0.04)
     for caller in waiting:
@@ -134,7 +134,7 @@ async def test_a_hanging_embedder_gathers_no_crowd() -> None:
 async def test_closing_ends_what_is_under_way() -> None:
     """Who still waits is told."""
     inner = Counting()
-    cached = Cached(faulty(inner, Hang(), "embed"))
+    cached = CachedEmbedder(faulty(inner, Hang(), "embed"))
     waiting = asyncio.ensure_future(cached.embed(["a"]))
     await asyncio.sleep(1)
     await cached.close()
@@ -145,17 +145,17 @@ async def test_closing_ends_what_is_under_way() -> None:
 
 async def test_no_text_is_held() -> None:
     """What is forgotten must not be readable here."""
-    cached = Cached(Counting())
+    cached = CachedEmbedder(Counting())
     await cached.embed(["a secret of mine"])
     assert "secret" not in repr(vars(cached))
 
 
 async def test_no_texts_no_rows() -> None:
     """The shape holds when empty."""
-    assert (await Cached(Counting()).embed([])).shape == (0, 2)
+    assert (await CachedEmbedder(Counting()).embed([])).shape == (0, 2)
 
 
 def test_a_capacity_of_nothing_is_refused() -> None:
     """The message names the value."""
     with pytest.raises(InvalidInput, match="not 0"):
-        Cached(Counting(), 0)
+        CachedEmbedder(Counting(), 0)

@@ -137,13 +137,13 @@ async def test_the_dimension_is_known_from_the_first_answer(opened: Opened) -> N
 
 @pytest.mark.requirement("SEARCH-3")
 async def test_vectors_of_another_dimension_are_refused(opened: Opened) -> None:
-    """Spaces are never mixed."""
+    """Vectors of different spaces are never compared."""
     with pytest.raises(EmbedderError, match="2 numbers, not 3"):
         await opened(dimension=3).embed(["a"])
 
 
 async def test_a_shorter_dimension_is_asked_for_only_when_wanted(endpoint: Endpoint, opened: Opened) -> None:
-    """Many endpoints refuse a field they don't know."""
+    """Many endpoints refuse unknown fields."""
     await opened(dimension=2).embed(["a"])
     await opened(dimension=2, shorten=True).embed(["a"])
     assert [asked.get("dimensions") for asked in endpoint.asked] == [None, 2]
@@ -151,7 +151,7 @@ async def test_a_shorter_dimension_is_asked_for_only_when_wanted(endpoint: Endpo
 
 @pytest.mark.parametrize("passing", [status(429), status(500), status(503), status(529), reset])
 async def test_what_may_pass_is_asked_again(endpoint: Endpoint, opened: Opened, passing: Answer) -> None:
-    """After a growing wait."""
+    """The wait grows with each retry."""
     endpoint.script = [passing, passing]
     assert (await opened().embed(["a"])).shape == (1, 2)
     assert endpoint.slept == [0.5, 1.0]
@@ -285,7 +285,7 @@ async def test_nothing_is_unpacked(endpoint: Endpoint, opened: Opened) -> None:
 
 
 async def test_nobody_there_is_an_error_that_names_the_host() -> None:
-    """Connection refused, after its tries."""
+    """A refused connection, after all retries."""
 
     async def sleep(_: float) -> None: ...
 

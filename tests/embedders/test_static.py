@@ -97,7 +97,7 @@ def test_of_a_huge_text_only_head_and_tail_are_read(static: Static) -> None:
 
 
 def test_the_words_remembered_are_bounded(static: Static, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And long runs without a space are not remembered at all."""
+    """Long runs without a space aren't cached at all."""
     monkeypatch.setattr(module, "_CACHED_PIECES", 10)
     embedder = Static()
     embedder.embed_now([" ".join(f"word{n}" for n in range(100)), "一" * 500])
@@ -106,7 +106,7 @@ def test_the_words_remembered_are_bounded(static: Static, monkeypatch: pytest.Mo
 
 
 def test_many_threads_get_what_one_gets() -> None:
-    """One table is loaded, and nobody sees a half-made one."""
+    """One table is loaded, and no thread sees it half loaded."""
     embedder, expected = Static(), Static().embed_now(["shared text"])
     found: list[bool] = []
     threads = [

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.search.bm25 import lexical, weigh
+from germane.search.bm25 import lexical_scores, weigh_terms
 from germane.search.partition import BLOCK, Partition
-from germane.search.snapshot import snapshot
+from germane.search.snapshot import take_snapshot
 from germane.testing.builders import MOMENT
 from germane.text.analyse import term_hash
 from germane.types.query import Query, Term
@@ -22,7 +22,7 @@ ASKED = ("ash", "elm", "oak")
 
 def scores(partition: Partition, words: Sequence[str]) -> dict[int, tuple[float, float, float]]:
     rows = partition.columns.rows
-    found = lexical(weigh([partition], asking(*words)), snapshot(partition, rows))
+    found = lexical_scores(weigh_terms([partition], asking(*words)), take_snapshot(partition, rows))
     columns = partition.columns
     return {
         int(columns["key"][row]): (float(found.own[row]), float(found.window[row]), float(found.block[row]))
@@ -66,7 +66,7 @@ def test_a_dropped_unit_leaves_no_trace_in_anybodys_score(corpus: list[Text], si
 
 @given(texts(), texts(max_texts=10), SIZES)
 def test_a_replaced_unit_counts_as_it_is_now(corpus: list[Text], changed: list[Text], sizes: list[int]) -> None:
-    """What has a known key takes the old one's place: in text, session and time."""
+    """A unit with a known key replaces the earlier one, in text, session and time."""
     partition = held([*chunked(corpus, sizes), changed])
     now = {text.key: text for text in corpus} | {text.key: text for text in changed}
     same(scores(partition, ASKED), bm25(list(now.values()), ASKED))
@@ -104,7 +104,7 @@ def test_of_the_terms_that_occur_only_the_rarest_ten_count() -> None:
     partition = held([[Text(key=1, words=("ash",))]])
     occurring = tuple(Term(f"w{number}", ("ash",)) for number in range(14))
     absent = tuple(Term(f"x{number}", ("yew",)) for number in range(14))
-    terms = weigh([partition], Query(text="", at=MOMENT, terms=absent + occurring))
+    terms = weigh_terms([partition], Query(text="", at=MOMENT, terms=absent + occurring))
     assert sum(term.hashes == (term_hash("ash"),) for term in terms) == 10
     assert 0 < sum(term.share for term in terms) < 1
 
@@ -113,7 +113,7 @@ def test_a_term_found_under_any_of_its_stems_is_one_term() -> None:
     """Counts of alternatives add up; a unit that holds two of them is one unit."""
     partition = held([[Text(key=1, words=("walk", "gang")), Text(key=2, session=2, words=("fir", "fir"))]])
     query = Query(text="", at=MOMENT, terms=(Term("walk", ("walk", "gang")),))
-    found = lexical(weigh([partition], query), snapshot(partition, 2))
+    found = lexical_scores(weigh_terms([partition], query), take_snapshot(partition, 2))
     merged = bm25([Text(key=1, words=("walk", "walk")), Text(key=2, session=2, words=("fir", "fir"))], ("walk",))
     assert float(found.own[0]) == pytest.approx(merged[1][0], abs=1e-5)
 
@@ -121,7 +121,7 @@ def test_a_term_found_under_any_of_its_stems_is_one_term() -> None:
 def test_the_weight_of_a_term_is_taken_over_all_partitions_together() -> None:
     """What is rare here and common there is common."""
     here, there = held([[Text(key=1, words=("ash", "elm"))]]), held([[Text(key=key, words=("ash",)) for key in range(2, 30)]])
-    ash, elm = weigh([here, there], asking("ash", "elm"))
+    ash, elm = weigh_terms([here, there], asking("ash", "elm"))
     assert elm.share > 5 * ash.share
 
 
@@ -129,8 +129,8 @@ def test_no_units_and_no_terms_are_no_trouble() -> None:
     empty = Partition(0)
     empty.extend([])
     empty.drop([7])
-    assert weigh([empty], asking()) == ()
-    assert len(lexical(weigh([empty], asking("ash")), snapshot(empty, 0)).own) == 0
+    assert weigh_terms([empty], asking()) == ()
+    assert len(lexical_scores(weigh_terms([empty], asking("ash")), take_snapshot(empty, 0)).own) == 0
     wordless = held([[Text(key=1), Text(key=2)]])
     assert scores(wordless, ("ash",)) == {1: (0, 0, 0), 2: (0, 0, 0)}
 
@@ -139,7 +139,7 @@ def test_searching_the_first_rows_sees_nothing_of_the_later_ones() -> None:
     """A search that began before units came answers from what there was, links to newer rows included."""
     line = [Text(key=key, at=float(key), words=("ash",)) for key in range(6)]
     partition = held([line])
-    part = lexical(weigh([partition], asking("ash")), snapshot(partition, 3))
+    part = lexical_scores(weigh_terms([partition], asking("ash")), take_snapshot(partition, 3))
     assert len(part.own) == len(part.window) == len(part.block) == 3
     assert np.isfinite(part.window).all()
 

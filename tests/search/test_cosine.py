@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from germane.search.cosine import Cosines, cosines, windows
 from germane.search.partition import Partition
-from germane.search.snapshot import snapshot
+from germane.search.snapshot import take_snapshot
 from support.plain_units import DIMENSION, Text, asking, held, search, texts
 from support.plain_units import windows as neighbourhoods
 
@@ -18,11 +18,11 @@ QUERY = np.array([0.5, 0.5, -0.5, 0.5], np.float32)
 
 def near(partition: Partition) -> dict[int, tuple[float, float]]:
     rows = partition.columns.rows
-    seen = snapshot(partition, rows)
-    found = cosines(partition, QUERY, seen, lambda: False)
+    snapshot = take_snapshot(partition, rows)
+    found = cosines(partition, QUERY, snapshot, lambda: False)
     alive = np.flatnonzero(partition.columns["alive"][:rows])
     keys = partition.columns["key"][alive].tolist()
-    pairs = zip(found.own[alive].tolist(), windows(partition, found, seen, alive).tolist(), strict=True)
+    pairs = zip(found.own[alive].tolist(), windows(partition, found, snapshot, alive).tolist(), strict=True)
     return dict(zip(keys, pairs, strict=True))
 
 
@@ -57,7 +57,7 @@ def test_a_unit_alone_has_the_same_cosine_as_its_window() -> None:
 
 def test_a_search_that_nobody_waits_for_stops_before_the_scan() -> None:
     partition = held([[Text(key=1, vector=(1.0, 0.0, 0.0, 0.0))]])
-    found: Cosines = cosines(partition, QUERY, snapshot(partition, 1), lambda: True)
+    found: Cosines = cosines(partition, QUERY, take_snapshot(partition, 1), lambda: True)
     assert not found.own.any()
 
 

@@ -1,4 +1,4 @@
-"""Find: what comes back, in which order, and that any question may be asked."""
+"""Find: which units a search returns, in which order, for any query."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def test_searching_goes_on_while_units_come_and_go() -> None:
 
 
 def test_of_what_is_too_unlikely_only_the_best_few_are_brought() -> None:
-    """The eight that nearly made it, for whoever asks why; else all that is likely enough."""
+    """The best eight are returned even when they are too unlikely, for explanations; otherwise all that are likely enough."""
     words = {"ash": 2, "elm": 3, "fir": 5}
     texts = [Text(key=key, session=key, words=tuple(word for word, n in words.items() if key % n == 0)) for key in range(60)]
     partition = held([texts])
@@ -222,6 +222,6 @@ def test_of_what_is_too_unlikely_only_the_best_few_are_brought() -> None:
     likely = 1 / (1 + np.exp(-shipped().log_odds(matrix([hit.evidence for hit in every]))))
     assert len({round(float(p), 9) for p in likely[likely > 0.0005]}) > 1
     best = [(hit.key, hit.evidence) for hit in every]
-    for least, many in [(0.9, 8), *((float(p) - 1e-9, max(8, sum(likely >= p))) for p in likely[likely > 0.0005])]:
-        found = search([partition], replace(asked, least=least))
+    for min_relevance, many in [(0.9, 8), *((float(p) - 1e-9, max(8, sum(likely >= p))) for p in likely[likely > 0.0005])]:
+        found = search([partition], replace(asked, min_relevance=min_relevance))
         assert [(hit.key, hit.evidence) for hit in found] == best[:many]

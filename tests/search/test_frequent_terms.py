@@ -1,4 +1,4 @@
-"""What is kept of the commonest terms is what would be worked out anew, to the step it is kept in."""
+"""The cached contributions of frequent terms equal freshly computed ones, to within a step of the cache."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from germane.search import bm25, frequent_terms
-from germane.search.bm25 import Lexical, lexical, weigh
+from germane.search.bm25 import LexicalScores, lexical_scores, weigh_terms
 from germane.search.partition import Partition
-from germane.search.snapshot import Snapshot, snapshot
+from germane.search.snapshot import Snapshot, take_snapshot
 from support.plain_units import DIMENSION, Text, asking, texts, unit
 
 STEP = 2.2 / 255
@@ -26,19 +26,19 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bm25, "_LARGE", 0)
 
 
-def found(partition: Partition, words: Sequence[str] = ("ash", "elm")) -> tuple[Lexical, Snapshot]:
-    seen = snapshot(partition, partition.columns.rows)
-    return lexical(weigh([partition], asking(*words)), seen), seen
+def found(partition: Partition, words: Sequence[str] = ("ash", "elm")) -> tuple[LexicalScores, Snapshot]:
+    snapshot = take_snapshot(partition, partition.columns.rows)
+    return lexical_scores(weigh_terms([partition], asking(*words)), snapshot), snapshot
 
 
-def alike(one: Lexical, two: Lexical) -> None:
+def alike(one: LexicalScores, two: LexicalScores) -> None:
     for name in ("own", "window", "block"):
         assert getattr(one, name).tolist() == pytest.approx(getattr(two, name).tolist(), abs=STEP), name
 
 
 @given(texts(), st.lists(st.integers(1, 8), max_size=6), st.data())
 def test_whenever_it_was_worked_out_it_is_the_same(corpus: list[Text], sizes: list[int], data: st.DataObject) -> None:
-    """Searched after every few units, in order or late, dropped or replaced: as BM25 has it when nothing is kept."""
+    """Searched after every few units, in order or late, dropped or replaced: the scores are those of BM25 without a cache."""
     partition, rest = Partition(DIMENSION), list(corpus)
     for size in (*sizes, len(corpus)):
         partition.extend([unit(text) for text in rest[:size]])
@@ -92,11 +92,11 @@ def test_it_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("small")
 def test_only_so_many_terms_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one asked for least lately goes, and is worked out again when asked for."""
-    monkeypatch.setattr(frequent_terms, "_MOST", 1)
+    """A full cache evicts the least recently used term, which is computed again at its next use."""
+    monkeypatch.setattr(frequent_terms, "_MAX_TERMS", 1)
     partition = Partition(DIMENSION)
     partition.extend([unit(Text(key=n, words=("ash", "elm"))) for n in range(20)])
-    first, seen = found(partition, ("ash",))
+    first, snapshot = found(partition, ("ash",))
     found(partition, ("elm",))
-    assert len(frequent_terms.Frequent.of(seen)._terms) == 1
+    assert len(frequent_terms.FrequentTerms.of(snapshot)._terms) == 1
     assert np.array_equal(found(partition, ("ash",))[0].own, first.own)

@@ -1,4 +1,4 @@
-"""Postings and columns: what grows while it is read."""
+"""Postings and columns grow while they are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors in eight bits: what they keep, and what isn't one."""
+"""Vectors in eight bits: their precision, and blobs that are no vectors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from germane.search import quantised
-from germane.search.quantised import crossed, decode, dots, encode, quantise, restored
+from germane.search.quantised import decode, dequantise, dot_matrix, dots, encode, quantise
 
 
 def unit_rows(seed: int, count: int = 20, dimension: int = 256) -> NDArray[np.float32]:
@@ -23,7 +23,7 @@ def test_a_component_is_kept_to_half_a_step(seed: int) -> None:
     """A step is the largest component over 127."""
     rows = unit_rows(seed)
     values, scales = decode(encode(rows), 256)
-    assert (np.abs(restored(values, scales) - rows) <= scales[:, None] * 0.5001).all()
+    assert (np.abs(dequantise(values, scales) - rows) <= scales[:, None] * 0.5001).all()
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -60,7 +60,7 @@ def test_a_query_of_nothing_is_near_nothing() -> None:
 def test_each_is_multiplied_with_each() -> None:
     """As one by one; of none there is none."""
     rows, others = unit_rows(1, 50), unit_rows(2, 3)
-    found = crossed(*quantise(rows), *quantise(others))
+    found = dot_matrix(*quantise(rows), *quantise(others))
     assert found == pytest.approx(rows @ others.T, abs=0.005)
     assert found[:, 1] == pytest.approx(dots(*quantise(rows), others[1]), abs=1e-6)
-    assert crossed(*quantise(rows[:0]), *quantise(others)).shape == (0, 3)
+    assert dot_matrix(*quantise(rows[:0]), *quantise(others)).shape == (0, 3)

@@ -1,4 +1,4 @@
-"""Typed evidence to a probability."""
+"""From evidence to a probability of relevance."""
 
 from __future__ import annotations
 

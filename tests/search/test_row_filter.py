@@ -1,4 +1,4 @@
-"""Which rows a search may see at all."""
+"""The filters of a query restrict the rows that a search sees."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def a_unit(key: int, **fields: Any) -> Unit:
 
 
 def seen(units: list[Unit], allowed: set[int] | None = None, **filters: Any) -> set[int]:
-    """Keys that a search for what they all hold comes back with, having checked that nothing else may be seen."""
+    """Returns the keys that a search for a word of all units finds, after checking that it agrees with the filter itself."""
     partition = Partition(0)
     partition.extend(units)
     query = asking("ash", filters=Filters(**filters))
@@ -96,7 +96,7 @@ def test_since_and_until_are_inclusive() -> None:
 
 @pytest.mark.requirement("GATHER-4")
 def test_kinds_narrow_to_memories_of_these_kinds() -> None:
-    """No kind and an unknown kind are nobody's."""
+    """An empty list of kinds and an unknown kind let nothing through."""
     units = [a_unit(0), a_unit(1, kind=KIND_CODES["fact"]), a_unit(2, kind=KIND_CODES["note"])]
     assert seen(units, kinds=("fact",)) == {1}
     assert seen(units, kinds=("fact", "note")) == {1, 2}

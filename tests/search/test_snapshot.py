@@ -1,4 +1,4 @@
-"""How rows hang together is the same whether it was worked out in one go or carried on from search to search."""
+"""A snapshot that was extended from search to search equals one that was computed at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from germane.search import snapshot as module
 from germane.search.partition import BLOCK, Partition
-from germane.search.snapshot import Snapshot, snapshot
+from germane.search.snapshot import Snapshot, take_snapshot
 from support.plain_units import DIMENSION, Text, texts, unit
 
 
@@ -26,9 +26,9 @@ def grown(chunks: Sequence[Sequence[Text]], *, looking: bool, dropping: Sequence
     for chunk in chunks:
         partition.extend([unit(text) for text in chunk])
         if looking:
-            snapshot(partition, partition.columns.rows)
+            take_snapshot(partition, partition.columns.rows)
     partition.drop(dropping)
-    return partition, snapshot(partition, partition.columns.rows)
+    return partition, take_snapshot(partition, partition.columns.rows)
 
 
 def same(one: Snapshot, two: Snapshot, alive: np.ndarray) -> None:
@@ -37,7 +37,7 @@ def same(one: Snapshot, two: Snapshot, alive: np.ndarray) -> None:
         assert getattr(one, name)[alive].tolist() == pytest.approx(getattr(two, name)[alive].tolist(), abs=1e-6), name
     assert one.blocks[one.block[alive]].tolist() == pytest.approx(two.blocks[two.block[alive]].tolist(), abs=1e-6)
     values = np.where(alive, np.arange(1, one.rows + 1), 0).astype(np.float32)
-    assert one.around(values)[alive].tolist() == two.around(values)[alive].tolist()
+    assert one.neighbour_sum(values)[alive].tolist() == two.neighbour_sum(values)[alive].tolist()
     for name in ("before", "after"):
         links = [np.where(getattr(seen, name) < seen.rows, getattr(seen, name), -1)[alive].tolist() for seen in (one, two)]
         assert links[0] == links[1], name
@@ -67,7 +67,7 @@ def test_what_comes_in_order_is_carried_on_rightly(turns: list[tuple[int, int]],
         patch.setattr(module, "_LARGE", large)
         partition, often = grown([[text] for text in texts], looking=True)
         _, once = grown([texts], looking=False)
-        assert partition.reordered == 0
+        assert partition.relinked_version == 0
         same(often, once, np.ones(len(texts), np.bool_))
 
 
@@ -76,7 +76,7 @@ def test_turns_at_the_end_of_their_session_are_carried_on_from_what_is_known(mon
     monkeypatch.setattr(module, "_LARGE", 1)
     partition, known = grown([spoken(3 * BLOCK)], looking=True)
     partition.extend([unit(text) for text in spoken(2, first=3 * BLOCK)])
-    later = snapshot(partition, partition.columns.rows)
+    later = take_snapshot(partition, partition.columns.rows)
     assert np.shares_memory(known.own, later.own)
     assert later.rows == known.rows + 2
 
@@ -85,23 +85,23 @@ def test_a_search_that_runs_keeps_what_it_has() -> None:
     """New rows are no neighbours of its rows; a late message re-links others, but in other arrays."""
     partition, known = grown([spoken(5)], looking=True)
     values = np.arange(5, dtype=np.float32)
-    around = known.around(values).tolist()
+    around = known.neighbour_sum(values).tolist()
     partition.extend([unit(text) for text in spoken(2, first=5)])
-    snapshot(partition, partition.columns.rows)
-    assert known.around(values).tolist() == around
+    take_snapshot(partition, partition.columns.rows)
+    assert known.neighbour_sum(values).tolist() == around
     assert known.after[4] >= known.rows
     partition.extend([unit(Text(key=99, session=1, at=2.5))])
-    assert not np.shares_memory(snapshot(partition, partition.columns.rows).before, known.before)
-    assert known.around(values).tolist() == around
+    assert not np.shares_memory(take_snapshot(partition, partition.columns.rows).before, known.before)
+    assert known.neighbour_sum(values).tolist() == around
 
 
 def test_fewer_rows_than_are_known_are_seen_by_themselves() -> None:
     """A search that began before the last rows came finds its own links, and leaves the others what they share."""
     partition, known = grown([spoken(6)], looking=True)
-    early = snapshot(partition, 4)
+    early = take_snapshot(partition, 4)
     assert early.rows == 4
     assert early.after[3] >= 4
-    assert snapshot(partition, 6) is known
+    assert take_snapshot(partition, 6) is known
 
 
 def test_large_partitions_norms_move_only_when_the_mean_has_moved_noticeably(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,4 +110,4 @@ def test_large_partitions_norms_move_only_when_the_mean_has_moved_noticeably(mon
     partition, known = grown([spoken(1000)], looking=True)
     before = known.own.copy()
     partition.extend([unit(text) for text in spoken(1, first=1000)])
-    assert snapshot(partition, 1001).own[:1000].tolist() == before.tolist()
+    assert take_snapshot(partition, 1001).own[:1000].tolist() == before.tolist()

@@ -1,4 +1,4 @@
-"""The analyser: what is stored and what is asked meet in the same stems."""
+"""The analyser gives stored texts and queries the same stems."""
 
 from __future__ import annotations
 
@@ -132,4 +132,4 @@ def test_no_long_word_is_remembered() -> None:
 
 
 def kept_words() -> int:
-    return analyser._kept.cache_info().currsize
+    return analyser._stem_or_none.cache_info().currsize

@@ -1,4 +1,4 @@
-"""A long text in parts that can be worked on one by one."""
+"""Splitting a long text into parts that can be processed one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is remembered stays within its bound, and goes one entry at a time."""
+"""The cache stays within its bound and evicts one entry at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traits: what evidence is read off a message."""
+"""Traits: the facts about a text that are stored as evidence."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_capitals_are_counted_inside_sentences_only() -> None:
 
 
 def test_words_are_counted_in_scripts_without_spaces_too() -> None:
-    """Two characters pass for one word."""
+    """Two characters count as one word."""
     assert word_count("one two three") == 3
     assert word_count("我昨天养了一只猫") >= 4
 

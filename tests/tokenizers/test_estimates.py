@@ -1,4 +1,4 @@
-"""Estimates, the cache around counters, and opening them by name."""
+"""Estimates, the caching tokenizer, and opening tokenizers by name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from germane.errors import UnknownName
 from germane.tokenizers import TOKENIZERS, open_tokenizer
 from germane.tokenizers.bpe import Bpe
-from germane.tokenizers.cached import Cached
+from germane.tokenizers.cached import CachedTokenizer
 from germane.tokenizers.estimate import UPPER, Bytes, Estimate, Upper
 from support.oracle import oracle
 
@@ -95,7 +95,7 @@ def test_without_any_vocabulary_bytes_are_counted(monkeypatch: pytest.MonkeyPatc
 def test_a_text_is_counted_once(text: str) -> None:
     """The cache is keyed by content: an equal text elsewhere is the same text."""
     base = Counting()
-    cached = Cached(base)
+    cached = CachedTokenizer(base)
     assert cached.known(text) is None
     assert cached.count(text) == cached.count("".join(list(text))) == cached.known(text) == len(text)
     assert base.asked == 1
@@ -104,7 +104,7 @@ def test_a_text_is_counted_once(text: str) -> None:
 def test_the_cache_is_bounded_and_keeps_what_is_used() -> None:
     """It never holds more than two generations; what is asked for again survives."""
     base = Counting()
-    cached = Cached(base, entries=10)
+    cached = CachedTokenizer(base, entries=10)
     cached.count("kept")
     for i in range(200):
         cached.count(f"text {i}")
@@ -115,7 +115,7 @@ def test_the_cache_is_bounded_and_keeps_what_is_used() -> None:
 
 def test_the_cache_is_bounded_by_characters_too() -> None:
     """Long keys end a generation early."""
-    cached = Cached(Counting(), chars=1000)
+    cached = CachedTokenizer(Counting(), chars=1000)
     for i in range(100):
         cached.count(f"{i:0100}")
         assert len(cached) <= 22

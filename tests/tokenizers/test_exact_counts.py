@@ -122,7 +122,7 @@ def test_threads_count_the_same(name: str) -> None:
 
 
 def test_an_encoding_no_package_holds_is_not_available() -> None:
-    """Asking for what isn't there is told before counting, and plainly."""
+    """An unknown name raises before anything is counted, with a clear message."""
     bpe = Bpe("klingon")
     assert not bpe.available
     with pytest.raises(LookupError, match="klingon"):

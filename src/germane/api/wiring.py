@@ -1,4 +1,4 @@
-"""Wiring: builds the parts of one `Germane`. The only importer of adapters: stores, embedders, tokenizers."""
+"""Wiring: builds the parts of one `Germane`; the only module that imports stores, embedders and tokenizers."""
 
 from __future__ import annotations
 
@@ -15,17 +15,15 @@ from germane.api.strategies import Strategies
 from germane.api.warm_up import warm_up
 from germane.catalog.catalog import Catalog
 from germane.clock import Clock
-from germane.embedders.cached import Cached
-from germane.embedders.minilm import MiniLM
+from germane.embedders.cached import CachedEmbedder
 from germane.embedders.named import open_embedder
-from germane.embedders.openai import OpenAICompatible
 from germane.embedders.static import Static
-from germane.embedders.words import Words
 from germane.errors import InvalidInput
 from germane.pipeline.background import Background
 from germane.pipeline.engine import Engine
 from germane.pipeline.gather.source import SourceFactory
-from germane.ports.embedder import Embedder
+from germane.ports.embedder import Embedder, is_contextual, prepare
+from germane.ports.word_vectors import HasWordVectors, WordVectors
 from germane.search.relevance import Relevance, shipped
 from germane.settings.settings import Settings, read_toml
 from germane.store import Store
@@ -35,7 +33,7 @@ from germane.tokenizers.named import open_tokenizer
 __all__ = ["Parts", "wire"]
 
 _COMMONEST = "o200k"
-"""The vocabulary that most models count or estimate with. Loading it at opening keeps the first answer in time."""
+"""The vocabulary that most models' counts and estimates use: loaded on opening, or the first answer would be late."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,18 +61,20 @@ async def wire(
     sources: Mapping[str, SourceFactory],
     relevance: Relevance | str | Path | None = None,
 ) -> Parts:
-    """Opens the store at `path` and builds the engine over it. Search and scoring use one relevance model. Raises what the
-    store and the settings raise."""
+    """Opens the store at `path` and builds the engine over it. Search and scoring use the same `relevance` model. Raises what
+    the store, the settings and the embedder raise."""
     strategies = Strategies(settings.strategies)
     catalog = Catalog.built_in().with_models(settings.models) if settings.models else Catalog.built_in()
     chosen = settings.embedder if embedder is None else embedder
     vectors = open_embedder(chosen) if isinstance(chosen, str) else chosen
-    judge = _relevance(settings.relevance if relevance is None else relevance, vectors)
+    relevance_model = _relevance(settings.relevance if relevance is None else relevance, vectors)
     counter = cache(open_tokenizer)
-    words = Words(vectors if isinstance(vectors, Static) else Static())
-    kindred = asyncio.to_thread(words.kindred, ["anything"], ["something"])
-    await asyncio.gather(_ready(vectors), asyncio.to_thread(counter(_COMMONEST).count, " "), kindred)
-    store = await asyncio.to_thread(SqliteStore.open, path, embedder=vectors, clock=clock, relevance=judge, words=words)
+    words = (vectors if isinstance(vectors, HasWordVectors) else Static()).word_vectors()
+    load_words = asyncio.to_thread(words.similar, ["anything"], ["something"])
+    await asyncio.gather(prepare(vectors), asyncio.to_thread(counter(_COMMONEST).count, " "), load_words)
+    store = await asyncio.to_thread(
+        SqliteStore.open, path, embedder=vectors, clock=clock, relevance=relevance_model, words=words
+    )
     try:
         key = settings.nonce_key or await store.nonce_key()
     except BaseException:
@@ -84,8 +84,8 @@ async def wire(
         clock=clock,
         catalog=catalog,
         tokenizer=counter,
-        embedder=vectors if vectors.quick else Cached(vectors),
-        relevance=judge,
+        embedder=vectors if vectors.quick else CachedEmbedder(vectors),
+        relevance=relevance_model,
         nonce_key=key,
         sources=dict(sources),
     )
@@ -105,9 +105,10 @@ async def wire(
 
 
 def _relevance(chosen: Relevance | str | Path | None, embedder: Embedder) -> Relevance:
-    """The model itself, the one in a TOML file as `germane eval fit` writes it, or the shipped one."""
+    """Returns `chosen`, or the model in the TOML file at that path (as `germane eval fit` writes it), or the shipped model.
+    Raises `InvalidInput` naming the file."""
     if chosen is None:
-        return shipped(contextual=isinstance(embedder, MiniLM | OpenAICompatible))
+        return shipped(contextual=is_contextual(embedder))
     if isinstance(chosen, Relevance):
         return chosen
     try:
@@ -119,20 +120,12 @@ def _relevance(chosen: Relevance | str | Path | None, embedder: Embedder) -> Rel
         raise InvalidInput(f"relevance model {chosen}: a column is a table of numbers ({error})") from error
 
 
-async def _warm_up(engine: Engine, store: Store, words: Words) -> None:
-    """Warms up with a scratch store where embedding its texts costs nothing."""
-    if not isinstance(engine.embedder, Static):
+async def _warm_up(engine: Engine, store: Store, words: WordVectors) -> None:
+    """Warms up the engine. With a quick embedder, the warm-up also searches a scratch store that holds something to find."""
+    if not engine.embedder.quick:
         return await warm_up(engine, store)
     scratch = await asyncio.to_thread(SqliteStore.open, ":memory:", embedder=engine.embedder, clock=engine.clock, words=words)
     try:
         await warm_up(engine, store, scratch_store=scratch)
     finally:
         await scratch.close()
-
-
-async def _ready(embedder: Embedder) -> None:
-    """Loads the embedder now, so that the first answer isn't late; asks an endpoint for its vectors' dimension."""
-    if isinstance(embedder, Static):
-        await asyncio.to_thread(embedder.warm)
-    elif isinstance(embedder, OpenAICompatible):
-        await embedder.probe()

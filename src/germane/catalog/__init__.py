@@ -1,1 +1,1 @@
-"""Catalog: what is known of each model, and what a request costs in its tokens. No network; settings add and override."""
+"""Catalog: facts about each model, and the token cost of a request for it. No network; settings add and override models."""

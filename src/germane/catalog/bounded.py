@@ -1,5 +1,7 @@
-"""Counting with an eye on the clock (BUD-2): what is small is counted on the spot, what is large in a thread, and what isn't
-counted in time takes the ceiling from its size. The thread stops after the text it is at; what it counted stays remembered.
+"""count_within: counts a request's tokens within a time limit (BUD-2).
+
+Small texts are counted at once, large ones in a thread, and texts that aren't counted in time get their tokenizer's ceiling.
+The thread stops after its current text; the counts it made stay in the tokenizer's cache.
 """
 
 from __future__ import annotations
@@ -14,28 +16,29 @@ from germane.ports.tokenizer import Tokenizer
 __all__ = ["CountedTokenizer", "count_within"]
 
 INLINE = 64 * 1024
-"""Bytes of uncounted text in one request up to which counting on the event loop is harmless (about half a millisecond)."""
-_LOOKED_UP = 256 * 1024
-"""Characters of a text up to which it is looked up on the event loop: a digest of it takes up to a millisecond."""
-_COUNTED = 1_000_000
-"""Characters of a text up to which it is counted at all: of a longer one even the hash takes milliseconds, and to count it
-takes more time than there is."""
+"""Bytes of uncounted text in a request that are counted on the event loop (which takes about half a millisecond)."""
+_MAX_LOOKUP = 256 * 1024
+"""Characters of a text up to which the event loop looks it up in the cache: its digest takes up to a millisecond."""
+_MAX_COUNTED = 1_000_000
+"""Characters of a text up to which it is counted at all: hashing a longer one takes milliseconds, counting it far too long."""
 
 
 @runtime_checkable
-class _Remembering(Protocol):
+class _Cached(Protocol):
+    """A tokenizer whose cache can be asked."""
+
     def known(self, text: str) -> int | None: ...
 
 
 class CountedTokenizer:
-    """A tokenizer for one request: some counts are settled beforehand, the rest are `base`'s own."""
+    """A tokenizer for one request, with the counts of some texts fixed beforehand; it asks `base` for all others."""
 
     __slots__ = ("_base", "_counts", "bounded")
 
     def __init__(self, base: Tokenizer, counts: dict[str, int], bounded: int) -> None:
         self._base, self._counts = base, counts
         self.bounded = bounded
-        """How many texts took the ceiling."""
+        """The number of texts whose count is their ceiling."""
 
     @property
     def name(self) -> str:
@@ -46,21 +49,24 @@ class CountedTokenizer:
         return self._base.exact
 
     def count(self, text: str) -> int:
-        if len(text) > _COUNTED:
+        if len(text) > _MAX_COUNTED:
             return self._base.ceiling(text)
-        settled = self._counts.get(text)
-        return self._base.count(text) if settled is None else settled
+        count = self._counts.get(text)
+        return self._base.count(text) if count is None else count
 
     def ceiling(self, text: str) -> int:
         return self._base.ceiling(text)
 
 
 async def count_within(tokenizer: Tokenizer, texts: Iterable[str], limit: float = 0.005) -> CountedTokenizer:
-    """`tokenizer`, with every one of `texts` answered for: at once where they are few and small or known, else counted in a
-    thread for at most `limit` seconds, else by their ceiling. Never blocks the event loop for long."""
+    """Returns a tokenizer that knows the count of each of `texts`, without blocking the event loop for long.
+
+    Texts that are small or in the cache cost nothing here. The others are counted in a thread, for at most `limit` seconds in
+    all; those that aren't done by then get their ceiling.
+    """
     texts = list(texts)
-    huge = sum(len(text) > _COUNTED for text in texts)
-    large = _uncounted(tokenizer, [text for text in texts if len(text) <= _COUNTED] if huge else texts)
+    huge = sum(len(text) > _MAX_COUNTED for text in texts)
+    large = _uncounted(tokenizer, [text for text in texts if len(text) <= _MAX_COUNTED] if huge else texts)
     if not large:
         return CountedTokenizer(tokenizer, {}, huge)
     counts: dict[str, int] = {}
@@ -85,14 +91,14 @@ async def count_within(tokenizer: Tokenizer, texts: Iterable[str], limit: float 
 
 
 def _uncounted(tokenizer: Tokenizer, texts: Sequence[str]) -> list[str]:
-    """Distinct texts beyond the first `INLINE` bytes that aren't remembered, as far as that is looked up here; smallest first,
-    so that most get counted."""
+    """Returns the distinct texts to count in a thread: those beyond the first `INLINE` bytes that aren't in the cache, and
+    those too long to look up. The smallest come first, so that as many as possible are counted."""
     if 3 * sum(map(len, texts)) <= INLINE:
         return []
-    known = tokenizer.known if isinstance(tokenizer, _Remembering) else None
+    known = tokenizer.known if isinstance(tokenizer, _Cached) else None
     room, large = INLINE, dict[str, None]()
     for text in texts:
-        if len(text) > _LOOKED_UP:
+        if len(text) > _MAX_LOOKUP:
             large[text] = None
             continue
         if known is not None and known(text) is not None:

@@ -1,10 +1,10 @@
-"""Catalog: models by name, however the name is written (BUD-1).
+"""Catalog: finds a model's profile by its name, in any of the spellings in use (BUD-1).
 
 Names come with dates, vendors, regions and tags: `openai/gpt-4o-2024-08-06`, `us.anthropic.claude-sonnet-4-5-20250929-v1:0`,
-`models/gemini-2.5-pro`, `meta-llama/Llama-3.1-8B-Instruct:free`. They are brought to one spelling, and the longest catalogued
-name that ends at a separator is taken. A name that holds a version isn't taken when a small bare number follows:
-`claude-opus-4-9` is not a dated `claude-opus-4` but a version nobody listed, so it gets its family's cautious entry (`claude`),
-or is unknown where there is none.
+`models/gemini-2.5-pro`, `meta-llama/Llama-3.1-8B-Instruct:free`. A name is brought to one spelling, and the longest listed name
+that it begins with, up to a separator, is the match. A listed name that holds a version doesn't match when a small number
+follows: `claude-opus-4-9` isn't a dated `claude-opus-4` but an unlisted version, so it gets the cautious entry of its family
+(`claude`), or is unknown where there is none.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ _VENDOR = re.compile(r"[a-z][a-z_-]*+[.:](?=.)")
 _LETTERS = re.compile(r"[a-z]+")
 _NUMBERED = re.compile(r"\d")
 _LATER_VERSION = re.compile(r"\d{1,2}")
-_LONGEST = 256
-"""Characters of a model's name: no longer one is known."""
+_MAX_NAME_CHARS = 256
+"""Characters of a model's name: a longer one is unknown."""
 
 
 class Catalog:
-    """Immutable: `with_models` answers another one."""
+    """Profiles by name. Immutable: `with_models` returns a new catalog."""
 
-    __slots__ = ("_most", "_profiles")
+    __slots__ = ("_max_parts", "_profiles")
 
     def __init__(self, profiles: Mapping[str, Profile]) -> None:
-        """`profiles` by name or alias, in any spelling."""
+        """`profiles` maps names and aliases, in any spelling."""
         self._profiles = {_spelling(name): profile for name, profile in profiles.items()}
-        self._most = max((name.count("-") + 1 for name in self._profiles), default=0)
+        self._max_parts = max((name.count("-") + 1 for name in self._profiles), default=0)
 
     @classmethod
     def built_in(cls) -> Catalog:
-        """The models germane knows by itself."""
+        """Returns the catalog of `models.toml`."""
         return _built_in()
 
     def find(self, model: str) -> Profile:
-        """The profile of `model` or its family; one with `known=False` for a model of which nothing is known."""
+        """Returns the profile of `model`, else of its family, else a cautious one with `known=False`."""
         found = ""
-        if len(model) <= _LONGEST:
+        if len(model) <= _MAX_NAME_CHARS:
             parts, starts = _parts(model)
             for start in starts:
                 name = self._longest(parts, start)
@@ -60,8 +60,8 @@ class Catalog:
         return Profile(name=model, provider="openai", known=False)
 
     def with_models(self, models: Mapping[str, Mapping[str, Any] | Profile]) -> Catalog:
-        """A catalog with `models` added. Fields that are left out are those of the model the name resolves to so far, or of
-        the one named by `like`. Raises `InvalidInput` naming the model and the field."""
+        """Returns a catalog with `models` added or replaced. Omitted fields are copied from the model that `like` names, by
+        default from the one that the name matches so far. Raises `InvalidInput` naming the model and the field."""
         added: dict[str, Profile] = dict(self._profiles)
         for name, given in models.items():
             added[_spelling(name)] = given if isinstance(given, Profile) else self._made(name, given)
@@ -82,8 +82,8 @@ class Catalog:
         return replace(self.find(like), name=name, known=True, **changes)
 
     def _longest(self, parts: Sequence[str], start: int) -> str:
-        """The longest catalogued name that begins with the part at `start`; empty where there is none."""
-        for end in range(min(len(parts), start + self._most), start, -1):
+        """Returns the longest listed name that begins with the part at index `start`; '' where there is none."""
+        for end in range(min(len(parts), start + self._max_parts), start, -1):
             name = "-".join(parts[start:end])
             if name in self._profiles:
                 later = end < len(parts) and _LATER_VERSION.fullmatch(parts[end]) is not None
@@ -95,7 +95,7 @@ class Catalog:
         return len(self._profiles)
 
     def __iter__(self) -> Iterator[Profile]:
-        """Each profile once, by name."""
+        """Yields each profile once, sorted by name."""
         return iter(sorted(set(self._profiles.values()), key=lambda profile: profile.name))
 
     def __repr__(self) -> str:
@@ -103,24 +103,25 @@ class Catalog:
 
 
 def _spelling(name: str) -> str:
-    """Lower case, one kind of separator, one also where a letter is followed by a digit (`llama3.1`, `llama-3-1`)."""
+    """Returns the name in lower case with `-` as its only separator, also between a letter and a digit: `llama3.1` and
+    `llama-3-1` become `llama-3-1`."""
     return re.sub(r"(?<=[a-z])(?=\d)", "-", re.sub(r"[^a-z0-9]+", "-", name.lower())).strip("-")
 
 
 def _parts(model: str) -> tuple[list[str], list[int]]:
-    """The last part of a path, spelled and taken apart, and where in it the name may begin: with the vendors and regions in
-    front of it, and behind each of them."""
+    """Splits the last segment of a path into its parts. Returns them, and the indexes at which the name may begin: at the
+    vendors and regions in front of it, and after each of them."""
     rest = model.lower().strip().rstrip("/").rpartition("/")[2]
-    starts, at = [0], 0
-    while vendor := _VENDOR.match(rest, at):
-        at = vendor.end()
+    starts, end = [0], 0
+    while vendor := _VENDOR.match(rest, end):
+        end = vendor.end()
         starts.append(starts[-1] + len(_LETTERS.findall(vendor[0])))
     return _spelling(rest).split("-"), starts
 
 
 @cache
 def _built_in() -> Catalog:
-    """`models.toml`: a table a family with what its models share, and its models in `models`, each with what differs."""
+    """Reads `models.toml`: a table for each family with the fields its models share, and in `models` those that differ."""
     profiles: dict[str, Profile] = {}
     tables = tomllib.loads(files("germane.catalog").joinpath("models.toml").read_text(encoding="utf-8"))
     for family in tables.values():

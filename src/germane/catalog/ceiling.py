@@ -1,5 +1,7 @@
-"""Ceiling: what a request costs at most, from the size of its texts alone. For when counting takes too long or fails: a
-hundred times quicker than counting, and four times too much for plain English."""
+"""Ceiling: upper bounds of a request's cost from the size of its texts, for when counting takes too long or fails.
+
+The bound is computed a hundred times faster than a count, and is four times the count for plain English.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +16,15 @@ from germane.types.message import Message, Text
 
 __all__ = ["Ceiling", "at_most", "light"]
 
-_LIGHT = 20_000
-"""Characters up to which counting a whole request takes well under a millisecond."""
-_FEW = 500
-"""Messages, likewise."""
+_LIGHT_CHARS, _LIGHT_MESSAGES = 20_000, 500
+"""Characters and messages up to which counting a whole request takes well under a millisecond."""
 _SAMPLE = "x" * 64
-_LEAST_SAFETY = 0.05
+_MIN_SAFETY = 0.05
 
 
 class Ceiling:
-    """A token a byte of UTF-8: no vocabulary needs more."""
+    """A tokenizer that counts one token for each byte of UTF-8, which no vocabulary exceeds; four bytes are assumed for each
+    character of a text that isn't ASCII."""
 
     __slots__ = ()
 
@@ -38,10 +39,10 @@ class Ceiling:
 
 
 def light(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether counting it costs next to nothing."""
-    if tools or len(messages) > _FEW:
+    """Returns whether the request is small enough to count at once: few messages of text, and no tools."""
+    if tools or len(messages) > _LIGHT_MESSAGES:
         return False
-    room = _LIGHT
+    room = _LIGHT_CHARS
     for part in (part for message in messages for part in message.parts):
         if not isinstance(part, Text) or (room := room - len(part.text)) < 0:
             return False
@@ -57,7 +58,7 @@ def at_most(
     *,
     shaping: int = 0,
 ) -> Budget:
-    """As `measure`, with every text at its ceiling: nothing is counted, and what is available is never too much."""
+    """As `measure`, with an upper bound in place of each count, so `available` is never too high."""
     rate = tokenizer.ceiling(_SAMPLE) / len(_SAMPLE)
     size, plain, others = 0, 0, 0
     for message in messages:
@@ -72,7 +73,7 @@ def at_most(
         max_output=profile.max_output,
         messages=profile.per_request + plain * (profile.per_message + 1) + int(rate * size) + others,
         tools=tools_tokens(tools, profile, tokenizer.ceiling),
-        safety_fraction=max(profile.safety, _LEAST_SAFETY),
+        safety_fraction=max(profile.safety, _MIN_SAFETY),
         cap=cap,
         overhead=2 * profile.per_message + shaping,
     )

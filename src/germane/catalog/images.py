@@ -1,6 +1,6 @@
-"""What an image costs, by the model's own rule. Prices are tokens; sizes are pixels; an unknown size costs the rule's maximum.
+"""Images: the price of an image in tokens, by the model's own rule. An image of unknown size costs the rule's maximum.
 
-A rule is written as its name and its figures:
+A rule is its name followed by its figures; sizes are in pixels:
 
     fixed:N            every image costs N
     tiles:B:T[:M]      fit into 2048², shortest side to at most 768, then B + T per started tile of 512², at most M tiles (8);
@@ -8,9 +8,9 @@ A rule is written as its name and its figures:
     patches:F[:M]      F × the started patches of 32², at most M patches (1,536)
     area:P:M           one token for every P pixels of area, at most M
     grid:N             N when both sides are at most 384; else N for each tile of min(side)/1.5 (256 to 768), within 3072²
-    unknown            the dearest of the plausible: 4,784
+    unknown            4,784, the highest price of any rule in use
 
-Sources: the providers' own pages on vision and token counting.
+Sources: the providers' documentation of vision and token counting.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ _UNKNOWN = 4784
 
 
 def price(rule: str, image: Image) -> int:
-    """Tokens of `image` under `rule`. Raises `InvalidInput` for a rule that isn't one."""
+    """Returns the tokens that `image` costs under `rule`. Raises `InvalidInput` for an unknown rule or a figure that isn't a
+    positive number."""
     width, height = image.width, image.height
     if width is None or height is None or width <= 0 or height <= 0:
         width = height = None
@@ -57,31 +58,31 @@ def _fixed(figures: list[float], width: int | None, height: int | None, low: boo
 
 
 def _tiles(figures: list[float], width: int | None, height: int | None, low: bool) -> int:
-    base, tile, most = figures[0], figures[1], figures[2] if len(figures) > 2 else 8.0
+    base, tile, max_tiles = figures[0], figures[1], figures[2] if len(figures) > 2 else 8.0
     if low:
         return ceil(base)
     if width is None or height is None:
-        return ceil(base + tile * most)
+        return ceil(base + tile * max_tiles)
     shrink = min(1.0, 2048 / max(width, height))
     shrink *= min(1.0, 768 / (min(width, height) * shrink))
-    return ceil(base + tile * min(most, _across(width * shrink, 512) * _across(height * shrink, 512)))
+    return ceil(base + tile * min(max_tiles, _across(width * shrink, 512) * _across(height * shrink, 512)))
 
 
 def _patches(figures: list[float], width: int | None, height: int | None, low: bool) -> int:
-    factor, most = figures[0], figures[1] if len(figures) > 1 else 1536.0
+    factor, max_patches = figures[0], figures[1] if len(figures) > 1 else 1536.0
     if width is None or height is None:
-        return ceil(factor * most)
-    return ceil(factor * min(most, _across(width, 32) * _across(height, 32)))
+        return ceil(factor * max_patches)
+    return ceil(factor * min(max_patches, _across(width, 32) * _across(height, 32)))
 
 
 def _area(figures: list[float], width: int | None, height: int | None, low: bool) -> int:
-    pixels, most = figures[0], figures[1]
-    return ceil(most if width is None or height is None else min(most, width * height / pixels))
+    pixels, max_tokens = figures[0], figures[1]
+    return ceil(max_tokens if width is None or height is None else min(max_tokens, width * height / pixels))
 
 
 def _grid(figures: list[float], width: int | None, height: int | None, low: bool) -> int:
     if width is None or height is None:
-        return ceil(figures[0] * 24)  # the most: a narrow strip, 2 tiles by 12
+        return ceil(figures[0] * 24)  # the maximum: a narrow strip of 2 by 12 tiles
     if max(width, height) <= 384:
         return ceil(figures[0])
     shrink = min(1.0, 3072 / max(width, height))

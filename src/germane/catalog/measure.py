@@ -1,8 +1,8 @@
-"""Measure: what a request costs before anything is added, and what is left to add (BUD-3, BUD-4, BUD-5).
+"""Measure: the tokens of a request as the caller sent it, and the budget left (BUD-3, BUD-4, BUD-5).
 
 Everything counts: role and separators of each message, names, texts, tool calls and results with their ids, images by the
-model's rule, parts nobody reads by their size, tool schemas as JSON. Where a provider's own wording is unknown the count errs
-upwards. Base64 payloads are priced by what they hold, not by their letters.
+model's rule, opaque parts by their size, tool schemas as JSON. Where a provider's own serialisation is unknown, the count is an
+upper estimate. Base64 payloads are priced by the bytes they encode, not by their letters.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from germane.types.message import Image, Message, Opaque, Part, Text, ToolCall, 
 __all__ = ["PER_CALL", "measure", "message_tokens", "texts_of", "tools_tokens"]
 
 PER_CALL = 8
-"""Markers around a tool call or its result."""
+"""Tokens of the markers around a tool call or its result."""
 _PER_PART = 1
-_ESTIMATED = 0.05
+_MIN_ESTIMATED_SAFETY = 0.05
+"""Safety fraction with an estimating tokenizer, at least."""
 
 
 def measure(
@@ -34,12 +35,12 @@ def measure(
     *,
     shaping: int = 0,
 ) -> Budget:
-    """The budget of a request. `cap` is the caller's `max_tokens`, else the strategy's cap (BUD-5). `shaping` is what a dialect
-    adds at most when it writes the messages, in tokens.
+    """Returns the budget of a request, in tokens. `cap` is the caller's `max_tokens`, else the strategy's cap (BUD-5).
+    `shaping` is the upper bound of what a dialect adds when it writes the messages.
 
-    Room for germane's own messages beside their text (at most two, INJECT-2) and for shaping is taken off what is available.
+    The overhead of germane's own messages (at most two, INJECT-2) and the shaping are subtracted from what is available.
     """
-    safety = profile.safety if tokenizer.exact else max(profile.safety, _ESTIMATED)
+    safety = profile.safety if tokenizer.exact else max(profile.safety, _MIN_ESTIMATED_SAFETY)
     spoken = profile.per_request + sum(message_tokens(message, profile, tokenizer.count) for message in messages)
     return allocate(
         window=profile.window,
@@ -53,7 +54,7 @@ def measure(
 
 
 def message_tokens(message: Message, profile: Profile, count: Callable[[str], int]) -> int:
-    """One message, its own overhead included."""
+    """Returns the tokens of one message, its overhead included."""
     parts = message.parts
     total = profile.per_message if message.name is None else profile.per_message + 1 + count(message.name)
     for part in parts:
@@ -62,7 +63,7 @@ def message_tokens(message: Message, profile: Profile, count: Callable[[str], in
 
 
 def tools_tokens(tools: Sequence[Mapping[str, Any]], profile: Profile, count: Callable[[str], int]) -> int:
-    """All tool schemas, as JSON; 0 without tools."""
+    """Returns the tokens of all tool schemas as JSON, their overhead included; 0 without tools."""
     if not tools:
         return 0
     return profile.per_tools + sum(profile.per_tool + count(written(tool)) for tool in tools)

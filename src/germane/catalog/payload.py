@@ -1,9 +1,9 @@
-"""What a part costs that germane carries without reading it: its JSON, with base64 payloads priced by what they hold.
+"""Payload: the cost of a part that germane passes on unread, its JSON plus a price for each base64 payload.
 
-No provider counts the letters of a payload, and none says what a document costs before reading it; the rates here are upper
-assumptions: documents 1 token for 16 bytes (a text page of 4 to 6 kB of PDF at 300 tokens, a scanned one of 50 kB at 3,000),
-sound and video 1 for 100 bytes (32 tokens a second at 3 kB a second). At least 256, at most 400,000 (the largest documents
-that providers take).
+No provider counts the letters of a payload, and none says beforehand what a document costs. The rates are upper assumptions:
+1 token for 16 bytes of a document (a text page is 4 to 6 kB of PDF at 300 tokens, a scanned page 50 kB at 3,000), 1 token for
+100 bytes of sound or video (32 tokens a second at 3 kB a second). A payload costs at least 256 and at most 400,000 tokens (the
+largest documents that providers accept).
 """
 
 from __future__ import annotations
@@ -17,21 +17,22 @@ __all__ = ["split_payloads", "written"]
 
 _PAYLOAD = re.compile(r"(?:data:[\w.+-]++/[\w.+-]++(?:;(?!base64,)[\w=.+-]++)*+;base64,)?[A-Za-z0-9+/_=\s-]{1024,}+")
 _TIMED = ("audio", "video")
-_LEAST, _MOST = 256, 400_000
+_MIN_TOKENS, _MAX_TOKENS = 256, 400_000
 
 
 def split_payloads(raw: Mapping[str, Any]) -> tuple[str, int]:
-    """The JSON of `raw` with payloads left out, and the tokens of those payloads."""
+    """Returns the JSON of `raw` without its payloads, and the price of these payloads in tokens."""
     sizes: list[int] = []
     text = written(_without(raw, sizes, 0))
     if not sizes:
         return text, 0
     rate = 100 if any(word in text for word in _TIMED) else 16
-    return text, sum(min(_MOST, max(_LEAST, size // rate)) for size in sizes)
+    return text, sum(min(_MAX_TOKENS, max(_MIN_TOKENS, size // rate)) for size in sizes)
 
 
 def written(value: Any) -> str:
-    """`value` as JSON; what can't be (cycles, bottomless nests, odd keys) as its words in a row. Never raises."""
+    """Returns `value` as JSON. A value that isn't serialisable (cycles, deep nesting, odd keys) gives its keys and values in a
+    row. Never raises."""
     try:
         return json.dumps(value, ensure_ascii=False, default=str)
     except (TypeError, ValueError, RecursionError):
@@ -57,7 +58,7 @@ def _without(value: Any, sizes: list[int], depth: int) -> Any:
 
 
 def _flat(value: Any) -> str:
-    """Keys and values, each thing once, without recursion."""
+    """Returns all keys and values, each container once, without recursion."""
     words: list[str] = []
     seen: set[int] = set()
     rest = [value]

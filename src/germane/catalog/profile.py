@@ -1,4 +1,4 @@
-"""Profile: what has to be known of a model to fit a context into it (BUD-1)."""
+"""Profile: the facts about a model that are needed to fit a context into it (BUD-1)."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from germane.types.message import Image
 
 __all__ = ["Profile"]
 
-_AT_LEAST = {"window": 1, "max_output": 0, "per_message": 0, "per_request": 0, "per_tool": 0, "per_tools": 0}
+_MINIMA = {"window": 1, "max_output": 0, "per_message": 0, "per_request": 0, "per_tool": 0, "per_tools": 0}
 _PROVIDERS = ("openai", "anthropic", "gemini")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """Sizes in tokens. `tokenizer` names a counter of `tokenizers/`; `images` names the rule that prices an image.
+    """Sizes are in tokens. `tokenizer` is a name for `open_tokenizer`; `images` is a rule of `images.py`; `safety` is the
+    fraction of the window that is left free.
 
-    `known` is false for a model the catalog doesn't have: window 8,192 and the widest safety fraction.
-    Raises `InvalidInput` naming the field that can't be.
+    `known` is false for a model that the catalog doesn't list: it has a window of 8,192 and the widest safety fraction.
+    Raises `InvalidInput` naming the field that can't be used.
     """
 
     name: str
     provider: str
-    """The dialect its API speaks: openai, anthropic or gemini."""
+    """The dialect of its API: openai, anthropic or gemini."""
     window: int = 8192
     max_output: int = 4096
     tokenizer: str = "unknown"
@@ -34,7 +35,7 @@ class Profile:
     per_tool: int = 8
     """Overhead of each tool, beside its JSON."""
     per_tools: int = 16
-    """Overhead of having tools at all."""
+    """Overhead of a request that has tools."""
     images: str = "unknown"
     safety: float = 0.10
     known: bool = True
@@ -46,9 +47,9 @@ class Profile:
                 object.__setattr__(self, field.name, float(value))
             elif type(value).__name__ != kind:
                 self._refuse(field.name, f"must be of type {kind}, not {type(value).__name__}")
-        for name, least in _AT_LEAST.items():
-            if getattr(self, name) < least:
-                self._refuse(name, f"must be {least} or more, not {getattr(self, name)}")
+        for name, minimum in _MINIMA.items():
+            if getattr(self, name) < minimum:
+                self._refuse(name, f"must be {minimum} or more, not {getattr(self, name)}")
         if self.provider not in _PROVIDERS:
             self._refuse("provider", f"must be one of {', '.join(_PROVIDERS)}, not {self.provider!r}")
         if not 0 <= self.safety < 1:

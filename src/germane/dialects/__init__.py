@@ -1,1 +1,1 @@
-"""Dialects: the providers' message shapes, one file each. `registry` finds the one a name or a message means."""
+"""Dialects: the providers' message formats, one module each; `registry` finds one by name or from a message."""

@@ -1,7 +1,7 @@
-"""Anthropic's messages: system apart, tool results in the user's turn and before everything else there.
+"""Anthropic: the Messages API, with `system` apart and tool results first in the user's message.
 
-Read as well: system messages among the others (they go out in `system`). A turn that holds nothing but tool results is read
-as role `tool`. What lies inside a tool result besides text (images, documents) stays in the caller's own dict.
+The parser also accepts system messages among the others; they are sent in `system`. A message that holds only tool results is
+read as role `tool`. Images and documents inside a tool result stay in the caller's own dict.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 
 from germane.dialects.anthropic_check import ASSISTANT_ONLY, BREAKPOINTS, ID, NAME, USER_ONLY, blank, breakpoints, problems
 from germane.dialects.attachment import attachment
-from germane.dialects.envelope import envelope, mapping, role, typename, without
+from germane.dialects.dialect import OutgoingMessage
+from germane.dialects.envelope import mapping, read_envelope, read_role, type_name, without
 from germane.dialects.image_size import data_url, image_size
-from germane.dialects.merging import Written, merged
-from germane.dialects.pairing import closed, paired
-from germane.dialects.turn import Turn
+from germane.dialects.merging import ProviderMessage, merge_by_role
+from germane.dialects.pairing import close_orphans, pair_calls
 from germane.dialects.wording import START, image_note, json_object, json_text, sendable, tool_name
 from germane.errors import InvalidInput
 from germane.types.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult, Wire
@@ -29,6 +29,8 @@ _PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
 class Anthropic:
+    """Implements `Dialect`."""
+
     name = "anthropic"
 
     def speaks(self, raw: Mapping[str, Any]) -> bool:
@@ -43,16 +45,16 @@ class Anthropic:
         )
 
     def parse(self, raw: Mapping[str, Any]) -> Message:
-        who = ROLES[role(raw, ROLES)]
+        role = ROLES[read_role(raw, ROLES)]
         content = raw.get("content")
         if isinstance(content, str):
-            return Message(role=who, parts=(Text(content),) if content else (), **envelope(raw))
+            return Message(role=role, parts=(Text(content),) if content else (), **read_envelope(raw))
         if content is not None and not isinstance(content, list | tuple):
-            raise InvalidInput(f"content is {typename(content)}: give a string or a list of blocks")
-        parts = [part for at, block in enumerate(content or ()) for part in _read(block, at)]
-        if who == "user" and content and all((mapping(block) or {}).get("type") == "tool_result" for block in content):
-            who = "tool"
-        return Message(role=who, parts=tuple(parts), **envelope(raw))
+            raise InvalidInput(f"content is {type_name(content)}: give a string or a list of blocks")
+        parts = [part for index, block in enumerate(content or ()) for part in _read_part(block, index)]
+        if role == "user" and content and all((mapping(block) or {}).get("type") == "tool_result" for block in content):
+            role = "tool"
+        return Message(role=role, parts=tuple(parts), **read_envelope(raw))
 
     def native(self, raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
         content = raw.get("content")
@@ -63,7 +65,7 @@ class Anthropic:
         full = [
             block for block in blocks if block is not None and not (block.get("type") == "text" and blank(block.get("text")))
         ]
-        if not full or any(block is None or _odd(block) for block in blocks):
+        if not full or any(block is None or _is_invalid(block) for block in blocks):
             return None
         results = [block.get("type") == "tool_result" for block in full]
         if results != sorted(results, reverse=True):
@@ -71,60 +73,61 @@ class Anthropic:
         return raw if len(full) == len(blocks) else {**raw, "content": full}
 
     def render(self, messages: Sequence[Message]) -> Wire:
-        return self.compose([Turn(message=message) for message in messages])
+        return self.compose([OutgoingMessage(message=message) for message in messages])
 
-    def compose(self, turns: Sequence[Turn], tools: Sequence[Mapping[str, Any]] = ()) -> Wire:
+    def compose(self, turns: Sequence[OutgoingMessage], tools: Sequence[Mapping[str, Any]] = ()) -> Wire:
         spoken = [turn for turn in turns if turn.message.role != "system"]
-        written = [_turn(turn) for turn in paired(spoken, fits=ID.fullmatch)]
-        messages = merged(written, "content", [{"type": "text", "text": START}])
+        written = [_write_message(turn) for turn in pair_calls(spoken, fits=ID.fullmatch)]
+        messages = merge_by_role(written, "content", [{"type": "text", "text": START}])
         own = {id(turn.native) for turn in turns}
         messages = [message if id(message) in own else _plain(message) for message in messages]
         if messages[-1]["role"] == "assistant":
             messages[-1] = _trimmed(messages[-1])
-        room = BREAKPOINTS - breakpoints((turn.native for turn in turns), tools)
-        return Wire(messages=messages, system=_system([turn for turn in turns if turn.message.role == "system"], room > 0))
+        marks = breakpoints((turn.native for turn in turns), tools)
+        system = _system([turn for turn in turns if turn.message.role == "system"], marks < BREAKPOINTS)
+        return Wire(messages=messages, system=system)
 
     def problems(self, wire: Wire) -> tuple[str, ...]:
         return problems(wire)
 
 
-def _read(value: object, at: int) -> list[Part]:
+def _read_part(value: object, index: int) -> list[Part]:
     if isinstance(value, str):
         return [Text(value)]
     raw = mapping(value)
     if raw is None:
-        raise InvalidInput(f"content block {at} is {typename(value)}: give a mapping with a type")
+        raise InvalidInput(f"content block {index} is {type_name(value)}: give a mapping with a type")
     match raw.get("type"):
         case "text":
             if not isinstance(raw.get("text"), str):
                 raise InvalidInput(
-                    f"content block {at} is of type text, but its text is {typename(raw.get('text'))}: give a string"
+                    f"content block {index} is of type text, but its text is {type_name(raw.get('text'))}: give a string"
                 )
             return [Text(raw["text"])]
         case "image":
-            return [_image(raw)]
+            return [_read_image(raw)]
         case "tool_use":
             arguments = json_text({} if raw.get("input") is None else raw["input"])
             return [ToolCall(id=_string(raw, "id"), name=_string(raw, "name"), arguments=arguments)]
         case "tool_result":
-            return _result(raw, at)
+            return _read_result(raw, index)
     return [Opaque(kind=f"anthropic:{str(raw.get('type'))[:40]}", raw=raw)]
 
 
-def _result(raw: Mapping[str, Any], at: int) -> list[Part]:
+def _read_result(raw: Mapping[str, Any], index: int) -> list[Part]:
     content = raw.get("content")
     if content is None or isinstance(content, str):
         inner: list[Part] = [Text(content or "")]
     elif isinstance(content, list | tuple):
-        inner = [part for each in content for part in _read(each, at)]
+        inner = [part for each in content for part in _read_part(each, index)]
     else:
-        raise InvalidInput(f"content of tool_result block {at} is {typename(content)}: give a string or a list of blocks")
+        raise InvalidInput(f"content of tool_result block {index} is {type_name(content)}: give a string or a list of blocks")
     text = "\n".join(part.text for part in inner if isinstance(part, Text))
     result = ToolResult(call_id=_string(raw, "tool_use_id"), text=text, error=raw.get("is_error") is True)
     return [result, *(part for part in inner if isinstance(part, Image | Opaque))]
 
 
-def _image(raw: Mapping[str, Any]) -> Image:
+def _read_image(raw: Mapping[str, Any]) -> Image:
     source = mapping(raw.get("source")) or {}
     if source.get("type") == "base64" and isinstance(data := source.get("data"), str):
         width, height = image_size(data) or (None, None)
@@ -138,8 +141,8 @@ def _string(raw: Mapping[str, Any], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _odd(block: Mapping[str, Any]) -> bool:
-    """A block the API wouldn't take as it is."""
+def _is_invalid(block: Mapping[str, Any]) -> bool:
+    """Returns whether the API would refuse the block as it is."""
     match block.get("type"):
         case "tool_use":
             return not (
@@ -151,16 +154,16 @@ def _odd(block: Mapping[str, Any]) -> bool:
             return not isinstance(kind, str)
 
 
-def _turn(turn: Turn) -> Written:
-    who = "assistant" if turn.message.role == "assistant" else "user"
+def _write_message(turn: OutgoingMessage) -> ProviderMessage:
+    role = "assistant" if turn.message.role == "assistant" else "user"
     answers = bool(turn.message.tool_results)
     if turn.native is not None and not turn.late:
-        return Written(role=who, parts=_blocks(turn.native.get("content")), native=turn.native, answers=answers)
-    blocks = _message(turn.message, who) if turn.native is None else _blocks(turn.native.get("content"))
+        return ProviderMessage(role=role, parts=_blocks(turn.native.get("content")), native=turn.native, answers=answers)
+    blocks = _write_parts(turn.message, role) if turn.native is None else _blocks(turn.native.get("content"))
     if turn.late:
-        first = next((at for at, block in enumerate(blocks) if block.get("type") != "tool_result"), len(blocks))
+        first = next((index for index, block in enumerate(blocks) if block.get("type") != "tool_result"), len(blocks))
         blocks = [*blocks[:first], {"type": "text", "text": sendable(turn.late)}, *blocks[first:]]
-    return Written(role=who, parts=blocks, answers=answers)
+    return ProviderMessage(role=role, parts=blocks, answers=answers)
 
 
 def _blocks(content: object) -> list[Any]:
@@ -173,13 +176,13 @@ def _blocks(content: object) -> list[Any]:
     )
 
 
-def _message(message: Message, who: str) -> list[Any]:
-    """Results first, calls last, as the API wants them; empty texts left out."""
+def _write_parts(message: Message, role: str) -> list[Any]:
+    """Writes a message's blocks: results first and calls last, as the API requires, without empty texts."""
     order = sorted(message.parts, key=lambda part: -1 if isinstance(part, ToolResult) else isinstance(part, ToolCall))
-    return [block for part in order if (block := _written(part, who)) is not None]
+    return [block for part in order if (block := _write_part(part, role)) is not None]
 
 
-def _written(part: Part, who: str) -> dict[str, Any] | None:
+def _write_part(part: Part, role: str) -> dict[str, Any] | None:
     match part:
         case Text(text):
             return None if blank(text) else {"type": "text", "text": sendable(text)}
@@ -189,16 +192,16 @@ def _written(part: Part, who: str) -> dict[str, Any] | None:
             error = {"is_error": True} if part.error else {}
             return {"type": "tool_result", "tool_use_id": part.call_id, "content": sendable(part.text), **error}
         case Image():
-            return (_picture(part) if who == "user" else None) or {"type": "text", "text": sendable(image_note(part))}
+            return (_write_image(part) if role == "user" else None) or {"type": "text", "text": sendable(image_note(part))}
         case Opaque(kind=kind, raw=raw) if kind.startswith("anthropic:"):
-            if who == "user" and raw.get("type") in ASSISTANT_ONLY:
+            if role == "user" and raw.get("type") in ASSISTANT_ONLY:
                 return None
-            return _attached(part, who) if who == "assistant" and raw.get("type") in USER_ONLY else dict(raw)
+            return _write_attachment(part, role) if role == "assistant" and raw.get("type") in USER_ONLY else dict(raw)
         case Opaque():
-            return _attached(part, who)
+            return _write_attachment(part, role)
 
 
-def _picture(image: Image) -> dict[str, Any] | None:
+def _write_image(image: Image) -> dict[str, Any] | None:
     if image.raw.get("type") == "image" and mapping(image.raw.get("source")):
         return dict(image.raw)
     if image.url and (inline := data_url(image.url)) and inline[0] in _PICTURES and inline[1]:
@@ -208,11 +211,11 @@ def _picture(image: Image) -> dict[str, Any] | None:
     return None
 
 
-def _attached(part: Opaque, who: str) -> dict[str, Any] | None:
+def _write_attachment(part: Opaque, role: str) -> dict[str, Any] | None:
     held = attachment(part)
     if held is None:
         return None
-    if who == "user" and held.media_type == "application/pdf" and (held.data or held.url.startswith("https://")):
+    if role == "user" and held.media_type == "application/pdf" and (held.data or held.url.startswith("https://")):
         source = (
             {"type": "base64", "media_type": held.media_type, "data": held.data}
             if held.data
@@ -223,7 +226,7 @@ def _attached(part: Opaque, who: str) -> dict[str, Any] | None:
 
 
 def _plain(message: dict[str, Any]) -> dict[str, Any]:
-    """A written message of nothing but one text as a string."""
+    """Returns the message with its content as a string, if it holds a single text and nothing else."""
     match message["content"]:
         case [{"type": "text", "text": text, **more}] if not more:
             return {**message, "content": text}
@@ -231,7 +234,7 @@ def _plain(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _trimmed(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The last words of a conversation that ends with the assistant's mustn't end in white space."""
+    """Strips trailing white space, which the API refuses in a last message of the assistant's."""
     content = message["content"]
     block = mapping(content[-1]) if isinstance(content, list | tuple) else {"text": content}
     text = (block or {}).get("text")
@@ -243,8 +246,9 @@ def _trimmed(message: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-def _system(turns: Sequence[Turn], room: bool) -> str | list[dict[str, Any]] | None:
-    """All system texts in order: one string, or a list where the caller brought blocks or the prompt cache wants a mark."""
+def _system(turns: Sequence[OutgoingMessage], cache_mark: bool) -> str | list[dict[str, Any]] | None:
+    """Returns all system texts in order: as one string, or as a list of blocks where the caller's system is such a list or a
+    cache mark is set. `cache_mark` says whether the request may hold another one."""
     pieces: list[list[Any]] = []
     listed = False
     for turn in turns:
@@ -252,8 +256,8 @@ def _system(turns: Sequence[Turn], room: bool) -> str | list[dict[str, Any]] | N
         if isinstance(content, list | tuple):
             listed = True
             pieces.append(list(content))
-        elif not blank(text := closed(turn).message.text):
-            mark = {"cache_control": {"type": "ephemeral"}} if turn.pinned and room else {}
+        elif not blank(text := close_orphans(turn).message.text):
+            mark = {"cache_control": {"type": "ephemeral"}} if turn.pinned and cache_mark else {}
             listed = listed or bool(mark)
             pieces.append([{"type": "text", "text": sendable(text), **mark}])
     blocks = [block for piece in pieces for block in piece]

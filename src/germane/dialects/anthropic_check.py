@@ -1,4 +1,4 @@
-"""What Anthropic's messages refuse, and how many marks of the prompt cache a request holds."""
+"""Anthropic check: the requests that the Messages API would refuse, and counting of prompt-cache marks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from germane.types.message import Wire
 __all__ = ["ASSISTANT_ONLY", "BREAKPOINTS", "ID", "NAME", "USER_ONLY", "blank", "breakpoints", "problems"]
 
 BREAKPOINTS = 4
-"""Marks of the prompt cache in one request, at most."""
+"""Maximum number of `cache_control` marks in one request."""
 ID = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 USER_ONLY = frozenset({"image", "document", "tool_result", "search_result", "container_upload"})
@@ -21,11 +21,12 @@ _FOREIGN = frozenset({"image_url", "input_audio", "file", "refusal", "input_text
 
 
 def blank(text: object) -> bool:
+    """Returns whether `text` is no string, empty or only white space."""
     return not isinstance(text, str) or not text or text.isspace()
 
 
 def breakpoints(messages: Iterable[Mapping[str, Any] | None], tools: Sequence[Mapping[str, Any]]) -> int:
-    """How many `cache_control` marks the caller has set, on blocks (those within tool results too) and on tools."""
+    """Returns the number of `cache_control` marks the caller has set: on blocks, also inside tool results, and on tools."""
     return sum("cache_control" in tool for tool in tools) + sum(map(_marks, messages))
 
 
@@ -36,6 +37,7 @@ def _marks(holder: Mapping[str, Any] | None) -> int:
 
 
 def problems(wire: Wire) -> tuple[str, ...]:
+    """See `Dialect.problems`."""
     found: list[str] = list(_system(wire.system))
     if not wire.messages:
         found.append("no messages")
@@ -47,47 +49,47 @@ def problems(wire: Wire) -> tuple[str, ...]:
     waiting: set[str] = set()
     seen: set[str] = set()
     last = len(wire.messages) - 1
-    for at, message in enumerate(wire.messages):
-        who = message.get("role")
-        if who not in ("user", "assistant"):
-            found.append(f"message {at}: unknown role {who!r}")
-        found += (f"message {at}: unknown key {key!r}" for key in message if key not in ("role", "content"))
+    for index, message in enumerate(wire.messages):
+        role = message.get("role")
+        if role not in ("user", "assistant"):
+            found.append(f"message {index}: unknown role {role!r}")
+        found += (f"message {index}: unknown key {key!r}" for key in message if key not in ("role", "content"))
         content = message.get("content")
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        if not isinstance(blocks, list | tuple) or (not blocks and not (at == last and who == "assistant")):
-            found.append(f"message {at}: no content")
+        if not isinstance(blocks, list | tuple) or (not blocks and not (index == last and role == "assistant")):
+            found.append(f"message {index}: no content")
             blocks = ()
         read = [mapping(block) or {} for block in blocks]
-        found += (f"message {at}: {problem}" for block in read for problem in _block(block, who, at == last))
+        found += (f"message {index}: {problem}" for block in read for problem in _block(block, role, index == last))
         answered = [block.get("tool_use_id") for block in read if block.get("type") == "tool_result"]
         if set(answered) != waiting or len(answered) != len(waiting):
-            found.append(f"message {at}: tool results {answered} for the tool calls {sorted(waiting)} right before")
+            found.append(f"message {index}: tool results {answered} for the tool calls {sorted(waiting)} right before")
         if any(block.get("type") == "tool_result" for block in read[len(answered) :]):
-            found.append(f"message {at}: tool results after other blocks")
+            found.append(f"message {index}: tool results after other blocks")
         calls = [str(block.get("id")) for block in read if block.get("type") == "tool_use"]
         if seen & set(calls) or len(set(calls)) < len(calls):
-            found.append(f"message {at}: a tool call's id used twice")
+            found.append(f"message {index}: a tool call's id used twice")
         seen |= set(calls)
         waiting = set(calls)
         if (
-            at == last
-            and who == "assistant"
+            index == last
+            and role == "assistant"
             and read
             and str(read[-1].get("text", "")) != str(read[-1].get("text", "")).rstrip()
         ):
-            found.append(f"message {at}: the last words end in white space")
+            found.append(f"message {index}: the last words end in white space")
     if waiting:
         found.append(f"tool calls at the end without a result: {sorted(waiting)}")
     return tuple(found)
 
 
-def _block(block: Mapping[str, Any], who: object, last: bool) -> Iterable[str]:
+def _block(block: Mapping[str, Any], role: object, last: bool) -> Iterable[str]:
     kind = block.get("type")
     if not isinstance(kind, str) or kind in _FOREIGN:
         yield f"no block the API knows: {kind!r}"
-    elif (kind in USER_ONLY and who != "user") or (kind in ASSISTANT_ONLY and who != "assistant"):
-        yield f"a block of type {kind} can't stand in a message of role {who}"
-    if kind == "text" and blank(block.get("text")) and not (last and who == "assistant" and block.get("text") == ""):
+    elif (kind in USER_ONLY and role != "user") or (kind in ASSISTANT_ONLY and role != "assistant"):
+        yield f"a block of type {kind} can't stand in a message of role {role}"
+    if kind == "text" and blank(block.get("text")) and not (last and role == "assistant" and block.get("text") == ""):
         yield "an empty text"
     elif kind == "tool_use":
         if not (ID.fullmatch(str(block.get("id", ""))) and NAME.fullmatch(str(block.get("name", "")))):

@@ -1,4 +1,4 @@
-"""Attachment: a document or a recording in any provider's shape, so that one provider's can be sent to another."""
+"""Attachment: a document or recording in a neutral form, so that one provider's can be sent to another."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ __all__ = ["Attachment", "attachment"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attachment:
-    """`data` is base64, `url` an address, `text` the content itself: one of the three at most. With none of them the file
-    lies with the provider, and `note` is all that can be told to another."""
+    """At most one of `data` (base64), `url` and `text` (the content itself) is set. With none of them the provider stores the
+    file, and another provider gets only `note`."""
 
     media_type: str
     data: str = ""
@@ -25,6 +25,7 @@ class Attachment:
 
     @property
     def note(self) -> str:
+        """A text that stands in for the attachment: its kind, its name and, if known, its content."""
         kind = (
             "audio" if self.media_type.startswith("audio/") else "video" if self.media_type.startswith("video/") else "document"
         )
@@ -35,7 +36,7 @@ class Attachment:
 
 
 def attachment(part: Opaque) -> Attachment | None:
-    """What the part holds; None where it is no attachment (a thought, a server's tool, something yet to be invented)."""
+    """Returns the part as an attachment; None where it is something else (a thought, a server-side tool, an unknown part)."""
     raw = part.raw
     match raw.get("type"):
         case "input_audio":

@@ -1,35 +1,55 @@
-"""Dialect: how one provider writes messages. One file a provider; nothing else in germane knows their shapes."""
+"""Dialect: the protocol every provider's message format fulfils, and the message that is handed to it for sending."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from germane.dialects.turn import Turn
 from germane.types.message import Message, Wire
 
-__all__ = ["Dialect"]
+__all__ = ["Dialect", "OutgoingMessage"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutgoingMessage:
+    """A message to send, with the caller's own dict where the provider accepts that dict as it is.
+
+    `native` is that dict, already in the provider's shape; None where `message` has to be written in the provider's shape.
+    `late` is germane's text that goes in front of the human's words in this message (INJECT-2). `pinned` marks the end of the
+    stable prefix, where a provider with explicit prompt caching gets its cache mark.
+    """
+
+    message: Message
+    native: Mapping[str, Any] | None = field(default=None, hash=False)
+    late: str = ""
+    pinned: bool = False
 
 
 class Dialect(Protocol):
+    """Reads and writes one provider's messages. Each provider has one module; no other code knows the provider's shapes."""
+
     name: str
 
     def speaks(self, raw: Mapping[str, Any]) -> bool:
-        """Whether this message can only be of this dialect (it holds a part or a field that no other has)."""
+        """Returns whether `raw` holds a part or a field that only this dialect has."""
 
     def parse(self, raw: Mapping[str, Any]) -> Message:
-        """One message, read. Raises `InvalidInput` naming what is wrong."""
+        """Reads one message. Raises `InvalidInput` naming the part or field that can't be read."""
 
     def native(self, raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """A message of this dialect as the provider takes it: the same object where it can go out as it is, a copy without
-        germane's own keys (`id`, `created_at`, and `name` where the provider has none) and without empty parts otherwise,
-        None where it has to be written anew."""
+        """Returns `raw` in a form that the provider accepts without rewriting, or None where the message must be rewritten.
+
+        The result is `raw` itself where possible, else a copy without germane's own keys (`id`, `created_at`, and `name` where
+        the provider has no such key) and without empty parts.
+        """
 
     def render(self, messages: Sequence[Message]) -> Wire:
-        """Messages in this provider's shape, valid for it whatever was cut (INJECT-4)."""
+        """Writes messages in this provider's shape. The result is valid for the provider, whatever was cut before
+        (INJECT-4)."""
 
-    def compose(self, turns: Sequence[Turn], tools: Sequence[Mapping[str, Any]] = ()) -> Wire:
-        """The same for turns that may bring the caller's own dicts, which go out untouched where they can."""
+    def compose(self, turns: Sequence[OutgoingMessage], tools: Sequence[Mapping[str, Any]] = ()) -> Wire:
+        """As `render`, for messages that may carry the caller's own dicts, which are sent unchanged wherever possible."""
 
     def problems(self, wire: Wire) -> tuple[str, ...]:
-        """What the provider's API would refuse; empty when it is valid."""
+        """Returns the reasons for which the provider's API would refuse `wire`; empty when it is valid."""

@@ -1,8 +1,7 @@
-"""Envelope: what a message carries beside its content, in every dialect: role, `id`, `name`, `created_at`.
+"""Envelope: the fields beside a message's content that all dialects share (role, `id`, `name`, `created_at`).
 
-`id` is the caller's own (a string, or a whole number read as one), `name` the speaker's, `created_at` when it was said:
-a datetime, an ISO 8601 string, or seconds since 1970 (milliseconds from 10^11 on). Naive times stay naive: which zone they
-are in is the scope's to say.
+`id` is the caller's (a string, or an integer that is read as one), `name` is the speaker's. `created_at` is a datetime, an ISO
+8601 string, or a number of seconds since 1970 (milliseconds from 10^11 on). Naive times stay naive: the scope knows their zone.
 """
 
 from __future__ import annotations
@@ -13,25 +12,28 @@ from typing import Any, TypedDict
 
 from germane.errors import InvalidInput
 
-__all__ = ["Envelope", "envelope", "mapping", "role", "typename", "without"]
+__all__ = ["Envelope", "mapping", "read_envelope", "read_role", "type_name", "without"]
 
 MILLISECONDS_FROM = 1e11
+"""Numbers from here on are milliseconds: as seconds they would lie after the year 5000."""
 
 
 class Envelope(TypedDict, total=False):
+    """The fields that a message has, as `Message` takes them."""
+
     id: str
     name: str
     created_at: datetime
 
 
-def envelope(raw: Mapping[str, Any]) -> Envelope:
-    """Whichever of `id`, `name` and `created_at` the message has. Raises `InvalidInput` for one that can't be read."""
+def read_envelope(raw: Mapping[str, Any]) -> Envelope:
+    """Returns those of `id`, `name` and `created_at` that the message has. Raises `InvalidInput` for one that can't be read."""
     found: Envelope = {}
     if (id := raw.get("id")) is not None and (id := _id(id)):
         found["id"] = id
     if (name := raw.get("name")) is not None:
         if not isinstance(name, str):
-            raise InvalidInput(f"name is {typename(name)}: give the speaker's name as a string")
+            raise InvalidInput(f"name is {type_name(name)}: give the speaker's name as a string")
         if name:
             found["name"] = name
     if (moment := raw.get("created_at")) is not None:
@@ -39,8 +41,8 @@ def envelope(raw: Mapping[str, Any]) -> Envelope:
     return found
 
 
-def role(raw: Mapping[str, Any], roles: Mapping[str, Any]) -> str:
-    """The message's role, one of `roles`. Raises `InvalidInput` where it is missing or unknown."""
+def read_role(raw: Mapping[str, Any], roles: Mapping[str, Any]) -> str:
+    """Returns the message's role, a key of `roles`. Raises `InvalidInput` where it is missing or unknown."""
     found = raw.get("role")
     if isinstance(found, str) and found in roles:
         return found
@@ -51,7 +53,7 @@ def role(raw: Mapping[str, Any], roles: Mapping[str, Any]) -> str:
 
 
 def mapping(value: object) -> Mapping[str, Any] | None:
-    """`value` as a mapping: itself, or what an SDK's own object says it is; None for anything else."""
+    """Returns `value` as a mapping: itself, or the dump of an SDK's (Pydantic) object; None for anything else."""
     if isinstance(value, Mapping):
         return value
     dump = getattr(value, "model_dump", None)
@@ -63,13 +65,14 @@ def mapping(value: object) -> Mapping[str, Any] | None:
 
 
 def without(raw: Mapping[str, Any], keys: tuple[str, ...]) -> Mapping[str, Any]:
-    """`raw` itself where it has none of `keys`, else a copy without them."""
+    """Returns `raw` itself where it has none of `keys`, else a copy without them."""
     if any(key in raw for key in keys):
         return {key: value for key, value in raw.items() if key not in keys}
     return raw
 
 
-def typename(value: object) -> str:
+def type_name(value: object) -> str:
+    """Returns the name of the value's type, for error messages."""
     return type(value).__name__
 
 
@@ -78,7 +81,7 @@ def _id(value: object) -> str:
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    raise InvalidInput(f"id is {typename(value)}: give a string")
+    raise InvalidInput(f"id is {type_name(value)}: give a string")
 
 
 def _moment(value: object) -> datetime:
@@ -91,5 +94,5 @@ def _moment(value: object) -> datetime:
             return datetime.fromtimestamp(value / 1000 if abs(value) >= MILLISECONDS_FROM else value, UTC)
     except (ValueError, OverflowError, OSError):
         pass
-    shown = str(value)[:40] if isinstance(value, str | int | float) else typename(value)
+    shown = str(value)[:40] if isinstance(value, str | int | float) else type_name(value)
     raise InvalidInput(f"created_at {shown!r} is not a time: give an ISO 8601 string, seconds since 1970 or a datetime")

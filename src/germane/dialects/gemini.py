@@ -1,7 +1,7 @@
-"""Gemini's contents: roles `user` and `model`, everything in `parts`, calls and results without ids or with them.
+"""Gemini: the generateContent API, with roles `user` and `model` and all content in `parts`; call ids are optional.
 
-Read as well: role `assistant` (as model) and `function` (as the user's results), a missing role (the user's), snake_case keys,
-plain `content` instead of `parts`, and system messages among the others (they go out in the system instruction).
+The parser also accepts the roles `assistant` (as model) and `function` (as the user's results), a missing role (the user's),
+snake_case keys, `content` in place of `parts`, and system messages among the others; these are sent in the system instruction.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from types import MappingProxyType
 from typing import Any
 
 from germane.dialects.attachment import attachment
-from germane.dialects.envelope import envelope, mapping, role, typename, without
+from germane.dialects.dialect import OutgoingMessage
+from germane.dialects.envelope import mapping, read_envelope, read_role, type_name, without
 from germane.dialects.gemini_check import NAME, either, problems
 from germane.dialects.image_size import data_url, image_size
-from germane.dialects.merging import Written, merged
-from germane.dialects.pairing import closed, paired
-from germane.dialects.turn import Turn
+from germane.dialects.merging import ProviderMessage, merge_by_role
+from germane.dialects.pairing import close_orphans, pair_calls
 from germane.dialects.wording import START, image_note, json_object, json_text, sendable, tool_name
 from germane.errors import InvalidInput
 from germane.types.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult, Wire
@@ -27,27 +27,29 @@ __all__ = ["Gemini"]
 ROLES: Mapping[str, Role] = MappingProxyType(
     {"user": "user", "model": "assistant", "assistant": "assistant", "function": "user", "system": "system"}
 )
-_LONGEST_NAME = 128
+_MAX_NAME_CHARS = 128
 _EXTRAS = ("id", "name", "created_at")
 
 
 class Gemini:
+    """Implements `Dialect`."""
+
     name = "gemini"
 
     def speaks(self, raw: Mapping[str, Any]) -> bool:
         return "parts" in raw or raw.get("role") == "model"
 
     def parse(self, raw: Mapping[str, Any]) -> Message:
-        who = ROLES[role(raw if "role" in raw or "parts" not in raw else {"role": "user"}, ROLES)]
+        role = ROLES[read_role(raw if "role" in raw or "parts" not in raw else {"role": "user"}, ROLES)]
         parts = raw.get("parts", raw.get("content"))
         if isinstance(parts, str):
-            return Message(role=who, parts=(Text(parts),) if parts else (), **envelope(raw))
+            return Message(role=role, parts=(Text(parts),) if parts else (), **read_envelope(raw))
         if parts is not None and not isinstance(parts, list | tuple):
-            raise InvalidInput(f"parts is {typename(parts)}: give a list of parts")
-        read = tuple(_read(part, at) for at, part in enumerate(parts or ()))
-        if who == "user" and read and all(isinstance(part, ToolResult) for part in read):
-            who = "tool"
-        return Message(role=who, parts=read, **envelope(raw))
+            raise InvalidInput(f"parts is {type_name(parts)}: give a list of parts")
+        read = tuple(_read_part(part, index) for index, part in enumerate(parts or ()))
+        if role == "user" and read and all(isinstance(part, ToolResult) for part in read):
+            role = "tool"
+        return Message(role=role, parts=read, **read_envelope(raw))
 
     def native(self, raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
         parts = raw.get("parts")
@@ -55,29 +57,29 @@ class Gemini:
             return None
         read = [mapping(part) for part in parts]
         full = [part for part in read if part is not None and part and dict(part) != {"text": ""}]
-        if not full or None in read or any(map(_odd, full)):
+        if not full or None in read or any(map(_is_invalid, full)):
             return None
         raw = without(raw, _EXTRAS)
         return raw if len(full) == len(read) else {**raw, "parts": full}
 
     def render(self, messages: Sequence[Message]) -> Wire:
-        return self.compose([Turn(message=message) for message in messages])
+        return self.compose([OutgoingMessage(message=message) for message in messages])
 
-    def compose(self, turns: Sequence[Turn], tools: Sequence[Mapping[str, Any]] = ()) -> Wire:
+    def compose(self, turns: Sequence[OutgoingMessage], tools: Sequence[Mapping[str, Any]] = ()) -> Wire:
         spoken = [turn for turn in turns if turn.message.role != "system"]
-        messages = merged([_turn(turn) for turn in paired(spoken)], "parts", [{"text": START}])
+        messages = merge_by_role([_write_message(turn) for turn in pair_calls(spoken)], "parts", [{"text": START}])
         return Wire(messages=messages, system=_system([turn for turn in turns if turn.message.role == "system"]))
 
     def problems(self, wire: Wire) -> tuple[str, ...]:
         return problems(wire)
 
 
-def _read(value: object, at: int) -> Part:
+def _read_part(value: object, index: int) -> Part:
     if isinstance(value, str):
         return Text(value)
     raw = mapping(value)
     if raw is None:
-        raise InvalidInput(f"part {at} is {typename(value)}: give a mapping such as {{'text': …}}")
+        raise InvalidInput(f"part {index} is {type_name(value)}: give a mapping such as {{'text': …}}")
     if (call := either(raw, "functionCall")) is not None:
         return ToolCall(id=_string(call, "id"), name=_string(call, "name"), arguments=json_text(call.get("args") or {}))
     if (answer := either(raw, "functionResponse")) is not None:
@@ -85,7 +87,7 @@ def _read(value: object, at: int) -> Part:
         return ToolResult(call_id=_string(answer, "id"), name=_string(answer, "name"), text=text, error=error)
     if "text" in raw and raw.get("thought") is not True:
         if not isinstance(raw["text"], str):
-            raise InvalidInput(f"part {at} has a text that is {typename(raw['text'])}: give a string")
+            raise InvalidInput(f"part {index} has a text that is {type_name(raw['text'])}: give a string")
         return Text(raw["text"])
     if (inline := either(raw, "inlineData")) is not None and _media(inline).startswith("image/"):
         return _inline(raw, inline)
@@ -102,7 +104,7 @@ def _inline(raw: Mapping[str, Any], inline: Mapping[str, Any]) -> Image:
 
 
 def _response(response: object) -> tuple[str, bool]:
-    """The text of a function's response, and whether it tells an error."""
+    """Returns the text of a function's response, and whether it reports an error."""
     fields = mapping(response)
     if fields is not None and len(fields) == 1:
         (key, value), *_ = fields.items()
@@ -115,8 +117,8 @@ def _media(blob: Mapping[str, Any]) -> str:
     return _string(blob, "mimeType") or _string(blob, "mime_type")
 
 
-def _odd(part: Mapping[str, Any]) -> bool:
-    """A call or a response the API wouldn't take as it is."""
+def _is_invalid(part: Mapping[str, Any]) -> bool:
+    """Returns whether the API would refuse the call or response as it is."""
     function = either(part, "functionCall") or either(part, "functionResponse")
     return function is not None and not NAME.fullmatch(_string(function, "name"))
 
@@ -126,44 +128,44 @@ def _string(raw: Mapping[str, Any], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _turn(turn: Turn) -> Written:
-    who = "model" if turn.message.role == "assistant" else "user"
+def _write_message(turn: OutgoingMessage) -> ProviderMessage:
+    role = "model" if turn.message.role == "assistant" else "user"
     answers = bool(turn.message.tool_results)
     if turn.native is not None and not turn.late:
-        return Written(role=who, parts=list(turn.native["parts"]), native=turn.native, answers=answers)
-    parts = _message(turn.message) if turn.native is None else list(turn.native["parts"])
+        return ProviderMessage(role=role, parts=list(turn.native["parts"]), native=turn.native, answers=answers)
+    parts = _write_parts(turn.message) if turn.native is None else list(turn.native["parts"])
     if turn.late:
-        first = next((at for at, part in enumerate(parts) if either(part, "functionResponse") is None), len(parts))
+        first = next((index for index, part in enumerate(parts) if either(part, "functionResponse") is None), len(parts))
         parts = [*parts[:first], {"text": sendable(turn.late)}, *parts[first:]]
-    return Written(role=who, parts=parts, answers=answers)
+    return ProviderMessage(role=role, parts=parts, answers=answers)
 
 
-def _message(message: Message) -> list[Any]:
-    """Results first, calls last; empty texts left out."""
+def _write_parts(message: Message) -> list[Any]:
+    """Writes a message's parts: results first, calls last, without empty texts."""
     order = sorted(message.parts, key=lambda part: -1 if isinstance(part, ToolResult) else isinstance(part, ToolCall))
-    return [written for part in order if (written := _written(part)) is not None]
+    return [written for part in order if (written := _write_part(part)) is not None]
 
 
-def _written(part: Part) -> dict[str, Any] | None:
+def _write_part(part: Part) -> dict[str, Any] | None:
     match part:
         case Text(text):
             return {"text": sendable(text)} if text else None
         case ToolCall():
             id = {"id": sendable(part.id)} if part.id else {}
-            return {"functionCall": {**id, "name": tool_name(part.name, _LONGEST_NAME), "args": json_object(part.arguments)}}
+            return {"functionCall": {**id, "name": tool_name(part.name, _MAX_NAME_CHARS), "args": json_object(part.arguments)}}
         case ToolResult():
             id = {"id": sendable(part.call_id)} if part.call_id else {}
             response = {"error" if part.error else "output": sendable(part.text)}
-            return {"functionResponse": {**id, "name": tool_name(part.name, _LONGEST_NAME), "response": response}}
+            return {"functionResponse": {**id, "name": tool_name(part.name, _MAX_NAME_CHARS), "response": response}}
         case Image():
-            return _picture(part) or {"text": sendable(image_note(part))}
+            return _write_image(part) or {"text": sendable(image_note(part))}
         case Opaque(kind=kind) if kind.startswith("gemini:"):
             return dict(part.raw) or None
         case Opaque():
-            return _attached(part)
+            return _write_attachment(part)
 
 
-def _picture(image: Image) -> dict[str, Any] | None:
+def _write_image(image: Image) -> dict[str, Any] | None:
     if either(image.raw, "inlineData") or either(image.raw, "fileData"):
         return dict(image.raw)
     if image.url and (inline := data_url(image.url)) and inline[0].startswith("image/") and inline[1]:
@@ -174,7 +176,7 @@ def _picture(image: Image) -> dict[str, Any] | None:
     return None
 
 
-def _attached(part: Opaque) -> dict[str, Any] | None:
+def _write_attachment(part: Opaque) -> dict[str, Any] | None:
     held = attachment(part)
     if held is None:
         return None
@@ -185,14 +187,14 @@ def _attached(part: Opaque) -> dict[str, Any] | None:
     return {"text": sendable(held.note)}
 
 
-def _system(turns: Sequence[Turn]) -> str | list[dict[str, Any]] | None:
-    """All system texts in order: one string, or a list of parts where the caller brought parts."""
+def _system(turns: Sequence[OutgoingMessage]) -> str | list[dict[str, Any]] | None:
+    """Returns all system texts in order: as one string, or as a list of parts where the caller's system has parts."""
     pieces: list[Any] = []
     listed = False
     for turn in turns:
         if turn.native is not None:
             listed = True
             pieces += turn.native["parts"]
-        elif (text := closed(turn).message.text).strip():
+        elif (text := close_orphans(turn).message.text).strip():
             pieces.append({"text": sendable(text)})
     return pieces if listed else "\n\n".join(part["text"] for part in pieces) or None

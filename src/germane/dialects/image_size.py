@@ -1,7 +1,7 @@
-"""Image size: width and height of a picture, read from its first bytes. Nothing is decoded but the header.
+"""Image size: width and height of a picture, read from its header (PNG, GIF, WebP, JPEG).
 
-PNG: IHDR; GIF: logical screen descriptor; WebP: VP8, VP8L or VP8X chunk; JPEG: the first start-of-frame segment, looked for
-in the first 384 KB.
+It reads PNG's IHDR, GIF's logical screen descriptor, WebP's VP8, VP8L or VP8X chunk, and JPEG's first start-of-frame segment,
+which is looked for in the first 384 KB. Nothing else is decoded.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 
 def data_url(url: str) -> tuple[str, str] | None:
-    """Media type and base64 data of `data:<media type>;base64,…`; None for any other URL."""
+    """Returns media type and base64 data of `data:<media type>;base64,…`; None for any other URL."""
     if not url.startswith("data:"):
         return None
     head, comma, data = url.partition(",")
@@ -25,7 +25,8 @@ def data_url(url: str) -> tuple[str, str] | None:
 
 
 def image_size(data: str | bytes) -> tuple[int, int] | None:
-    """(width, height) in pixels of base64 text or of raw bytes; None where the header isn't one of the four formats'."""
+    """Returns (width, height) in pixels; None where the header is of none of the four formats. `data` is base64 text or
+    bytes."""
     head = _bytes(data, _HEAD)
     size = _png(head) or _gif(head) or _webp(head)
     if size is None and head[:2] == b"\xff\xd8":
@@ -72,17 +73,17 @@ def _webp(head: bytes) -> tuple[int, int] | None:
 
 
 def _jpeg(head: bytes) -> tuple[int, int] | None:
-    at = 2
-    while at + 9 <= len(head):
-        if head[at] != 0xFF:
+    offset = 2
+    while offset + 9 <= len(head):
+        if head[offset] != 0xFF:
             return None
-        marker = head[at + 1]
+        marker = head[offset + 1]
         if marker == 0xFF:
-            at += 1
+            offset += 1
         elif marker in _FRAMES:
-            return int.from_bytes(head[at + 7 : at + 9], "big"), int.from_bytes(head[at + 5 : at + 7], "big")
+            return int.from_bytes(head[offset + 7 : offset + 9], "big"), int.from_bytes(head[offset + 5 : offset + 7], "big")
         elif marker == 0x01 or 0xD0 <= marker <= 0xD8:
-            at += 2
+            offset += 2
         else:
-            at += 2 + int.from_bytes(head[at + 2 : at + 4], "big")
+            offset += 2 + int.from_bytes(head[offset + 2 : offset + 4], "big")
     return None

@@ -1,7 +1,8 @@
-"""Merging: turns of one role in a row made one, for providers whose conversations alternate and begin with the user's.
+"""Merging: joins consecutive messages of one role, for providers that require alternating roles.
 
-Two dicts of the caller's own in a row stay two: providers that alternate join them themselves, and they are the caller's.
-Only answers to one exchange of tool calls are joined whoever brought them.
+Conversations with these providers also start with the user: a message of the user's is put in front where one is missing. Two
+consecutive dicts of the caller's stay separate: they belong to the caller, and these providers join them themselves. An
+exception are results of one exchange of tool calls, which must be in one message.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Written", "merged"]
+__all__ = ["ProviderMessage", "merge_by_role"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
-    """A turn in the provider's shape: `native` where it is the caller's own dict, `answers` where it holds tool results."""
+class ProviderMessage:
+    """A message in the provider's shape. `native` is set where it is the caller's own dict; `answers` says whether it holds
+    tool results."""
 
     role: str
     parts: list[Any]
@@ -23,10 +25,10 @@ class Written:
     answers: bool = False
 
 
-def merged(turns: Sequence[Written], key: str, start: list[dict[str, Any]]) -> list[Any]:
-    """Messages with their parts under `key`; empty turns are left out, and a user's turn of `start` goes first where the
-    conversation doesn't begin with one."""
-    runs: list[list[Written]] = []
+def merge_by_role(turns: Sequence[ProviderMessage], key: str, start: list[dict[str, Any]]) -> list[Any]:
+    """Returns the provider's messages, with their parts under `key`. Empty messages are left out. A user's message with the
+    parts `start` comes first where the conversation doesn't begin with one of the user's."""
+    runs: list[list[ProviderMessage]] = []
     for turn in turns:
         if not turn.parts:
             continue

@@ -1,6 +1,7 @@
-"""OpenAI's chat completions: system messages among the others, tool results as messages of their own.
+"""OpenAIChat: the chat completions API, with system messages among the others and each tool result a message.
 
-Read as well: `developer` (as system), the older `function_call` and role `function`, custom tools, refusals (as text).
+The parser also accepts `developer` (as system), the older `function_call` and role `function`, custom tools, and refusals (as
+text).
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from types import MappingProxyType
 from typing import Any
 
 from germane.dialects.attachment import attachment
-from germane.dialects.envelope import envelope, mapping, role, typename, without
+from germane.dialects.dialect import OutgoingMessage
+from germane.dialects.envelope import mapping, read_envelope, read_role, type_name, without
 from germane.dialects.image_size import data_url, image_size
 from germane.dialects.openai_check import FUNCTION, NAME, problems
-from germane.dialects.pairing import paired
-from germane.dialects.turn import Turn
+from germane.dialects.pairing import pair_calls
 from germane.dialects.wording import image_note, json_text, sendable, tool_name
 from germane.errors import InvalidInput
 from germane.types.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult, Wire
@@ -31,6 +32,8 @@ _FOREIGN_TEXTS = ("input_text", "output_text")
 
 
 class OpenAIChat:
+    """Implements `Dialect`."""
+
     name = "openai"
 
     def speaks(self, raw: Mapping[str, Any]) -> bool:
@@ -42,30 +45,30 @@ class OpenAIChat:
         return any(isinstance(part, Mapping) and part.get("type") in _OWN_PARTS for part in content)
 
     def parse(self, raw: Mapping[str, Any]) -> Message:
-        who = ROLES[role(raw, ROLES)]
+        role = ROLES[read_role(raw, ROLES)]
         content = raw.get("content")
-        if who == "tool":
+        if role == "tool":
             call_id = raw.get("tool_call_id")
             result = ToolResult(
                 call_id=call_id if isinstance(call_id, str) else "",
                 text="\n".join(part.text for part in _parts(content) if isinstance(part, Text)),
                 name=raw["name"] if isinstance(raw.get("name"), str) else "",
             )
-            return Message(role=who, parts=(result,), **envelope(raw))
+            return Message(role=role, parts=(result,), **read_envelope(raw))
         parts = _parts(content)
-        if who == "assistant":
+        if role == "assistant":
             parts = (*parts, *_answers(raw))
-        return Message(role=who, parts=parts, **envelope(raw))
+        return Message(role=role, parts=parts, **read_envelope(raw))
 
     def native(self, raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        content, who = raw.get("content"), raw.get("role")
+        content, role = raw.get("content"), raw.get("role")
         if isinstance(content, list | tuple):
             parts = [mapping(part) for part in content]
             if not parts or any(part is None or part.get("type") in _FOREIGN_TEXTS for part in parts):
                 return None
-        elif content is None and not (who == "assistant" and any(raw.get(key) for key in _OWN_KEYS)):
+        elif content is None and not (role == "assistant" and any(raw.get(key) for key in _OWN_KEYS)):
             return None
-        if not raw.get({"tool": "tool_call_id", "function": "name"}.get(str(who), "role")):
+        if not raw.get({"tool": "tool_call_id", "function": "name"}.get(str(role), "role")):
             return None
         if "tool_calls" in raw and not _are_calls(raw["tool_calls"]):
             return None
@@ -77,11 +80,11 @@ class OpenAIChat:
         return raw
 
     def render(self, messages: Sequence[Message]) -> Wire:
-        return self.compose([Turn(message=message) for message in messages])
+        return self.compose([OutgoingMessage(message=message) for message in messages])
 
-    def compose(self, turns: Sequence[Turn], tools: Sequence[Mapping[str, Any]] = ()) -> Wire:
+    def compose(self, turns: Sequence[OutgoingMessage], tools: Sequence[Mapping[str, Any]] = ()) -> Wire:
         out: list[Any] = []
-        for turn in paired(turns, fits=_fits, lenient=True):
+        for turn in pair_calls(turns, fits=_fits, lenient=True):
             if turn.native is not None:
                 out += [_system(turn.late)] if turn.late else []
                 out.append(turn.native)
@@ -90,7 +93,7 @@ class OpenAIChat:
             out += [{"role": "tool", "tool_call_id": each.call_id, "content": sendable(each.text)} for each in results]
             out += [_system(turn.late)] if turn.late else []
             if not results or len(results) < len(turn.message.parts):
-                out.append(_message(turn.message))
+                out.append(_write_parts(turn.message))
         return Wire(messages=out)
 
     def problems(self, wire: Wire) -> tuple[str, ...]:
@@ -102,12 +105,12 @@ def _fits(call_id: str) -> bool:
 
 
 def _are_calls(given: object) -> bool:
-    """Whether the API takes this for the tool calls of a message as it is."""
-    return isinstance(given, list | tuple) and bool(given) and not any(map(_odd, given))
+    """Returns whether the API accepts `given` as the tool calls of a message."""
+    return isinstance(given, list | tuple) and bool(given) and not any(map(_is_invalid, given))
 
 
-def _odd(call: object) -> bool:
-    """A tool call the API wouldn't take as it is."""
+def _is_invalid(call: object) -> bool:
+    """Returns whether the API would refuse the tool call as it is."""
     fields = mapping(call)
     if fields is None or not isinstance(fields.get("id"), str) or not fields["id"]:
         return True
@@ -123,34 +126,34 @@ def _parts(content: object) -> tuple[Part, ...]:
     if content is None:
         return ()
     if not isinstance(content, list | tuple):
-        raise InvalidInput(f"content is {typename(content)}: give a string, a list of parts or None")
-    return tuple(_part(part, at) for at, part in enumerate(content))
+        raise InvalidInput(f"content is {type_name(content)}: give a string, a list of parts or None")
+    return tuple(_read_part(part, index) for index, part in enumerate(content))
 
 
-def _part(value: object, at: int) -> Part:
+def _read_part(value: object, index: int) -> Part:
     if isinstance(value, str):
         return Text(value)
     raw = mapping(value)
     if raw is None:
-        raise InvalidInput(f"content part {at} is {typename(value)}: give a mapping with a type")
+        raise InvalidInput(f"content part {index} is {type_name(value)}: give a mapping with a type")
     kind = raw.get("type")
     match kind:
         case "text" | "input_text" | "output_text" | "refusal":
             text = raw.get("refusal" if kind == "refusal" else "text")
             if not isinstance(text, str):
-                raise InvalidInput(f"content part {at} is of type {kind}, but its text is {typename(text)}: give a string")
+                raise InvalidInput(f"content part {index} is of type {kind}, but its text is {type_name(text)}: give a string")
             return Text(text)
         case "image_url":
-            return _image(raw, at)
+            return _read_image(raw, index)
     return Opaque(kind=f"openai:{str(kind)[:40]}", raw=raw)
 
 
-def _image(raw: Mapping[str, Any], at: int) -> Image:
+def _read_image(raw: Mapping[str, Any], index: int) -> Image:
     source = raw.get("image_url")
     source = {"url": source} if isinstance(source, str) else mapping(source) or {}
     url = source.get("url")
     if not isinstance(url, str) or not url:
-        raise InvalidInput(f"content part {at} is an image_url without a url")
+        raise InvalidInput(f"content part {index} is an image_url without a url")
     inline = data_url(url)
     width, height = (image_size(inline[1]) if inline else None) or (None, None)
     detail = source.get("detail")
@@ -158,7 +161,7 @@ def _image(raw: Mapping[str, Any], at: int) -> Image:
 
 
 def _answers(raw: Mapping[str, Any]) -> list[Part]:
-    """What an assistant's message holds beside its content: refusal, spoken answer, tool calls."""
+    """Reads what an assistant's message holds beside its content: refusal, spoken answer, tool calls."""
     parts: list[Part] = []
     if isinstance(refusal := raw.get("refusal"), str) and refusal:
         parts.append(Text(refusal))
@@ -166,20 +169,20 @@ def _answers(raw: Mapping[str, Any]) -> list[Part]:
         parts.append(Opaque(kind="openai:audio", raw=audio))
     calls = raw.get("tool_calls")
     if calls is not None and not isinstance(calls, list | tuple):
-        raise InvalidInput(f"tool_calls is {typename(calls)}: give a list")
-    parts += [_call(call, at) for at, call in enumerate(calls or ())]
+        raise InvalidInput(f"tool_calls is {type_name(calls)}: give a list")
+    parts += [_call(call, index) for index, call in enumerate(calls or ())]
     if (function := mapping(raw.get("function_call"))) is not None:
         name = function.get("name")
         parts.append(ToolCall(id="", name=str(name or ""), arguments=json_text(function.get("arguments") or "{}")))
     return parts
 
 
-def _call(value: object, at: int) -> ToolCall:
+def _call(value: object, index: int) -> ToolCall:
     raw = mapping(value)
     function = None if raw is None else mapping(raw.get("function"))
     custom = None if raw is None else mapping(raw.get("custom"))
     if raw is None or (function is None and custom is None):
-        raise InvalidInput(f"tool call {at} has no function: give {{'id': …, 'type': 'function', 'function': {{…}}}}")
+        raise InvalidInput(f"tool call {index} has no function: give {{'id': …, 'type': 'function', 'function': {{…}}}}")
     id = raw.get("id")
     id = id if isinstance(id, str) else ""
     if function is None:
@@ -193,14 +196,14 @@ def _system(text: str) -> dict[str, Any]:
     return {"role": "system", "content": sendable(text)}
 
 
-def _message(message: Message) -> dict[str, Any]:
-    who = "user" if message.role == "tool" else message.role
-    parts = [part for each in message.parts if (part := _written(each, who)) is not None]
+def _write_parts(message: Message) -> dict[str, Any]:
+    role = "user" if message.role == "tool" else message.role
+    parts = [part for each in message.parts if (part := _write_part(each, role)) is not None]
     calls = [_written_call(call) for call in message.tool_calls]
     content: str | list[dict[str, Any]] | None = parts
     if all(part["type"] == "text" for part in parts) and len(parts) < 2:
         content = parts[0]["text"] if parts else None if calls else ""
-    out: dict[str, Any] = {"role": who, "content": content}
+    out: dict[str, Any] = {"role": role, "content": content}
     if name := _name(message.name):
         out["name"] = name
     if calls:
@@ -208,31 +211,32 @@ def _message(message: Message) -> dict[str, Any]:
     return out
 
 
-def _written(part: Part, who: str) -> dict[str, Any] | None:
+def _write_part(part: Part, role: str) -> dict[str, Any] | None:
     match part:
         case Text(text):
             return {"type": "text", "text": sendable(text)}
-        case Image(url=url) if url and who == "user" and (data_url(url) or url.startswith(("https://", "http://"))):
+        case Image(url=url) if url and role == "user" and (data_url(url) or url.startswith(("https://", "http://"))):
             detail = {"detail": part.detail} if part.detail in ("low", "high") else {}
             return {"type": "image_url", "image_url": {"url": sendable(url), **detail}}
         case Image():
             return {"type": "text", "text": sendable(image_note(part))}
-        case Opaque(kind=kind) if kind.startswith("openai:") and who == "user" and part.raw.get("type") in _OWN_PARTS:
+        case Opaque(kind=kind) if kind.startswith("openai:") and role == "user" and part.raw.get("type") in _OWN_PARTS:
             return dict(part.raw)
         case Opaque():
-            return _attached(part, who)
+            return _write_attachment(part, role)
     return None
 
 
-def _attached(part: Opaque, who: str) -> dict[str, Any] | None:
-    """A part of another provider's, as far as it can be told here; None for what is the other's own business."""
+def _write_attachment(part: Opaque, role: str) -> dict[str, Any] | None:
+    """Writes another provider's attachment, as a note where the API has no part for it; None for a part that is no
+    attachment."""
     held = attachment(part)
     if held is None:
         return None
     format = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}.get(held.media_type)
-    if held.data and format and who == "user":
+    if held.data and format and role == "user":
         return {"type": "input_audio", "input_audio": {"data": held.data, "format": format}}
-    if held.data and held.media_type == "application/pdf" and who == "user":
+    if held.data and held.media_type == "application/pdf" and role == "user":
         file = {"filename": sendable(held.name) or "document.pdf", "file_data": f"data:application/pdf;base64,{held.data}"}
         return {"type": "file", "file": file}
     return {"type": "text", "text": sendable(held.note)}
@@ -244,7 +248,7 @@ def _written_call(call: ToolCall) -> dict[str, Any]:
 
 
 def _name(name: object) -> str:
-    """A speaker's name as the API takes it: at most 64 characters, none of them a space or one of `< | \\ / >`."""
+    """Returns a speaker's name as the API accepts it: at most 64 characters, none of them a space or one of `< | \\ / >`."""
     if not isinstance(name, str):
         return ""
     return "".join("_" if char.isspace() or char in "<|\\/>" or "\ud800" <= char <= "\udfff" else char for char in name)[:64]

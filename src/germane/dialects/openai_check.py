@@ -1,4 +1,4 @@
-"""What OpenAI's chat completions refuse."""
+"""OpenAI check: the requests that the chat completions API would refuse."""
 
 from __future__ import annotations
 
@@ -22,50 +22,51 @@ _TEXT_ONLY = frozenset({"text"})
 
 
 def problems(wire: Wire) -> tuple[str, ...]:
+    """See `Dialect.problems`."""
     found: list[str] = []
     if not wire.messages:
         found.append("no messages")
     if wire.system is not None:
         found.append("system stands apart: it belongs among the messages")
     waiting: set[str] = set()
-    for at, message in enumerate(wire.messages):
-        who = message.get("role")
-        if who != "tool" and waiting:
-            found.append(f"message {at}: tool calls before it without a result: {sorted(waiting)}")
+    for index, message in enumerate(wire.messages):
+        role = message.get("role")
+        if role != "tool" and waiting:
+            found.append(f"message {index}: tool calls before it without a result: {sorted(waiting)}")
             waiting = set()
-        if who not in _ROLES:
-            found.append(f"message {at}: unknown role {who!r}")
+        if role not in _ROLES:
+            found.append(f"message {index}: unknown role {role!r}")
             continue
-        found += (f"message {at}: unknown key {key!r}" for key in ("id", "created_at") if key in message)
+        found += (f"message {index}: unknown key {key!r}" for key in ("id", "created_at") if key in message)
         name = message.get("name")
         if name is not None and not (isinstance(name, str) and NAME.fullmatch(name)):
-            found.append(f"message {at}: name isn't of the form the API takes")
-        found += (f"message {at}: {problem}" for problem in _content(message, who))
-        if who == "tool":
+            found.append(f"message {index}: name isn't of the form the API takes")
+        found += (f"message {index}: {problem}" for problem in _content(message, role))
+        if role == "tool":
             if (id := message.get("tool_call_id")) in waiting:
                 waiting.discard(id)
             else:
-                found.append(f"message {at}: tool result without its call right before: {id!r}")
-        if who == "assistant" and "tool_calls" in message:
+                found.append(f"message {index}: tool result without its call right before: {id!r}")
+        if role == "assistant" and "tool_calls" in message:
             waiting, wrong = _calls(message["tool_calls"])
-            found += (f"message {at}: {problem}" for problem in wrong)
+            found += (f"message {index}: {problem}" for problem in wrong)
     if waiting:
         found.append(f"tool calls at the end without a result: {sorted(waiting)}")
     return tuple(found)
 
 
-def _content(message: Mapping[str, Any], who: str) -> Iterable[str]:
+def _content(message: Mapping[str, Any], role: str) -> Iterable[str]:
     content = message.get("content")
     if content is None:
-        if not (who == "assistant" and any(message.get(key) for key in ("tool_calls", "function_call", "refusal", "audio"))):
+        if not (role == "assistant" and any(message.get(key) for key in ("tool_calls", "function_call", "refusal", "audio"))):
             yield "no content"
     elif isinstance(content, list | tuple):
         if not content:
             yield "content is an empty list"
-        allowed = _PARTS.get(who, _TEXT_ONLY)
+        allowed = _PARTS.get(role, _TEXT_ONLY)
         for part in map(mapping, content):
             if part is None or part.get("type") not in allowed:
-                yield f"a part of type {part and part.get('type')!r} can't stand in a message of role {who}"
+                yield f"a part of type {part and part.get('type')!r} can't stand in a message of role {role}"
             elif part["type"] == "text" and not isinstance(part.get("text"), str):
                 yield "a text part without text"
             elif part["type"] == "image_url":

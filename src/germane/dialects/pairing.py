@@ -1,8 +1,8 @@
-"""Pairing: tool calls and their results stay together, whatever was cut from between or around them (INJECT-4).
+"""Pairing: keeps tool calls and their results together, and turns orphaned ones into text (INJECT-4).
 
-Providers take a call only where its result follows at once, and a result only where its call stands right before. What has
-lost its other half is closed: it stays as text, in the place where it was. A turn nothing had to be done to keeps the
-caller's own dict. The whole conversation is looked at; nothing here knows how a provider writes it.
+Providers accept a call only if its result follows at once, and a result only right after its call. A call or result that has
+lost the other is an orphan: it becomes text in the same place. Messages that need no change keep the caller's own dict. This
+module works on whole conversations and knows no provider's format.
 """
 
 from __future__ import annotations
@@ -12,34 +12,39 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from itertools import count
 
-from germane.dialects.turn import Turn
-from germane.dialects.wording import closed_call, closed_result
+from germane.dialects.dialect import OutgoingMessage
+from germane.dialects.wording import call_as_text, result_as_text
 from germane.types.message import Message, Part, Text, ToolCall, ToolResult
 
-__all__ = ["closed", "paired"]
+__all__ = ["close_orphans", "pair_calls"]
 
 _ANY = ("any", "")
 
 
-def paired(turns: Sequence[Turn], *, fits: Callable[[str], object] | None = None, lenient: bool = False) -> list[Turn]:
-    """`turns` with every orphan closed as text. Where the provider wants ids (`fits` says which it takes), calls without a
-    fitting id or with one used before get `call_1`, `call_2`…, their results with them; `lenient` leaves exchanges alone
-    that are wholly in the caller's own dicts."""
+def pair_calls(
+    turns: Sequence[OutgoingMessage], *, fits: Callable[[str], object] | None = None, lenient: bool = False
+) -> list[OutgoingMessage]:
+    """Returns `turns` with every orphan as text, and with ids that the provider accepts.
+
+    `fits` returns whether the provider accepts an id; None for a provider without ids. A call whose id doesn't fit, or was used
+    before, gets a new one (`call_1`, `call_2` …), and so do its results. `lenient` leaves exchanges unchanged that consist of
+    the caller's own dicts only.
+    """
     if not any(turn.message.role == "tool" or _has_tools(turn.message) for turn in turns):
         return list(turns)
     taken = {call.id for turn in turns for call in turn.message.tool_calls}
     fresh = (id for n in count(1) if (id := f"call_{n}") not in taken)
     used: set[str] = set()
-    out: list[Turn] = []
-    at = 0
-    while at < len(turns):
-        turn = turns[at]
+    out: list[OutgoingMessage] = []
+    index = 0
+    while index < len(turns):
+        turn = turns[index]
         if turn.message.role != "assistant" or not turn.message.tool_calls:
-            out.append(closed(turn))
-            at += 1
+            out.append(close_orphans(turn))
+            index += 1
             continue
-        end = _answers_end(turns, at + 1)
-        window = turns[at + 1 : end]
+        end = _end_of_results(turns, index + 1)
+        window = turns[index + 1 : end]
         answered = _match(turn.message.tool_calls, window)
         kept, own = set(answered.values()), set[str]()
         alone = lenient and all(each.native is not None for each in (turn, *window))
@@ -51,9 +56,9 @@ def paired(turns: Sequence[Turn], *, fits: Callable[[str], object] | None = None
             ids[n] = next(fresh) if bad else call.id
             used.add(ids[n])
             own.add(ids[n])
-        out.append(_call_turn(turn, ids, kept))
-        out.extend(_answer_turns(window, turn.message.tool_calls, ids, answered, named=fits is None))
-        at = end
+        out.append(_write_calls(turn, ids, kept))
+        out.extend(_write_results(window, turn.message.tool_calls, ids, answered, named=fits is None))
+        index = end
     return out
 
 
@@ -61,29 +66,33 @@ def _has_tools(message: Message) -> bool:
     return any(isinstance(part, ToolCall | ToolResult) for part in message.parts)
 
 
-def _answers_end(turns: Sequence[Turn], at: int) -> int:
-    """Where the answers to a call end: after the first turn in which a human speaks too, or before one without results."""
-    while at < len(turns) and turns[at].message.role in ("tool", "user") and turns[at].message.tool_results:
-        at += 1
-        if turns[at - 1].message.role == "user" and any(not isinstance(p, ToolResult) for p in turns[at - 1].message.parts):
+def _end_of_results(turns: Sequence[OutgoingMessage], index: int) -> int:
+    """Returns the index after the results of a call: they end after the first message in which the user speaks too, or before a
+    message without results."""
+    while index < len(turns) and turns[index].message.role in ("tool", "user") and turns[index].message.tool_results:
+        index += 1
+        if turns[index - 1].message.role == "user" and any(
+            not isinstance(p, ToolResult) for p in turns[index - 1].message.parts
+        ):
             break
-    return at
+    return index
 
 
-def _match(calls: Sequence[ToolCall], window: Sequence[Turn]) -> dict[tuple[int, int], int]:
-    """(turn, part) of each result → which call it answers: by id, else by name, else (a result without either) in order."""
+def _match(calls: Sequence[ToolCall], window: Sequence[OutgoingMessage]) -> dict[tuple[int, int], int]:
+    """Returns for each result, by (turn, part), the index of the call it answers: matched by id, else by name, else (for a
+    result with neither) in order."""
     waiting: dict[tuple[str, str], deque[int]] = {}
     for n, call in enumerate(calls):
         for key in {("id", call.id), ("name", call.name), _ANY}:
             waiting.setdefault(key, deque()).append(n)
     answered: dict[tuple[int, int], int] = {}
     taken: set[int] = set()
-    for turn_at, turn in enumerate(window):
-        for part_at, part in enumerate(turn.message.parts):
+    for turn_index, turn in enumerate(window):
+        for part_index, part in enumerate(turn.message.parts):
             if isinstance(part, ToolResult):
                 key = ("id", part.call_id) if part.call_id else ("name", part.name) if part.name else _ANY
                 if (found := _first(waiting.get(key), taken)) is not None:
-                    answered[turn_at, part_at] = found
+                    answered[turn_index, part_index] = found
                     taken.add(found)
     return answered
 
@@ -95,7 +104,7 @@ def _first(waiting: deque[int] | None, taken: Set[int]) -> int | None:
     return None
 
 
-def _call_turn(turn: Turn, ids: dict[int, str], kept: set[int]) -> Turn:
+def _write_calls(turn: OutgoingMessage, ids: dict[int, str], kept: set[int]) -> OutgoingMessage:
     parts: list[Part] = []
     n = 0
     same = True
@@ -103,35 +112,40 @@ def _call_turn(turn: Turn, ids: dict[int, str], kept: set[int]) -> Turn:
         match part:
             case ToolCall():
                 same = same and n in kept and ids[n] == part.id
-                parts.append(replace(part, id=ids[n]) if n in kept else Text(closed_call(part)))
+                parts.append(replace(part, id=ids[n]) if n in kept else Text(call_as_text(part)))
                 n += 1
             case ToolResult():
                 same = False
-                parts.append(Text(closed_result(part)))
+                parts.append(Text(result_as_text(part)))
             case _:
                 parts.append(part)
     return turn if same else replace(turn, message=replace(turn.message, parts=tuple(parts)), native=None)
 
 
-def _answer_turns(
-    window: Sequence[Turn], calls: Sequence[ToolCall], ids: dict[int, str], answered: dict[tuple[int, int], int], *, named: bool
-) -> list[Turn]:
-    """The answers, results first; what else these turns hold follows when all results are told. `named`: the provider pairs
-    by name, so a result must bear its call's."""
-    first: list[Turn] = []
-    after: list[Turn] = []
-    for turn_at, turn in enumerate(window):
+def _write_results(
+    window: Sequence[OutgoingMessage],
+    calls: Sequence[ToolCall],
+    ids: dict[int, str],
+    answered: dict[tuple[int, int], int],
+    *,
+    named: bool,
+) -> list[OutgoingMessage]:
+    """Returns the messages that answer a call: those with results first, then all other parts. `named` means that the provider
+    pairs by name, so that a result must have its call's name."""
+    first: list[OutgoingMessage] = []
+    after: list[OutgoingMessage] = []
+    for turn_index, turn in enumerate(window):
         results: list[Part] = []
         rest: list[Part] = []
         same = True
-        for part_at, part in enumerate(turn.message.parts):
-            n = answered.get((turn_at, part_at))
+        for part_index, part in enumerate(turn.message.parts):
+            n = answered.get((turn_index, part_index))
             if not isinstance(part, ToolResult):
                 same = same and not isinstance(part, ToolCall)
                 rest.append(_as_text(part))
             elif n is None:
                 same = False
-                rest.append(Text(closed_result(part)))
+                rest.append(Text(result_as_text(part)))
             else:
                 same = same and (part.call_id == ids[n] or (not part.call_id and ids[n] == calls[n].id))
                 same = same and not (named and part.name != calls[n].name)
@@ -140,14 +154,14 @@ def _answer_turns(
             first.append(replace(turn, message=replace(turn.message, parts=(*results, *rest))))
             continue
         if results:
-            first.append(Turn(message=replace(turn.message, role="tool", parts=tuple(results))))
+            first.append(OutgoingMessage(message=replace(turn.message, role="tool", parts=tuple(results))))
         if rest:
-            after.append(Turn(message=replace(turn.message, role="user", parts=tuple(rest)), late=turn.late))
+            after.append(OutgoingMessage(message=replace(turn.message, role="user", parts=tuple(rest)), late=turn.late))
     return first + after
 
 
-def closed(turn: Turn) -> Turn:
-    """A turn that stands beside no exchange: its calls and results are orphans."""
+def close_orphans(turn: OutgoingMessage) -> OutgoingMessage:
+    """Returns a message outside any exchange with its calls and results, which are orphans, as text."""
     message = turn.message
     if message.role != "tool" and not _has_tools(message):
         return turn
@@ -158,8 +172,8 @@ def closed(turn: Turn) -> Turn:
 def _as_text(part: Part) -> Part:
     match part:
         case ToolCall():
-            return Text(closed_call(part))
+            return Text(call_as_text(part))
         case ToolResult():
-            return Text(closed_result(part))
+            return Text(result_as_text(part))
         case _:
             return part

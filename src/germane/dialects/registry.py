@@ -1,4 +1,4 @@
-"""Registry: which dialect a name or a message means."""
+"""Registry: finds the dialect of a provider or a message, and parses messages of any dialect."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from germane.dialects.anthropic import Anthropic
 from germane.dialects.dialect import Dialect
-from germane.dialects.envelope import mapping, typename
+from germane.dialects.envelope import mapping, type_name
 from germane.dialects.gemini import Gemini
 from germane.dialects.openai_chat import OpenAIChat
 from germane.dialects.plain import plain, plain_message
@@ -20,7 +20,7 @@ DIALECTS: tuple[Dialect, ...] = (OpenAIChat(), Anthropic(), Gemini())
 
 
 def dialect(name: str) -> Dialect:
-    """The dialect called `name`. Raises `UnknownName` listing those there are."""
+    """Returns the dialect called `name`. Raises `UnknownName` listing the names."""
     for each in DIALECTS:
         if each.name == name:
             return each
@@ -28,7 +28,7 @@ def dialect(name: str) -> Dialect:
 
 
 def dialect_of(raw: Mapping[str, Any], prefer: str) -> Dialect:
-    """The dialect this message is written in: the only one that can have written it, else the preferred one."""
+    """Returns the dialect of a message: one to which only it can belong, else the preferred one."""
     preferred = dialect(prefer)
     if preferred.speaks(raw):
         return preferred
@@ -36,24 +36,24 @@ def dialect_of(raw: Mapping[str, Any], prefer: str) -> Dialect:
 
 
 def parse(raw: Mapping[str, Any] | Message, prefer: str = "openai") -> Message:
-    """One message, read; a `Message` is itself. Raises `InvalidInput` naming what is wrong."""
+    """Reads one message; returns a `Message` unchanged. Raises `InvalidInput` naming what can't be read."""
     if isinstance(raw, Message):
         return raw
     fields = mapping(raw)
     if fields is None:
-        raise InvalidInput(f"message is {typename(raw)}: give a mapping with role and content, or a germane Message")
+        raise InvalidInput(f"message is {type_name(raw)}: give a mapping with role and content, or a germane Message")
     return dialect_of(fields, prefer).parse(fields)
 
 
 def parse_all(raws: Iterable[Mapping[str, Any] | Message], prefer: str = "openai", *, first: int = 0) -> tuple[Message, ...]:
-    """All messages, read. Raises `InvalidInput` with the index of the one that is wrong, counted from `first`."""
+    """Reads all messages. Raises `InvalidInput` with the index of the message that can't be read, counted from `first`."""
     dialect(prefer)
     if isinstance(raws, str | bytes | Mapping) or not isinstance(raws, Iterable):
-        raise InvalidInput(f"messages is {typename(raws)}: give a list of messages")
+        raise InvalidInput(f"messages is {type_name(raws)}: give a list of messages")
     messages: list[Message] = []
-    for at, raw in enumerate(raws, first):
+    for index, raw in enumerate(raws, first):
         try:
             messages.append(plain_message(raw) if isinstance(raw, dict) and plain(raw) else parse(raw, prefer))
         except InvalidInput as error:
-            raise type(error)(f"message {at}: {error}") from None
+            raise type(error)(f"message {index}: {error}") from None
     return tuple(messages)

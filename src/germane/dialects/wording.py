@@ -1,4 +1,4 @@
-"""Wording: what stands in for what a provider can't carry, and text made fit to send."""
+"""Wording: texts in place of parts that a provider can't accept, and cleaning of text, names and arguments."""
 
 from __future__ import annotations
 
@@ -8,46 +8,47 @@ from typing import Any
 
 from germane.types.message import Image, ToolCall, ToolResult
 
-__all__ = ["START", "closed_call", "closed_result", "image_note", "json_object", "json_text", "sendable", "tool_name"]
+__all__ = ["START", "call_as_text", "image_note", "json_object", "json_text", "result_as_text", "sendable", "tool_name"]
 
 START = "[Conversation start]"
-"""The user turn put before a conversation that begins with the model's."""
+"""The user's message in front of a conversation that would begin with the model's."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def sendable(text: str) -> str:
-    """`text` without lone surrogates, which no provider's JSON takes; each becomes U+FFFD."""
+    """Returns `text` with each lone surrogate, which JSON can't carry, replaced by U+FFFD."""
     try:
-        text.encode()  # ten times quicker than a search
+        text.encode()  # ten times faster than searching for surrogates
     except UnicodeEncodeError:
         return _SURROGATE.sub("\ufffd", text)
     return text
 
 
-def closed_call(call: ToolCall) -> str:
+def call_as_text(call: ToolCall) -> str:
+    """Returns an orphaned call as text: no provider accepts a call without its result."""
     return f"[Tool call without a result: {call.name or 'unknown tool'}({call.arguments})]"
 
 
-def closed_result(result: ToolResult) -> str:
-    """A result whose call is gone, as text: no provider takes one without the other."""
+def result_as_text(result: ToolResult) -> str:
+    """Returns an orphaned result as text: no provider accepts a result without its call."""
     return f"[Tool result{f' of {result.name}' if result.name else ''}: {result.text}]"
 
 
 def image_note(image: Image) -> str:
-    """An image the provider can't take: where it was, for what it is worth to the model."""
+    """Returns a text for an image that the provider can't accept: its address, unless that is a data URL."""
     return f"[image: {image.url}]" if image.url and not image.url.startswith("data:") else "[image]"
 
 
-def tool_name(name: str, longest: int = 64) -> str:
-    """A tool's name as every provider takes it: letters, digits, `_` and `-`, beginning with a letter or `_`."""
+def tool_name(name: str, max_chars: int = 64) -> str:
+    """Returns a tool's name as every provider accepts it: letters, digits, `_` and `-`, beginning with a letter or `_`."""
     fit = _UNFIT.sub("_", name) or "tool"
-    return (fit if fit[0].isalpha() or fit[0] == "_" else f"_{fit}")[:longest]
+    return (fit if fit[0].isalpha() or fit[0] == "_" else f"_{fit}")[:max_chars]
 
 
 def json_object(text: str) -> dict[str, Any]:
-    """Arguments as an object. What the model wrote that is none comes under the key `arguments`, as it is."""
+    """Returns arguments as an object. Text that isn't a JSON object is put under the key `arguments`."""
     try:
         value = json.loads(text or "{}", parse_constant=str)
     except (ValueError, RecursionError):
@@ -56,7 +57,7 @@ def json_object(text: str) -> dict[str, Any]:
 
 
 def json_text(value: object) -> str:
-    """`value` as JSON text; a string is taken to be that already."""
+    """Returns `value` as JSON; a string is taken to be JSON already and returned unchanged."""
     if isinstance(value, str):
         return value
     try:

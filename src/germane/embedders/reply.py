@@ -1,4 +1,4 @@
-"""Reply: what an embeddings endpoint answers, read strictly. Pure; the messages of its errors quote nothing of the answer."""
+"""Reply: strict parsing of the response of an embeddings endpoint; error messages quote nothing of the response."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ __all__ = ["read_vectors", "wait_asked_for"]
 
 
 def read_vectors(body: bytes, count: int) -> NDArray[np.float32]:
-    """Unit-length vectors in the order of the inputs, shape (count, dimension). Entries are placed by their `index` where
-    they have one; each `embedding` is a list of numbers or base64 of little-endian float32. Raises `ValueError`."""
+    """Returns unit-length vectors in the order of the inputs, shape (count, dimension); a zero vector stays zero.
+
+    Entries are ordered by their `index` where they have one. Each `embedding` is a list of numbers, or base64 of little-endian
+    float32. Raises `ValueError` for any other shape, for another number of entries, and for numbers that aren't finite.
+    """
     try:
         data = json.loads(body)["data"]
         found = len(data)
-        entries = enumerate(data[:count])  # no more than were asked for are looked into
-        placed = {int(entry.get("index", place)): _vector(entry["embedding"]) for place, entry in entries}
+        entries = enumerate(data[:count])  # reads no more entries than were requested
+        by_index = {int(entry.get("index", position)): _vector(entry["embedding"]) for position, entry in entries}
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
         raise ValueError(f"not the shape of the protocol ({type(error).__name__})") from None
-    if found != count or placed.keys() != set(range(count)):
+    if found != count or by_index.keys() != set(range(count)):
         raise ValueError(f"{found} entries for {count} texts")
-    if len({vector.size for vector in placed.values()}) != 1 or not placed[0].size:
+    if len({vector.size for vector in by_index.values()}) != 1 or not by_index[0].size:
         raise ValueError("vectors of different or no length")
-    vectors = np.stack([placed[place] for place in range(count)])
+    vectors = np.stack([by_index[index] for index in range(count)])
     with np.errstate(all="ignore"):
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not np.isfinite(lengths).all():
@@ -37,7 +40,8 @@ def read_vectors(body: bytes, count: int) -> NDArray[np.float32]:
 
 
 def wait_asked_for(retry_after: str | None, date: str | None) -> float | None:
-    """Seconds a `Retry-After` header asks for, as a number or as a moment after the answer's own `Date`; None without one."""
+    """Returns the seconds that a `Retry-After` header asks for (RFC 9110, 10.2.3); None without a readable one. A date is
+    compared with the response's own `Date` header, so the local clock doesn't matter."""
     if not retry_after:
         return None
     try:

@@ -1,10 +1,10 @@
-"""Static: the default embedder, a mean of static token vectors. No network, no model run, some tens of microseconds a text.
+"""Static: the default embedder, which averages static token vectors; no network, tens of microseconds a text.
 
-The 32,000 × 256 table and its tokenizer are files of the package `wordllama`, read here directly: the package itself is
-never imported, because loading through it asks a hub for what its wheel already holds.
+The table of 32,000 × 256 numbers and its tokenizer are files of the package `wordllama`, read here directly. The package itself
+is never imported, because its loader asks a hub for files that its wheel already contains.
 
-Two licences apply to the data: wordllama is MIT; its weights derive from the token embeddings of Llama 2, which come under
-the Llama 2 Community License.
+Two licences apply to the data: wordllama is MIT; its weights derive from the token embeddings of Llama 2, which are under the
+Llama 2 Community License.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy as np
 import tokenizers
 from numpy.typing import NDArray
 
+from germane.embedders.word_vectors import StaticWordVectors
 from germane.errors import EmbedderError
 from germane.text.fifo_cache import FifoCache
 
@@ -31,24 +32,23 @@ __all__ = ["Static"]
 _DIMENSION = 256
 _HEAD, _TAIL = 8_000, 2_000
 _INLINE = 10_000
-"""Characters that are embedded in about 2 ms."""
-_CACHED_PIECES, _LONGEST_PIECE = 65_536, 24
+"""Characters that take about 2 ms to embed: up to so many are embedded on the event loop."""
+_CACHED_PIECES, _MAX_PIECE_CHARS = 65_536, 24
 
 _ALONE = "\n\u0700-\u1fff\u2e80-\ud7ff\ue000-\ufffc\U00010000-\U0010ffff"
 _PIECE = re.compile(f"▁++(?:[^▁{_ALONE}]++)?|[^▁{_ALONE}]++|[{_ALONE}]")
-"""No token of this vocabulary holds a space after another character, nor a line break, an Indic, Thai, CJK or astral character
-beside anything, so no merge crosses these borders: encoding piece by piece gives the same tokens as encoding the whole, and
-pieces repeat."""
-
+"""Splits a text into pieces that BPE can encode one by one, with the same tokens as encoding the whole; pieces repeat, so their
+tokens can be cached. In this vocabulary no token holds a space after another character, and no token joins a line break, an
+Indic, Thai, CJK or astral character to another character, so no merge crosses the border of a piece."""
 
 _WHOLE_WORD = re.compile(r"▁[^\W\d_]{3,}")
 
 
 class Static:
-    """Unit-length means of wordllama's `l2_supercat` token vectors, 256-d. Safe to use from any thread.
+    """Unit-length means of wordllama's `l2_supercat` token vectors, 256 dimensions. Thread-safe.
 
-    The table (32 MB as float32) is loaded at the first use, or by `warm`. Of a text longer than 10,000 characters the first
-    8,000 and the last 2,000 are read. Words' token ids are remembered for at most 65,536 words.
+    The table (32 MB as float32) is loaded at the first use, or by `warm` or `prepare`. Of a text longer than 10,000 characters
+    the first 8,000 and the last 2,000 are read. The token ids of at most 65,536 pieces of text are cached.
     """
 
     identity = f"static/l2_supercat/{_DIMENSION}"
@@ -61,11 +61,19 @@ class Static:
         self._pieces: FifoCache[str, tuple[int, ...]] = FifoCache(_CACHED_PIECES)
 
     def warm(self) -> None:
-        """Load the table now (about 0.1 s). Raises `EmbedderError` when its files can't be read."""
+        """Loads the table now (about 0.1 s). Idempotent. Raises `EmbedderError` when its files can't be read."""
         self._loaded()
 
+    async def prepare(self) -> None:
+        """As `warm`, in a thread."""
+        await asyncio.to_thread(self.warm)
+
+    def word_vectors(self) -> StaticWordVectors:
+        """Returns the vectors of single words from this table, with an empty cache of their own."""
+        return StaticWordVectors(self)
+
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """As `embed_now`; what would hold up the event loop (a big batch, the first load) runs in a thread."""
+        """As `embed_now`. A large batch or the first load would block the event loop, so they run in a thread."""
         if self._table is None or sum(min(len(text), _HEAD + _TAIL) for text in texts) > _INLINE:
             return await asyncio.to_thread(self.embed_now, texts)
         return self.embed_now(texts)
@@ -77,14 +85,15 @@ class Static:
             ids: list[int] = []
             for piece in _PIECE.findall(_readable(text)):
                 ids += self._pieces.get(piece) or self._encoded(piece, table.bpe)
-            if ids:  # text by text, without BLAS: a fifth of what one np.add.reduceat over the batch takes
+            if ids:  # summing text by text takes a fifth of the time of np.add.reduceat over the batch
                 np.add.reduce(table.weights.take(ids, axis=0), axis=0, out=vector)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        np.divide(vectors, lengths, out=vectors, where=lengths > 0)  # a sum's direction is its mean's
+        np.divide(vectors, lengths, out=vectors, where=lengths > 0)  # the sum has the direction of the mean
         return vectors
 
     def typical(self) -> NDArray[np.float32]:
-        """The mean of the unit vectors of the vocabulary's whole words: what words have in common, 256-d."""
+        """Returns the mean of the unit vectors of all whole words of the vocabulary, shape (256,): the direction that words
+        share."""
         table = self._loaded()
         whole = [id for id in range(len(table.weights)) if _WHOLE_WORD.fullmatch(table.bpe.id_to_token(id) or "")]
         vectors = table.weights[whole]
@@ -92,7 +101,7 @@ class Static:
         return mean
 
     async def close(self) -> None:
-        """Let go of the table; it is loaded again when used again."""
+        """Releases the table, which is loaded again at the next use. Idempotent."""
         self._table = None
         self._pieces = FifoCache(_CACHED_PIECES)
 
@@ -114,7 +123,7 @@ class Static:
         except UnicodeEncodeError:  # a lone surrogate
             tokens = bpe.tokenize(piece.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
         ids = tuple(token.id for token in tokens)
-        if len(piece) <= _LONGEST_PIECE:
+        if len(piece) <= _MAX_PIECE_CHARS:
             self._pieces.keep(piece, ids)
         return ids
 
@@ -142,7 +151,7 @@ class _Table:
 
 
 def _matrix(data: bytes) -> NDArray[np.float32]:
-    """The one matrix of a safetensors file: 8 bytes of header length, a JSON header, then the raw numbers."""
+    """Reads the matrix `embedding.weight` of a safetensors file: 8 bytes of header length, a JSON header, the raw numbers."""
     (length,) = struct.unpack_from("<Q", data)
     entry = json.loads(data[8 : 8 + length])["embedding.weight"]
     rows, columns = entry["shape"]

@@ -1,1 +1,1 @@
-"""Ports: what several floors need from outside, as protocols. Adapters fulfil them: `embedders/`, `tokenizers/`, `stores/`."""
+"""Ports: protocols that adapters in `embedders/`, `tokenizers/` and `stores/` implement."""

@@ -1,37 +1,64 @@
-"""Embedder: texts to unit vectors."""
+"""Embedder: the protocol for turning texts into unit vectors, and the capabilities an embedder may add to it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Embedder"]
+__all__ = ["Embedder", "Preparable", "is_contextual", "prepare"]
 
 
 class Embedder(Protocol):
-    """Turns texts into unit-length float32 vectors of one space. Implementations raise `EmbedderError`, nothing else.
+    """Turns texts into unit-length float32 vectors of one vector space. Implementations raise no error but `EmbedderError`.
 
-    `quick` says that a text takes well under a millisecond and no network, so that `embed_now` may be called on any thread and
-    inside a transaction. Texts of a slow one are stored first, served by keywords, and embedded right after.
+    These six members are all that an embedder needs. Two more are optional: `contextual` (see `is_contextual`) and `prepare`
+    (see `Preparable`).
     """
 
     @property
     def identity(self) -> str:
-        """Model, version and dimension, such as `static/l2_supercat/256`: equal identities share a space (SEARCH-3)."""
+        """Model, version and dimension, such as `static/l2_supercat/256`: equal identities share a vector space (SEARCH-3)."""
 
     @property
-    def dimension(self) -> int: ...
+    def dimension(self) -> int:
+        """Numbers in each vector."""
 
     @property
-    def quick(self) -> bool: ...
+    def quick(self) -> bool:
+        """Whether a text takes well under a millisecond and no network.
+
+        `embed_now` of a quick embedder is called on any thread and inside transactions. With a slow embedder texts are stored
+        first, found by keywords, and embedded right after.
+        """
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Shape (len(texts), dimension). An empty or unreadable text gives a zero row."""
+        """Returns shape (len(texts), dimension). An empty or unreadable text gives a row of zeros."""
 
     def embed_now(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The same, blocking; only for a quick one. Others raise `EmbedderError`."""
+        """As `embed`, but blocking. Only quick embedders implement it; others raise `EmbedderError`."""
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Releases what the embedder holds: threads, connections, memory."""
+
+
+@runtime_checkable
+class Preparable(Protocol):
+    """Optional capability of an embedder: it has work to do before its first text, such as loading its model."""
+
+    async def prepare(self) -> None:
+        """Does that work now, so that the first answer isn't late for it. Raises `EmbedderError`."""
+
+
+def is_contextual(embedder: Embedder) -> bool:
+    """Returns the embedder's optional attribute `contextual`, default False: whether it reads a text as a whole, as transformer
+    models do. Cosines of contextual embedders are distributed differently, so they get relevance coefficients of their own."""
+    return bool(getattr(embedder, "contextual", False))
+
+
+async def prepare(embedder: Embedder) -> None:
+    """Calls the embedder's `prepare`, if it has one."""
+    if isinstance(embedder, Preparable):
+        await embedder.prepare()

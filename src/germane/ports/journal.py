@@ -1,4 +1,4 @@
-"""Journal: the one way in. Drives a plan inside one transaction and commits what it decided."""
+"""Journal: the protocol for all writing, runs a plan in one transaction and commits the operations it decided on."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ T = TypeVar("T")
 
 
 class Journal(Protocol):
+    """Writes to one scope of a store. No other way of writing exists."""
+
     async def commit(self, plan: Plan[T]) -> T:
-        """The plan's outcome, once what it decided is durable. What the plan raises, this raises, with nothing written."""
+        """Runs the plan and returns its outcome once its operations are durable. Raises what the plan raises; then nothing has
+        been written."""
 
     async def revision(self) -> int:
-        """Rises with every commit that touches this scope's content."""
+        """Returns a number that rises with every commit that changes this scope's content."""
 
     async def scrub(self) -> str:
-        """Makes sure that nothing of what was forgotten so far, by whomever, is left in any file. Returns what that waits for,
-        in words, or '' where nothing is left. Idempotent; raises nothing, as what was forgotten is forgotten."""
+        """Removes all forgotten content from the store's files, whichever scope forgot it. Returns '' when none is left, else a
+        sentence that says what the removal still waits for. Idempotent. Raises nothing: forgotten content can't be read again
+        in any case."""

@@ -1,4 +1,4 @@
-"""Tokenizer: how many tokens a text costs a model."""
+"""Tokenizer: the protocol for counting the tokens that a text costs a model."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ __all__ = ["Tokenizer"]
 
 
 class Tokenizer(Protocol):
-    """Counts as the model would, or an upper bound (BUD-2). Never raises for any `str`, lone surrogates included."""
+    """Counts exactly as the model does, or returns an upper estimate (BUD-2). Raises for no `str`, lone surrogates included."""
 
     @property
     def name(self) -> str:
-        """Such as `o200k`, or `o200k×1.45 (estimate)`; appears in the trace."""
+        """Appears in the trace: `o200k`, or `o200k×1.45 (estimate)`."""
 
     @property
-    def exact(self) -> bool: ...
+    def exact(self) -> bool:
+        """Whether `count` is the model's own count; an estimate gets a wider safety margin."""
 
     def count(self, text: str) -> int:
-        """Tokens of `text`, special tokens read as plain text."""
+        """Returns the tokens of `text`. Names of special tokens count as plain text."""
 
     def ceiling(self, text: str) -> int:
-        """At least `count(text)`, from the size alone: for when there is no time to count."""
+        """Returns an upper bound of `count(text)`, computed from the size alone: for texts there is no time to count."""

@@ -1,1 +1,1 @@
-"""Search: evidence for a query over the units of a partition. Pure arithmetic over numpy arrays; stores load the rows."""
+"""Search: BM25, vector and other evidence for a query, computed over arrays in memory; stores load the rows."""

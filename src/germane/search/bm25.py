@@ -1,10 +1,10 @@
-"""BM25 of units, of windows and of sessions, from one set of postings.
+"""BM25: keyword scores of units, of windows and of blocks, from one inverted index.
 
-Lucene's idf, ln(1 + (N − df + ½) / (df + ½)), with k1 = 1.2 and b = 0.75 (Robertson and Zaragoza 2009). A window is the
-previous, this and the next message of a session read as one document; a block is a session, or a stretch of a long one.
-Both are sums of their units' term frequencies, so neither is indexed. Every result is divided by the query's own idf sum:
-a document of average length that holds each term once has about 1. What was dropped counts nowhere; a block without a term
-doesn't count towards the mean length of blocks.
+The formula is BM25 with k1 = 1.2 and b = 0.75 (Robertson and Zaragoza 2009) and Lucene's idf, ln(1 + (N − df + ½) / (df + ½)).
+A window is a message with the previous and the next message of its session, read as one document; a block is a session, or
+up to 40 consecutive messages of a longer one. Term frequencies of windows and blocks are sums over their units, so neither has
+an index of its own. Scores are divided by the sum of the query's idfs: a document of average length that holds each term once
+scores about 1. Dropped units count nowhere; a block without terms doesn't count towards the mean block length.
 """
 
 from __future__ import annotations
@@ -16,111 +16,119 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.search.frequent_terms import Frequent
+from germane.search.frequent_terms import FrequentTerms, TermRows
 from germane.search.partition import Partition
 from germane.search.snapshot import K1, Snapshot
 from germane.text.analyse import term_hash
 from germane.types.query import Query
 
-__all__ = ["Lexical", "Terms", "Weighed", "lexical", "weigh"]
+__all__ = ["LexicalScores", "Terms", "WeightedTerm", "lexical_scores", "weigh_terms"]
 
-_MOST_TERMS = 10
-_FEW, _MANY = 64, 16
+_MAX_TERMS = 10
+_SPARSE = 64
+"""Sums over fewer than one in 64 indexes are made by sorting, others with an array of all indexes."""
+_FREQUENT = 16
+"""A term in more than one of 16 rows is frequent: its contribution is computed for all rows at once."""
 _LARGE = 16_384
-"""Rows from which what the commonest terms contribute is kept."""
+"""Rows from which the contribution of frequent terms is cached."""
 
 Floats = NDArray[np.float32]
-Match = tuple[tuple[NDArray[np.int32], Floats], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weighed:
-    """A term of the query: its word, the hashes of its stems, its share of the query's idf sum, and for each partition the
-    rows that hold it and how often."""
+class WeightedTerm:
+    """A term of the query: its word, the hashes of its stems, its share of the query's idf sum (0 to 1), and its occurrences:
+    for each partition the rows that hold the term, with the term frequencies."""
 
     word: str
     hashes: tuple[int, ...]
     share: float
-    found: Match
+    occurrences: tuple[TermRows, ...]
 
 
-Terms = Sequence[Weighed]
+Terms = Sequence[WeightedTerm]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lexical:
-    """One number a row each."""
+class LexicalScores:
+    """BM25 scores, each of shape (rows,): of the row's unit, of its window and of its block."""
 
     own: Floats
     window: Floats
     block: Floats
 
 
-def weigh(partitions: Sequence[Partition], query: Query) -> Terms:
-    """The query's terms, each with its share of the idf of them all, over all partitions together. What occurs nowhere
-    finds nothing, but what was asked is answered the less for it. Of those that occur only the ten rarest count: more add
-    time and no recall."""
+def weigh_terms(partitions: Sequence[Partition], query: Query) -> Terms:
+    """Returns the query's terms with their shares of the idf sum; document frequencies are taken over all partitions.
+
+    A term that occurs nowhere still takes its share of the sum, so that a query matched in part scores lower. Of the terms that
+    occur only the ten rarest are returned: more of them cost time and add no recall.
+    """
     total = max(1, sum(map(len, partitions)))
-    weighed: list[tuple[float, int, str, tuple[int, ...], Match]] = []
+    weighted: list[tuple[float, int, str, tuple[int, ...], tuple[TermRows, ...]]] = []
     for term in query.terms:
         hashes = tuple(dict.fromkeys(map(term_hash, term.stems)))
-        found = tuple(_rows(partition, hashes, partition.columns.rows) for partition in partitions)
-        holding = sum(len(where) for where, _ in found)
-        idf = log(1 + (total - min(holding, total) + 0.5) / (holding + 0.5))
-        weighed.append((idf, holding, term.word, hashes, found))
-    whole = sum(idf for idf, *_ in weighed) or 1.0
-    rarest = sorted((place for place, (_, holding, *_) in enumerate(weighed) if holding), key=lambda place: -weighed[place][0])
-    common = set(rarest[_MOST_TERMS:])
+        occurrences = tuple(_rows(partition, hashes, partition.columns.rows) for partition in partitions)
+        frequency = sum(len(rows) for rows, _ in occurrences)
+        idf = log(1 + (total - min(frequency, total) + 0.5) / (frequency + 0.5))
+        weighted.append((idf, frequency, term.word, hashes, occurrences))
+    idf_sum = sum(idf for idf, *_ in weighted) or 1.0
+    rarest = sorted(
+        (index for index, (_, frequency, *_) in enumerate(weighted) if frequency), key=lambda index: -weighted[index][0]
+    )
+    common = set(rarest[_MAX_TERMS:])
     return tuple(
-        Weighed(word=word, hashes=hashes, share=idf / whole, found=found)
-        for place, (idf, _, word, hashes, found) in enumerate(weighed)
-        if place not in common
+        WeightedTerm(word=word, hashes=hashes, share=idf / idf_sum, occurrences=occurrences)
+        for index, (idf, _, word, hashes, occurrences) in enumerate(weighted)
+        if index not in common
     )
 
 
-def lexical(terms: Terms, seen: Snapshot, partition: int = 0) -> Lexical:
-    """BM25 of the rows of the snapshot, which is of the partition in this place among those the terms were weighed over."""
-    rows = seen.rows
+def lexical_scores(terms: Terms, snapshot: Snapshot, partition: int = 0) -> LexicalScores:
+    """Returns the scores of the snapshot's rows. `partition` is the index of the snapshot's partition among those that
+    `weigh_terms` got."""
+    rows = snapshot.rows
     own, window = np.zeros(rows, np.float32), np.zeros(rows, np.float32)
-    score = np.zeros(len(seen.blocks), np.float32)
+    score = np.zeros(len(snapshot.blocks), np.float32)
     for term in terms:
-        where, counts = term.found[partition]
+        where, counts = term.occurrences[partition]
         if not len(where):
             continue
         if where[-1] >= rows:
             where, counts = where[where < rows], counts[where < rows]
-        if len(where) * _MANY > rows >= _LARGE:
-            held = Frequent.of(seen).add(own, window, term.share * (K1 + 1), term.hashes, (where, counts), seen)
-            score += term.share * _saturate(held, seen.blocks)
+        if len(where) * _FREQUENT > rows >= _LARGE:
+            held = FrequentTerms.of(snapshot).add(own, window, term.share * (K1 + 1), term.hashes, (where, counts), snapshot)
+            score += term.share * _saturate(held, snapshot.blocks)
             continue
-        if len(where) * _MANY > rows:
+        if len(where) * _FREQUENT > rows:
             held = np.zeros(rows, np.float32)
             held[where] = counts
-            own += term.share * _saturate(held, seen.own)
-            window += term.share * _saturate(held + seen.around(held), seen.window)
+            own += term.share * _saturate(held, snapshot.own)
+            window += term.share * _saturate(held + snapshot.neighbour_sum(held), snapshot.window)
         else:
-            own[where] += term.share * _saturate(counts, seen.own[where])
-            near = np.concatenate((where, seen.before[where], seen.after[where]))
+            own[where] += term.share * _saturate(counts, snapshot.own[where])
+            near = np.concatenate((where, snapshot.before[where], snapshot.after[where]))
             there = near < rows
             hit, held = _sums(near[there], np.tile(counts, 3)[there], rows)
-            window[hit] += term.share * _saturate(held, seen.window[hit])
-        hit, held = _sums(seen.block[where], counts, len(score))
-        score[hit] += term.share * _saturate(held, seen.blocks[hit])
-    return Lexical(own=own, window=window, block=np.take(score, seen.block, mode="clip") if rows else own)
+            window[hit] += term.share * _saturate(held, snapshot.window[hit])
+        hit, held = _sums(snapshot.block[where], counts, len(score))
+        score[hit] += term.share * _saturate(held, snapshot.blocks[hit])
+    return LexicalScores(own=own, window=window, block=np.take(score, snapshot.block, mode="clip") if rows else own)
 
 
-def _sums(places: NDArray[np.int32], counts: Floats, size: int) -> tuple[NDArray[np.intp], Floats]:
-    """The distinct places and the sum of each. For few of them sorting is cheaper than an array of all."""
-    if len(places) * _FEW > size:
-        dense = np.bincount(places, counts, minlength=size)
+def _sums(indexes: NDArray[np.int32], counts: Floats, size: int) -> tuple[NDArray[np.intp], Floats]:
+    """Returns the distinct indexes (below `size`) and the sum of the counts of each. Where there are few, sorting them is
+    cheaper than an array of `size`."""
+    if len(indexes) * _SPARSE > size:
+        dense = np.bincount(indexes, counts, minlength=size)
         hit = np.flatnonzero(dense)
         return hit, dense[hit].astype(np.float32)
-    hit, inverse = np.unique(places, return_inverse=True)
+    hit, inverse = np.unique(indexes, return_inverse=True)
     return hit.astype(np.intp), np.bincount(inverse, counts).astype(np.float32)
 
 
-def _rows(partition: Partition, hashes: Sequence[int], rows: int) -> tuple[NDArray[np.int32], Floats]:
-    """The living among the first `rows` rows that hold any of these, and how often."""
+def _rows(partition: Partition, hashes: Sequence[int], rows: int) -> TermRows:
+    """Returns which of the first `rows` rows hold any of the stems, and how often; dropped rows are left out."""
     found = [pair for pair in map(partition.postings.find, hashes) if len(pair[0])]
     if not found:
         return np.empty(0, np.int32), np.empty(0, np.float32)
@@ -131,7 +139,7 @@ def _rows(partition: Partition, hashes: Sequence[int], rows: int) -> tuple[NDArr
         counts = np.bincount(inverse, np.concatenate([counts for _, counts in found])).astype(np.float32)
     if where[-1] >= rows:
         counts, where = counts[where < rows], where[where < rows]
-    if partition.dead:
+    if partition.dropped:
         living = partition.columns["alive"][where]
         counts, where = counts[living], where[living]
     return where, counts

@@ -1,8 +1,8 @@
-"""Columns: growing numpy arrays that can be read while they grow.
+"""Columns: numpy arrays that grow by rows and can be read by other threads while they grow.
 
-A reader takes `rows` once and looks at nothing beyond it; growth replaces an array by a larger copy, so what the reader
-holds stays where it was. New rows are written first and published when everything about them is known. Only one thread may
-write at a time.
+A reader reads `rows` once and ignores everything beyond it. Growing replaces an array by a larger copy, so an array that a
+reader holds never moves. New rows are written first and published when all their values are known. Readers need no lock; only
+one thread may write at a time.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ __all__ = ["Columns"]
 
 
 class Columns:
-    """Named columns of one length. `shapes` gives each column's dtype and the shape of one entry."""
+    """Named columns of equal length. `shapes` gives each column's dtype and the shape of one entry (`()` for a scalar)."""
 
     def __init__(self, shapes: dict[str, tuple[DTypeLike, tuple[int, ...]]]) -> None:
         self.rows = 0
         self._arrays: dict[str, NDArray[Any]] = {name: np.empty((0, *entry), dtype) for name, (dtype, entry) in shapes.items()}
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """The whole array, spare room included: slice it by the `rows` you took."""
+        """Returns the whole array with its spare capacity: the caller slices it by the `rows` it has read."""
         return self._arrays[name]
 
     @property
@@ -31,12 +31,12 @@ class Columns:
         return sum(array.nbytes for array in self._arrays.values())
 
     def append(self, count: int, values: dict[str, NDArray[Any]]) -> None:
-        """`count` rows more, seen at once; every column must be given."""
+        """Adds `count` rows and publishes them. `values` must hold every column."""
         self.write(count, values)
         self.publish(count)
 
     def write(self, count: int, values: dict[str, NDArray[Any]]) -> None:
-        """The same, but nobody sees them before `publish`."""
+        """Adds `count` rows that readers don't see before `publish`. `values` must hold every column."""
         needed = self.rows + count
         for name, array in self._arrays.items():
             if len(array) < needed:
@@ -46,5 +46,5 @@ class Columns:
             array[self.rows : needed] = values[name]
 
     def publish(self, count: int) -> None:
-        """From now on the `count` rows written last can be seen."""
+        """Makes the `count` rows written last visible to readers."""
         self.rows += count

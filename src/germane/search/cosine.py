@@ -1,4 +1,4 @@
-"""Cosines of units and of their windows with the query, exact, over every row."""
+"""Cosine: exact cosine similarity of every unit and its window with the query's vector."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.search.partition import Partition
-from germane.search.quantised import dots, restored
+from germane.search.quantised import dequantise, dots
 from germane.search.snapshot import Snapshot
 from germane.types.query import Vector
 
@@ -22,36 +22,37 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cosines:
-    """`sums` are q · (v + ½ v_before + ½ v_after): a window's cosine but for the length of its vector, see `windows`."""
+    """Both of shape (rows,). `own` is q · v, the unit's cosine; `sums` is q · (v + ½ v_before + ½ v_after), the dot product of
+    the query with the window's vector, which `windows` turns into a cosine."""
 
     own: Floats
     sums: Floats
 
 
-def cosines(partition: Partition, vector: Vector, seen: Snapshot, stop: Callable[[], bool]) -> Cosines:
-    """Of every row, with one scan: a window's dot product follows from its three units'. Between chunks it asks whether to
-    stop."""
+def cosines(partition: Partition, vector: Vector, snapshot: Snapshot, stop: Callable[[], bool]) -> Cosines:
+    """Scans the vectors once; a window's dot product is the weighted sum over its three units. Calls `stop` between chunks of
+    65,536 rows; when it returns true, the remaining rows stay at 0."""
     vectors, scales = partition.columns["vector"], partition.columns["scale"]
-    own = np.zeros(seen.rows, np.float32)
-    for start in range(0, seen.rows, _CHUNK):
+    own = np.zeros(snapshot.rows, np.float32)
+    for start in range(0, snapshot.rows, _CHUNK):
         if stop():
             break
-        end = min(start + _CHUNK, seen.rows)
+        end = min(start + _CHUNK, snapshot.rows)
         own[start:end] = dots(vectors[start:end], scales[start:end], vector)
-    return Cosines(own=own, sums=own + np.float32(0.5) * seen.around(own))
+    return Cosines(own=own, sums=own + np.float32(0.5) * snapshot.neighbour_sum(own))
 
 
-def windows(partition: Partition, near: Cosines, seen: Snapshot, rows: NDArray[np.intp]) -> Floats:
-    """The cosines of these rows' windows. Lengths are worked out for the few that are looked at closely: kept for all, they
-    would have to follow every change of a neighbour."""
+def windows(partition: Partition, near: Cosines, snapshot: Snapshot, rows: NDArray[np.intp]) -> Floats:
+    """Returns the cosines of the windows of `rows`, shape (len(rows),). Window lengths are computed for these few rows only:
+    stored for all rows, each would have to be updated whenever a neighbour changes."""
     window = _vectors(partition, rows)
-    for link in (seen.before[rows], seen.after[rows]):
-        there = link < seen.rows
-        window[there] += np.float32(0.5) * _vectors(partition, link[there])
+    for link in (snapshot.before[rows], snapshot.after[rows]):
+        linked = link < snapshot.rows
+        window[linked] += np.float32(0.5) * _vectors(partition, link[linked])
     length = np.sqrt(np.einsum("ij,ij->i", window, window))
-    found: Floats = near.sums[rows] / np.maximum(length, np.float32(1e-6))
-    return found
+    cosine: Floats = near.sums[rows] / np.maximum(length, np.float32(1e-6))
+    return cosine
 
 
 def _vectors(partition: Partition, rows: NDArray[np.integer]) -> Floats:
-    return restored(partition.columns["vector"][rows], partition.columns["scale"][rows])
+    return dequantise(partition.columns["vector"][rows], partition.columns["scale"][rows])

@@ -1,7 +1,8 @@
-"""Find: the units that may answer a query, each with what speaks for it. Two steps: every row gets the cheap evidence
-(BM25, cosines, speaker, dates) and a rough sum of it; the best few get the rest, and the relevance model chooses among them.
+"""Find: the search itself, the units most relevant to a query with their evidence.
 
-The rough sum only says who is looked at closely. It takes twice as many as are asked for; measured, that loses nothing.
+The search has two steps. Every row gets the cheap evidence (BM25, cosines, speaker, dates) and a rough score made of it. The
+best rows, twice as many as the limit, get the full evidence, and the relevance model ranks them. Measured, no relevant unit is
+lost by the first step.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.search.bm25 import Terms, lexical, weigh
+from germane.search.bm25 import Terms, lexical_scores, weigh_terms
 from germane.search.cosine import cosines
 from germane.search.feature_extractor import FeatureExtractor
 from germane.search.partition import Partition
 from germane.search.relevance import Relevance, shipped
 from germane.search.row_filter import allowed_rows
-from germane.search.snapshot import snapshot
+from germane.search.snapshot import take_snapshot
 from germane.text.normal import fold
 from germane.types.evidence import Evidence
 from germane.types.query import Query
@@ -29,31 +30,37 @@ from germane.types.query import Query
 __all__ = ["Match", "Matches", "find"]
 
 Floats = NDArray[np.float32]
-_CLOSELY, _SAMPLED = 2, 16
-_ANYWAY, _NEARLY = 32, 8
+_OVERSAMPLING = 2
+"""Rows that get the full evidence, as a multiple of the limit."""
+_SAMPLE_STEP = 16
+"""One of so many scores is looked at to guess the score of the last row of interest."""
+_ALWAYS_KEPT, _KEPT_BELOW_MINIMUM = 32, 8
 _FAINT = 0.0004
-"""Beyond the best 32, what is less likely than 0.0004 isn't worth the reading; beyond the best 8, what is less likely than the
-query says it must be."""
+"""Units less likely than 0.0004 are returned only among the best 32. Where the query's `min_relevance` is higher, units less
+likely than that are returned only among the best 8."""
 
 
 class Match(NamedTuple):
+    """A unit that was found."""
+
     partition: int
     """Index into the partitions searched."""
     key: int
-    row: list[float]
-    """What speaks for it, as `Evidence.of` takes it."""
-    place: int = -1
+    features: list[float]
+    """Its evidence, in the order of `FEATURES`."""
+    position: int = -1
     """Its row in the partition."""
 
     @property
     def evidence(self) -> Evidence:
-        return Evidence.of(self.row)
+        return Evidence.of(self.features)
 
 
 class Matches(NamedTuple):
+    """The units found, the most relevant first, and the query's terms with the weights that were used."""
+
     found: list[Match]
     terms: Terms
-    """What was looked for: the query's terms as they were weighed."""
 
 
 def find(
@@ -69,14 +76,18 @@ def find(
     allowed: Set[int] | None = None,
     relevance: Relevance | None = None,
 ) -> Matches:
-    """At most `limit` units, the most relevant first, those of no consequence left away; equals by partition, then by key.
-    `speakers` names the hashes of the partitions' speaker column, `at` is the time asked about in seconds since the epoch,
-    `allowed` narrows to these keys, and `stop` is asked between steps whether anybody still waits. A vector of another
-    dimension than a partition's says nothing of it."""
+    """Returns at most `limit` units, the most relevant first; ties are broken by partition, then by key. Faint ones are left
+    out.
+
+    `keywords` and `vectors` switch BM25 and cosines on. `speakers` maps hashes of the speaker column to names; `at` is the time
+    asked about, in seconds since the epoch; `allowed` restricts the search to these keys. `relevance` defaults to the shipped
+    model. `stop` is called between steps: when it returns true, the search ends with what it has. Partitions whose dimension
+    isn't that of the query's vector are searched without it.
+    """
     units = sum(map(len, partitions))
     if limit <= 0 or not units:
         return Matches([], ())
-    terms = weigh(partitions, query) if keywords else ()
+    terms = weigh_terms(partitions, query) if keywords else ()
     named = _named(query, speakers)
     vector = query.vector if vectors else None
     relevance = relevance or shipped()
@@ -86,42 +97,47 @@ def find(
         if not rows or stop():
             continue
         fits = vector is not None and vector.shape == partition.columns["vector"].shape[1:]
-        seen = snapshot(partition, rows)
-        near = cosines(partition, vector, seen, stop) if vector is not None and fits else None
-        view = FeatureExtractor(partition, seen, query, terms, lexical(terms, seen, index), near, named, units)
-        rough = view.rough()
-        may = allowed_rows(partition, rows, query, at, allowed)
-        if not may.all():
-            rough[~may] = -np.inf
-        best = _top(rough, partition.columns["key"][:rows], _CLOSELY * limit)
+        snapshot = take_snapshot(partition, rows)
+        near = cosines(partition, vector, snapshot, stop) if vector is not None and fits else None
+        extractor = FeatureExtractor(
+            partition, snapshot, query, terms, lexical_scores(terms, snapshot, index), near, named, units
+        )
+        rough = extractor.rough()
+        visible = allowed_rows(partition, rows, query, at, allowed)
+        if not visible.all():
+            rough[~visible] = -np.inf
+        best = _top(rough, partition.columns["key"][:rows], _OVERSAMPLING * limit)
         if not stop():
-            table = view.table(best)
+            table = extractor.table(best)
             odds = relevance.log_odds(table)
             keys = partition.columns["key"][best].tolist()
             found += zip((-odds).tolist(), repeat(index), keys, best.tolist(), table, strict=False)
     found.sort(key=itemgetter(0, 1, 2))
-    least = log(1 / min(max(_FAINT, query.least), 0.99) - 1)
-    worth = max(_NEARLY if query.least > _FAINT else _ANYWAY, sum(1 for row in found[:limit] if row[0] <= least))
-    chosen = [Match(index, key, row.tolist(), place) for _, index, key, place, row in found[: min(limit, worth)]]
+    cutoff = log(1 / min(max(_FAINT, query.min_relevance), 0.99) - 1)
+    always = _KEPT_BELOW_MINIMUM if query.min_relevance > _FAINT else _ALWAYS_KEPT
+    count = max(always, sum(1 for negative_odds, *_ in found[:limit] if negative_odds <= cutoff))
+    chosen = [Match(index, key, features.tolist(), row) for _, index, key, row, features in found[: min(limit, count)]]
     return Matches(chosen, terms)
 
 
 def _top(score: Floats, keys: NDArray[np.int64], limit: int) -> NDArray[np.intp]:
-    """Rows of the highest finite scores; ties go to the lower key, so the choice is the same whatever order they came in."""
-    best = np.flatnonzero(score >= _edge(score[::_SAMPLED], 4 * limit // _SAMPLED))
+    """Returns the rows of the `limit` highest finite scores, best first. Ties go to the lower key, so the result doesn't depend
+    on the order in which units were added. A threshold guessed from a sample leaves few rows to sort; the exact threshold is
+    computed only where the guess lets too few through."""
+    best = np.flatnonzero(score >= _threshold(score[::_SAMPLE_STEP], 4 * limit // _SAMPLE_STEP))
     if len(best) < limit:
-        best = np.flatnonzero(score >= _edge(score, limit))
+        best = np.flatnonzero(score >= _threshold(score, limit))
     best = best[score[best] > -np.inf]
     return best[np.lexsort((keys[best], -score[best]))][:limit]
 
 
-def _edge(score: Floats, limit: int) -> float:
-    """The `limit`th highest: of a sample, so that few are left to look at, or exactly, where a sample says too little."""
+def _threshold(score: Floats, limit: int) -> float:
+    """Returns the `limit`th highest score; −∞ where there are fewer."""
     return float(np.partition(score, -limit)[-limit]) if 0 < limit < len(score) else -np.inf
 
 
 def _named(query: Query, speakers: Mapping[int, str]) -> int | None:
-    """The one participant whose name, or a word of it, stands in the query; none when two do."""
+    """Returns the hash of the participant whose name, or a word of it, stands in the query; None for no or several such."""
     words = set(fold(query.text).replace("'s", " ").replace("’s", " ").translate(_PUNCTUATION).split())
     named = [code for code, name in speakers.items() if words & set(fold(name).split())]
     return named[0] if len(named) == 1 else None

@@ -1,4 +1,4 @@
-"""Hit: something found, and what speaks for it."""
+"""Hit: a search result, an event or memory with its evidence of relevance."""
 
 from __future__ import annotations
 
@@ -14,5 +14,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit(Generic[T]):
+    """`thing` is the event or memory that was found."""
+
     thing: T
     evidence: Evidence

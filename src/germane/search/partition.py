@@ -1,9 +1,9 @@
-"""Partition: what one user's (or an agent's shared) units look like to a search. Arrays in memory, made from stored rows.
+"""Partition: the searchable units of one user, or those an agent's users share, as arrays in memory.
 
-Rows are in order of arrival; `before` and `after` link each to its neighbours in its session by time, so a message that
-arrives late takes its place by re-linking its session, what was dropped or replaced leaves no gap, and windows and sessions
-need no index of their own: whatever order units come in, the same units are linked the same way. Adding and dropping take
-a lock; searching takes none: it reads the rows there were when it began.
+A store fills it from its stored rows. Rows are in order of arrival; `before` and `after` link each row to its neighbours by
+time in its session. A message that arrives late is inserted by linking its session anew, and a dropped or replaced unit leaves
+no gap: the same units are linked the same way, whatever their order of arrival. Windows and sessions need no index of their
+own. Adding and dropping take a lock; a search takes none, as it reads the rows that were published when it began.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from germane.search.unit import ASSISTANT, Unit
 __all__ = ["BLOCK", "Partition"]
 
 BLOCK = 40
-"""Longest stretch of a session that counts as one document."""
+"""Units of a session that form one block, the document of BM25's session score, at most."""
 
 _COLUMNS = {
     "key": (np.int64, ()),
@@ -47,7 +47,7 @@ _COLUMNS = {
 
 
 class Partition:
-    """`revision` is the store's: what of it these arrays reflect."""
+    """`revision` is the store's revision that these arrays reflect; the store sets it."""
 
     def __init__(self, dimension: int) -> None:
         self.revision = 0
@@ -55,18 +55,21 @@ class Partition:
         self.terms = Columns({"term": (np.uint32, ())})
         self.postings = Postings()
         self.blocks = 0
-        self.assisted: set[int] = set()
-        """Sessions with an assistant in them, by local number."""
-        self.dead = 0
-        self.bounded = False
-        """Whether anything here holds only for a time."""
+        self.assistant_sessions: set[int] = set()
+        """Sessions in which an assistant speaks, by their numbers in this partition."""
+        self.dropped = 0
+        """Rows of units that were dropped or replaced."""
+        self.has_validity = False
+        """Whether any unit is valid for a limited time only."""
         self.sensitivities: set[int] = set()
+        """The sensitivity codes that occur."""
         self.version = 0
-        self.reordered = 0
-        """The version in which rows were last linked otherwise than by coming at the end of their sessions."""
-        self.kept: Any = None
-        """What `snapshot.py` worked out from the arrays; `keeping` is held while it does."""
-        self.keeping = threading.Lock()
+        """Rises with every change."""
+        self.relinked_version = 0
+        """The version in which rows were last linked in another way than by being appended to their sessions."""
+        self.snapshot_state: Any = None
+        """Owned by `snapshot.py`, which holds `snapshot_lock` while it uses it."""
+        self.snapshot_lock = threading.Lock()
         self._dimension = dimension
         self._sessions: dict[int, int] = {}
         self._last: dict[int, int] = {}
@@ -75,42 +78,42 @@ class Partition:
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        return self.columns.rows - self.dead
+        return self.columns.rows - self.dropped
 
     @property
     def nbytes(self) -> int:
         return self.columns.nbytes + self.terms.nbytes + self.postings.nbytes + 200 * len(self._sessions)
 
     def extend(self, units: Sequence[Unit] | Sequence[tuple[Any, ...]]) -> None:
-        """Add units in any order of time; one whose key is known takes the old one's place."""
+        """Adds units, in any order of time. A unit whose key is present replaces the earlier one."""
         if not units:
             return
         with self._lock:
             latest = {unit[0]: unit for unit in units}
             fields = dict(zip(Unit._fields, zip(*latest.values(), strict=True), strict=True))
             keys = np.array(fields["key"], np.int64)
-            stale = self._kill(keys) if keys.min() <= self._highest else np.empty(0, np.int32)
+            stale = self._mark_dropped(keys) if keys.min() <= self._highest else np.empty(0, np.int32)
             self._highest = max(self._highest, int(keys.max()))
             self._append(len(latest), keys, fields, stale)
 
     def drop(self, keys: Iterable[int]) -> None:
-        """These are found no more, neither by themselves nor through their neighbours."""
+        """Drops units by key. They are no longer found and no longer count in windows and blocks. Unknown keys are ignored."""
         gone = np.fromiter(keys, np.int64)
         if not len(gone):
             return
         with self._lock:
-            self._relink(self._kill(gone), self.columns.rows)
+            self._relink(self._mark_dropped(gone), self.columns.rows)
             self.version += 1
 
-    def _kill(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Answers the sessions whose links are no longer right."""
-        self.reordered = self.version + 1
+    def _mark_dropped(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Returns the sessions of the dropped rows, which must be linked anew."""
+        self.relinked_version = self.version + 1
         rows = self.columns.rows
         gone = np.flatnonzero(np.isin(self.columns["key"][:rows], keys) & self.columns["alive"][:rows])
         self.columns["alive"][gone] = False
         self.columns["vector"][gone] = 0
         self.columns["scale"][gone] = 0
-        self.dead += len(gone)
+        self.dropped += len(gone)
         return np.unique(self.columns["session"][gone])
 
     def _append(self, count: int, keys: NDArray[np.int64], fields: dict[str, Any], stale: NDArray[np.int32]) -> None:
@@ -128,7 +131,7 @@ class Partition:
         values |= {"offset": self.terms.rows + np.cumsum(lengths) - lengths, "alive": np.ones(count, np.bool_)}
         values |= dict(zip(("vector", "scale"), decode(fields["vector"], self._dimension), strict=True))
         values |= {"before": empty - 1, "after": empty - 1, "position": empty, "block": empty}
-        self.bounded |= bool(np.isfinite(values["valid_from"]).any() or np.isfinite(values["valid_to"]).any())
+        self.has_validity |= bool(np.isfinite(values["valid_from"]).any() or np.isfinite(values["valid_to"]).any())
         self.sensitivities.update(np.unique(values["sensitivity"]).tolist())
         self.terms.append(len(terms), {"term": terms})
         self.columns.write(count, values)
@@ -144,7 +147,7 @@ class Partition:
         return np.array(numbers, np.int32)[inverse]
 
     def _link(self, rows: NDArray[np.int32], stale: NDArray[np.int32]) -> None:
-        """Put new rows in their places: at the end of their session, or, where one came late, the whole session anew."""
+        """Links new rows: to the end of their session or, where a row arrived late, the whole session anew."""
         columns = self.columns
         session, created, key = (columns[name] for name in ("session", "created_at", "key"))
         order = rows[np.lexsort((key[rows], created[rows], session[rows]))]
@@ -157,21 +160,22 @@ class Partition:
         self._relink(np.union1d(session[firsts[late]], stale), int(rows[-1]) + 1)
 
     def _relink(self, sessions: NDArray[np.int32], rows: int) -> None:
-        """Put all living rows of these sessions in their places."""
+        """Links all rows of these sessions anew, dropped ones left out."""
         if not len(sessions):
             return
-        self.reordered = self.version + 1
+        self.relinked_version = self.version + 1
         columns = self.columns
         session, created, key = (columns[name][:rows] for name in ("session", "created_at", "key"))
         for local in sessions.tolist():
             self._last.pop(local, None)
-            self.assisted.discard(local)
+            self.assistant_sessions.discard(local)
         members = np.flatnonzero(np.isin(session, sessions) & columns["alive"][:rows]).astype(np.int32)
         order = members[np.lexsort((key[members], created[members], session[members]))]
         self._chain(order, np.full(len(_heads(session[order])), -1, np.int32))
 
     def _chain(self, order: NDArray[np.int32], lasts: NDArray[np.int32]) -> None:
-        """Link rows that stand session by session in order of time; `lasts` is the row that each session ended with."""
+        """Links the rows of `order`, which come session by session in order of time. `lasts` holds the row that each session
+        ended with so far, −1 for a new session."""
         if not len(order):
             return
         columns = self.columns
@@ -185,11 +189,11 @@ class Partition:
         known = lasts >= 0
         after[lasts[known]] = order[heads[known]]
         begin = np.where(known, position[lasts] + 1, 0)
-        place = np.arange(len(order)) + np.repeat(begin - heads, counts)
-        position[order] = place
-        columns["block"][order] = self._blocks(session, place // BLOCK)
+        new_position = np.arange(len(order)) + np.repeat(begin - heads, counts)
+        position[order] = new_position
+        columns["block"][order] = self._blocks(session, new_position // BLOCK)
         self._last.update(zip(session[heads].tolist(), order[heads + counts - 1].tolist(), strict=True))
-        self.assisted.update(np.unique(session[(columns["flags"][order] & ASSISTANT) > 0]).tolist())
+        self.assistant_sessions.update(np.unique(session[(columns["flags"][order] & ASSISTANT) > 0]).tolist())
 
     def _blocks(self, session: NDArray[np.int32], number: NDArray[np.int64]) -> NDArray[np.int32]:
         pairs, inverse = np.unique(session.astype(np.int64) << 32 | number, return_inverse=True)
@@ -200,5 +204,5 @@ class Partition:
 
 
 def _heads(session: NDArray[np.int32]) -> NDArray[np.intp]:
-    """Where each run of equal numbers begins."""
+    """Returns the index at which each run of equal numbers begins."""
     return np.flatnonzero(np.concatenate(([True], session[1:] != session[:-1]))) if len(session) else np.empty(0, np.intp)

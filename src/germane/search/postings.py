@@ -1,8 +1,9 @@
-"""Postings: which rows hold a term, and how often. Append-only, in segments that are merged as they grow.
+"""Postings: the inverted index, from a term to the rows that hold it and its frequency in each. Append-only.
 
-A segment is the classic inverted index in three arrays: distinct terms (sorted), where each one's rows begin, the rows with
-their term frequencies. New rows go into a small segment of their own; whenever the last segment has grown to a quarter of the
-one before, the two become one, so there are O(log n) segments and each row is re-sorted O(log n) times.
+The index consists of segments. A segment is an inverted index in three arrays: the distinct terms (sorted), the offset at which
+each term's rows begin, and the rows with their term frequencies. New rows go into a new small segment; whenever the last
+segment has reached a quarter of the size of the one before, the two are merged. So there are O(log n) segments, and each row is
+sorted O(log n) times.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ Rows = NDArray[np.int32]
 class _Segment(NamedTuple):
     terms: NDArray[np.uint32]
     starts: NDArray[np.int64]
-    """One more than terms: the rows of term i are rows[starts[i]:starts[i + 1]]."""
+    """One entry more than `terms`: the rows of term i are rows[starts[i]:starts[i + 1]]."""
     rows: Rows
     frequencies: NDArray[np.float32]
 
 
 class Postings:
+    """One writer at a time; readers need no lock, as segments never change and the tuple of them is replaced at once."""
+
     def __init__(self) -> None:
         self._segments: tuple[_Segment, ...] = ()
 
@@ -34,7 +37,7 @@ class Postings:
         return sum(array.nbytes for segment in self._segments for array in segment)
 
     def add(self, rows: Rows, terms: NDArray[np.uint32]) -> None:
-        """One entry an occurrence: `terms[i]` occurs in row `rows[i]`; rows are new and come in ascending order."""
+        """Adds one entry for each occurrence: `terms[i]` occurs in row `rows[i]`. The rows must be new and ascending."""
         if not len(terms):
             return
         segments = [*self._segments, _segment(_codes(terms, rows))]
@@ -44,12 +47,12 @@ class Postings:
         self._segments = tuple(segments)
 
     def find(self, term: int) -> tuple[Rows, NDArray[np.float32]]:
-        """Rows that hold the term (distinct, ascending) and how often each does."""
+        """Returns the rows that hold the term (distinct, ascending) and the term's frequency in each."""
         found = []
         for segment in self._segments:
-            at = int(np.searchsorted(segment.terms, np.uint32(term)))
-            if at < len(segment.terms) and segment.terms[at] == term:
-                span = slice(segment.starts[at], segment.starts[at + 1])
+            index = int(np.searchsorted(segment.terms, np.uint32(term)))
+            if index < len(segment.terms) and segment.terms[index] == term:
+                span = slice(segment.starts[index], segment.starts[index + 1])
                 found.append((segment.rows[span], segment.frequencies[span]))
         if len(found) == 1:
             return found[0]
@@ -59,12 +62,12 @@ class Postings:
 
 
 def _codes(terms: NDArray[np.uint32], rows: Rows) -> NDArray[np.uint64]:
-    """Term and row in one number, so that sorting numbers sorts both: many times as fast as sorting by two keys."""
+    """Packs term and row into one number each, so that one sort orders by both: many times faster than sorting by two keys."""
     return terms.astype(np.uint64) << np.uint64(32) | rows.astype(np.uint64)
 
 
 def _segment(codes: NDArray[np.uint64], counts: NDArray[np.float32] | None = None) -> _Segment:
-    """From one code an occurrence, or distinct codes with their counts, in any order."""
+    """Builds a segment from one code for each occurrence or, with `counts`, from distinct codes; in any order."""
     if counts is None:
         codes = np.sort(codes)
         first = np.flatnonzero(np.concatenate(([True], codes[1:] != codes[:-1])))
@@ -82,6 +85,6 @@ def _segment(codes: NDArray[np.uint64], counts: NDArray[np.float32] | None = Non
     )
 
 
-def _merge(one: _Segment, two: _Segment) -> _Segment:
-    parts = [_codes(np.repeat(part.terms, np.diff(part.starts)), part.rows) for part in (one, two)]
-    return _segment(np.concatenate(parts), np.concatenate([one.frequencies, two.frequencies]))
+def _merge(left: _Segment, right: _Segment) -> _Segment:
+    codes = [_codes(np.repeat(part.terms, np.diff(part.starts)), part.rows) for part in (left, right)]
+    return _segment(np.concatenate(codes), np.concatenate([left.frequencies, right.frequencies]))

@@ -1,9 +1,9 @@
-"""Quantised: unit vectors as 8-bit integers with a scale each, a quarter of the memory of float32.
+"""Quantised: unit vectors as 8-bit integers with one scale each, in a quarter of the memory of float32.
 
-Each vector is divided by its largest component / 127 and rounded. Of a dot product of two unit vectors of 256 dimensions that
-takes 0.0006 (standard deviation, measured; 0.003 at most): less than any cosine's third digit means. numkong multiplies
-100,000 × 256 of them in 1.2 ms on one core (half precision 2.4 ms, float32 by numpy 5 ms); its kernels start no threads and
-let go of the interpreter. Where it can't be loaded numpy does the same, some ten times slower.
+Each vector is divided by (its largest absolute component / 127) and rounded. The error of a dot product of two unit vectors of
+256 dimensions is 0.0006 (standard deviation, measured; 0.003 at most), too little to matter for ranking. numkong multiplies
+100,000 × 256 such vectors in 1.2 ms on one core (half precision takes 2.4 ms, float32 in numpy 5 ms); its kernels start no
+threads and release the interpreter lock. Where numkong can't be imported, numpy computes the same, about ten times slower.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ try:
 except ImportError:  # no wheel for this platform
     _KERNELS = None
 
-__all__ = ["crossed", "decode", "dots", "encode", "quantise", "restored"]
+__all__ = ["decode", "dequantise", "dot_matrix", "dots", "encode", "quantise"]
 
 _CHUNK = 4096
 
@@ -30,20 +30,21 @@ Values = NDArray[np.int8]
 
 
 def quantise(matrix: NDArray[np.floating]) -> tuple[Values, Scales]:
-    """Shapes (rows, dimension) and (rows,). A row of zeros has scale 0."""
+    """Returns the 8-bit vectors, shape (rows, dimension), and their scales, shape (rows,). A row of zeros has scale 0."""
     rows = np.asarray(matrix, np.float32)
     scales = np.abs(rows).max(axis=1, initial=0.0) / np.float32(127)
     return np.rint(rows / np.where(scales > 0, scales, np.float32(1))[:, None]).astype(np.int8), scales.astype(np.float32)
 
 
 def encode(matrix: NDArray[np.floating]) -> list[bytes]:
-    """One blob a row: a little-endian float32 scale, then a byte a dimension."""
+    """Returns one blob for each row, for storage: a little-endian float32 scale, then one signed byte for each dimension."""
     values, scales = quantise(matrix)
     return [scale.tobytes() + row.tobytes() for scale, row in zip(scales.astype("<f4"), values, strict=True)]
 
 
 def decode(blobs: Sequence[bytes | None], dimension: int) -> tuple[Values, Scales]:
-    """Shapes (len(blobs), dimension) and (len(blobs),). What isn't a vector of this dimension has scale 0."""
+    """Reads blobs made by `encode`: shapes (len(blobs), dimension) and (len(blobs),). None, and blobs of another dimension,
+    give zeros with scale 0."""
     size = 4 + dimension
     present = [blob or b"" for blob in blobs]
     if any(map(size.__ne__, map(len, present))):
@@ -52,27 +53,27 @@ def decode(blobs: Sequence[bytes | None], dimension: int) -> tuple[Values, Scale
     return table["values"], table["scale"]
 
 
-def restored(values: Values, scales: Scales) -> NDArray[np.float32]:
-    """As float32 again."""
+def dequantise(values: Values, scales: Scales) -> NDArray[np.float32]:
+    """Returns the vectors as float32, shape (len(values), dimension)."""
     return values.astype(np.float32) * scales[:, None]
 
 
 def dots(values: Values, scales: Scales, vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Shape (len(values),): the dot product of each with `vector`."""
+    """Returns the dot product of each row with `vector`, shape (len(values),)."""
     if not len(values) or not vector.any():
         return np.zeros(len(values), np.float32)
-    return crossed(values, scales, *quantise(vector[None])).ravel()
+    return dot_matrix(values, scales, *quantise(vector[None])).ravel()
 
 
-def crossed(values: Values, scales: Scales, others: Values, their_scales: Scales) -> NDArray[np.float32]:
-    """Shape (len(values), len(others)): the dot product of each with each."""
+def dot_matrix(values: Values, scales: Scales, others: Values, their_scales: Scales) -> NDArray[np.float32]:
+    """Returns the dot product of each row of `values` with each of `others`, shape (len(values), len(others))."""
     if not (len(values) and len(others)):
         return np.zeros((len(values), len(others)), np.float32)
     products: NDArray[Any]
     if _KERNELS is None:
-        whole, starts = others.astype(np.float32).T, range(0, len(values), _CHUNK)
-        products = np.concatenate([values[start : start + _CHUNK].astype(np.float32) @ whole for start in starts])
-    else:  # as a product of matrices: whole numbers come out, a quarter sooner than from its product with a vector
+        transposed, starts = others.astype(np.float32).T, range(0, len(values), _CHUNK)
+        products = np.concatenate([values[start : start + _CHUNK].astype(np.float32) @ transposed for start in starts])
+    else:  # a matrix product gives integers, and takes a quarter less time than numkong's product with a vector
         products = np.asarray(_KERNELS.dots_packed(values, _KERNELS.dots_pack(others, dtype="int8")))
-    found: NDArray[np.float32] = np.multiply(products, scales[:, None] * their_scales, dtype=np.float32, casting="unsafe")
-    return found
+    scaled: NDArray[np.float32] = np.multiply(products, scales[:, None] * their_scales, dtype=np.float32, casting="unsafe")
+    return scaled

@@ -1,9 +1,9 @@
-"""Relevance: typed evidence to P(relevant | evidence), one number that means the same for every source (SCORE-2).
+"""Relevance: the model that turns evidence into P(relevant | evidence), comparable across sources (SCORE-2).
 
-A logistic model, P = σ(intercept + w · x), with a column of coefficients for conversations between people and one for those
-with an assistant, each once with vectors and once without. The coefficients are data (`relevance.toml`) and carry where
-they were fitted. An item may be relevant for another reason than its likeness to the query: asked for by key, said in this
-session, said lately. Each reason has a probability of its own, and all are joined by noisy-or: 1 − Π (1 − p).
+It is a logistic regression, P = σ(intercept + w · x), with four columns of coefficients: for conversations between people and
+for those with an assistant, each with vectors and without. The coefficients are data (`relevance.toml`) that say on which data
+they were fitted. An item may also be relevant for a reason other than its likeness to the query: it was asked for by key, said
+in this session, or said lately. Each reason has a probability of its own, and all are combined by noisy-or: 1 − Π (1 − p).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from germane.errors import InvalidInput
 from germane.types.evidence import FEATURES, Evidence
 
-__all__ = ["Relevance", "shipped"]
+__all__ = ["Relevance", "matrix", "shipped"]
 
 _COLUMNS = ("people", "people_lexical", "assistant", "assistant_lexical")
 _KINDS = len(_COLUMNS) // 2
@@ -35,8 +35,12 @@ _BESIDES = [FEATURES.index(name) for name in _REASONS]
 
 @dataclass(frozen=True, slots=True)
 class Relevance:
-    """`weights` has a row a column of the model (people, people_lexical, assistant, assistant_lexical) and a column a
-    feature of `Evidence`; `intercepts` one a row; `reasons` the probability of each reason at full strength."""
+    """The model's coefficients.
+
+    `weights`, shape (4, len(FEATURES)), has a row for each column of the model (people, people_lexical, assistant,
+    assistant_lexical); `intercepts` has shape (4,). `reasons`, shape (3,), holds the probability that each reason (structured,
+    history, recent) gives at full strength.
+    """
 
     weights: NDArray[np.float64]
     intercepts: NDArray[np.float64]
@@ -44,8 +48,8 @@ class Relevance:
 
     @classmethod
     def parse(cls, table: Mapping[str, Mapping[str, float]]) -> Relevance:
-        """From TOML's tables, one a column. Raises `InvalidInput` for a missing column, an unknown feature or reason, and a
-        reason that is no probability."""
+        """Reads the model from TOML tables, one for each column of the model. Raises `InvalidInput` for a missing column, an
+        unknown feature or reason, and a reason outside [0, 1]."""
         weights, intercepts = np.zeros((len(_COLUMNS), len(FEATURES))), np.zeros(len(_COLUMNS))
         for row, column in enumerate(_COLUMNS):
             if column not in table:
@@ -63,7 +67,8 @@ class Relevance:
         return cls(weights, intercepts, np.array([reasons.get(name, 0.0) for name in _REASONS]))
 
     def log_odds(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Shape (len(table),), P is σ of it; `table` as `matrix` makes it, one row an item."""
+        """Returns the log-odds of relevance, shape (len(table),); P is their σ. `table` has one row for each item, in the form
+        that `matrix` returns."""
         missing = np.isnan(table)
         row = np.where(table[:, _ASSISTANT] > 0, _KINDS, 0) + missing[:, _COS_WINDOW]
         likeness: NDArray[np.float64] = (_complete(table, missing) * self.weights[row]).sum(axis=1) + self.intercepts[row]
@@ -72,32 +77,32 @@ class Relevance:
             return likeness
         besides = 1 - np.prod(1 - reasons**2 * self.reasons, axis=1)
         alike = 1 / (1 + np.exp(-np.clip(likeness, -60, 60)))
-        unlikely = np.maximum((1 - alike) * (1 - besides), 1e-12)
-        odds: NDArray[np.float64] = np.where(besides > 0, np.log(alike + (1 - alike) * besides) - np.log(unlikely), likeness)
+        neither = np.maximum((1 - alike) * (1 - besides), 1e-12)
+        odds: NDArray[np.float64] = np.where(besides > 0, np.log(alike + (1 - alike) * besides) - np.log(neither), likeness)
         return odds
 
 
 def _complete(table: NDArray[np.float64], missing: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """What is missing at what it says nothing by: a cosine at 0, kindred words at what a regression on BM25, length and cosine
-    expects of them (83 % of their variance)."""
-    whole = np.where(missing, 0.0, table)
+    """Fills in missing features with neutral values: 0 for a cosine; for `soft` the value that a regression on BM25, length and
+    cosine predicts (it explains 83 % of the variance)."""
+    filled = np.where(missing, 0.0, table)
     unread = np.flatnonzero(missing[:, _SOFT])
     if len(unread):
         cosine = np.where(missing[unread, _COS_OWN], 0.2, table[unread, _COS_OWN])
-        guess = 0.09 + 0.65 * whole[unread, _OWN] + 0.057 * whole[unread, _LENGTH] + 0.15 * cosine
-        whole[unread, _SOFT] = np.clip(guess, 0.0, 1.0)
-    return whole
+        guess = 0.09 + 0.65 * filled[unread, _OWN] + 0.057 * filled[unread, _LENGTH] + 0.15 * cosine
+        filled[unread, _SOFT] = np.clip(guess, 0.0, 1.0)
+    return filled
 
 
 def matrix(evidence: Sequence[Evidence]) -> NDArray[np.float64]:
-    """Shape (len(evidence), len(FEATURES)); NaN for what is missing."""
+    """Returns the evidence as a table, shape (len(evidence), len(FEATURES)); a missing feature is NaN."""
     return np.array(list(map(_features, evidence)), dtype=np.float64).reshape(len(evidence), len(FEATURES))
 
 
 @cache
 def shipped(*, contextual: bool = False) -> Relevance:
-    """The coefficients that come with germane: fitted with the default embedder, or, for those that read a text as a whole,
-    with MiniLM, whose cosines are spread alike."""
+    """Returns the model that comes with germane. The default one was fitted with the default embedder. The `contextual` one was
+    fitted with MiniLM, for embedders that read a text as a whole, whose cosines are distributed alike."""
     name = "relevance_contextual.toml" if contextual else "relevance.toml"
     text = files("germane.search").joinpath(name).read_text("utf-8")
     table = {name: part for name, part in tomllib.loads(text).items() if name in (*_COLUMNS, "reasons")}

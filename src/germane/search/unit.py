@@ -1,6 +1,7 @@
-"""Unit: the search row of one stored thing. Derived from its text in the transaction that stores it; holds no text itself.
+"""Unit: the search row of one event or memory, derived from its text when it is stored.
 
-Terms are hashes of stems, so that a forgotten word leaves no vocabulary behind; their order is kept, for phrases.
+A unit holds no text. Its terms are hashes of stems, so that forgotten text leaves no vocabulary behind; they are in the order
+of the text, for phrases.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from germane.memories.memory import KINDS
 from germane.text.analyse import analyse, term_hash
 from germane.text.blocks import blocks
 from germane.text.language import detect
@@ -33,19 +33,21 @@ __all__ = [
 ]
 
 QUESTION, TEMPORAL, USER, ASSISTANT = 1, 2, 4, 8
+"""Bits of `flags`: the text asks a question, holds a word of time, was said by the user, was said by the assistant."""
 _STEP = 1024
 """Characters of a long text that are analysed at once: about a millisecond at most."""
 CAPITALS = 4
-"""Bits to shift: the two bits above hold min(3, capitalised words inside sentences)."""
+"""Bits to shift `flags` by: the two bits from there hold min(3, capitalised words inside sentences)."""
 
 SENSITIVITY_CODES = {"public": 0, "private": 1, "sensitive": 2}
-KIND_CODES = {kind: code for code, kind in enumerate(sorted(KINDS), start=1)}
-"""0 is an event."""
+KIND_CODES = {"behavior": 1, "episode": 2, "fact": 3, "note": 4, "preference": 5, "procedure": 6}
+"""Codes of the kinds of memories; 0 is an event. Both tables are stored in the search rows: a code never changes its
+meaning."""
 
 
 class Unit(NamedTuple):
-    """`key` and `session` are the store's row numbers, times are seconds since the epoch, `terms` little-endian uint32,
-    `vector` as `quantised.py` encodes it, `speaker` the hash of the folded name (0: none)."""
+    """`key` and `session` are the store's row numbers, times are seconds since the epoch, `terms` is little-endian uint32,
+    `vector` is encoded by `quantised.encode`, `speaker` is the hash of the folded name (0: none)."""
 
     key: int
     session: int
@@ -62,7 +64,7 @@ class Unit(NamedTuple):
 
 
 class Analysis(NamedTuple):
-    """What is read off a text, whoever said it: `terms` and `words` as in a `Unit`, and those of its `flags`."""
+    """The part of a `Unit` that follows from the text alone: `terms`, `words`, and the `flags` that don't name a speaker."""
 
     terms: bytes
     flags: int
@@ -70,7 +72,7 @@ class Analysis(NamedTuple):
 
 
 def analysed(text: str, between: Callable[[], None] = lambda: None) -> Analysis:
-    """The analysis of a text, in time linear in its length. Of a long one block by block: `between` is called after each."""
+    """Analyses a text, in time linear in its length. A long text is analysed block by block; `between` is called after each."""
     language = detect(text)
     flags, named, words = QUESTION * is_question(text), 0, 0
     terms: list[bytes] = []
@@ -97,15 +99,15 @@ def describe(
     valid_to: float = inf,
     analysis: Analysis | None = None,
 ) -> Unit:
-    """The unit of a text, its vector still to come. `kind` is a memory's kind, or anything else for an event; `analysis` the
-    text's own, where it has been made already."""
-    found = analysed(text) if analysis is None else analysis
-    flags = found.flags | USER * (role == "user") | ASSISTANT * (role == "assistant")
+    """Returns the unit of a text, without its vector. Times are seconds since the epoch. A `kind` that isn't a memory's means
+    an event. `analysis` is the text's analysis, where the caller has it already."""
+    analysis = analysed(text) if analysis is None else analysis
+    flags = analysis.flags | USER * (role == "user") | ASSISTANT * (role == "assistant")
     return Unit(
         key=key,
         session=session,
         created_at=created_at,
-        terms=found.terms,
+        terms=analysis.terms,
         vector=None,
         flags=flags,
         speaker=term_hash(fold(name)) if name else 0,
@@ -113,9 +115,10 @@ def describe(
         kind=KIND_CODES.get(kind, 0),
         valid_from=valid_from,
         valid_to=valid_to,
-        words=found.words,
+        words=analysis.words,
     )
 
 
 def hashes(stems: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
+    """Returns the stems' hashes, shape (len(stems),), little-endian uint32."""
     return np.fromiter(map(term_hash, stems), dtype="<u4", count=len(stems))

@@ -1,1 +1,1 @@
-"""Text: what is true of a string whoever asks. Pure; knows of no store, no source and no model."""
+"""Text: analysis of strings (stems, language, normal forms, traits); pure functions of the text alone."""

@@ -1,7 +1,7 @@
-"""The analyser: the one way from text to index terms, for what is stored and for what is asked (SEARCH-2).
+"""Analyse: from text to index terms, in the same way for stored texts and for queries (SEARCH-2).
 
-Words are folded and stemmed (Snowball) by the language of the text or of their script; scripts without spaces become
-character pairs; identifiers are kept whole and in parts. It keeps no positions and knows nothing of any index.
+Words are folded and stemmed (Snowball) in the language of the text, or of the word's script where that decides. Scripts without
+spaces become pairs of characters; identifiers are kept whole and in parts. The analyser knows nothing of any index.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from germane.types.query import Term
 __all__ = ["VERSION", "analyse", "query_terms", "stem", "term_hash", "worded"]
 
 VERSION = 1
-"""Rises whenever the same text gives other stems: an index made by another version is to be made again."""
+"""Rises whenever the same text would give other stems: an index made by another version must be rebuilt."""
 
-_LONGEST, _MOST = 64, 1 << 17
+_MAX_WORD_CHARS, _MAX_CHUNKS = 64, 1 << 17
+"""Characters of a word that are read, and chunks of English text that are cached (an eighth for other languages)."""
 _ELSEWHERE = re.compile(r"[\u0300-\u1fff\u2c00-\ud7ff\uf900-\ufdff\ufe10-\uffff\U00010000-\U0001efff\U00020000-\U0003ffff]")
 _LATIN_TOKEN = re.compile(rf"[^\W_]++(?:{JOINT}[^\W_]++){{0,40}}+(?:\+\+|#)?")
 _TOKEN = re.compile(rf"[{UNSPACED}]+|[^\s{UNSPACED}]+")
@@ -36,35 +37,36 @@ _OTHER_LATIN = ("spanish", "french", "german", "italian")
 
 
 def analyse(text: str, language: str | None = None) -> list[str]:
-    """The stems of a text, in its order, stop words out. Any string works, lone surrogates included. `language` is the one it
-    is in, by Snowball's name; by default it is guessed."""
+    """Returns the stems of a text, in its order, without stop words. Accepts any string, lone surrogates included. `language`
+    is the text's, by Snowball's name; by default it is detected."""
     return list(chain.from_iterable(map(_stems_in(language or detect(text) or "english").__getitem__, _chunks(text))))
 
 
 def worded(text: str) -> list[tuple[str, int]]:
-    """The words of a text that aren't stop words, each with the hash of its stem, in its order; what is too long to be a word
-    is left out."""
+    """Returns the words of a text that aren't stop words, each with the hash of its stem, in the text's order. Tokens of more
+    than 64 characters are left out."""
     return list(chain.from_iterable(map(_words_in(detect(text) or "english").__getitem__, _chunks(text))))
 
 
 def query_terms(text: str) -> tuple[Term, ...]:
-    """The distinct terms of a question, in its order. `stems` are alternatives: the stem in the question's language
-    first, the English one, and for names and texts of no evident language those of the commonest others."""
-    found = detect(text)
-    language = found or "english"
+    """Returns the distinct terms of a query, in its order. A term's `stems` are alternatives: the stem in the query's language,
+    the English one, and, for names and for texts of no evident language, those of the commonest other languages."""
+    detected = detect(text)
+    language = detected or "english"
     terms: dict[str, Term] = {}
     for token in _tokens(text):
-        everywhere = found is None or token[:1].isupper()
+        everywhere = detected is None or token[:1].isupper()
         for word in words(token):
             plain = bare(word)
-            if plain not in terms and (stems := _alternatives(word[:_LONGEST], language, everywhere)):
+            if plain not in terms and (stems := _alternatives(word[:_MAX_WORD_CHARS], language, everywhere)):
                 terms[plain] = Term(plain, stems)
     return tuple(terms.values())
 
 
 @lru_cache(maxsize=1 << 17)
 def term_hash(stem: str) -> int:
-    """What an index holds instead of the stem: CRC-32, unsigned. A forgotten word leaves no vocabulary behind."""
+    """Returns CRC-32 of the stem, unsigned. The index holds it in place of the stem, so that a forgotten word leaves no
+    vocabulary behind."""
     return zlib.crc32(stem.encode("utf-8", "surrogatepass"))
 
 
@@ -74,53 +76,58 @@ def _tokens(text: str) -> list[str]:
 
 
 def _chunks(text: str) -> list[str]:
-    """What tokens are found in one by one. None of plain text reaches across a space, and looking up what stands between two
-    is quicker than finding the tokens first."""
+    """Splits a text into chunks that are tokenised, and cached, one by one. No token of an ASCII text reaches across a space,
+    and looking up what stands between two spaces is quicker than finding the tokens first."""
     return text.split() if text.isascii() else _tokens(text)
 
 
-class _Memory(FifoCache[str, tuple[T, ...]]):
-    """What `make` makes of a chunk, remembered where it may come again. Quicker than an LRU cache: most of
-    the time goes into memory that isn't near."""
+class _ChunkCache(FifoCache[str, tuple[T, ...]]):
+    """Caches the results of `make` for chunks that are short enough to be words. A hit is one dict look-up and moves nothing:
+    quicker than in an LRU cache, where most of the time goes into memory far from the processor."""
 
-    def __init__(self, make: Callable[[str], tuple[T, ...]], most: int) -> None:
-        super().__init__(most)
+    def __init__(self, make: Callable[[str], tuple[T, ...]], max_entries: int) -> None:
+        super().__init__(max_entries)
         self._make = make
 
     def __missing__(self, chunk: str) -> tuple[T, ...]:
         made = self._make(chunk)
-        if len(chunk) <= _LONGEST:  # else it is no word
+        if len(chunk) <= _MAX_WORD_CHARS:  # a longer chunk is no word
             self.keep(chunk, made)
         return made
 
 
 @lru_cache(maxsize=64)
-def _stems_in(language: str) -> _Memory[str]:
-    """The stems of a chunk."""
+def _stems_in(language: str) -> _ChunkCache[str]:
+    """Returns the cache from chunks to their stems in `language`."""
 
     def stems(chunk: str) -> tuple[str, ...]:
         tokens = _tokens(chunk) if chunk.isascii() else (chunk,)
-        return tuple(filter(None, (_kept(word[:_LONGEST], language) for token in tokens for word in words(token))))
+        return tuple(
+            filter(None, (_stem_or_none(word[:_MAX_WORD_CHARS], language) for token in tokens for word in words(token)))
+        )
 
-    return _Memory(stems, _MOST if language == "english" else _MOST // 8)
+    return _ChunkCache(stems, _MAX_CHUNKS if language == "english" else _MAX_CHUNKS // 8)
 
 
 @lru_cache(maxsize=64)
-def _words_in(language: str) -> _Memory[tuple[str, int]]:
-    """The words of a chunk, with the hashes of their stems."""
+def _words_in(language: str) -> _ChunkCache[tuple[str, int]]:
+    """Returns the cache from chunks to their words with the hashes of their stems in `language`."""
 
     def pairs(chunk: str) -> tuple[tuple[str, int], ...]:
-        tokens = (token for token in (_tokens(chunk) if chunk.isascii() else (chunk,)) if len(token) <= _LONGEST)
+        tokens = (token for token in (_tokens(chunk) if chunk.isascii() else (chunk,)) if len(token) <= _MAX_WORD_CHARS)
         return tuple(
-            (word, term_hash(kept)) for token in tokens for word in words(token) if (kept := _kept(word[:_LONGEST], language))
+            (word, term_hash(found))
+            for token in tokens
+            for word in words(token)
+            if (found := _stem_or_none(word[:_MAX_WORD_CHARS], language))
         )
 
-    return _Memory(pairs, _MOST if language == "english" else _MOST // 8)
+    return _ChunkCache(pairs, _MAX_CHUNKS if language == "english" else _MAX_CHUNKS // 8)
 
 
 def stem(word: str, language: str) -> str:
-    """The stem of a casefolded word; `language` counts only where the script leaves it open."""
-    word = word[:_LONGEST]
+    """Returns the stem of a casefolded word. `language` matters only where the word's script doesn't decide."""
+    word = word[:_MAX_WORD_CHARS]
     if word.isascii() and not word.isalpha():
         return word
     name = of_script(word)
@@ -133,14 +140,15 @@ def stem(word: str, language: str) -> str:
 
 
 @lru_cache(maxsize=1 << 16)
-def _kept(word: str, language: str) -> str | None:
-    """The stem, None for a stop word."""
+def _stem_or_none(word: str, language: str) -> str | None:
+    """Returns the stem; None for a stop word."""
     return None if _stop(word, language) else stem(word, language)
 
 
 @lru_cache(maxsize=64)
 def _stemmer(language: str) -> Stemmer.Stemmer | None:
-    """None where Snowball has no algorithm. Its own cache is off: ours holds more, and that one isn't safe across threads."""
+    """Returns the Snowball stemmer; None where there is no algorithm for the language. The stemmer's own cache is turned off:
+    it isn't thread-safe, and the caches here hold more."""
     return Stemmer.Stemmer(language, 0) if language in Stemmer.algorithms() else None
 
 
@@ -150,7 +158,7 @@ def _stop(word: str, language: str) -> bool:
 
 @lru_cache(maxsize=1 << 14)
 def _alternatives(word: str, language: str, everywhere: bool) -> tuple[str, ...]:
-    """Nothing for a stop word."""
+    """Returns the alternative stems of a query's word; none for a stop word."""
     if _stop(word, language):
         return ()
     if of_script(word) is not None:

@@ -1,7 +1,7 @@
-"""Blocks: a long text in parts, so that no single step over it takes long and other threads get their turn in between.
+"""Blocks: splits a long text into parts, so that no single step over it blocks other threads for long.
 
-Every step in C over a whole text keeps the interpreter's lock for as long as it takes: some 40 ms for a million characters that
-have to be normalised. Over a block it is about a millisecond.
+A step implemented in C holds the interpreter lock until it is done: normalising a million characters takes some 40 ms, a block
+about a millisecond.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ from collections.abc import Iterator
 __all__ = ["BLOCK", "blocks"]
 
 BLOCK = 16_384
-"""Characters of a block, at most."""
-_NEAR = 256
-"""Characters before the end of a block in which a better place to cut is looked for."""
+"""Maximum characters of a block."""
+_SEARCHED = 256
+"""Characters before the end of a block that are searched for a good place to cut."""
 
 
 def blocks(text: str, size: int = BLOCK) -> Iterator[str]:
-    """`text` in parts of at most `size` characters: the text itself where it has at most `BLOCK`. A part begins with white
-    space where there is some nearby, else with an ASCII character, else with no combining mark: so the normal form of the parts
-    is that of the text."""
+    """Yields `text` in parts of at most `size` characters; a text of at most `BLOCK` characters is yielded whole.
+
+    A part begins with white space if there is some nearby, else with an ASCII character, else with a character that isn't a
+    combining mark. So the normal forms of the parts, joined, are the normal form of the text.
+    """
     start, length = 0, len(text)
     if length <= BLOCK:
         yield text
@@ -32,14 +34,14 @@ def blocks(text: str, size: int = BLOCK) -> Iterator[str]:
 
 
 def _cut(text: str, end: int) -> int:
-    first = end - _NEAR
+    first = end - _SEARCHED
     space = max(text.rfind(" ", first, end), text.rfind("\n", first, end))
     if space > first:
         return space
-    for at in range(end - 1, first, -1):
-        if text[at].isascii():
-            return at
-    for at in range(end - 1, first, -1):
-        if not unicodedata.category(text[at]).startswith("M") and not "\u1160" <= text[at] <= "\u11ff":
-            return at
+    for index in range(end - 1, first, -1):
+        if text[index].isascii():
+            return index
+    for index in range(end - 1, first, -1):
+        if not unicodedata.category(text[index]).startswith("M") and not "\u1160" <= text[index] <= "\u11ff":
+            return index
     return end

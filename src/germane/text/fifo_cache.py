@@ -1,6 +1,8 @@
-"""FifoCache: a dict of bounded size. What was put in first goes first, one entry at a time.
+"""FifoCache: a dict of bounded size that evicts its oldest entry first; lock-free, for hot paths shared by threads.
 
-Emptying a large dict at once holds the interpreter for tens of milliseconds, in the middle of somebody's answer.
+It differs from `LruCache` in that a hit changes nothing: a look-up is the plain dict's own, threads need no lock, and no order
+has to be maintained. It evicts one entry at a time, because clearing a large dict at once blocks the interpreter for tens of
+milliseconds in the middle of an answer.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ V = TypeVar("V")
 
 
 class FifoCache(dict[K, V]):
-    """Filled by `keep` alone. Threads may share it: at worst two of them make the same entry."""
+    """A dict that is filled by `keep` alone. Thread-safe: at worst two threads compute the same entry."""
 
     def __init__(self, max_entries: int) -> None:
         super().__init__()
@@ -25,10 +27,10 @@ class FifoCache(dict[K, V]):
         self._count = count()
 
     def keep(self, key: K, value: V) -> None:
-        """Adds an entry, in the place of the oldest where the cache is full."""
+        """Adds an entry; a full cache evicts its oldest one."""
         if key not in self:
-            place = next(self._count) % self._max_entries
-            oldest, self._ring[place] = self._ring[place], key
+            index = next(self._count) % self._max_entries
+            oldest, self._ring[index] = self._ring[index], key
             if oldest is not None:
                 self.pop(oldest, None)
         self[key] = value

@@ -1,6 +1,6 @@
-"""Language: which stemmer a word belongs to. By script where the script decides; by the text's function words in Latin script.
+"""Language: detects the language whose stemmer fits a word, by its script, or by function words in Latin script.
 
-A guess for stemming, deliberately nothing more: English wins ties and texts too short to tell.
+The result is a guess that serves stemming and nothing else: English wins ties and texts too short to tell.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ LATIN = (
     "english", "german", "french", "spanish", "italian", "portuguese", "dutch", "swedish", "danish", "norwegian",
     "finnish", "turkish", "polish", "romanian", "indonesian", "hungarian",
 )  # fmt: skip
-"""Languages told apart by their function words; earlier ones win ties."""
+"""Languages that are told apart by their function words; earlier ones win ties."""
 
-_SAMPLE = 200  # words looked at: what a lane of eight bits can count
+_SAMPLE = 200  # words counted: no more than a lane of eight bits can count
 
 
 def _votes() -> dict[str, int]:
-    """Word → an integer of sixteen lanes of eight bits, one a language, so that one `sum` counts all votes."""
+    """Returns for each word an integer of sixteen lanes of eight bits, one for each language: one `sum` counts all votes."""
     lanes: dict[str, int] = {}
     for lane, name in enumerate(LATIN):
         for word in STOP[name]:
@@ -34,7 +34,7 @@ def _votes() -> dict[str, int]:
 
 
 _VOTES = _votes()
-_TELLING = re.compile(r"[ßäöüñ¿¡ãõçêèœ]")
+_TELLING_LETTERS = re.compile(r"[ßäöüñ¿¡ãõçêèœ]")
 _SCRIPTS = (
     ("russian", re.compile(r"[\u0400-\u052f]")),
     ("greek", re.compile(r"[\u0370-\u03ff\u1f00-\u1fff]")),
@@ -48,16 +48,16 @@ _SCRIPTS = (
 
 
 def detect(text: str) -> str | None:
-    """The Latin-script language of a text by its function words, by Snowball's name; None when there are none to go by."""
+    """Returns the Latin-script language of a text, by Snowball's name; None for a text without known function words."""
     text = text[:2000].lower()
     votes = sum(map(_VOTES.get, text.split()[:_SAMPLE], repeat(0)))
     if not text.isascii():
-        votes += sum(map(_VOTES.__getitem__, _TELLING.findall(text)[:50]))
+        votes += sum(map(_VOTES.__getitem__, _TELLING_LETTERS.findall(text)[:50]))
     return _winner(votes) if votes else None
 
 
 def of_script(word: str) -> str | None:
-    """The language whose stemmer fits the word's script: "" when there is none, None for Latin script."""
+    """Returns the language whose stemmer fits the word's script; "" when there is none, None for Latin script."""
     if word.isascii():
         return None
     for name, pattern in _SCRIPTS:
@@ -67,6 +67,6 @@ def of_script(word: str) -> str | None:
 
 
 def _winner(votes: int) -> str:
-    """The first lane of those with most votes."""
+    """Returns the language with most votes, the first of several."""
     counts = votes.to_bytes(len(LATIN), "little")
     return LATIN[counts.index(max(counts))]

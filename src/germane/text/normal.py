@@ -1,7 +1,7 @@
-"""Normal forms: one spelling for what readers take to be the same text.
+"""Normal forms: Unicode normalisation in linear time, folding of case and accents, and hashes of normalised text.
 
-`normalised` and `is_normalised` are the only way to Unicode's normal forms: they take linear time, which `unicodedata` by
-itself doesn't. Sorting a pile of n combining marks takes it n² steps, so a pile is cut before it is sorted.
+All code uses `normalised` and `is_normalised` in place of `unicodedata`, which takes n² steps to sort n combining marks in a
+row. Here such a pile of marks is cut before it is sorted.
 """
 
 from __future__ import annotations
@@ -32,67 +32,69 @@ _BARE = {code: unicodedata.normalize("NFD", chr(code))[0] for code in _ACCENTED 
     ord(odd): plain for odd, plain in _ODD.items()
 }
 _AS_MARKS = dict.fromkeys((0xF73, 0xF75, 0xF81, 0xFF9E, 0xFF9F), "\u0301")
-"""Characters that aren't sorted as marks by themselves, and whose normal forms are marks."""
+"""Characters that aren't combining marks themselves, but whose normal forms are."""
 _PILE = re.compile(r"[^\w\x00-\x7f]{31,}")
-"""Where a pile may be: no character that is or becomes a mark is left out, but for two."""
+"""Runs that may hold a pile: they include every character that is or becomes a mark, but for U+FF9E and U+FF9F."""
 _HALF_WIDTH_PILE = re.compile(r"[\W\uff9e\uff9f]{31,}")
-"""The same where one of these two is."""
+"""The same for texts that hold U+FF9E or U+FF9F."""
 _TOO_HIGH = re.compile(rb"([^\0]{30})[^\0]+")
 
 
 def normalised(text: str, form: Form = "NFC") -> str:
-    """`text` in a Unicode normal form, in linear time. Of more than 30 combining marks in a row the first 30 are kept."""
+    """Returns `text` in a Unicode normal form, in linear time. Of more than 30 combining marks in a row the first 30 are
+    kept."""
     return text if text.isascii() else unicodedata.normalize(form, unpiled(text))
 
 
 def is_normalised(text: str, form: Form = "NFC") -> bool:
-    """Whether `normalised(text, form)` is `text` itself, in linear time."""
+    """Returns whether `normalised(text, form)` equals `text`, in linear time."""
     return text.isascii() or (unpiled(text) == text and unicodedata.is_normalized(form, text))
 
 
 def unpiled(text: str) -> str:
-    """`text` with the first 30 of more combining marks in a row: any normal form of it takes linear time."""
+    """Returns `text` with no more than 30 combining marks in a row, so that normalising it takes linear time."""
     if text.isascii():
         return text
     return (_HALF_WIDTH_PILE if "\uff9e" in text or "\uff9f" in text else _PILE).sub(_cut, text)
 
 
 def wide(text: str) -> str:
-    """`text` in NFKC without invisible joints and optional vowel points; case and the accents of letters are kept."""
+    """Returns `text` in NFKC without invisible joiners and optional vowel points. Case and accents are kept."""
     return text if text.isascii() else normalised(text, "NFKC").translate(_TIDY)
 
 
 def bare(word: str) -> str:
-    """A casefolded word without the accents of its Latin and Greek letters; other scripts keep their marks."""
+    """Returns a casefolded word without the accents of its Latin and Greek letters; other scripts keep their marks."""
     return word if word.isascii() else word.translate(_BARE)
 
 
 def fold(text: str) -> str:
-    """What two spellings of one word share: NFKC, casefolded, no Latin or Greek accents, Indic marks kept. For any string."""
+    """Returns `text` in NFKC, casefolded, without Latin and Greek accents: equal for different spellings of a word. Accepts any
+    string."""
     if text.isascii():
         return text.lower()
     return bare(wide(text).casefold().translate(_TIDY))
 
 
 def content_hash(*parts: str) -> int:
-    """64 bits, signed, of the parts in NFC: equal for texts that differ only in how their accents are composed.
+    """Returns a signed 64-bit hash of the parts in NFC: equal for texts that differ only in how their accents are composed.
 
-    BLAKE2b over each part's length and UTF-8; lone surrogates count as themselves.
+    The hash is BLAKE2b over each part's length and UTF-8; lone surrogates are encoded as they are.
     """
     digest = blake2b(digest_size=8)
     for part in parts:
         data = [normalised(block).encode("utf-8", "surrogatepass") for block in blocks(part)]
         digest.update(sum(map(len, data)).to_bytes(8, "big"))
-        for each in data:
-            digest.update(each)
+        for block in data:
+            digest.update(block)
     return int.from_bytes(digest.digest(), "big", signed=True)
 
 
 def _cut(run: re.Match[str]) -> str:
-    """A run with its piles cut. A byte a character tells the class of a mark, 0 where there is none."""
+    """Returns a run of characters with its piles cut. `classes` holds each character's combining class, 0 for no mark."""
     classes = b"" if run[0].isascii() else bytes(map(unicodedata.combining, run[0].translate(_AS_MARKS)))
-    kept, at = list[str](), 0
+    kept, start = list[str](), 0
     for pile in _TOO_HIGH.finditer(classes):
-        kept.append(run[0][at : pile.end(1)])
-        at = pile.end()
-    return "".join((*kept, run[0][at:])) if kept else run[0]
+        kept.append(run[0][start : pile.end(1)])
+        start = pile.end()
+    return "".join((*kept, run[0][start:])) if kept else run[0]

@@ -1,6 +1,6 @@
-"""Stop words: the words a sentence can't do without and a search can. Function words only, a modest list a language.
+"""Stop words: the function words of each language, which searches ignore; short lists.
 
-Words that carry what a question is about (last, first, name, like, want) are deliberately not among them.
+Words that carry what a question is about (last, first, name, like, want) are deliberately left out.
 """
 
 from __future__ import annotations
@@ -94,16 +94,16 @@ _WORDS = {
 STOP: Mapping[str, frozenset[str]] = MappingProxyType(
     {name: frozenset(words.casefold().split()) for name, words in _WORDS.items()}
 )
-"""Language (Snowball's name) → its stop words, casefolded, with their accents."""
+"""From a language (Snowball's name) to its stop words, casefolded, with accents."""
 
 CONTRACTED = frozenset({"s", "t", "d", "m", "re", "ve", "ll"})
-"""What follows an English apostrophe and means nothing by itself."""
+"""Endings after an English apostrophe that aren't terms themselves."""
 
 FUNCTION_CHARACTERS = frozenset("的了是在和与與我你您他她它们們这這那哪吗嗎呢吧啊么麼什就也都很不没沒有个個把被让讓给給")
-"""Chinese characters that mostly do grammar; alone, or two of them together, they are no search term."""
+"""Chinese characters with mostly grammatical function: neither one of them nor a pair of them is a search term."""
 
 _PAIRS = """です ます した して する いる ある こと もの から まで これ それ あれ どれ この その あの どの ここ そこ あそ どこ
     って った てい いま ませ せん まし とい いう には では とは のは のが のを のに ので しょ ょう なに いつ だれ"""
 
 FUNCTION_PAIRS = frozenset(_PAIRS.split())
-"""Hiragana pairs that are inflection or particles."""
+"""Pairs of hiragana that are inflections or particles."""

@@ -1,4 +1,4 @@
-"""Traits: plain facts about one text that serve as evidence. Cheap enough to be read off every message that is kept."""
+"""Traits: facts about a text that are stored as evidence (question, time words, names, length)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _RUN = re.compile(f"[{UNSPACED}]+")
 _DIGIT = re.compile("[0-9]")
 _TAIL = 240
+"""Characters at the end of a text in which its last sentence is looked for."""
 _ASKING_END = re.compile(r"(?<=[\u0370-\u03ff]);$|(?:吗|嗎|呢|ますか|ですか|でしょうか|ไหม|หรือ|까)[。.]?\s*$")
 _SENTENCE_END = re.compile(r"[.!?。！？؟｡।]\s+(?=\S)")
 _CLOSING = " \t\r\n\"'”’»)]*_:-(<3"
@@ -44,7 +45,8 @@ _CAPITAL = re.compile(r"(?<=[\w,;:)'’\"”] )[\"'(“]?(?!I\b)[A-Z\u00c0-\u00d
 
 
 def is_question(text: str) -> bool:
-    """Whether the text asks: its last sentence ends in a question mark (of any script) or it opens the way questions do."""
+    """Returns whether the text ends in a question: its last sentence ends in a question mark of any script, or begins as
+    questions do."""
     tail = text[-_TAIL:].rstrip(_CLOSING)
     if tail and tail[-1] in "?？؟⁇⁈፧\u037e":
         return True
@@ -56,7 +58,7 @@ def is_question(text: str) -> bool:
 
 
 def temporal(text: str) -> bool:
-    """Whether the text holds a word of time: yesterday, two weeks ago, last May, a weekday, a month, a year, a clock time."""
+    """Returns whether the text names a time: yesterday, two weeks ago, last May, a weekday, a month, a year, a clock time."""
     words = set(_LETTERS.findall(text.lower()))
     if not words.isdisjoint(_TEMPORAL_WORDS) or (_DIGIT.search(text) and _NUMBERED.search(text)):
         return True
@@ -66,11 +68,11 @@ def temporal(text: str) -> bool:
 
 
 def capitals(text: str) -> int:
-    """Capitalised words inside sentences (not the first, not "I"): a sign of names."""
+    """Returns the number of capitalised words inside sentences (not the first word, not "I"): a sign of names."""
     return len(_CAPITAL.findall(text))
 
 
 def word_count(text: str) -> int:
-    """Words; in scripts without spaces two characters pass for one."""
+    """Returns the number of words; in scripts without spaces two characters count as one word."""
     count = len(text.split())
     return count if text.isascii() else count + sum(len(run) // 2 for run in _RUN.findall(text))

@@ -1,4 +1,4 @@
-"""Words: what one token of text is taken apart into before stemming."""
+"""Words: splits one token of text into the words that are stemmed (compounds, camelCase, CJK pairs, apostrophes)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ UNSPACED = (
     r"\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u318f\u31f0-\u31ff\u3400-\u4dbf"
     r"\u4e00-\u9fff\ua960-\ua97f\ua9e0-\ua9ff\uaa60-\uaa7f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
 )
-"""The inside of a character class: Thai, Lao, Burmese, Khmer, kana, Chinese characters; Korean too, for its suffixes."""
+"""The body of a character class of scripts written without spaces: Thai, Lao, Burmese, Khmer, kana, Chinese characters; Korean
+too, for its suffixes."""
 
 JOINT = r"(?:_{1,3}|://|::|[-./'@:\\])"
-"""What holds a compound together."""
+"""A pattern of the characters that join the parts of a compound."""
 
-# Marks that \w leaves out and words of these scripts can't do without: Indic, Tibetan, and a few smaller blocks.
+# Combining marks that \w doesn't match but that belong to words: Indic, Tibetan, and a few smaller scripts.
 _MARKS = r"\u0900-\u0963\u0966-\u0df3\u0f18-\u0fbc\u1b00-\u1b7f\u1c24-\u1c37\ua880-\ua8c5\ua8e0-\ua8ff"
 _LETTER = rf"(?:[^\W_{_MARKS}]|[{_MARKS}])++"
 _COMPOUND = re.compile(rf"{_LETTER}(?:{JOINT}{_LETTER}){{0,40}}+(?:\+\+|\#)?")
@@ -31,11 +32,12 @@ _NOT = re.compile(r"[a-z]+n't|let's|o'clock")
 _ELISION = re.compile(r"(?:[ldjmtsnc]|qu|dell|all|nell|un)'(?=\w{2})")
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
-_LONGEST_WHOLE = 64
+_MAX_COMPOUND_CHARS = 64
 
 
 def words(token: str) -> tuple[str, ...]:
-    """The casefolded words of one token (a run without spaces, or of one unspaced script), wholes before their parts.
+    """Returns the casefolded words of one token (a run without spaces, or of one unspaced script), compounds before their
+    parts.
 
     `parse_config` → parse_config, parse, config; `Caroline's` → caroline; 自転車 → 自 自転 転 転車 車.
     """
@@ -49,7 +51,7 @@ def words(token: str) -> tuple[str, ...]:
 
 
 def _pairs(run: str) -> Iterator[str]:
-    """Neighbouring characters; besides, Chinese characters by themselves, since many are words (猫)."""
+    """Yields pairs of neighbouring characters, and each Chinese character by itself, since many are words (猫)."""
     if len(run) == 1:
         yield run
         return
@@ -63,7 +65,7 @@ def _pairs(run: str) -> Iterator[str]:
 
 
 def _humps(word: str) -> Iterator[str]:
-    """`JavaScript` → javascript, java, script. Most words have no humps."""
+    """Splits camelCase: `JavaScript` → javascript, java, script."""
     yield word.casefold()
     if word.isascii():
         humps = _HUMP.split(word)
@@ -85,7 +87,7 @@ def _parts(compound: str) -> Iterator[str]:
     elif "'" in compound:
         yield from _apostrophe(compound, folded, pieces)
     elif folded.replace(".", "").replace("-", "").replace(":", "").replace("/", "").isdigit():
-        yield folded[:_LONGEST_WHOLE]
+        yield folded[:_MAX_COMPOUND_CHARS]
         yield from (piece for piece in pieces if len(piece) == 4)
     else:
         whole = _whole(folded, pieces)
@@ -110,8 +112,8 @@ def _apostrophe(compound: str, folded: str, pieces: list[str]) -> Iterator[str]:
 
 
 def _whole(folded: str, pieces: list[str]) -> str | None:
-    """The compound as one term where people would search for it as one: identifiers, paths, addresses, `e-mail`."""
-    if len(folded) > _LONGEST_WHOLE:
+    """Returns the compound as one term if people search for it as one: identifiers, paths, addresses, `e-mail`; else None."""
+    if len(folded) > _MAX_COMPOUND_CHARS:
         return None
     if "-" in folded and all(piece.isalpha() for piece in pieces):
         return "".join(pieces).casefold() if len(pieces) == 2 and len(pieces[0]) <= 2 else None

@@ -1,4 +1,4 @@
-"""Tokenizers: exact counts where the vocabulary is at hand, upper estimates elsewhere, both remembered. No network."""
+"""Tokenizers: token counts, exact where the vocabulary is installed, else upper estimates; cached, no network."""
 
 from germane.tokenizers.named import TOKENIZERS, open_tokenizer
 

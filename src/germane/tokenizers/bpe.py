@@ -1,7 +1,7 @@
-"""Exact counts by byte-level BPE, from vocabularies that ship inside a package: no network, ever.
+"""Bpe: exact token counts by byte-level BPE, with vocabularies that are part of an installed package; no network.
 
-Two packages do the work behind one face; where both know an encoding the first is preferred and the second stands in when the
-first has no wheel for the platform. Both release the interpreter lock while they count and may be called from several threads.
+Two packages do the counting. Where both have an encoding, the first is preferred, and the second serves platforms for which the
+first has no wheel. Both are thread-safe and release the interpreter lock while they count.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ ENCODINGS: Mapping[str, tuple[tuple[str, str], ...]] = MappingProxyType(
         "qwen3": (("quicktok", "qwen3"),),
     }
 )
-"""For each name, where its vocabulary may be found: (package, its name there), the preferred first."""
+"""For each encoding, the packages that may hold its vocabulary as (package, name there), the preferred one first."""
 
 _COMPOSES = frozenset({"qwen3"})
-"""These normalise to NFC before they count, which can lengthen a text."""
-_LONGER = 3
-"""How many times as many bytes of UTF-8 NFC makes of a text at most (Unicode)."""
+"""Encodings that normalise a text to NFC before they count it, which can make it longer."""
+_NFC_GROWTH = 3
+"""How many times longer NFC makes a text at most, in bytes of UTF-8 (Unicode Standard Annex 15)."""
 _LONG = 65_536
-"""Characters of a text whose bytes aren't counted: it takes four a character at most."""
+"""Characters of a text from which `ceiling` assumes four bytes a character instead of counting bytes."""
 
 
 class Bpe:
-    """Exact counts of one encoding; its vocabulary is read at the first count (0.1 to 0.4 s), not before."""
+    """Counts tokens of one encoding exactly. Its vocabulary is loaded at the first count (0.1 to 0.4 s). Thread-safe."""
 
     __slots__ = ("_count", "_lock", "_name", "_package")
 
@@ -49,7 +49,7 @@ class Bpe:
 
     @property
     def available(self) -> bool:
-        """Whether a package that holds this vocabulary is installed."""
+        """Whether a package with this vocabulary is installed."""
         return self._package is not None
 
     @property
@@ -61,21 +61,22 @@ class Bpe:
         return True
 
     def count(self, text: str) -> int:
-        """Exact but for more than 30 combining marks in a row where the encoding composes: those are counted at their most."""
+        """Returns the exact count, with one exception: for an encoding that normalises, combining marks beyond 30 in a row
+        count as their upper bound. Raises `LookupError` when no installed package has the vocabulary."""
         count = self._count or self._open()
         piled = 0
-        if self._name in _COMPOSES and len(low := unpiled(text)) < len(text):  # it would sort the pile in quadratic time
-            text, piled = low, _LONGER * (_bytes(text) - _bytes(low))
+        if self._name in _COMPOSES and len(low := unpiled(text)) < len(text):  # sorting these marks takes quadratic time
+            text, piled = low, _NFC_GROWTH * (_bytes(text) - _bytes(low))
         try:
             return piled + count(text)
         except (UnicodeEncodeError, TypeError):
             return piled + count(as_sent(text))
 
     def ceiling(self, text: str) -> int:
-        """Byte-level BPE never makes more tokens than bytes."""
+        """Returns the bytes of the text, or an upper bound of them: byte-level BPE never makes more tokens than bytes."""
         long = len(text) > _LONG and not text.isascii()
         size = 4 * len(text) if long else _bytes(text)
-        return _LONGER * size if self._name in _COMPOSES and (long or not is_normalised(text)) else size
+        return _NFC_GROWTH * size if self._name in _COMPOSES and (long or not is_normalised(text)) else size
 
     def _open(self) -> Count:
         with self._lock:
@@ -90,7 +91,7 @@ class Bpe:
 
 
 def as_sent(text: str) -> str:
-    """`text` as a provider reads it after JSON: surrogate pairs joined, lone surrogates replaced by U+FFFD."""
+    """Returns `text` as a provider reads it from JSON: surrogate pairs are joined, lone surrogates become U+FFFD."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
@@ -105,6 +106,8 @@ def _load(package: str, encoding: str) -> Count:
         return cast("Count", quicktok.get_encoding(encoding).count)
     import toktok
 
-    if opened := getattr(toktok, "_encoding", None):  # 1 µs a text; batch_count sets up its scratch space in 33 µs each time
+    if opened := getattr(
+        toktok, "_encoding", None
+    ):  # takes 1 µs a text, where batch_count needs 33 µs each time to set itself up
         return cast("Count", opened(encoding).count)
     return lambda text: toktok.batch_count([text], encoding, 1)[0]

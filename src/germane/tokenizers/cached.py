@@ -1,4 +1,4 @@
-"""Counts remembered by content (BUD-2)."""
+"""CachedTokenizer: wraps a tokenizer with a bounded, lock-free cache of counts (BUD-2)."""
 
 from __future__ import annotations
 
@@ -6,30 +6,31 @@ from hashlib import blake2b
 
 from germane.ports.tokenizer import Tokenizer
 
-__all__ = ["Cached"]
+__all__ = ["CachedTokenizer"]
 
 _SHORT = 512
-"""Characters up to which a text is its own key; longer ones are kept by digest."""
+"""Characters up to which a text is its own cache key; a longer text's key is its digest."""
 
 Key = str | bytes
 
 
-class Cached:
-    """A tokenizer that remembers what it has counted, in bounded memory.
+class CachedTokenizer:
+    """Caches the counts of `base`.
 
-    Least-recently-used in two generations: what is asked for again moves to the young one; when that is full it becomes the
-    old one and the former old one is dropped. Each step is one dict operation, so threads need no lock: at worst two of them
-    count the same text. At most `entries` counts and `chars` characters of keys are held in each generation.
+    The cache approximates an LRU by two generations. A hit in the old generation copies the entry to the young one; when the
+    young one is full, it becomes the old one, and the former old one is dropped. Unlike `LruCache` it needs no lock, since each
+    step is one dict operation: at worst two threads count the same text. Each generation holds at most `entries` counts and
+    `chars` characters of keys.
     """
 
-    __slots__ = ("_base", "_chars", "_entries", "_held", "_old", "_young")
+    __slots__ = ("_base", "_chars", "_entries", "_old", "_young", "_young_chars")
 
     def __init__(self, base: Tokenizer, *, entries: int = 32_768, chars: int = 4_000_000) -> None:
         self._base = base
         self._entries, self._chars = entries, chars
         self._young: dict[Key, int] = {}
         self._old: dict[Key, int] = {}
-        self._held = 0
+        self._young_chars = 0
 
     @property
     def name(self) -> str:
@@ -41,36 +42,36 @@ class Cached:
 
     def count(self, text: str) -> int:
         key = text if len(text) <= _SHORT else _digest(text)
-        known = self._young.get(key)
-        if known is None and (known := self._find(key)) is None:
-            known = self._base.count(text)
-            self._keep(key, known)
-        return known
+        count = self._young.get(key)
+        if count is None and (count := self._find(key)) is None:
+            count = self._base.count(text)
+            self._keep(key, count)
+        return count
 
     def known(self, text: str) -> int | None:
-        """The count, if it is remembered."""
+        """Returns the count on a cache hit, else None."""
         return self._find(text if len(text) <= _SHORT else _digest(text))
 
     def ceiling(self, text: str) -> int:
         return self._base.ceiling(text)
 
     def _find(self, key: Key) -> int | None:
-        known = self._young.get(key)
-        if known is None and (known := self._old.get(key)) is not None:
-            self._keep(key, known)
-        return known
+        count = self._young.get(key)
+        if count is None and (count := self._old.get(key)) is not None:
+            self._keep(key, count)
+        return count
 
     def _keep(self, key: Key, count: int) -> None:
-        if len(self._young) >= self._entries or self._held >= self._chars:
-            self._old, self._young, self._held = self._young, {}, 0
+        if len(self._young) >= self._entries or self._young_chars >= self._chars:
+            self._old, self._young, self._young_chars = self._young, {}, 0
         self._young[key] = count
-        self._held += len(key)
+        self._young_chars += len(key)
 
     def __len__(self) -> int:
         return len(self._young) + len(self._old)
 
     def __repr__(self) -> str:
-        return f"<Cached {self._base!r}>"
+        return f"<CachedTokenizer {self._base!r}>"
 
 
 def _digest(text: str) -> bytes:

@@ -1,11 +1,13 @@
-"""Upper estimates for models whose vocabulary isn't at hand: another vocabulary's exact count, and what it is known to miss.
+"""Estimate: upper estimates of token counts for models whose vocabulary isn't public.
+
+The estimate is made from the exact count of another vocabulary, the base:
 
     tokens ≤ factor × base + wide × (characters beyond ASCII) + digit × (ASCII digits), rounded up
 
-One factor can't serve all texts: against o200k the other vocabularies spend up to twice as much on scripts other than Latin,
-and those that split numbers into single digits up to 2.5 times as much on figures. The estimate is meant to overcount; a text
-of a few tokens, or one made to be unusual, can still beat it, which is why an estimated model has a wider safety fraction
-(BUD-3). Rounding up each text keeps sums of parts safe too.
+One factor doesn't fit all texts: compared with o200k, other vocabularies need up to twice as many tokens for scripts other than
+Latin, and those that split numbers into digits up to 2.5 times as many for figures. The estimate is meant to be too high. A
+text of a few tokens, or one written to be unusual, can still exceed it; therefore an estimated model gets a wider safety
+fraction (BUD-3). Each text is rounded up, so that sums over parts are upper estimates too.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ __all__ = ["UPPER", "Bytes", "Estimate", "Upper"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upper:
+    """The coefficients of the estimate, see the module."""
+
     factor: float
     wide: float = 0.0
     digit: float = 0.0
@@ -31,9 +35,9 @@ UPPER: Mapping[str, Upper] = MappingProxyType(
     {
         # Measured, with reconstructed counts: conversation 1.23, code 1.17, Hindi 2.46, Thai 2.18.
         "claude": Upper(factor=1.45, wide=0.4),
-        # Measured likewise: conversation 1.50, code 1.54, Hindi 2.6, Thai 2.3; short German and capitals reach 2.4.
+        # Measured in the same way: conversation 1.50, code 1.54, Hindi 2.6, Thai 2.3; short German and capitals reach 2.4.
         "claude-4.8": Upper(factor=1.95, wide=0.25),
-        # Measured with the vocabulary of V4: conversation 1.04, code 1.06, Hindi 2.2. Earlier versions assumed alike.
+        # Measured with the vocabulary of V4: conversation 1.04, code 1.06, Hindi 2.2. Earlier versions are assumed to be alike.
         "deepseek": Upper(factor=1.35, wide=0.25),
         # Measured with the 131k vocabulary: conversation 1.16, code 1.04, figures 2.5, XML with ids 1.37.
         "mistral": Upper(factor=1.35, wide=0.3, digit=0.75),
@@ -43,15 +47,15 @@ UPPER: Mapping[str, Upper] = MappingProxyType(
         "gemini": Upper(factor=1.35, wide=0.25, digit=0.75),
         # Assumed: a vocabulary of 200k split like o200k.
         "llama4": Upper(factor=1.3, wide=0.25),
-        # Assumed: the dearest of the above.
+        # Assumed: the highest of the above.
         "unknown": Upper(factor=1.95, wide=1.0, digit=0.75),
     }
 )
-"""By family, on o200k."""
+"""Coefficients by model family, for counts of o200k as the base."""
 
 
 class Estimate:
-    """`base`'s count, taken upwards."""
+    """Estimates from `base`'s counts; `exact` is always False."""
 
     __slots__ = ("_base", "_name", "_upper")
 
@@ -84,7 +88,7 @@ class Estimate:
 
 
 class Bytes:
-    """One token a byte of UTF-8: what is left when no vocabulary is installed. Far too much, never too little."""
+    """Counts one token for each byte of UTF-8, for installations without any vocabulary: far too high, never too low."""
 
     __slots__ = ()
 

@@ -1,27 +1,29 @@
-"""Tokenizers by the names the catalog uses."""
+"""open_tokenizer: opens a tokenizer by the name that the catalog uses."""
 
 from __future__ import annotations
 
 from germane.errors import UnknownName
 from germane.ports.tokenizer import Tokenizer
 from germane.tokenizers.bpe import ENCODINGS, Bpe
-from germane.tokenizers.cached import Cached
+from germane.tokenizers.cached import CachedTokenizer
 from germane.tokenizers.estimate import UPPER, Bytes, Estimate
 
 __all__ = ["TOKENIZERS", "open_tokenizer"]
 
 TOKENIZERS: frozenset[str] = frozenset({*ENCODINGS, *UPPER})
+"""All names that `open_tokenizer` takes."""
 
 
 def open_tokenizer(name: str) -> Tokenizer:
-    """A counter with a cache of its own; nothing is loaded before the first count. Keep it: opening again starts cold.
+    """Returns a tokenizer with a cache of its own: keep it, as each call starts with an empty cache. Nothing is loaded before
+    the first count.
 
-    `name` is an encoding (`o200k`, `cl100k`, `llama3`, `qwen3`: exact) or a family (`claude`, `gemini` …: an upper estimate).
-    Raises `UnknownName` for any other.
+    `name` is an encoding (`o200k`, `cl100k`, `llama3`, `qwen3`: exact) or a model family (`claude`, `gemini` …: upper
+    estimate). An encoding whose vocabulary isn't installed is estimated. Raises `UnknownName` for any other name.
     """
     if name in ENCODINGS:
         bpe = Bpe(name)
-        return Cached(bpe) if bpe.available else _estimated("unknown")
+        return CachedTokenizer(bpe) if bpe.available else _estimated("unknown")
     if name in UPPER:
         return _estimated(name)
     raise UnknownName(f"unknown tokenizer {name!r}: use one of {', '.join(sorted(TOKENIZERS))}")
@@ -29,4 +31,4 @@ def open_tokenizer(name: str) -> Tokenizer:
 
 def _estimated(family: str) -> Tokenizer:
     base = Bpe("o200k")
-    return Cached(Estimate(base, UPPER[family])) if base.available else Bytes()
+    return CachedTokenizer(Estimate(base, UPPER[family])) if base.available else Bytes()

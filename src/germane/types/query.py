@@ -115,8 +115,8 @@ class Query:
     """Unit length. None before embedding, and where embedding took too long."""
     model: str | None = None
     """The identity of the embedder that made `vector`. Vectors of different embedders are never compared (SEARCH-3)."""
-    least: float = 0.0
-    """P(relevant) below which nothing will be taken: of what falls short a search need bring only the best few."""
+    min_relevance: float = 0.0
+    """Estimated P(relevant) below which the caller drops results: of those a search needs to return only the best few."""
 
     @property
     def blank(self) -> bool:

@@ -55,9 +55,9 @@ async def test_what_no_floor_would_let_pass_is_not_looked_for() -> None:
     """But for words that are to be found to the letter: those speak for a message only when its text is there."""
     reader = Talk([hit(an_event("I drink tea"), Evidence())])
     messages = MessageSource(scoped(events=reader), min_relevance=0.01)
-    for query, least in ((asking(), 0.01), (asking(phrases=("drink tea",)), 0.0), (asking(identifiers=("a.py",)), 0.0)):
+    for query, min_relevance in ((asking(), 0.01), (asking(phrases=("drink tea",)), 0.0), (asking(identifiers=("a.py",)), 0.0)):
         await messages.gather(query, PLAN)
-        assert reader.asked[0].least == least
+        assert reader.asked[0].min_relevance == min_relevance
 
 
 @pytest.mark.parametrize("make", [MemorySource, MessageSource])

@@ -25,7 +25,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from germane.dialects.envelope import envelope
+from germane.dialects.envelope import read_envelope
 from germane.dialects.registry import parse
 from germane.errors import InvalidInput
 from germane.evaluate.dataset import Stated
@@ -164,7 +164,7 @@ def _read_question(draft: Draft, line: Mapping[str, Any], number: int) -> None:
         _listed(line, "evidence"),
         category=_text(line, "category") or "",
         answer=line.get("answer"),
-        at=None if at is None else envelope({"created_at": at}).get("created_at"),
+        at=None if at is None else read_envelope({"created_at": at}).get("created_at"),
         superseded=superseded,
     )
 

@@ -33,7 +33,7 @@ class MessageSource:
         if query.blank and query.vector is None:
             raise Skipped("no_query")
         if not (query.identifiers or query.phrases):
-            query = replace(query, least=self._min_relevance)
+            query = replace(query, min_relevance=self._min_relevance)
         hits = await self._store.events.search(query, plan.limit, keywords=plan.keywords, vectors=plan.vectors, wait=self._wait)
         return [from_event(hit.thing, "messages", verbatim(query, hit.thing.text, hit.evidence)) for hit in hits]
 

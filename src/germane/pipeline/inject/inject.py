@@ -17,10 +17,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.envelope import mapping
 from germane.dialects.plain import sent
 from germane.dialects.registry import dialect, dialect_of
-from germane.dialects.turn import Turn
 from germane.pipeline.inject.placement import place
 from germane.types.message import Message, Wire
 from germane.types.request import Request
@@ -70,9 +70,9 @@ def _convert(request: Request, stable: str, late: str, placement: Placement, pro
     return target.compose(place(turns, stable, late, placement)[1], request.tools)
 
 
-def _turn(message: Message, raw: Mapping[str, Any] | Message, provider: str) -> Turn:
+def _turn(message: Message, raw: Mapping[str, Any] | Message, provider: str) -> OutgoingMessage:
     """The message as a turn, with its own dict if that is in the shape of `provider`."""
     fields = None if isinstance(raw, Message) else mapping(raw)
     if fields is None or (shape := dialect_of(fields, provider)).name != provider:
-        return Turn(message=message)
-    return Turn(message=message, native=shape.native(fields))
+        return OutgoingMessage(message=message)
+    return OutgoingMessage(message=message, native=shape.native(fields))

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from germane.dialects.turn import Turn
+from germane.dialects.dialect import OutgoingMessage
 from germane.types.message import Message, ToolResult
 from germane.types.strategy import Placement
 
 __all__ = ["last_human", "place"]
 
 
-def place(turns: Sequence[Turn], stable: str, late: str, placement: Placement) -> tuple[str, list[Turn]]:
+def place(turns: Sequence[OutgoingMessage], stable: str, late: str, placement: Placement) -> tuple[str, list[OutgoingMessage]]:
     """The text that stands first, and the turns with all text placed. Late text joins the stable text if no human turn
     exists."""
     out = list(turns)
@@ -27,7 +27,7 @@ def place(turns: Sequence[Turn], stable: str, late: str, placement: Placement) -
     else:
         out[index] = replace(out[index], late=late)
     if stable:
-        out.insert(0, Turn(message=Message.of("system", stable), pinned=placement == "split"))
+        out.insert(0, OutgoingMessage(message=Message.of("system", stable), pinned=placement == "split"))
     return stable, out
 
 

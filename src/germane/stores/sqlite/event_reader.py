@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from germane.events.event import Event, Session
-from germane.ports.words import WordVectors
+from germane.ports.word_vectors import WordVectors
 from germane.search.hit import Hit
 from germane.search.relevance import Relevance
 from germane.stores.sqlite.encoding import moment, shown, stored, to_json

@@ -9,7 +9,7 @@ from typing import Any
 from germane.errors import InvalidInput
 from germane.memories.memory import Memory
 from germane.memories.reader import Page
-from germane.ports.words import WordVectors
+from germane.ports.word_vectors import WordVectors
 from germane.search.hit import Hit
 from germane.search.relevance import Relevance
 from germane.stores.sqlite.cursor import Listing

@@ -123,7 +123,7 @@ class Partitions:
         """Within a snapshot of the file that is at `place.revision`. What was forgotten is found no more at once; where it
         still lends its words to its neighbours, the partition is built anew."""
         partition = loaded.partition
-        if not partition.revision or (len(partition) <= _SMALL and partition.dead > _STALE):
+        if not partition.revision or (len(partition) <= _SMALL and partition.dropped > _STALE):
             return self._rebuild(connection, place, loaded, domain)
         with loaded.lock:
             since = partition.revision
@@ -137,7 +137,7 @@ class Partitions:
                 partition.revision = place.revision
         if gone and len(partition) <= _SMALL:
             self._rebuild(connection, place, loaded, domain)
-        elif gone or partition.dead > _STALE + len(partition):
+        elif gone or partition.dropped > _STALE + len(partition):
             self._load_behind(place, loaded, domain)
         return None
 

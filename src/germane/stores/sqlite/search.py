@@ -8,14 +8,14 @@ from typing import TypeVar
 
 from germane.events.event import Event
 from germane.memories.memory import Memory
-from germane.ports.words import WordVectors
+from germane.ports.word_vectors import WordVectors
 from germane.search.bm25 import Terms
 from germane.search.find import Match, find
 from germane.search.hit import Hit
 from germane.search.partition import Partition
+from germane.search.proximity import best_passage
 from germane.search.relevance import Relevance
 from germane.search.soft import soft
-from germane.search.whereabouts import whereabouts
 from germane.stores.sqlite.partitions import Partitions
 from germane.stores.sqlite.readers import Reading
 from germane.stores.sqlite.units import Domain
@@ -75,7 +75,9 @@ def hits(
         locate, wanted = _locating(searched, found, terms), [term.word for term in terms]
         things = fetch(reading, places, [one.key for one in found], locate, wanted)
         kept = [
-            (things[one.key], one.row) for one in found if one.key in things and not excluded(things[one.key], query.filters)
+            (things[one.key], one.features)
+            for one in found
+            if one.key in things and not excluded(things[one.key], query.filters)
         ]
         if len(kept) >= limit or len(found) < asked or reading.stop():
             return _read(kept[:limit], terms, words)
@@ -83,8 +85,8 @@ def hits(
 
 
 def _locating(partitions: Sequence[Partition], found: Sequence[Match], terms: Terms) -> Callable[[int], float]:
-    places = {one.key: (partitions[one.partition], one.place) for one in found}
-    return lambda key: whereabouts(*places[key], terms, _STRETCH)
+    places = {one.key: (partitions[one.partition], one.position) for one in found}
+    return lambda key: best_passage(*places[key], terms, _STRETCH)
 
 
 def _read(kept: Sequence[tuple[T, list[float]]], terms: Terms, words: WordVectors | None) -> tuple[Hit[T], ...]:

@@ -16,7 +16,7 @@ import apsw
 from germane.clock import Clock
 from germane.errors import StoreUnavailable
 from germane.ports.embedder import Embedder
-from germane.ports.words import WordVectors
+from germane.ports.word_vectors import WordVectors
 from germane.search.relevance import Relevance
 from germane.store import Checkup
 from germane.stores.sqlite.backup import back_up
@@ -63,7 +63,7 @@ class SqliteStore:
         words: WordVectors | None = None,
     ) -> None:
         self._database, self._embedder, self._clock = database, embedder, clock
-        self._judging = relevance, words
+        self._relevance_model, self._words = relevance, words
         with mapped(database.name):
             self._model = model_row(database, writing, embedder)
             self._readers = Readers(database, readers)
@@ -132,8 +132,8 @@ class SqliteStore:
         return SqliteScopedStore(
             scope,
             readers,
-            SqliteMemories(scope, readers, partitions, model, *self._judging),
-            SqliteEvents(scope, readers, partitions, model, *self._judging),
+            SqliteMemories(scope, readers, partitions, model, self._relevance_model, self._words),
+            SqliteEvents(scope, readers, partitions, model, self._relevance_model, self._words),
             SqliteJournal(scope, self._writer, readers, self._erasure, self._database.name),
         )
 

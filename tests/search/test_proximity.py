@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from germane.search.bm25 import weigh
+from germane.search.bm25 import weigh_terms
 from germane.search.partition import Partition
-from germane.search.phrase import phrase
+from germane.search.proximity import phrase
 from support.plain_units import WORDS, Text, asking, held, texts
 
 
 def phrases(partition: Partition, *words: str) -> list[float]:
     rows = np.arange(partition.columns.rows)
-    return [float(one) for one in phrase(partition, weigh([partition], asking(*words)), rows)]
+    return [float(one) for one in phrase(partition, weigh_terms([partition], asking(*words)), rows)]
 
 
 def test_adjacent_in_order_counts_half_a_quarter_a_few_words_apart() -> None:
@@ -34,7 +34,7 @@ def test_words_of_two_units_are_no_phrase() -> None:
 def test_one_word_is_no_phrase_and_no_rows_are_no_trouble() -> None:
     partition = held([[Text(key=1, words=("ash",))]])
     assert phrases(partition, "ash") == [0]
-    assert len(phrase(partition, weigh([partition], asking("ash", "elm")), np.empty(0, np.intp))) == 0
+    assert len(phrase(partition, weigh_terms([partition], asking("ash", "elm")), np.empty(0, np.intp))) == 0
 
 
 def test_a_word_that_is_asked_twice_must_stand_there_twice() -> None:
@@ -49,7 +49,7 @@ def test_a_phrase_is_worth_what_its_pairs_hold(corpus: list[Text]) -> None:
     """Σ over pairs of the query's neighbours: their idf share, halved when adjacent, quartered within four words."""
     partition = held([corpus])
     asked = WORDS[:3]
-    shares = dict(zip(asked, (term.share for term in weigh([partition], asking(*asked))), strict=True))
+    shares = dict(zip(asked, (term.share for term in weigh_terms([partition], asking(*asked))), strict=True))
     for text, found in zip(corpus, phrases(partition, *asked), strict=True):
         wanted = 0.0
         for one, two in pairwise(asked):

@@ -1,0 +1,80 @@
+"""Proximity: where the query's words stand close together in a unit's text, read from its term hashes in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from germane.search.bm25 import Terms
+from germane.search.partition import Partition
+
+__all__ = ["best_passage", "phrase"]
+
+_MAX_GAP = 4
+_MAX_WORDS = 16_384
+"""Words of a unit that `phrase` reads: pairs beyond them, in texts of some hundred thousand characters, go unnoticed."""
+_PARTS = 256
+"""Equal parts into which `best_passage` divides a text."""
+
+
+def phrase(partition: Partition, terms: Terms, rows: NDArray[np.intp]) -> NDArray[np.float32]:
+    """Returns shape (len(rows),), each in [0, 1]: how well neighbouring words of the query are neighbours in the row's text.
+
+    The score is Σ over pairs of neighbouring terms of half their idf shares where the two are adjacent in this order, or of a
+    quarter where they are at most four words apart. `terms` must be in the order of the query.
+    """
+    scores = np.zeros(len(rows), np.float32)
+    if len(terms) < 2 or not len(rows):
+        return scores
+    lengths = np.minimum(partition.columns["length"][rows].astype(np.int64), _MAX_WORDS)
+    begins = partition.columns["offset"][rows]
+    owner = np.repeat(np.arange(len(rows)), lengths)
+    ends = np.cumsum(lengths)
+    flat = np.arange(len(owner)) - np.repeat(ends - lengths, lengths) + np.repeat(begins, lengths)
+    words = partition.terms["term"][flat]
+    positions = [np.flatnonzero(_among(words, term.hashes)) for term in terms]
+    for (first, here), (second, there) in pairwise(zip(terms, positions, strict=True)):
+        if not (len(here) and len(there)):
+            continue
+        gap = np.append(there, len(words) + _MAX_GAP)[np.searchsorted(there, here, "right")] - here
+        here, gap = here[gap <= _MAX_GAP], gap[gap <= _MAX_GAP]
+        here, gap = here[same_text := owner[here] == owner[here + gap]], gap[same_text]
+        best = np.zeros(len(rows), np.float32)
+        best[owner[here]] = 0.25
+        best[owner[here[gap == 1]]] = 0.5
+        scores += best * np.float32(first.share + second.share)
+    return np.minimum(scores, 1.0)
+
+
+def best_passage(partition: Partition, row: int, terms: Terms, window: float) -> float:
+    """Returns the middle of the passage that holds most of the query's words, weighted by their idf shares.
+
+    Positions and `window`, the length of the passage, are fractions of the text's terms in [0, 1]. Of equally good passages the
+    first wins; returns 0 where the text holds none of the words.
+    """
+    length = int(partition.columns["length"][row])
+    begin = int(partition.columns["offset"][row])
+    words = partition.terms["term"][begin : begin + length]
+    span = max(1, round(window * _PARTS))
+    worth = np.zeros(_PARTS)
+    for term in terms:
+        holds = np.zeros(_PARTS + span, np.bool_)
+        for stem in term.hashes:
+            holds[np.flatnonzero(words == np.uint32(stem)) * _PARTS // length] = True
+        within = np.cumsum(np.concatenate(([0], holds)))
+        worth += term.share * (within[span : span + _PARTS] > within[:_PARTS])
+    best = int(np.argmax(worth))
+    if not worth[best] > 0:
+        return 0.0
+    alike = best + int(np.argmin(np.append(worth[best:] == worth[best], False)))  # each of these holds the same words
+    return min(1.0, ((best + alike - 1) / 2 + span / 2) / _PARTS)
+
+
+def _among(words: NDArray[np.uint32], hashes: Sequence[int]) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = words == np.uint32(hashes[0])
+    for other in hashes[1:]:
+        found |= words == np.uint32(other)
+    return found

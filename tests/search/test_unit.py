@@ -1,0 +1,16 @@
+"""The search row of one stored thing."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from germane.memories.memory import KINDS
+from germane.search.unit import KIND_CODES, SENSITIVITY_CODES
+from germane.types.candidate import Sensitivity
+
+
+def test_every_kind_and_every_sensitivity_has_a_stored_code() -> None:
+    """Search knows no memories: a kind that is added there gets its code here, and those in files keep theirs."""
+    assert KIND_CODES.keys() == KINDS.keys()
+    assert sorted(KIND_CODES.values()) == list(range(1, len(KINDS) + 1))
+    assert tuple(SENSITIVITY_CODES) == get_args(Sensitivity)
