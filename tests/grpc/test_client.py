@@ -18,6 +18,7 @@ import grpc
 import pytest
 
 from germane.errors import InvalidInput
+from germane.grpc import client as client_module
 from germane.grpc.blocking import Client as Blocking
 from germane.grpc.calling.answer import Answer
 from germane.grpc.client import Client
@@ -303,8 +304,8 @@ async def test_cancelling_the_caller_cancels_the_call() -> None:
             with pytest.raises(asyncio.CancelledError):
                 await task
             assert await asyncio.to_thread(gone.wait, LONG / 3)
-            await asyncio.gather(*client._abandoned, return_exceptions=True)
-            assert not client._abandoned
+            await asyncio.gather(*client_module._ABANDONED, return_exceptions=True)
+            assert not client_module._ABANDONED
 
 
 async def test_closing_ends_the_calls_under_way_with_their_messages() -> None:
@@ -359,7 +360,7 @@ async def test_the_log_has_each_reason_once_and_nothing_of_the_content(caplog: p
     said = [record.getMessage() for record in caplog.records if record.name.startswith("germane")]
     assert len(said) == 2
     assert "secret" not in str(said)
-    assert "gk_" not in repr(client._line.address)
+    assert "gk_" not in repr(client._connection.address)
 
 
 async def test_the_key_goes_with_each_call() -> None:

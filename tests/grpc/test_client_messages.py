@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from germane.grpc.calling import outbound
-from germane.grpc.calling.outbound import Oversized, Sent, send
-from germane.grpc.calling.question import Asker, ask
+from germane.grpc.calling.assemble_call import ClientScope, assemble
+from germane.grpc.calling.outbound import Oversized, SentMessage, add_messages
 from germane.grpc.calling.verify_reply import Altered, verify_reply
 from germane.grpc.stubs import context_pb2
 
@@ -30,8 +30,8 @@ TALK: list[Any] = [
 ]
 
 
-def sent(messages: list[Any]) -> list[Sent]:
-    return send(messages, context_pb2.AssembleContextRequest())
+def sent(messages: list[Any]) -> list[SentMessage]:
+    return add_messages(messages, context_pb2.AssembleContextRequest())
 
 
 def back(messages: list[Any], *wires: Wire, system: Any = None) -> list[Any]:
@@ -173,11 +173,11 @@ def test_of_a_long_conversation_the_latest_go_one_by_one_and_all_come_back(rich:
     for number in range(10_000):
         text = f"message {number}"
         talk.append({"role": ("user", "assistant")[number % 2], "content": [{"type": "text", "text": text}] if rich else text})
-    question = ask(talk, asker=Asker(), model="gpt-4o")
-    request = question.request
+    call = assemble(ClientScope(), talk, model="gpt-4o")
+    request = call.build()
     assert len(request.messages) <= 400
     assert all(f"message {number}" in request.messages[1].content for number in range(0, 9_600, 100))
-    answer = question.answer(context_pb2.AssembleContextResponse(messages=[ADDED, *request.messages]))
+    answer = call.answer(context_pb2.AssembleContextResponse(messages=[ADDED, *request.messages]))
     assert [*map(id, answer.messages[1:])] == [*map(id, talk)]
 
 
@@ -187,7 +187,7 @@ def test_a_long_conversation_is_never_parted_between_a_call_and_its_result() -> 
     for number in range(400):
         talk += [{"role": "user", "content": f"{number}"}, TALK[2], TALK[3], {"role": "assistant", "content": "done"}]
     talk.append({"role": "user", "content": "thanks"})
-    assert talk[-outbound.MOST_MESSAGES]["role"] == "assistant"
+    assert talk[-outbound.MAX_MESSAGES]["role"] == "assistant"
     _, *latest = sent(talk)
     assert latest[0].wire.role == "user"
     with pytest.raises(Altered):  # what stands for others can't be sent on
@@ -196,7 +196,7 @@ def test_a_long_conversation_is_never_parted_between_a_call_and_its_result() -> 
 
 def test_more_than_can_be_sent_in_time_isnt_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     """In one message or in many; nothing is even written for it."""
-    monkeypatch.setattr(outbound, "MOST_BYTES", 1000)
+    monkeypatch.setattr(outbound, "MAX_BYTES", 1000)
     for talk in ([{"role": "user", "content": "x" * 1001}], [{"role": "user", "content": [{"text": "x" * 1001}]}], TALK * 300):
         with pytest.raises(Oversized):
             sent(talk)
