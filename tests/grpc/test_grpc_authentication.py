@@ -14,7 +14,7 @@ from germane import Germane
 from germane.access.grant import Grant
 from germane.clock import Clock
 from germane.errors import InvalidInput, StoreUnavailable
-from germane.grpc.authentication import presented
+from germane.grpc.authentication import presented_key
 from germane.grpc.loop_bridge import LoopBridge
 from germane.grpc.server import GrpcServer, registry
 from germane.grpc.stubs import memory_pb2 as pb
@@ -165,4 +165,4 @@ async def test_an_address_others_reach_isnt_served_without_keys(germane: Germane
 )
 def test_a_key_is_found_in_either_header(metadata: Any, token: str | None) -> None:
     """The first of a kind counts."""
-    assert presented(metadata) == token
+    assert presented_key(metadata) == token

@@ -79,7 +79,7 @@ async def test_a_key_is_looked_at_before_the_request_is_there(germane: Germane) 
 async def test_grpc_reads_no_request_by_itself(germane: Germane) -> None:
     """Of a handler whose request isn't a stream it would, before anybody has asked for a key; so none is of that kind."""
     slots = Slots(Limits())
-    admission = Admission(keys=germane.keys, apart=LoopBridge(), slots=slots, limits=Limits())
+    admission = Admission(keys=germane.keys, bridge=LoopBridge(), slots=slots, limits=Limits())
     gate = ServerInterceptor(admission, slots, clock=Clock(), limits=Limits())
     for method in registry(germane, LoopBridge(), Clock()).methods:
 

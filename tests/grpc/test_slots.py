@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from germane.grpc.places import Ousted, Places
+from germane.grpc.places import Evicted, Places
 from germane.grpc.refusals import Refused
 from germane.grpc.slots import Limits, Slots
 
@@ -21,7 +21,7 @@ def taken(slots: Slots, org: str | None) -> int:
     count = 0
     try:
         while True:
-            slots.take(org)
+            slots.acquire(org)
             count += 1
     except Refused:
         return count
@@ -42,7 +42,7 @@ def test_it_is_full_when_nobody_who_has_calls_could_have_another() -> None:
     looks = [slots.traffic.full]
     assert taken(slots, "one") == 50
     looks.append(slots.traffic.full)
-    slots.take("two")
+    slots.acquire("two")
     assert [*looks, slots.traffic.full] == [False, True, False]
 
 
@@ -57,11 +57,11 @@ def test_without_keys_all_slots_may_be_taken_and_no_more() -> None:
 def test_a_slot_that_is_given_back_is_there_for_the_next() -> None:
     """For its org as well."""
     slots = Slots(Limits(calls=2))
-    give_back = slots.take("acme")
+    give_back = slots.acquire("acme")
     with pytest.raises(Refused, match="org"):
-        slots.take("acme")
+        slots.acquire("acme")
     give_back()
-    slots.take("acme")
+    slots.acquire("acme")
 
 
 async def test_the_oldest_place_is_given_to_the_newest() -> None:
@@ -72,7 +72,7 @@ async def test_the_oldest_place_is_given_to_the_newest() -> None:
         try:
             async with places.place(3600, PEER):
                 await asyncio.Event().wait()
-        except Ousted:
+        except Evicted:
             told.append(name)
 
     tasks = [asyncio.create_task(stays(name)) for name in ("first", "second", "third")]
@@ -116,7 +116,7 @@ async def test_the_address_with_most_places_makes_room() -> None:
         try:
             async with places.place(3600, peer):
                 await asyncio.Event().wait()
-        except Ousted:
+        except Evicted:
             told.append(peer)
 
     peers = ["ipv4:10.0.0.1:1", *(f"ipv4:10.0.0.2:{port}" for port in range(1, 6)), "ipv6:%5B::1%5D:1"]
