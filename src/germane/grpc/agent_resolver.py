@@ -1,4 +1,4 @@
-"""Agent resolver: checks that the caller's key allows the org and agent of a request, and returns the agent's handle."""
+"""Agent resolver: checks that a caller's key allows a request's org and agent, and returns the agent."""
 
 from __future__ import annotations
 

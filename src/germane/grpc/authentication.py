@@ -1,4 +1,4 @@
-"""Authentication: finds the API key in a call's metadata and verifies it; every invalid key gets the same error (RPC-5)."""
+"""Authentication: reads and verifies the API key of a call; every invalid key gets the same error (RPC-5)."""
 
 from __future__ import annotations
 

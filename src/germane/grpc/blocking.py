@@ -23,9 +23,9 @@ from germane.grpc.calling import assemble_call, rpcs
 from germane.grpc.calling.answer import Answer
 from germane.grpc.calling.assemble_call import AssembleCall, ClientScope
 from germane.grpc.calling.channel import ServerAddress, grpc
-from germane.grpc.calling.client_base import ClientBase
 from germane.grpc.calling.fallback_policy import Fallback
 from germane.grpc.calling.rpcs import ClientRpc, germane_error
+from germane.grpc.calling.scoped_client import ScopedClient
 
 __all__ = ["Client"]
 
@@ -57,7 +57,7 @@ def _raises(make_rpc: Callable[Concatenate[ClientScope, P], ClientRpc[T]]) -> Ca
     return method
 
 
-class Client(ClientBase[grpc.Channel]):
+class Client(ScopedClient[grpc.Channel]):
     """The blocking twin of `germane.grpc.client.Client`, with the same arguments. Use it with `with`."""
 
     @classmethod

@@ -27,9 +27,9 @@ from germane.grpc.calling import assemble_call, rpcs
 from germane.grpc.calling.answer import Answer
 from germane.grpc.calling.assemble_call import AssembleCall, ClientScope
 from germane.grpc.calling.channel import ServerAddress, grpc
-from germane.grpc.calling.client_base import ClientBase
 from germane.grpc.calling.fallback_policy import Fallback
 from germane.grpc.calling.rpcs import ClientRpc, germane_error
+from germane.grpc.calling.scoped_client import ScopedClient
 
 __all__ = ["Client"]
 
@@ -65,7 +65,7 @@ def _raises(
     return method
 
 
-class Client(ClientBase[grpc.aio.Channel]):
+class Client(ScopedClient[grpc.aio.Channel]):
     """A client of the service at `target`, an address such as `127.0.0.1:7411`.
 
     `org`, `agent` and `user` are the scope of calls that don't name another. `zone` is the time zone of naive datetimes.

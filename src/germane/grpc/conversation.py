@@ -1,4 +1,4 @@
-"""Wire conversation: a request's messages on their way to the API and back, where an unchanged message stays the same object.
+"""Wire conversation: a request's messages on their way to the API and back; unchanged ones stay the same object.
 
 An unchanged message is returned as the very wire message that came, without encoding it again. Of a conversation that is too
 long to be parsed in time only the last messages are parsed; the rest becomes one text whose tokens are counted (RPC-4).

@@ -1,4 +1,4 @@
-"""Loop bridge: runs the port on an event loop and thread of its own, and passes work between it and the engine's loop.
+"""Loop bridge: an event loop and thread for the port alone, and the way to run work on the engine's loop.
 
 gRPC accepts one new call in a few turns of its loop, and a turn of a loop that assembles takes milliseconds. With one loop for
 both, calls would wait before the port can refuse them, and no time-out would fire while something computes. So the port's loop

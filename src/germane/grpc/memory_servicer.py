@@ -127,16 +127,16 @@ class MemoryServicer:
                 yield pb.ExportResponse(json=_json(item))
 
 
-def _id(sent: str) -> str:
-    if not sent:
+def _id(value: str) -> str:
+    if not value:
         raise invalid("id is missing: give a memory's")
-    return sent
+    return value
 
 
-def _limit(name: str, sent: int, default: int) -> int:
-    if not 0 <= sent <= _MAX_LIMIT:
+def _limit(name: str, value: int, default: int) -> int:
+    if not 0 <= value <= _MAX_LIMIT:
         raise invalid(f"{name} must be 1 to {_MAX_LIMIT:,}, or 0 for {default}")
-    return sent or default
+    return value or default
 
 
 def _json(item: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Pace: a rate limit on refusals, so that an org that sends invalid requests only doesn't take the machine from others.
+"""Pace: the rate limit on refusals, so that an org with invalid requests doesn't slow down the others.
 
 A refusal costs about a millisecond of processor time, and some callers send the next invalid request as soon as they have the
 answer. Each org gets a few refusals at once and then a steady rate; a large request counts for several. The class only

@@ -1,4 +1,4 @@
-"""Server interceptor: every call passes it once; it admits the call, runs it, maps its errors, and informs the observer.
+"""Server interceptor: admits every call, runs it, maps its errors to statuses, and informs the observer.
 
 The call is admitted before anything of its request is read. Errors become statuses without content; gRPC by itself would send
 the text of an exception to the caller.
@@ -33,7 +33,7 @@ __all__ = ["ServerInterceptor"]
 
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
-Metadata = Iterable[tuple[str, str | bytes]] | None
+CallMetadata = Iterable[tuple[str, str | bytes]] | None
 
 _CALLER_ERRORS = (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.PERMISSION_DENIED)
 """Statuses of calls that their caller has to correct; refusing these is rate-limited."""
@@ -76,7 +76,7 @@ class ServerInterceptor(grpc.aio.ServerInterceptor):
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         handler = await continuation(handler_call_details)
-        metadata: Metadata = handler_call_details.invocation_metadata
+        metadata: CallMetadata = handler_call_details.invocation_metadata
         if isinstance(handler, Method):
             return self._rpc_handler(handler, metadata, arrived)
         if handler is None:
@@ -86,7 +86,7 @@ class ServerInterceptor(grpc.aio.ServerInterceptor):
             return self._reflection_handler(handler, metadata)
         return self._health_handler(handler, metadata)
 
-    def _rpc_handler(self, method: Method, metadata: Metadata, arrived: float) -> Handler:
+    def _rpc_handler(self, method: Method, metadata: CallMetadata, arrived: float) -> Handler:
         async def answer(_: object, context: Context) -> bytes | None:
             return await self._answer(method, metadata, arrived, context)
 
@@ -94,7 +94,7 @@ class ServerInterceptor(grpc.aio.ServerInterceptor):
             return grpc.stream_stream_rpc_method_handler(answer)
         return grpc.stream_unary_rpc_method_handler(answer)
 
-    async def _answer(self, method: Method, metadata: Metadata, arrived: float, context: Context) -> bytes | None:
+    async def _answer(self, method: Method, metadata: CallMetadata, arrived: float, context: Context) -> bytes | None:
         self._running += 1
         self._idle.clear()
         try:
@@ -103,7 +103,7 @@ class ServerInterceptor(grpc.aio.ServerInterceptor):
             except asyncio.CancelledError as error:
                 if _cancelled() and not self._stopping:
                     raise  # the caller cancelled
-                answer, status = None, refusal(_stopping() if self._stopping else error)
+                answer, status = None, refusal(_server_stops() if self._stopping else error)
             except Exception as error:  # not admitted: counted by its reason, but not observed
                 answer, status = None, refusal(error)
             if status is not None:
@@ -115,7 +115,7 @@ class ServerInterceptor(grpc.aio.ServerInterceptor):
                 self._idle.set()
 
     async def _admitted(
-        self, method: Method, metadata: Metadata, arrived: float, context: Context
+        self, method: Method, metadata: CallMetadata, arrived: float, context: Context
     ) -> tuple[bytes | None, Status | None]:
         """Returns the response, or the status that the call ends with. Raises the errors of `Admission.admit`, and `Refused`
         for a call whose deadline has passed."""
@@ -138,20 +138,20 @@ class ServerInterceptor(grpc.aio.ServerInterceptor):
             except asyncio.CancelledError as error:
                 if _cancelled() and not self._stopping:
                     raise  # the caller cancelled; otherwise something inside cancelled itself, and the caller still waits
-                return None, _record_failure(record, _stopping() if self._stopping else error, request)
+                return None, _record_failure(record, _server_stops() if self._stopping else error, request)
             except Exception as error:
                 status = _record_failure(record, error, request)
                 if grant is not None and status[0] in _CALLER_ERRORS:
                     await asyncio.sleep(self._pace.delay(grant.org, self._clock.steady(), len(data)))
                 return None, status
 
-    def _observed(self, method: Method, metadata: Metadata, waited: float) -> AbstractContextManager[RpcRecord]:
+    def _observed(self, method: Method, metadata: CallMetadata, waited: float) -> AbstractContextManager[RpcRecord]:
         if self._observer is None:
             return nullcontext(UnobservedRpc())
         headers = {name: value for name, value in metadata or () if name in _TRACING_HEADERS and isinstance(value, str)}
         return self._observer.call(method.name.rpartition("/")[2], headers, waited=waited)
 
-    def _health_handler(self, handler: Handler, metadata: Metadata) -> Handler:
+    def _health_handler(self, handler: Handler, metadata: CallMetadata) -> Handler:
 
         async def answer(_: object, context: Context) -> Any:
             try:
@@ -159,7 +159,7 @@ class ServerInterceptor(grpc.aio.ServerInterceptor):
             except asyncio.CancelledError:
                 if not self._stopping:
                     raise
-                status = refusal(_stopping())
+                status = refusal(_server_stops())
             except Exception as error:
                 status = refusal(error)
             return await _refuse(context, status)
@@ -168,7 +168,7 @@ class ServerInterceptor(grpc.aio.ServerInterceptor):
             return grpc.stream_stream_rpc_method_handler(answer, None, handler.response_serializer)
         return grpc.stream_unary_rpc_method_handler(answer, None, handler.response_serializer)
 
-    def _reflection_handler(self, handler: Handler, metadata: Metadata) -> Handler:
+    def _reflection_handler(self, handler: Handler, metadata: CallMetadata) -> Handler:
         """Reflection describes the contract, and requires a valid key too."""
         inner: Any = handler.stream_stream
 
@@ -182,7 +182,7 @@ class ServerInterceptor(grpc.aio.ServerInterceptor):
             except asyncio.CancelledError:
                 if not self._stopping:
                     raise
-                status = refusal(_stopping())
+                status = refusal(_server_stops())
             except TimeoutError:
                 status = (grpc.StatusCode.UNAVAILABLE, "reflection ends after a while: ask again")
             except Exception as error:
@@ -227,5 +227,5 @@ def _cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def _stopping() -> Refused:
+def _server_stops() -> Refused:
     return Refused(grpc.StatusCode.UNAVAILABLE, "the server stops: try again, another may have taken its place")

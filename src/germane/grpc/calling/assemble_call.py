@@ -1,4 +1,4 @@
-"""Assemble call: one call of the client's `assemble`: its arguments, the request they become, and the check of the reply."""
+"""Assemble call: one `assemble` of a client: its arguments, the request, and the reading of the reply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Client connection: the one gRPC channel of a client, opened by the first call and guarded against forks and other loops."""
+"""Client connection: a client's one gRPC channel, opened by its first call; guards against forks and other loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fallback policy: turns every failure of `assemble` into the caller's own messages and a reason; owns limits and breaker."""
+"""Fallback policy: turns any failure of `assemble` into the caller's own messages; owns time limits and breaker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outbound: writes the caller's messages into a request, and keeps each wire message beside the objects it was made from.
+"""Outbound: writes the caller's messages into a request, and remembers which object each was made from.
 
 A message that has only a role and a text is written as these two; any other message is written whole, as JSON. A conversation
 with more messages than the server reads in full is shortened: the latest messages are written one by one, and the run before

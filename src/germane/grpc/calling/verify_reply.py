@@ -1,4 +1,4 @@
-"""Verify reply: puts the caller's own objects back into a response, and proves that none of them was lost or altered.
+"""Verify reply: puts the caller's own objects back into a response, and proves that none was lost or altered.
 
 A message that came back as it was sent becomes the caller's object again. Any other message is split into atoms: each text,
 each part that isn't text, each further key. All atoms of the caller's messages must be in the response, under the same role and

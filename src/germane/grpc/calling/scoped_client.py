@@ -1,4 +1,4 @@
-"""Client base: what the asyncio and the blocking client share: the constructor, `within`, and the default scope."""
+"""Scoped client: what the asyncio and the blocking client share: the constructor, the default scope, and `within`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from germane.grpc.calling.channel import Pem, ServerAddress
 from germane.grpc.calling.client_connection import ClientConnection
 from germane.grpc.calling.fallback_policy import FallbackPolicy
 
-__all__ = ["ClientBase"]
+__all__ = ["ScopedClient"]
 
 C = TypeVar("C")
 
 
-class ClientBase(Generic[C]):
+class ScopedClient(Generic[C]):
     """`C` is the type of gRPC channel that `_dial` opens."""
 
     def __init__(
