@@ -1,6 +1,7 @@
 """Places: a small pool for calls without a verified key; when full, it evicts a call of the busiest address.
 
-It evicts the oldest call of that address. So calls that hold a place and do nothing can't keep other callers out, and one address can't take all places.
+It evicts the oldest call of that address. So calls that hold a place and do nothing can't keep other callers out, and one
+address can't take all places.
 """
 
 from __future__ import annotations
