@@ -101,7 +101,7 @@ async def test_the_server_is_told_the_limit() -> None:
 
 @contextmanager
 def babbling(said: bytes) -> Iterator[str]:
-    """A listener that isn't gRPC: it says one thing to whoever comes, and hangs up."""
+    """A listener that isn't gRPC: it sends the same bytes to every connection, and closes it."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def listen() -> None:
@@ -280,7 +280,7 @@ async def test_an_argument_that_cant_be_used_gives_the_messages_back(given: dict
 
 
 async def test_what_json_cant_hold_gives_the_messages_back() -> None:
-    """One that contains itself, one so deep that nothing can walk it."""
+    """A message that contains itself, and one that is nested too deep for JSON."""
     round: dict[str, Any] = {"role": "user"}
     round["content"] = [round]
     deep: Any = "x"
@@ -294,7 +294,7 @@ async def test_what_json_cant_hold_gives_the_messages_back() -> None:
 
 
 async def test_cancelling_the_caller_cancels_the_call() -> None:
-    """The one exception that goes through; nothing stays behind, and the server hears of it."""
+    """Cancellation is the only exception that passes through. No task stays behind, and the server sees the cancellation."""
     gone = threading.Event()
     with hanging(gone) as (address, asked):
         async with Client(address, limit=LONG) as client:
@@ -339,7 +339,7 @@ def test_a_client_goes_on_in_the_next_event_loop() -> None:
 
 @warped
 async def test_a_server_that_hangs_is_left_alone_for_a_while() -> None:
-    """After five calls in a row; then one call tries."""
+    """The breaker opens after five calls in a row; after the cooldown one call is the probe."""
     with hanging() as (address, _):
         async with Client(address, limit=1.0, cooldown=10.0) as client:
             reasons = [reason(await client.assemble(ASKED, model="gpt-4o")) for _ in range(7)]
@@ -393,7 +393,7 @@ async def test_the_key_goes_with_each_call() -> None:
     ],
 )
 def test_a_client_that_cant_be_made_says_why(given: dict[str, Any]) -> None:
-    """At start, where raising hurts nobody."""
+    """The constructor raises, before any model call depends on the client."""
     with pytest.raises(InvalidInput, match="|".join(given)):
         Client(**{"target": "127.0.0.1:1", **given})
 

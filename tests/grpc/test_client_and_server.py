@@ -156,7 +156,7 @@ async def test_verbs_raise_germanes_errors() -> None:
 
 @pytest.mark.parametrize("code", [code for code in grpc.StatusCode if code is not grpc.StatusCode.OK])
 async def test_every_status_is_an_error_of_germanes(code: grpc.StatusCode) -> None:
-    """None goes through as gRPC's own."""
+    """No gRPC error reaches the caller."""
     with serving(refusing(code)) as address:
         async with Client(address) as client:
             with pytest.raises(germane.errors.GermaneError):

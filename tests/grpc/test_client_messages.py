@@ -1,4 +1,4 @@
-"""What goes out comes back: the caller's messages are in the answer, in order and unaltered, or it is none."""
+"""Messages of the client: those sent must all be in the reply, in order and unaltered, or the reply is refused."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_turns_written_as_one_and_additions_inside_a_turn_pass() -> None:
 
 
 def test_the_same_words_count_as_often_as_they_were_said() -> None:
-    """One "ok" in the answer isn't two."""
+    """Two messages with the text "ok" aren't found in one."""
     talk = [{"role": "user", "content": "ok"}, {"role": "user", "content": "ok"}]
     with pytest.raises(Altered):
         back(talk, *as_json({"role": "user", "content": [{"type": "text", "text": "ok"}]}))
@@ -168,7 +168,7 @@ def test_no_answer_without_one_of_the_callers_texts_passes(talk: list[Any], data
 @pytest.mark.requirement("RPC-4")
 @pytest.mark.parametrize("rich", [False, True])
 def test_of_a_long_conversation_the_latest_go_one_by_one_and_all_come_back(rich: bool) -> None:
-    """Ten thousand messages: the rest goes as one text that is counted, and is itself again in the answer."""
+    """Ten thousand messages: all but the latest are sent as one text, and the answer has them again."""
     talk: list[Any] = [{"role": "system", "content": "Be brief."}]
     for number in range(10_000):
         text = f"message {number}"
@@ -182,7 +182,7 @@ def test_of_a_long_conversation_the_latest_go_one_by_one_and_all_come_back(rich:
 
 
 def test_a_long_conversation_is_never_parted_between_a_call_and_its_result() -> None:
-    """What goes one by one begins with a human's turn, and what stands for the rest is the assistant's."""
+    """The messages sent one by one begin with a user's turn; the message for the rest has the assistant's role."""
     talk: list[Any] = []
     for number in range(400):
         talk += [{"role": "user", "content": f"{number}"}, TALK[2], TALK[3], {"role": "assistant", "content": "done"}]
@@ -195,7 +195,7 @@ def test_a_long_conversation_is_never_parted_between_a_call_and_its_result() -> 
 
 
 def test_more_than_can_be_sent_in_time_isnt_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In one message or in many; nothing is even written for it."""
+    """In one message or in many; the client doesn't encode them first."""
     monkeypatch.setattr(outbound, "MAX_BYTES", 1000)
     for talk in ([{"role": "user", "content": "x" * 1001}], [{"role": "user", "content": [{"text": "x" * 1001}]}], TALK * 300):
         with pytest.raises(Oversized):

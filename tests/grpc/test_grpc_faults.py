@@ -1,4 +1,4 @@
-"""Faults behind the port: an answer with a reason, and nothing of what was being done in any text."""
+"""Faults behind the port: the response has a reason, and no text holds any content."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def test_an_answer_is_due_in_time_to_travel(ends: float | None, seconds: float, 
 
 @pytest.mark.requirement("RPC-4")
 async def test_a_client_that_goes_away_leaves_nothing(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was being done for it is cancelled, on both loops."""
+    """The work for the call is cancelled on both loops."""
     begun, ended = asyncio.Event(), asyncio.Event()
 
     async def assemble(*_: Any, **__: Any) -> None:
@@ -260,7 +260,7 @@ async def test_too_many_calls_at_once_are_answered_without_the_engine(wire: Wire
 
 
 class Ledger:
-    """An observer that keeps what it is told, and breaks when it should."""
+    """An observer that keeps what it is told."""
 
     def __init__(self) -> None:
         self.told: list[tuple[str, str, str, str, str, Metadata | None]] = []

@@ -1,4 +1,4 @@
-"""What can't be used is refused at a pace, an org by itself."""
+"""Pace: the rate limit on refusals counts each org by itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slots and places: who may have one, and who has to go."""
+"""Slots and places: which calls get one, and which are evicted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PEER = "ipv4:127.0.0.1:4711"
 
 
 def taken(slots: Slots, org: str | None) -> int:
-    """As many as it can get."""
+    """Takes all slots that the org can get and returns how many."""
     count = 0
     try:
         while True:
@@ -28,7 +28,7 @@ def taken(slots: Slots, org: str | None) -> int:
 
 
 def test_one_org_gets_half_and_the_next_as_many_as_are_free() -> None:
-    """Nobody can take all of them, and nobody comes too late for some."""
+    """No org can take all slots, and a new org always gets some."""
     slots = Slots(Limits(calls=2000))
     assert taken(slots, "one") == 1000
     assert taken(slots, "two") == 500
@@ -37,7 +37,7 @@ def test_one_org_gets_half_and_the_next_as_many_as_are_free() -> None:
 
 
 def test_it_is_full_when_nobody_who_has_calls_could_have_another() -> None:
-    """One org alone at its share is; as soon as another is served, it isn't."""
+    """One org alone that has its share makes the port full; as soon as another org is served, the port isn't."""
     slots = Slots(Limits(calls=100))
     looks = [slots.traffic.full]
     assert taken(slots, "one") == 50
@@ -47,7 +47,7 @@ def test_it_is_full_when_nobody_who_has_calls_could_have_another() -> None:
 
 
 def test_without_keys_all_slots_may_be_taken_and_no_more() -> None:
-    """There is no org to be fair to."""
+    """Without keys there is no org, so there are no shares."""
     slots = Slots(Limits(calls=3))
     assert taken(slots, None) == 3
     assert slots.traffic.full
@@ -65,7 +65,7 @@ def test_a_slot_that_is_given_back_is_there_for_the_next() -> None:
 
 
 async def test_the_oldest_place_is_given_to_the_newest() -> None:
-    """Whoever waits in it is told, and the others aren't disturbed."""
+    """The evicted call raises `Evicted`; the others go on."""
     places, told = Places(2), list[str]()
 
     async def stays(name: str) -> None:
@@ -86,7 +86,7 @@ async def test_the_oldest_place_is_given_to_the_newest() -> None:
 
 
 async def test_a_place_ends_by_itself() -> None:
-    """With another error than for who had to go."""
+    """It raises `TimeoutError`, not `Evicted`."""
     places = Places(1)
     with pytest.raises(TimeoutError):
         async with places.place(0.01, PEER):
@@ -109,7 +109,7 @@ async def _through(places: Places) -> None:
 
 
 async def test_the_address_with_most_places_makes_room() -> None:
-    """Whoever has one keeps it, however many another asks for, over whatever connections."""
+    """A single call of another address keeps its place, over however many connections the busy address calls."""
     places, told = Places(3), list[str]()
 
     async def stays(peer: str) -> None:
