@@ -1,7 +1,7 @@
-"""Generate: typed stubs from the protos, into src/germane/grpc/stubs. Run by `make proto`.
+"""Generate: writes the typed stubs of the protos to src/germane/grpc/stubs. `make proto` runs it.
 
-protoc's Python names modules after the folders, and `germane.context` is a module of germane's own: the stubs get names of one
-word each, and what they import of each other is rewritten. What the descriptors say stays as it is.
+protoc names Python modules after the folders, which would collide with the package `germane`. So the stubs get names of one
+word, and their imports of each other are rewritten. The descriptors keep protoc's names.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def main(target: Path = TARGET) -> None:
 
 
 def _rewritten(text: str) -> str:
-    """Imports of one another by their short names."""
+    """Returns a stub whose imports of other stubs use their short names."""
     for name, short in NAMES.items():
         package, module = name.rsplit("/", 1)
         dotted = package.replace("/", ".")

@@ -43,7 +43,7 @@ async def test_an_empty_store_gives_a_valid_answer(tmp_path: Path) -> None:
 
 
 async def test_text_alone_comes_back_as_text_alone(wire: Wire) -> None:
-    """Without JSON asked, none is answered: whatever the model is called."""
+    """A request without JSON gets a response without JSON, for every model."""
     for model in ("gpt-4o", "claude-sonnet-4-5", "gemini-2.5-pro", "nobody-knows-it"):
         answer = await wire.assembled(asked(model=model))
         assert [(one.role, one.json) for one in answer.messages] == [("system", ""), ("user", "")]

@@ -18,6 +18,7 @@ import grpc
 import pytest
 
 from germane.errors import InvalidInput
+from germane.grpc import client as client_module
 from germane.grpc.blocking import Client as Blocking
 from germane.grpc.calling.answer import Answer
 from germane.grpc.client import Client
@@ -100,7 +101,7 @@ async def test_the_server_is_told_the_limit() -> None:
 
 @contextmanager
 def babbling(said: bytes) -> Iterator[str]:
-    """A listener that isn't gRPC: it says one thing to whoever comes, and hangs up."""
+    """A listener that isn't gRPC: it sends the same bytes to every connection, and closes it."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def listen() -> None:
@@ -279,7 +280,7 @@ async def test_an_argument_that_cant_be_used_gives_the_messages_back(given: dict
 
 
 async def test_what_json_cant_hold_gives_the_messages_back() -> None:
-    """One that contains itself, one so deep that nothing can walk it."""
+    """A message that contains itself, and one that is nested too deep for JSON."""
     round: dict[str, Any] = {"role": "user"}
     round["content"] = [round]
     deep: Any = "x"
@@ -293,7 +294,7 @@ async def test_what_json_cant_hold_gives_the_messages_back() -> None:
 
 
 async def test_cancelling_the_caller_cancels_the_call() -> None:
-    """The one exception that goes through; nothing stays behind, and the server hears of it."""
+    """Cancellation is the only exception that passes through. No task stays behind, and the server sees the cancellation."""
     gone = threading.Event()
     with hanging(gone) as (address, asked):
         async with Client(address, limit=LONG) as client:
@@ -303,8 +304,8 @@ async def test_cancelling_the_caller_cancels_the_call() -> None:
             with pytest.raises(asyncio.CancelledError):
                 await task
             assert await asyncio.to_thread(gone.wait, LONG / 3)
-            await asyncio.gather(*client._abandoned, return_exceptions=True)
-            assert not client._abandoned
+            await asyncio.gather(*client_module._ABANDONED, return_exceptions=True)
+            assert not client_module._ABANDONED
 
 
 async def test_closing_ends_the_calls_under_way_with_their_messages() -> None:
@@ -338,7 +339,7 @@ def test_a_client_goes_on_in_the_next_event_loop() -> None:
 
 @warped
 async def test_a_server_that_hangs_is_left_alone_for_a_while() -> None:
-    """After five calls in a row; then one call tries."""
+    """The breaker opens after five calls in a row; after the cooldown one call is the probe."""
     with hanging() as (address, _):
         async with Client(address, limit=1.0, cooldown=10.0) as client:
             reasons = [reason(await client.assemble(ASKED, model="gpt-4o")) for _ in range(7)]
@@ -359,7 +360,7 @@ async def test_the_log_has_each_reason_once_and_nothing_of_the_content(caplog: p
     said = [record.getMessage() for record in caplog.records if record.name.startswith("germane")]
     assert len(said) == 2
     assert "secret" not in str(said)
-    assert "gk_" not in repr(client._line.address)
+    assert "gk_" not in repr(client._connection.address)
 
 
 async def test_the_key_goes_with_each_call() -> None:
@@ -392,7 +393,7 @@ async def test_the_key_goes_with_each_call() -> None:
     ],
 )
 def test_a_client_that_cant_be_made_says_why(given: dict[str, Any]) -> None:
-    """At start, where raising hurts nobody."""
+    """The constructor raises, before any model call depends on the client."""
     with pytest.raises(InvalidInput, match="|".join(given)):
         Client(**{"target": "127.0.0.1:1", **given})
 

@@ -15,7 +15,7 @@ import germane.errors
 from germane import Filters, Germane
 from germane.grpc.blocking import Client as Blocking
 from germane.grpc.calling.answer import Answer
-from germane.grpc.calling.verbs import Verb
+from germane.grpc.calling.rpcs import ClientRpc
 from germane.grpc.client import Client
 from germane.grpc.server import GrpcServer
 from germane.grpc.stubs.context_pb2 import AssembleContextRequest
@@ -29,7 +29,7 @@ TALK: list[Any] = [
     {"role": "user", "content": "The blue vase came broken.", "id": "m1"},
     {"role": "assistant", "content": "A new vase leaves on Monday.", "id": "m2"},
 ]
-ASSEMBLY = Verb(ContextAssemblyServiceStub, "AssembleContext", AssembleContextRequest(), str)
+ASSEMBLY = ClientRpc(ContextAssemblyServiceStub, "AssembleContext", AssembleContextRequest(), str)
 ASKED: list[Any] = [{"role": "user", "content": "What about the blue vase?"}]
 
 
@@ -126,7 +126,7 @@ async def test_the_blocking_client_has_the_same_verbs() -> None:
     async with service() as client:
 
         def work() -> tuple[Any, ...]:
-            with Blocking(client._line.address.target, limit=LONG) as blocking:
+            with Blocking(client._connection.address.target, limit=LONG) as blocking:
                 kept = blocking.remember("The vase is blue.", pinned=True)
                 found = [one.text for one in blocking.search("vase")]
                 answer = blocking.within(user="somebody").assemble(ASKED, model="gpt-4o")
@@ -156,8 +156,8 @@ async def test_verbs_raise_germanes_errors() -> None:
 
 @pytest.mark.parametrize("code", [code for code in grpc.StatusCode if code is not grpc.StatusCode.OK])
 async def test_every_status_is_an_error_of_germanes(code: grpc.StatusCode) -> None:
-    """None goes through as gRPC's own."""
+    """No gRPC error reaches the caller."""
     with serving(refusing(code)) as address:
         async with Client(address) as client:
             with pytest.raises(germane.errors.GermaneError):
-                await client._do(ASSEMBLY)
+                await client._run(ASSEMBLY)

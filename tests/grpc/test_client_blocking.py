@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,10 @@ import grpc
 import pytest
 
 import germane.grpc.client
+import germane.types.trace
 from germane.grpc.blocking import Client
+from germane.grpc.calling.answer import ClientMetadata
+from germane.types.metadata import SourceReport
 from support.loopback import ADDED, enriched, hanging, refusing, serving, unused_port
 
 ASKED: list[Any] = [{"role": "user", "content": "Where did we go?"}, {"role": "user", "content": "When?", "id": "m2"}]
@@ -43,7 +47,7 @@ def test_every_status_gives_the_messages_back_with_its_name(code: grpc.StatusCod
 
 @pytest.mark.requirement("RPC-3")
 def test_a_server_that_hangs_is_not_waited_for() -> None:
-    """Its own limit ends the call: the server never answers."""
+    """The client's limit ends the call, because the server never answers."""
     with hanging() as (address, asked), Client(address, breaker=1) as client:
         assert client.warm(LONG)
         answers = [client.assemble(ASKED, model="gpt-4o") for _ in range(2)]
@@ -78,7 +82,7 @@ def test_any_number_of_threads_share_a_client() -> None:
 
 
 def test_closing_ends_the_calls_of_other_threads_with_their_messages() -> None:
-    """Whoever closes hurts nobody who waits."""
+    """A call that waits returns the caller's messages when another thread closes the client."""
     with hanging() as (address, asked), ThreadPoolExecutor(1) as pool:
         client = Client(address, limit=LONG)
         waiting = pool.submit(client.assemble, ASKED, model="gpt-4o")
@@ -118,7 +122,7 @@ def test_after_a_fork_the_child_gets_its_messages_back_and_the_parent_goes_on() 
 
 
 def test_both_clients_take_the_same() -> None:
-    """One contract in two colours."""
+    """The asyncio and the blocking client have the same methods and arguments."""
     awaited = germane.grpc.client.Client
 
     def face(client: type) -> dict[str, list[str]]:
@@ -127,6 +131,13 @@ def test_both_clients_take_the_same() -> None:
 
     assert face(Client) == face(awaited)
     assert inspect.signature(Client.__init__) == inspect.signature(awaited.__init__)
+
+
+def test_the_clients_metadata_are_the_librarys() -> None:
+    """The same class with the request's id, so that code for one reads the other."""
+    assert issubclass(ClientMetadata, germane.Metadata)
+    assert {each.name for each in fields(ClientMetadata)} - {each.name for each in fields(germane.Metadata)} == {"request_id"}
+    assert germane.types.trace.SourceReport is SourceReport
 
 
 @pytest.mark.parametrize("start", ["germane.grpc.client", "germane.grpc.blocking"])

@@ -1,4 +1,4 @@
-"""Cooldown: when a server that hangs is asked, and when it isn't."""
+"""Cooldown: when the breaker allows a call to a server that hangs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_one_call_tries_and_the_others_wait_for_what_comes_of_it() -> None:
 
 
 def test_a_try_that_was_given_up_leaves_the_place_to_the_next() -> None:
-    """A caller who goes away doesn't keep everybody out."""
+    """A cancelled probe doesn't leave the breaker open for ever."""
     cooldown = hung(Cooldown(after=1, seconds=1.0), 1)
     assert cooldown.allows(1.0)
     cooldown.release()
@@ -55,7 +55,7 @@ def test_a_try_that_was_given_up_leaves_the_place_to_the_next() -> None:
 
 
 def test_zero_switches_it_off() -> None:
-    """Every call waits for itself then."""
+    """Then every call waits for its own limit."""
     assert hung(Cooldown(after=0), 100).allows(0.0)
 
 

@@ -1,4 +1,4 @@
-"""What goes out comes back: the caller's messages are in the answer, in order and unaltered, or it is none."""
+"""Messages of the client: those sent must all be in the reply, in order and unaltered, or the reply is refused."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from germane.grpc.calling import outbound
-from germane.grpc.calling.outbound import Oversized, Sent, send
-from germane.grpc.calling.question import Asker, ask
+from germane.grpc.calling.assemble_call import ClientScope, assemble
+from germane.grpc.calling.outbound import Oversized, SentMessage, add_messages
 from germane.grpc.calling.verify_reply import Altered, verify_reply
 from germane.grpc.stubs import context_pb2
 
@@ -30,8 +30,8 @@ TALK: list[Any] = [
 ]
 
 
-def sent(messages: list[Any]) -> list[Sent]:
-    return send(messages, context_pb2.AssembleContextRequest())
+def sent(messages: list[Any]) -> list[SentMessage]:
+    return add_messages(messages, context_pb2.AssembleContextRequest())
 
 
 def back(messages: list[Any], *wires: Wire, system: Any = None) -> list[Any]:
@@ -121,7 +121,7 @@ def test_turns_written_as_one_and_additions_inside_a_turn_pass() -> None:
 
 
 def test_the_same_words_count_as_often_as_they_were_said() -> None:
-    """One "ok" in the answer isn't two."""
+    """Two messages with the text "ok" aren't found in one."""
     talk = [{"role": "user", "content": "ok"}, {"role": "user", "content": "ok"}]
     with pytest.raises(Altered):
         back(talk, *as_json({"role": "user", "content": [{"type": "text", "text": "ok"}]}))
@@ -168,26 +168,26 @@ def test_no_answer_without_one_of_the_callers_texts_passes(talk: list[Any], data
 @pytest.mark.requirement("RPC-4")
 @pytest.mark.parametrize("rich", [False, True])
 def test_of_a_long_conversation_the_latest_go_one_by_one_and_all_come_back(rich: bool) -> None:
-    """Ten thousand messages: the rest goes as one text that is counted, and is itself again in the answer."""
+    """Ten thousand messages: all but the latest are sent as one text, and the answer has them again."""
     talk: list[Any] = [{"role": "system", "content": "Be brief."}]
     for number in range(10_000):
         text = f"message {number}"
         talk.append({"role": ("user", "assistant")[number % 2], "content": [{"type": "text", "text": text}] if rich else text})
-    question = ask(talk, asker=Asker(), model="gpt-4o")
-    request = question.request
+    call = assemble(ClientScope(), talk, model="gpt-4o")
+    request = call.build()
     assert len(request.messages) <= 400
     assert all(f"message {number}" in request.messages[1].content for number in range(0, 9_600, 100))
-    answer = question.answer(context_pb2.AssembleContextResponse(messages=[ADDED, *request.messages]))
+    answer = call.answer(context_pb2.AssembleContextResponse(messages=[ADDED, *request.messages]))
     assert [*map(id, answer.messages[1:])] == [*map(id, talk)]
 
 
 def test_a_long_conversation_is_never_parted_between_a_call_and_its_result() -> None:
-    """What goes one by one begins with a human's turn, and what stands for the rest is the assistant's."""
+    """The messages sent one by one begin with a user's turn; the message for the rest has the assistant's role."""
     talk: list[Any] = []
     for number in range(400):
         talk += [{"role": "user", "content": f"{number}"}, TALK[2], TALK[3], {"role": "assistant", "content": "done"}]
     talk.append({"role": "user", "content": "thanks"})
-    assert talk[-outbound.MOST_MESSAGES]["role"] == "assistant"
+    assert talk[-outbound.MAX_MESSAGES]["role"] == "assistant"
     _, *latest = sent(talk)
     assert latest[0].wire.role == "user"
     with pytest.raises(Altered):  # what stands for others can't be sent on
@@ -195,8 +195,8 @@ def test_a_long_conversation_is_never_parted_between_a_call_and_its_result() -> 
 
 
 def test_more_than_can_be_sent_in_time_isnt_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In one message or in many; nothing is even written for it."""
-    monkeypatch.setattr(outbound, "MOST_BYTES", 1000)
+    """In one message or in many; the client doesn't encode them first."""
+    monkeypatch.setattr(outbound, "MAX_BYTES", 1000)
     for talk in ([{"role": "user", "content": "x" * 1001}], [{"role": "user", "content": [{"text": "x" * 1001}]}], TALK * 300):
         with pytest.raises(Oversized):
             sent(talk)

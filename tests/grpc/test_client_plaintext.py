@@ -1,4 +1,4 @@
-"""Where a client sends a key without encryption: to this machine, and elsewhere only if it is told to."""
+"""Keys without TLS: the client sends them to this machine, and to others only with `plaintext`."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ async def test_what_is_remembered_is_answered_by_its_id(wire: Wire) -> None:
 
 
 async def test_a_whole_number_stays_one(wire: Wire) -> None:
-    """A `Struct` knows doubles alone; nobody said 42.0."""
+    """A `Struct` holds doubles only, but a whole number returns as a whole number."""
     request = pb.RememberRequest(scope=SCOPE, kind="fact", fields=struct(key="age", value=42))
     assert (await wire.memories.Remember(request)).memory.text == "age: 42"
 
@@ -96,7 +96,7 @@ async def test_what_is_forgotten_is_gone_and_told_before(wire: Wire) -> None:
 
 
 async def test_feedback_is_counted(wire: Wire) -> None:
-    """GiveFeedback: known ids alone count."""
+    """GiveFeedback counts known ids only."""
     memory = await kept(wire)
     request = pb.GiveFeedbackRequest(scope=SCOPE, ids=[memory.id, "nothing"], verdict=pb.VERDICT_HARMFUL)
     assert (await wire.memories.GiveFeedback(request)).known == 1
@@ -142,7 +142,7 @@ async def test_times_are_read_and_narrow(wire: Wire) -> None:
 
 @pytest.mark.requirement("RPC-1")
 async def test_what_was_kept_is_in_the_next_answer(wire: Wire) -> None:
-    """AssembleContext after Remember, with what a caller is told of it."""
+    """AssembleContext after Remember, and its metadata."""
     memory = await kept(wire, "The warehouse gate code is kept by Ann")
     answer = await wire.assembled(asked(request_id="r1"))
     assert "gate code" in answer.messages[0].content

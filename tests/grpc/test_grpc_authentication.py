@@ -1,4 +1,4 @@
-"""Keys over the wire: without one nothing is told, with one no more than it opens."""
+"""Keys over the wire: no data without a key, and with a key only what the key allows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from germane import Germane
 from germane.access.grant import Grant
 from germane.clock import Clock
 from germane.errors import InvalidInput, StoreUnavailable
-from germane.grpc.authentication import presented
+from germane.grpc.authentication import presented_key
 from germane.grpc.loop_bridge import LoopBridge
 from germane.grpc.server import GrpcServer, registry
 from germane.grpc.stubs import memory_pb2 as pb
@@ -45,7 +45,7 @@ async def shown(germane: Germane, **wanted: Any) -> list[tuple[str, str]]:
 
 
 async def test_every_rpc_there_is_asks_for_a_key(germane: Germane, wire: Wire) -> None:
-    """Read from the live registry: none is forgotten, and none says more than the others."""
+    """The test takes the RPCs from the registry itself, so that no RPC can be missing. All give the same error."""
     methods = registry(germane, LoopBridge(), Clock()).methods
     told = set()
     for method in methods:
@@ -56,7 +56,7 @@ async def test_every_rpc_there_is_asks_for_a_key(germane: Germane, wire: Wire) -
 
 
 async def test_no_wrong_key_is_told_from_another(germane: Germane, wire: Wire) -> None:
-    """Missing, malformed, unknown, revoked, expired: one text."""
+    """Missing, malformed, unknown, revoked and expired keys give the same text."""
     revoked = await germane.keys.create(org="acme")
     await germane.keys.revoke(revoked.key.id)
     other = f"gk_{'a' * 16}_{'b' * 52}"
@@ -103,14 +103,14 @@ async def test_what_isnt_the_keys_is_denied_whether_it_exists_or_not(germane: Ge
 
 
 async def test_a_key_that_may_only_write_reads_nothing(germane: Germane, wire: Wire) -> None:
-    """Rights are apart from one another."""
+    """The rights read and write don't include each other."""
     key = await shown(germane, rights=["write"])
     assert await refused(wire.assembly.AssembleContext(asked(), metadata=key)) == DENIED
     assert (await refused(wire.memories.Remember(pb.RememberRequest(scope=SCOPE, text="x"), metadata=key)))[0] == "OK"
 
 
 async def test_a_key_is_looked_at_before_the_request(wire: Wire) -> None:
-    """Who has none learns nothing of what would be wrong with the rest."""
+    """A caller without a valid key doesn't learn what else is wrong with the request."""
     assert (await refused(wire.assembly.AssembleContext(asked(model=""))))[0] == "UNAUTHENTICATED"
     malformed = raw(wire, "/germane.context.v1.ContextAssemblyService/AssembleContext")(b"\xff")
     assert (await refused(malformed))[0] == "UNAUTHENTICATED"
@@ -144,7 +144,7 @@ async def test_keys_that_cant_be_checked_let_nobody_in(germane: Germane) -> None
 
 
 async def test_an_address_others_reach_isnt_served_without_keys(germane: Germane) -> None:
-    """Refused at the start, whoever starts it."""
+    """The constructor refuses it."""
     everywhere = ServiceSettings(grpc=Address(host="0.0.0.0", port=0), http=None, plaintext=True)
     with pytest.raises(InvalidInput, match="keys"):
         GrpcServer(germane, everywhere)
@@ -165,4 +165,4 @@ async def test_an_address_others_reach_isnt_served_without_keys(germane: Germane
 )
 def test_a_key_is_found_in_either_header(metadata: Any, token: str | None) -> None:
     """The first of a kind counts."""
-    assert presented(metadata) == token
+    assert presented_key(metadata) == token

@@ -1,4 +1,4 @@
-"""Faults behind the port: an answer with a reason, and nothing of what was being done in any text."""
+"""Faults behind the port: the response has a reason, and no text holds any content."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from germane import Germane, Scope
 from germane.api.agent import Agent
 from germane.clock import Clock
 from germane.errors import EmbedderError, StoreCorrupt, StoreUnavailable
-from germane.grpc import assembling
+from germane.grpc import assembly_servicer
 from germane.grpc.admission import Admission
-from germane.grpc.call import Call, Unseen
+from germane.grpc.call import RpcCall, UnobservedRpc
 from germane.grpc.loop_bridge import LoopBridge
 from germane.grpc.methods import Method
 from germane.grpc.server_interceptor import ServerInterceptor
@@ -195,12 +195,12 @@ async def test_less_time_than_the_reserve_is_answered_at_once(wire: Wire) -> Non
 )
 def test_an_answer_is_due_in_time_to_travel(ends: float | None, seconds: float, due: float) -> None:
     """The server's own limit, or 8 ms before the caller's."""
-    assert Call("read", Unseen(), arrived=10.0, ends=ends).due(seconds) == pytest.approx(due)
+    assert RpcCall("read", UnobservedRpc(), arrived=10.0, ends=ends).due(seconds) == pytest.approx(due)
 
 
 @pytest.mark.requirement("RPC-4")
 async def test_a_client_that_goes_away_leaves_nothing(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was being done for it is cancelled, on both loops."""
+    """The work for the call is cancelled on both loops."""
     begun, ended = asyncio.Event(), asyncio.Event()
 
     async def assemble(*_: Any, **__: Any) -> None:
@@ -211,7 +211,7 @@ async def test_a_client_that_goes_away_leaves_nothing(wire: Wire, monkeypatch: p
             ended.set()
 
     monkeypatch.setattr(Agent, "assemble", assemble)
-    monkeypatch.setattr(assembling, "ANSWER", 3600.0)
+    monkeypatch.setattr(assembly_servicer, "MAX_SECONDS", 3600.0)
     call = wire.assembly.AssembleContext(asked())
     await begun.wait()
     call.cancel()
@@ -253,21 +253,21 @@ async def test_too_many_calls_at_once_are_answered_without_the_engine(wire: Wire
         await release.wait()
 
     monkeypatch.setattr(Agent, "assemble", assemble)
-    monkeypatch.setattr(assembling, "_MOST", 0)
+    monkeypatch.setattr(assembly_servicer, "_MAX_CALLS", 0)
     answer = await wire.assembly.AssembleContext(asked())
     assert (answer.metadata.fallback_reason, answer.metadata.degradation_level) == ("shed", 2)
     assert "Answer kindly." in answer.messages[0].content
 
 
 class Ledger:
-    """An observer that keeps what it is told, and breaks when it should."""
+    """An observer that keeps what it is told."""
 
     def __init__(self) -> None:
         self.told: list[tuple[str, str, str, str, str, Metadata | None]] = []
 
     @contextmanager
-    def call(self, method: str, headers: Any = None, *, waited: float = 0.0) -> Iterator[Unseen]:
-        seen = Unseen()
+    def call(self, method: str, headers: Any = None, *, waited: float = 0.0) -> Iterator[UnobservedRpc]:
+        seen = UnobservedRpc()
         try:
             yield seen
         finally:
@@ -308,7 +308,7 @@ async def test_a_call_whose_time_is_over_costs_nothing_more() -> None:
         raise AssertionError("nobody waits for this")
 
     slots = Slots(Limits())
-    admission = Admission(keys=None, apart=LoopBridge(), slots=slots, limits=Limits())
+    admission = Admission(keys=None, bridge=LoopBridge(), slots=slots, limits=Limits())
     gate = ServerInterceptor(admission, slots, clock=Clock(), limits=Limits())
     method = Method(name="/a.B/C", request=context_pb2.AssembleContextRequest, right="read", unary=answer)
     with pytest.raises(RuntimeError, match="DEADLINE_EXCEEDED"):

@@ -56,7 +56,7 @@ def health(wire: Wire) -> Any:
 
 @pytest.mark.requirement("RPC-2")
 async def test_health_says_what_readiness_says(wire: Wire) -> None:
-    """For the whole and for each service; one it doesn't know is NOT_FOUND."""
+    """For the server as a whole and for each service; an unknown service is NOT_FOUND."""
     for ready, status in ((True, SERVING), (False, NOT_SERVING), (True, SERVING)):
         await wire.server.ready(ready)
         for service in ("", *SERVICES):
@@ -80,7 +80,7 @@ async def test_reflection_tells_every_service_and_its_messages(wire: Wire) -> No
 
 
 async def test_a_stop_waits_for_what_runs_and_takes_nothing_new(germane: Germane, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Health turns first; watchers of it are told, and don't hold the end up."""
+    """Health changes first; its watchers are informed, and don't delay the stop."""
     begun, release = asyncio.Event(), asyncio.Event()
 
     async def directive(*_: Any) -> str:
@@ -187,7 +187,7 @@ def openssl(folder: Path, *arguments: str) -> None:
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An authority, a server's and a caller's certificate by it, and a stranger's by nobody."""
+    """A CA, a server's and a caller's certificate that it signed, and a self-signed certificate of a stranger."""
     folder = tmp_path_factory.mktemp("tls")
     curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
     for name in ("ca", "stranger"):

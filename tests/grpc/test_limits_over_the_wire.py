@@ -225,7 +225,7 @@ def test_no_text_breaks_the_look_at_it(written: str) -> None:
 
 
 def test_depth_is_told_by_brackets_outside_of_strings() -> None:
-    """As deep as may be, with as many in strings as one likes."""
+    """The deepest nesting that is allowed, with any number of brackets inside strings."""
     within = "[" * DEPTH.most + '"' + "[" * 500 + r"\"" + '"' + "]" * DEPTH.most
     assert JsonText().read(within, "it")
     with pytest.raises(Refused, match="it is nested deeper than 64 levels"):

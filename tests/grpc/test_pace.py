@@ -1,4 +1,4 @@
-"""What can't be used is refused at a pace, an org by itself."""
+"""Pace: the rate limit on refusals counts each org by itself."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_large_request_counts_for_many() -> None:
 
 @pytest.mark.requirement("ENGINE-4")
 def test_an_org_pays_for_itself_alone_and_never_more_than_the_longest() -> None:
-    pace = Pace(rate=10, burst=3, longest=0.5)
+    pace = Pace(rate=10, burst=3, max_delay=0.5)
     assert max(pace.delay("acme", 100.0) for _ in range(1000)) == 0.5
     assert pace.delay("other", 100.0) == 0
     assert pace.delay("acme", 101.0) == 0

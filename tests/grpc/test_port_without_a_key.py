@@ -1,4 +1,4 @@
-"""Who has no key: refused before anything of the request is read, and in nobody's way, however many calls are left open."""
+"""Callers without a key: refused before their request is read, and no obstacle to others, however many calls they keep open."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ async def until(true: Callable[[], bool]) -> None:
 
 
 async def test_a_key_is_looked_at_before_the_request_is_there(germane: Germane) -> None:
-    """None, a wrong one, a method that isn't: each is told at once, and nobody waits for its body."""
+    """No key, an invalid key, an unknown method: each is refused at once, without waiting for the request."""
     async with listening(germane, keys=germane.keys) as wire:
         wrong = [("authorization", f"Bearer gk_{'a' * 16}_{'b' * 52}")]
         for metadata in (None, wrong):
@@ -77,9 +77,9 @@ async def test_a_key_is_looked_at_before_the_request_is_there(germane: Germane) 
 
 
 async def test_grpc_reads_no_request_by_itself(germane: Germane) -> None:
-    """Of a handler whose request isn't a stream it would, before anybody has asked for a key; so none is of that kind."""
+    """gRPC reads the request of a unary handler before the key can be verified, so no handler is unary."""
     slots = Slots(Limits())
-    admission = Admission(keys=germane.keys, apart=LoopBridge(), slots=slots, limits=Limits())
+    admission = Admission(keys=germane.keys, bridge=LoopBridge(), slots=slots, limits=Limits())
     gate = ServerInterceptor(admission, slots, clock=Clock(), limits=Limits())
     for method in registry(germane, LoopBridge(), Clock()).methods:
 
@@ -166,7 +166,7 @@ async def test_a_watch_ends_with_what_watchers_begin_again_after(germane: German
 
 
 async def test_health_is_told_without_a_key_before_anything_is_read(germane: Germane) -> None:
-    """For the whole, whatever may be asked; with a wrong key too. Who has a good one is answered for the service it names."""
+    """Without a valid key, the answer is for the server as a whole; with one, it is for the service that the request names."""
     async with listening(germane, keys=germane.keys) as wire:
         wrong = [("x-api-key", "k")]
         for given in (None, wrong):
@@ -180,7 +180,7 @@ async def test_health_is_told_without_a_key_before_anything_is_read(germane: Ger
 
 
 async def test_many_checks_at_once_are_all_answered(germane: Germane) -> None:
-    """None is in another's way."""
+    """Watches don't block one another."""
     async with listening(germane, keys=germane.keys, limits=Limits(health=1)) as wire:
         checks = [health(wire).Check(health_pb2.HealthCheckRequest(), timeout=PATIENCE) for _ in range(60)]
         assert {answer.status for answer in await asyncio.gather(*checks)} == {SERVING}
@@ -201,7 +201,7 @@ async def test_a_request_that_does_not_come_ends_a_call_with_a_good_key(germane:
 
 
 async def test_one_org_cannot_take_every_slot(germane: Germane, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half of them are its; the other half is there for who comes next, and it is told why it has to wait."""
+    """It gets half of the slots; the other half stays free for the next org, and the error says why."""
     release = asyncio.Event()
 
     async def directive(*_: Any) -> str:
@@ -235,7 +235,7 @@ async def test_a_key_that_was_revoked_gives_its_slot_back(germane: Germane) -> N
 
 
 async def test_calls_that_end_in_any_way_give_their_slots_back(germane: Germane) -> None:
-    """Answered, refused, gone away, or with bytes that are no message."""
+    """After an answer, a refusal, a cancellation, and a request that is no message."""
     async with listening(germane, keys=germane.keys) as wire:
         key = await shown(germane)
         for _ in range(5):

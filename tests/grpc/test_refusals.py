@@ -1,4 +1,4 @@
-"""What can't be answered is refused in words that hold no content."""
+"""Refusals: errors name fields and types and hold no content."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ NAMES = {"org_id", "agent_id", "user_id", "session_id", "model", "zone", "strate
 
 
 def planted(kind: type[Message], valid: Message) -> Iterator[tuple[str, Message]]:
-    """The valid request with the canary in one text after the other, those that are names left out."""
+    """Yields the valid request with the canary in each text field in turn, but for name fields."""
     for field in kind.DESCRIPTOR.fields:
         if field.name in NAMES or field.cpp_type != field.CPPTYPE_STRING:
             continue
@@ -177,7 +177,7 @@ async def test_no_message_however_wrong_is_quoted(wire: Wire) -> None:
 
 @pytest.mark.requirement("RPC-4")
 async def test_no_text_of_any_request_is_quoted(wire: Wire) -> None:
-    """Every text field of every request, one by one, that isn't a name by the contract."""
+    """Every text field of every request in turn, but for name fields."""
     requests: list[tuple[Callable[[Any], Any], Message]] = [
         (wire.assembly.AssembleContext, asked()),
         (wire.memories.Remember, pb.RememberRequest(scope=SCOPE, kind="fact", fields=struct(key="k"))),

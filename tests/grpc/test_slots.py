@@ -1,4 +1,4 @@
-"""Slots and places: who may have one, and who has to go."""
+"""Slots and places: which calls get one, and which are evicted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from germane.grpc.places import Ousted, Places
+from germane.grpc.places import Evicted, Places
 from germane.grpc.refusals import Refused
 from germane.grpc.slots import Limits, Slots
 
@@ -17,18 +17,18 @@ PEER = "ipv4:127.0.0.1:4711"
 
 
 def taken(slots: Slots, org: str | None) -> int:
-    """As many as it can get."""
+    """Takes all slots that the org can get and returns how many."""
     count = 0
     try:
         while True:
-            slots.take(org)
+            slots.acquire(org)
             count += 1
     except Refused:
         return count
 
 
 def test_one_org_gets_half_and_the_next_as_many_as_are_free() -> None:
-    """Nobody can take all of them, and nobody comes too late for some."""
+    """No org can take all slots, and a new org always gets some."""
     slots = Slots(Limits(calls=2000))
     assert taken(slots, "one") == 1000
     assert taken(slots, "two") == 500
@@ -37,17 +37,17 @@ def test_one_org_gets_half_and_the_next_as_many_as_are_free() -> None:
 
 
 def test_it_is_full_when_nobody_who_has_calls_could_have_another() -> None:
-    """One org alone at its share is; as soon as another is served, it isn't."""
+    """One org alone that has its share makes the port full; as soon as another org is served, the port isn't."""
     slots = Slots(Limits(calls=100))
     looks = [slots.traffic.full]
     assert taken(slots, "one") == 50
     looks.append(slots.traffic.full)
-    slots.take("two")
+    slots.acquire("two")
     assert [*looks, slots.traffic.full] == [False, True, False]
 
 
 def test_without_keys_all_slots_may_be_taken_and_no_more() -> None:
-    """There is no org to be fair to."""
+    """Without keys there is no org, so there are no shares."""
     slots = Slots(Limits(calls=3))
     assert taken(slots, None) == 3
     assert slots.traffic.full
@@ -57,22 +57,22 @@ def test_without_keys_all_slots_may_be_taken_and_no_more() -> None:
 def test_a_slot_that_is_given_back_is_there_for_the_next() -> None:
     """For its org as well."""
     slots = Slots(Limits(calls=2))
-    give_back = slots.take("acme")
+    give_back = slots.acquire("acme")
     with pytest.raises(Refused, match="org"):
-        slots.take("acme")
+        slots.acquire("acme")
     give_back()
-    slots.take("acme")
+    slots.acquire("acme")
 
 
 async def test_the_oldest_place_is_given_to_the_newest() -> None:
-    """Whoever waits in it is told, and the others aren't disturbed."""
+    """The evicted call raises `Evicted`; the others go on."""
     places, told = Places(2), list[str]()
 
     async def stays(name: str) -> None:
         try:
             async with places.place(3600, PEER):
                 await asyncio.Event().wait()
-        except Ousted:
+        except Evicted:
             told.append(name)
 
     tasks = [asyncio.create_task(stays(name)) for name in ("first", "second", "third")]
@@ -86,7 +86,7 @@ async def test_the_oldest_place_is_given_to_the_newest() -> None:
 
 
 async def test_a_place_ends_by_itself() -> None:
-    """With another error than for who had to go."""
+    """It raises `TimeoutError`, not `Evicted`."""
     places = Places(1)
     with pytest.raises(TimeoutError):
         async with places.place(0.01, PEER):
@@ -109,14 +109,14 @@ async def _through(places: Places) -> None:
 
 
 async def test_the_address_with_most_places_makes_room() -> None:
-    """Whoever has one keeps it, however many another asks for, over whatever connections."""
+    """A single call of another address keeps its place, over however many connections the busy address calls."""
     places, told = Places(3), list[str]()
 
     async def stays(peer: str) -> None:
         try:
             async with places.place(3600, peer):
                 await asyncio.Event().wait()
-        except Ousted:
+        except Evicted:
             told.append(peer)
 
     peers = ["ipv4:10.0.0.1:1", *(f"ipv4:10.0.0.2:{port}" for port in range(1, 6)), "ipv6:%5B::1%5D:1"]

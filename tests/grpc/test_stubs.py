@@ -26,7 +26,7 @@ STUBS = {
 @pytest.mark.requirement("RPC-1")
 @pytest.mark.parametrize("name", STUBS)
 def test_a_stub_is_what_its_proto_says(name: str, tmp_path: Path) -> None:
-    """`make proto` makes them; whoever changes a proto and forgets that, is told here."""
+    """A proto that was changed without `make proto` fails here."""
     out = tmp_path / "set"
     include = [f"-I{PROTO}", f"-I{files('grpc_tools') / '_proto'}"]
     assert protoc.main(["protoc", *include, f"--descriptor_set_out={out}", str(PROTO / name)]) == 0
@@ -54,7 +54,7 @@ def test_the_protos_are_tidy_and_break_nobody(arguments: list[str]) -> None:
 @pytest.mark.requirement("RPC-1")
 @pytest.mark.parametrize("name", ["AssembleContextRequest", "AssembleContextResponse", "Message", "InjectionMetadata"])
 def test_what_both_contracts_have_has_one_number_and_one_type(name: str) -> None:
-    """So the one is read as the other."""
+    """So a message of one contract can be read as one of the other."""
     older: Descriptor = ibex_pb2.DESCRIPTOR.message_types_by_name[name]
     newer: Descriptor = context_pb2.DESCRIPTOR.message_types_by_name[name]
     for field in older.fields:

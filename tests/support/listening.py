@@ -13,7 +13,7 @@ from google.protobuf.struct_pb2 import Struct
 
 from germane import Germane
 from germane.grpc.authentication import Keys
-from germane.grpc.call import Observer
+from germane.grpc.call import RpcObserver
 from germane.grpc.server import GrpcServer
 from germane.grpc.slots import Limits
 from germane.grpc.stubs import context_pb2, context_pb2_grpc, ibex_pb2, ibex_pb2_grpc, memory_pb2, memory_pb2_grpc
@@ -52,7 +52,7 @@ async def listening(
     keys: Keys | None = None,
     credentials: grpc.ChannelCredentials | None = None,
     metadata: Mapping[str, str] | None = None,
-    observer: Observer | None = None,
+    observer: RpcObserver | None = None,
     limits: Limits | None = None,
     **settings: Any,
 ) -> AsyncIterator[Wire]:

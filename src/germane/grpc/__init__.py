@@ -1,1 +1,1 @@
-"""gRPC: the engine behind a port, and a client that never fails. A surface: translates in, calls the front, translates out."""
+"""gRPC: the service on a port, and its clients, whose `assemble` never raises. Translates between the wire and the API."""

@@ -1,98 +1,117 @@
-"""Admission: from a call's metadata to a slot, and to what its key opens. Nothing of the call's request is read before.
+"""Admission: lets a call in by its metadata: verifies the key, takes a slot, and only then reads the request.
 
-A key that opened something before takes one of its org's slots while it is verified again. Keys that haven't been seen share a
-few places of their own meanwhile, so that any number of wrong keys takes nothing from callers with good ones.
+A key that was valid before takes a slot of its org first and is verified again while it holds it. Keys that haven't been seen
+share a few places of their own while they are verified, so that any number of invalid keys takes nothing from valid callers.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from hashlib import sha256
+from typing import Any, TypeAlias
 
 import grpc
+import grpc.aio
 
 from germane.access.grant import Grant
 from germane.access.key import Right
-from germane.grpc.authentication import Keys, authenticated, presented, unauthenticated
+from germane.grpc.authentication import Keys, authenticate, presented_key, unauthenticated
 from germane.grpc.loop_bridge import LoopBridge
-from germane.grpc.places import Ousted
-from germane.grpc.refusals import Refused
+from germane.grpc.places import Evicted
+from germane.grpc.refusals import Refused, invalid
 from germane.grpc.slots import Limits, Slots, exhausted
+from germane.types.lru_cache import LruCache
 
 __all__ = ["Admission"]
 
-_FAMILIAR = 4096
-"""Keys that are remembered to have opened something, by their digests."""
+Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
+
+_MAX_KNOWN_KEYS = 4096
+"""Digests of keys that were valid before."""
 
 
 class Admission:
-    """`keys` None lets everybody in; they are asked at home. For the port's loop."""
+    """For the port's loop; keys are verified on the engine's. `keys` None disables authentication."""
 
-    def __init__(self, *, keys: Keys | None, apart: LoopBridge, slots: Slots, limits: Limits) -> None:
-        self._keys, self._apart, self._slots, self._limits = keys, apart, slots, limits
-        self._familiar: OrderedDict[bytes, str] = OrderedDict()
+    def __init__(self, *, keys: Keys | None, bridge: LoopBridge, slots: Slots, limits: Limits) -> None:
+        self._keys, self._bridge, self._slots, self._limits = keys, bridge, slots, limits
+        self._known_keys: LruCache[bytes, str] = LruCache(_MAX_KNOWN_KEYS)  # a key's digest: its org
 
-    def possible(self, sent: Iterable[tuple[str, str | bytes]] | None) -> bool:
-        """Whether there is a key, or none is asked for."""
-        return self._keys is None or presented(sent) is not None
+    def has_key(self, metadata: Iterable[tuple[str, str | bytes]] | None) -> bool:
+        """Returns whether the metadata hold a key, valid or not; True where authentication is disabled."""
+        return self._keys is None or presented_key(metadata) is not None
 
     async def admit(
-        self, sent: Iterable[tuple[str, str | bytes]] | None, right: Right, peer: Callable[[], str]
+        self, metadata: Iterable[tuple[str, str | bytes]] | None, right: Right, peer: Callable[[], str]
     ) -> Grant | None:
-        """What the caller's key opens; None where keys aren't asked for. Until the running task ends it has a slot. Raises
-        `Refused` for a key that doesn't hold and where there is no slot, `StoreUnavailable` where the key can't be verified."""
+        """Returns what the caller's key allows, None where authentication is disabled. The call's slot is released when the
+        running task ends.
+
+        Raises `Refused` for an invalid key and where no slot is free, `StoreUnavailable` where the key can't be verified.
+        """
         if (keys := self._keys) is None:
-            self._hold(self._slots.take(None))
+            self._release_at_end(self._slots.acquire(None))
             return None
-        token = presented(sent)
+        token = presented_key(metadata)
         if token is None:
-            self._slots.note("unauthenticated")
+            self._slots.count_refusal("unauthenticated")
             raise unauthenticated()
         digest = sha256(token.encode("utf-8", "surrogatepass")).digest()
-        if (org := self._familiar.get(digest)) is not None:
-            return await self._again(keys, token, digest, org, right)
+        if (org := self._known_keys.get(digest)) is not None:
+            return await self._verify_known(keys, token, digest, org, right)
         try:
             async with self._slots.verifying.place(self._limits.key_seconds, peer()):
-                grant = await self._verified(keys, token, digest, right)
-        except Ousted:
-            self._slots.note("keys")
+                grant = await self._verify(keys, token, digest, right)
+        except Evicted:
+            self._slots.count_refusal("keys")
             raise exhausted("too many keys are being verified: try again") from None
         except TimeoutError:
-            self._slots.note("unverified")
+            self._slots.count_refusal("unverified")
             raise Refused(grpc.StatusCode.UNAVAILABLE, "the key can't be verified now: try again") from None
-        self._hold(self._slots.take(grant.org))
+        self._release_at_end(self._slots.acquire(grant.org))
         return grant
 
-    async def _again(self, keys: Keys, token: str, digest: bytes, org: str, right: Right) -> Grant:
-        give_back = self._slots.take(org)
+    async def read_request(self, context: Context) -> bytes:
+        """Returns the bytes of an admitted call's request. Raises `Refused` where they don't come in time, or not at all."""
+        limit, remaining = self._limits.body_seconds, context.time_remaining()
+        ends_sooner = remaining is not None and remaining < limit  # then gRPC ends the call, and no timer is needed
         try:
-            grant = await self._verified(keys, token, digest, right)
+            async with nullcontext() if ends_sooner else asyncio.timeout(limit):
+                data = await context.read()
+        except TimeoutError:
+            self._slots.count_refusal("body")
+            raise Refused(grpc.StatusCode.DEADLINE_EXCEEDED, f"the request didn't come within {limit:g} s") from None
+        if not isinstance(data, bytes):  # gRPC's mark for the end of the stream
+            raise invalid("the call ended without a request")
+        return data
+
+    async def _verify_known(self, keys: Keys, token: str, digest: bytes, org: str, right: Right) -> Grant:
+        release = self._slots.acquire(org)
+        try:
+            grant = await self._verify(keys, token, digest, right)
         except BaseException:
-            give_back()
+            release()
             raise
-        self._hold(give_back)
+        self._release_at_end(release)
         return grant
 
-    async def _verified(self, keys: Keys, token: str, digest: bytes, right: Right) -> Grant:
+    async def _verify(self, keys: Keys, token: str, digest: bytes, right: Right) -> Grant:
         try:
-            grant = await self._apart.home(lambda: authenticated(keys, token, right))
+            grant = await self._bridge.on_engine(lambda: authenticate(keys, token, right))
         except Refused:
-            self._familiar.pop(digest, None)
-            self._slots.note("unauthenticated")
+            self._known_keys.pop(digest, None)
+            self._slots.count_refusal("unauthenticated")
             raise
         except Exception:
-            self._slots.note("unverified")
+            self._slots.count_refusal("unverified")
             raise
-        self._familiar[digest] = grant.org
-        self._familiar.move_to_end(digest)
-        if len(self._familiar) > _FAMILIAR:
-            self._familiar.popitem(last=False)
+        self._known_keys.put(digest, grant.org)
         return grant
 
-    def _hold(self, give_back: Callable[[], None]) -> None:
-        """gRPC sends the answer in the same task: as long as its caller doesn't take it, the slot is taken."""
+    def _release_at_end(self, release: Callable[[], None]) -> None:
+        """gRPC sends the answer in the same task, so a caller that doesn't read its answer still holds its slot."""
         task = asyncio.current_task()
         assert task is not None
-        task.add_done_callback(lambda _: give_back())
+        task.add_done_callback(lambda _: release())

@@ -1,11 +1,11 @@
-"""Reach: from what a request names to the agent's handle, if the caller's key opens it. The one way from here to the front."""
+"""Agent resolver: checks that a caller's key allows a request's org and agent, and returns the agent."""
 
 from __future__ import annotations
 
 from germane.api.agent import Agent
 from germane.api.germane import Germane
 from germane.grpc.authentication import denied
-from germane.grpc.call import Call
+from germane.grpc.call import RpcCall
 from germane.grpc.refusals import invalid
 from germane.grpc.stubs import memory_pb2
 from germane.types.scope import Scope
@@ -14,20 +14,26 @@ __all__ = ["AgentResolver"]
 
 
 class AgentResolver:
+    """The only way from an RPC to the API. `where` is the prefix of field names in error texts."""
+
     def __init__(self, germane: Germane) -> None:
         self._germane = germane
 
-    def scoped(self, scope: memory_pb2.Scope, call: Call) -> Agent:
-        return self.agent(call, org=scope.org_id, agent=scope.agent_id, user=scope.user_id, zone=scope.zone, where="scope.")
+    def scoped(self, scope: memory_pb2.Scope, call: RpcCall) -> Agent:
+        """Checks a request's scope and returns its agent's handle. Raises `Refused` and `InvalidInput`."""
+        org = self.authorise(call, org=scope.org_id, agent=scope.agent_id, where="scope.")
+        return self.agent(org, scope.agent_id, user=scope.user_id, zone=scope.zone)
 
-    def agent(self, call: Call, *, org: str, agent: str, user: str = "", zone: str = "", where: str = "") -> Agent:
-        """`where` stands before the names of fields. Raises `Refused` for what is missing or not the key's, `InvalidInput`."""
-        org = self.admit(call, org=org, agent=agent, where=where)
+    def agent(self, org: str, agent: str, *, user: str = "", zone: str = "") -> Agent:
+        """Returns the handle on an agent, for an org that `authorise` returned. Raises `InvalidInput`."""
         return self._germane.agent(agent, org=org, user=user or None, zone=zone or "UTC")
 
-    def admit(self, call: Call, *, org: str, agent: str, where: str = "") -> str:
-        """The org, which is the key's where none is named. Raises `Refused`, and `InvalidInput` for what is no org's or agent's
-        name, before it is in any log."""
+    def authorise(self, call: RpcCall, *, org: str, agent: str, where: str = "") -> str:
+        """Returns the org, which defaults to the key's, and names org and agent in the call's record.
+
+        Raises `Refused` for a missing name and for a key that doesn't allow them, `InvalidInput` for an invalid name, so that
+        no such name is recorded.
+        """
         org = org or ("" if call.grant is None else call.grant.org)
         if not org:
             raise invalid(f"{where}org_id is missing: say whose things these are")
@@ -36,5 +42,5 @@ class AgentResolver:
         Scope(org=org, agent=agent)
         if call.grant is not None and not call.grant.allows(call.right, org=org, agent=agent):
             raise denied()
-        call.seen.org, call.seen.agent = org, agent
+        call.record.org, call.record.agent = org, agent
         return org

@@ -1,54 +1,58 @@
-"""Answers: the responses to `AssembleContext`, in germane's own contract and in the one that others are built against."""
+"""Assemble response: writes an assembled context as the response of germane's contract or of the ibex contract."""
 
 from __future__ import annotations
 
 import json
 from typing import Protocol
 
-from germane.grpc.assemble_request import Asking, Request
+from germane.grpc.assemble_request import AssembleArguments, Request
 from germane.grpc.stubs import context_pb2, ibex_pb2
 from germane.grpc.to_wire import ibex_metadata, metadata, text
 from germane.types.context import Context, Metadata
 
-__all__ = ["Answers", "GermaneAnswers", "IbexAnswers", "Response"]
+__all__ = ["GermaneResponses", "IbexResponses", "Response", "Responses"]
 
 Response = context_pb2.AssembleContextResponse | ibex_pb2.AssembleContextResponse
 
 
-class Answers(Protocol):
-    def full(self, context: Context, asked: Asking, request_id: str) -> Response:
-        """What was assembled."""
+class Responses(Protocol):
+    """Makes the responses of one contract."""
 
-    def untouched(self, request: Request, told: Metadata, request_id: str) -> Response:
-        """The messages as they came."""
+    def assembled(self, context: Context, arguments: AssembleArguments, request_id: str) -> Response:
+        """Returns the response with an assembled context."""
+
+    def unchanged(self, request: Request, report: Metadata, request_id: str) -> Response:
+        """Returns the response with the request's own messages."""
 
 
-class GermaneAnswers:
-    def full(self, context: Context, asked: Asking, request_id: str) -> Response:
-        found = context_pb2.AssembleContextResponse(
-            messages=asked.conversation.answered(context.messages, context_pb2.Message),
+class GermaneResponses:
+    """`germane.context.v1`."""
+
+    def assembled(self, context: Context, arguments: AssembleArguments, request_id: str) -> Response:
+        response = context_pb2.AssembleContextResponse(
+            messages=arguments.conversation.to_wire(context.messages, context_pb2.Message),
             metadata=metadata(context.metadata, request_id),
         )
-        if asked.provider != "openai" and context.system is not None:
-            found.system_json = json.dumps(context.system)
-        if asked.explain:
-            found.explanation = text(context.explain())
-        return found
+        if arguments.provider != "openai" and context.system is not None:
+            response.system_json = json.dumps(context.system)
+        if arguments.explain:
+            response.explanation = text(context.explain())
+        return response
 
-    def untouched(self, request: Request, told: Metadata, request_id: str) -> Response:
+    def unchanged(self, request: Request, report: Metadata, request_id: str) -> Response:
         assert isinstance(request, context_pb2.AssembleContextRequest)
-        return context_pb2.AssembleContextResponse(messages=request.messages, metadata=metadata(told, request_id))
+        return context_pb2.AssembleContextResponse(messages=request.messages, metadata=metadata(report, request_id))
 
 
-class IbexAnswers:
-    """Its messages are text alone, and so is what is added to them."""
+class IbexResponses:
+    """`ibex.context.v1`, whose messages have only a role and a text."""
 
-    def full(self, context: Context, asked: Asking, request_id: str) -> Response:
+    def assembled(self, context: Context, arguments: AssembleArguments, request_id: str) -> Response:
         return ibex_pb2.AssembleContextResponse(
-            messages=asked.conversation.answered(context.messages, ibex_pb2.Message),
+            messages=arguments.conversation.to_wire(context.messages, ibex_pb2.Message),
             metadata=ibex_metadata(context.metadata),
         )
 
-    def untouched(self, request: Request, told: Metadata, request_id: str) -> Response:
+    def unchanged(self, request: Request, report: Metadata, request_id: str) -> Response:
         assert isinstance(request, ibex_pb2.AssembleContextRequest)
-        return ibex_pb2.AssembleContextResponse(messages=request.messages, metadata=ibex_metadata(told))
+        return ibex_pb2.AssembleContextResponse(messages=request.messages, metadata=ibex_metadata(report))

@@ -1,4 +1,4 @@
-"""Authentication: from a call's metadata to what its key opens. Whatever is wrong with a key is said in one way (RPC-5)."""
+"""Authentication: reads and verifies the API key of a call; every invalid key gets the same error (RPC-5)."""
 
 from __future__ import annotations
 
@@ -11,41 +11,44 @@ from germane.access.grant import Grant
 from germane.access.key import Right
 from germane.grpc.refusals import Refused
 
-__all__ = ["Keys", "authenticated", "denied", "presented", "unauthenticated"]
+__all__ = ["Keys", "authenticate", "denied", "presented_key", "unauthenticated"]
 
-_PATIENCE = 0.02
-"""Seconds that a read waits for the store's word on a key before memory's has to do."""
+_READ_PATIENCE = 0.02
+"""Seconds that a read waits for the store to verify a key, before the cached answer has to do."""
 
 
 class Keys(Protocol):
-    """`germane.keys`, as far as it is needed here."""
+    """The part of `germane.keys` that the port uses."""
 
     async def verify(self, token: str, *, patience: float | None = ...) -> Grant | None:
-        """What the key opens; None for any that doesn't hold. Raises `StoreUnavailable` where that can't be said."""
+        """Returns what the key allows, None for an invalid key. Raises `StoreUnavailable` where that can't be determined."""
 
 
-def presented(metadata: Iterable[tuple[str, str | bytes]] | None) -> str | None:
-    """The key that was shown, as `authorization: Bearer <key>` or `x-api-key: <key>`; None where none was."""
-    found: dict[str, str] = {}
+def presented_key(metadata: Iterable[tuple[str, str | bytes]] | None) -> str | None:
+    """Returns the key in `authorization: Bearer <key>` or `x-api-key: <key>`, None where there is none."""
+    headers: dict[str, str] = {}
     for name, value in metadata or ():
         if name in ("authorization", "x-api-key") and isinstance(value, str):
-            found.setdefault(name, value)
-    scheme, _, token = found.get("authorization", "").partition(" ")
+            headers.setdefault(name, value)
+    scheme, _, token = headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and token.strip():
         return token.strip()
-    return found.get("x-api-key", "").strip() or None
+    return headers.get("x-api-key", "").strip() or None
 
 
-async def authenticated(keys: Keys, token: str, right: Right) -> Grant:
-    """Raises `Refused`, and `StoreUnavailable` where the key can't be checked. What writes wants the store's own word."""
-    grant = await keys.verify(token, patience=None if right == "write" else _PATIENCE)
+async def authenticate(keys: Keys, token: str, right: Right) -> Grant:
+    """Returns what the key allows. Raises `Refused` for an invalid key, `StoreUnavailable` where it can't be verified.
+
+    For a call that writes, the store must verify the key; for a read a cached answer will do.
+    """
+    grant = await keys.verify(token, patience=None if right == "write" else _READ_PATIENCE)
     if grant is None:
         raise unauthenticated()
     return grant
 
 
 def unauthenticated() -> Refused:
-    """For no key, and for any that doesn't hold."""
+    """The error for a missing key and for an invalid one."""
     return Refused(
         grpc.StatusCode.UNAUTHENTICATED,
         "an API key is needed that holds: send  authorization: Bearer gk_…  (germane keys create makes one)",
@@ -53,5 +56,5 @@ def unauthenticated() -> Refused:
 
 
 def denied() -> Refused:
-    """Whatever of right, org and agent isn't the key's, and whether there is such a one or not (SCOPE-3)."""
+    """The error for a right, org or agent that the key doesn't allow, whether it exists or not (SCOPE-3)."""
     return Refused(grpc.StatusCode.PERMISSION_DENIED, "the API key doesn't open this")

@@ -1,88 +1,68 @@
-"""Blocking: the client for callers without asyncio. What it takes, answers and promises is written in `client.py`.
+"""Blocking client: the client of the service for threads, without asyncio; otherwise the same as `client.py`.
 
     with Client("127.0.0.1:7411", org="acme", agent="support") as client:
         answer = client.assemble(messages, model="gpt-4o", user="caroline")
 
-Any number of threads may call one client. It waits in the caller's own thread: each hand-over to another one costs a turn of
-the interpreter's lock, five milliseconds while anything else computes. So here gRPC keeps the limit, whose clock runs outside
-that lock; it is told a little less than the limit for being a little late. After a fork a client that has called stays with
-the parent: make one in each process.
+Thread-safe. A call waits in the caller's own thread, because a hand-over to another thread can cost a switch interval of the
+interpreter (5 ms) while other threads compute. So gRPC's own timer, which runs without the interpreter's lock, keeps the limit;
+it gets slightly less than the limit because it goes off late. After a fork, a client that has made calls works in the parent
+only: make a new client in each process.
 """
 
 from __future__ import annotations
 
-import copy
 import time
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable
 from functools import update_wrapper
+from inspect import signature
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from germane.errors import StoreUnavailable
-from germane.grpc.calling import verbs
+from germane.grpc.calling import assemble_call, rpcs
 from germane.grpc.calling.answer import Answer
-from germane.grpc.calling.channel import Address, Pem, grpc
-from germane.grpc.calling.client_connection import ClientConnection
-from germane.grpc.calling.fallback_policy import Fallback, FallbackPolicy, originals
-from germane.grpc.calling.question import Asker, ask
-from germane.grpc.calling.verbs import Verb, raised
+from germane.grpc.calling.assemble_call import AssembleCall, ClientScope
+from germane.grpc.calling.channel import ServerAddress, grpc
+from germane.grpc.calling.fallback_policy import Fallback
+from germane.grpc.calling.rpcs import ClientRpc, germane_error
+from germane.grpc.calling.scoped_client import ScopedClient
 
 __all__ = ["Client"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_LATE = 0.003
-"""Seconds by which gRPC is late with its deadlines: 2.8 ms in the median, measured over loopback."""
+_TIMER_LATENESS = 0.003
+"""Seconds by which gRPC's deadline timer goes off late: 2.8 ms in the median, measured over loopback."""
 
 
-def _blocking(verb: Callable[Concatenate[Asker, P], Verb[T]]) -> Callable[Concatenate[Client, P], T]:
-    """A verb as a method. Raises germane's errors, `StoreUnavailable` where nothing answers."""
+def _never_raises(make_call: Callable[Concatenate[ClientScope, P], AssembleCall]) -> Callable[Concatenate[Client, P], Answer]:
+    """Makes a method that builds the request, sends it, and answers with the caller's messages where that fails."""
 
-    def method(self: Client, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self._do(verb(self.asker, *args, **kwargs))
+    def method(self: Client, /, *args: P.args, **kwargs: P.kwargs) -> Answer:
+        return self._assemble(make_call(self.scope, *args, **kwargs))
 
-    update_wrapper(method, verb)
+    update_wrapper(method, make_call)
+    method.__signature__ = signature(make_call).replace(return_annotation=Answer)  # type: ignore[attr-defined]
     return method
 
 
-class Client:
-    """As `germane.grpc.client.Client`, used with `with`."""
+def _raises(make_rpc: Callable[Concatenate[ClientScope, P], ClientRpc[T]]) -> Callable[Concatenate[Client, P], T]:
+    """Makes a method that runs the RPC. It raises germane's errors, `StoreUnavailable` where the service doesn't answer."""
 
-    def __init__(
-        self,
-        target: str,
-        *,
-        org: str = "default",
-        agent: str = "default",
-        user: str | None = None,
-        zone: str = "UTC",
-        key: str | None = None,
-        plaintext: bool = False,
-        tls: bool = False,
-        roots: Pem | None = None,
-        certificate: Pem | None = None,
-        certificate_key: Pem | None = None,
-        server_name: str | None = None,
-        limit: float = 0.045,
-        patience: float = 10.0,
-        breaker: int = 5,
-        cooldown: float = 1.0,
-    ) -> None:
-        address = Address.of(
-            target,
-            key=key,
-            plaintext=plaintext,
-            tls=tls,
-            roots=roots,
-            certificate=certificate,
-            certificate_key=certificate_key,
-            server_name=server_name,
-        )
-        self.asker = Asker(org=org, agent=agent, user=user, zone=zone)
-        self._care = FallbackPolicy(limit=limit, patience=patience, breaker=breaker, cooldown=cooldown)
-        self._line: ClientConnection[grpc.Channel] = ClientConnection(address, address.dial)
+    def method(self: Client, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._run(make_rpc(self.scope, *args, **kwargs))
+
+    update_wrapper(method, make_rpc)
+    return method
+
+
+class Client(ScopedClient[grpc.Channel]):
+    """The blocking twin of `germane.grpc.client.Client`, with the same arguments. Use it with `with`."""
+
+    @classmethod
+    def _dial(cls, address: ServerAddress) -> grpc.Channel:
+        return address.dial_blocking()
 
     def __enter__(self) -> Self:
         return self
@@ -91,12 +71,15 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        if (channel := self._line.close()) is not None:
+        """Closes the connection. Calls that run, and later ones, return the caller's own messages. Idempotent."""
+        if (channel := self._connection.close()) is not None:
             channel.close()
 
     def warm(self, patience: float = 1.0) -> bool:
+        """Connects ahead of the first call, waiting for at most `patience` seconds. Returns whether the connection is ready;
+        never raises."""
         try:
-            ready = grpc.channel_ready_future(self._line.channel())
+            ready = grpc.channel_ready_future(self._connection.channel())
             try:
                 ready.result(timeout=patience)
             finally:
@@ -105,72 +88,33 @@ class Client:
             return False
         return True
 
-    def within(
-        self, *, org: str | None = None, agent: str | None = None, user: str | None = None, zone: str | None = None
-    ) -> Client:
-        other = copy.copy(self)
-        other.asker = self.asker.within(org=org, agent=agent, user=user, zone=zone)
-        return other
+    assemble = _never_raises(assemble_call.assemble)
+    record = _raises(rpcs.record)
+    remember = _raises(rpcs.remember)
+    search = _raises(rpcs.search)
+    forget = _raises(rpcs.forget)
+    feedback = _raises(rpcs.feedback)
+    directive = _raises(rpcs.directive)
 
-    def assemble(
-        self,
-        messages: Sequence[Any],
-        *,
-        model: str,
-        session: str | None = None,
-        user: str | None = None,
-        agent: str | None = None,
-        org: str | None = None,
-        zone: str | None = None,
-        provider: str | None = None,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        query: str | None = None,
-        at: datetime | None = None,
-        max_tokens: int | None = None,
-        strategy: str | None = None,
-        filters: Any = None,
-        request_id: str | None = None,
-        explain: bool = False,
-    ) -> Answer:
-        own: Any = messages
+    def _assemble(self, call: AssembleCall) -> Answer:
         try:
-            own = originals(messages)
-            began = time.monotonic()
-            with self._care.watching(time.monotonic):
-                question = ask(
-                    own,
-                    asker=self.asker.within(org=org, agent=agent, user=user, zone=zone),
-                    model=model,
-                    provider=provider,
-                    tools=tools,
-                    query=query,
-                    session=session,
-                    at=at,
-                    max_tokens=max_tokens,
-                    strategy=strategy,
-                    filters=filters,
-                    request_id=request_id,
-                    explain=explain,
-                )
-                stub = self._line.stub()
-                left = self._care.left(began, time.monotonic(), late=_LATE)
-                response = stub.AssembleContext(question.request, timeout=left, **self._line.address.options)
-            return question.answer(response)
+            call.copy_messages()
+            started = time.monotonic()
+            with self._policy.attempt(time.monotonic):
+                request = call.build()
+                stub = self._connection.stub()
+                remaining = self._policy.remaining(started, time.monotonic(), _TIMER_LATENESS)
+                response = stub.AssembleContext(request, timeout=remaining, **self._connection.address.call_options)
+            return call.answer(response)
         except Exception as error:
-            return self._care.fallback(own, error, request_id)
+            return self._policy.fallback(call.messages, error, call.request_id)
 
-    record = _blocking(verbs.record)
-    remember = _blocking(verbs.remember)
-    search = _blocking(verbs.search)
-    forget = _blocking(verbs.forget)
-    feedback = _blocking(verbs.feedback)
-    directive = _blocking(verbs.directive)
-
-    def _do(self, verb: Verb[T]) -> T:
+    def _run(self, rpc: ClientRpc[T]) -> T:
         try:
-            call = verb.call(self._line.channel(), timeout=self._care.patience, **self._line.address.options)
-            return verb.read(list(call) if verb.streams else call)
+            channel, options = self._connection.channel(), self._connection.address.call_options
+            call = rpc.start(channel, timeout=self._policy.patience, **options)
+            return rpc.read(list(call) if rpc.streams else call)
         except grpc.RpcError as error:
-            raise raised(error) from None
+            raise germane_error(error) from None
         except Fallback as error:
             raise StoreUnavailable(f"the service can't be asked: {error}") from None

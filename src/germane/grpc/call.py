@@ -1,5 +1,4 @@
-"""Call: one RPC while it runs: when it came, when its caller stops waiting, who it is, and what is told of it afterwards.
-Not its request: that is for its method to read."""
+"""RPC call: one RPC while it runs: its arrival, deadline and grant, and what the observer records of it."""
 
 from __future__ import annotations
 
@@ -11,15 +10,17 @@ from germane.access.grant import Grant
 from germane.access.key import Right
 from germane.types.context import Metadata
 
-__all__ = ["RESERVE", "Call", "Observer", "Seen", "Unseen"]
+__all__ = ["RESERVE", "RpcCall", "RpcObserver", "RpcRecord", "UnobservedRpc"]
 
 RESERVE = 0.008
-"""Seconds before the caller's own deadline at which the answer must be ready: it has to travel (ENGINE-2)."""
+"""Seconds before the caller's own deadline at which the answer must be ready, because it still has to travel (ENGINE-2)."""
 
 
-class Seen(Protocol):
-    """What an observer wants to know of one call: never content, never keys. `code` is gRPC's, by name; `error` is for its type
-    and place alone."""
+class RpcRecord(Protocol):
+    """What an observer records of one RPC. It never holds content or keys.
+
+    `code` is the name of the gRPC status. Of `error` the observer may use the type and the place only.
+    """
 
     org: str
     agent: str
@@ -29,18 +30,21 @@ class Seen(Protocol):
     error: BaseException | None
 
 
-class Observer(Protocol):
-    """Who is told of every call: for metrics, logs and spans."""
+class RpcObserver(Protocol):
+    """Observes every RPC, for metrics, logs and spans. `germane.observe.observer.Observer` is one."""
 
     def call(
         self, method: str, headers: Mapping[str, str] | None = ..., *, waited: float = ...
-    ) -> AbstractContextManager[Seen]:
-        """Around the call; `method` is the RPC's name, `Remember`. Of the headers it gets those about tracing. The call has
-        `waited` for so many seconds already, until its key was verified."""
+    ) -> AbstractContextManager[RpcRecord]:
+        """Surrounds one RPC; whoever runs it fills in the record.
+
+        `method` is the short name, such as `Remember`. `headers` are the tracing headers of the call. `waited` is how many
+        seconds the call has already taken, until its key was verified.
+        """
 
 
-class Unseen:
-    """For servers that nobody watches."""
+class UnobservedRpc:
+    """The record of a server without an observer."""
 
     __slots__ = ("agent", "code", "error", "metadata", "org", "request_id")
 
@@ -51,17 +55,21 @@ class Unseen:
         self.error: BaseException | None = None
 
 
-class Call:
-    """Mutable, of one RPC, never shared. Times are seconds on the clock's steady scale. `grant` is None where keys aren't asked
-    for."""
+class RpcCall:
+    """One RPC; mutable, never shared between calls.
 
-    __slots__ = ("arrived", "ends", "grant", "right", "seen")
+    `arrived` and `ends` (the caller's own deadline, None without one) are seconds of the clock's `steady`. `right` is what the
+    method requires of a key. `grant` is what the caller's key allows, None where the server requires no keys.
+    """
 
-    def __init__(self, right: Right, seen: Seen, *, arrived: float, ends: float | None) -> None:
-        self.right, self.seen, self.arrived, self.ends = right, seen, arrived, ends
+    __slots__ = ("arrived", "ends", "grant", "record", "right")
+
+    def __init__(self, right: Right, record: RpcRecord, *, arrived: float, ends: float | None) -> None:
+        self.right, self.record, self.arrived, self.ends = right, record, arrived, ends
         self.grant: Grant | None = None
 
     def due(self, seconds: float) -> float:
-        """When the answer must be ready: `seconds` after the call came, or `RESERVE` before its caller stops waiting."""
+        """Returns when the answer must be ready: `seconds` after the arrival, or `RESERVE` before the caller's own deadline,
+        whichever is earlier."""
         own = self.arrived + seconds
         return own if self.ends is None else min(own, self.ends - RESERVE)

@@ -1,6 +1,8 @@
-"""Conversation: a request's messages on their way to the front and back. What the front leaves as it was goes back as the very
-same wire message, never encoded anew; and of a conversation that is too long to be read in time, only the end is read, message
-by message, while the rest is one text to be counted (RPC-4)."""
+"""Wire conversation: a request's messages on their way to the API and back; unchanged ones stay the same object.
+
+An unchanged message is returned as the very wire message that came, without encoding it again. Of a conversation that is too
+long to be parsed in time only the last messages are parsed; the rest becomes one text whose tokens are counted (RPC-4).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from google.protobuf.message import Message as Wire
+from google.protobuf.message import Message as ProtobufMessage
 
 from germane.grpc.from_wire import WireMessage, message
 from germane.grpc.json_text import JsonText
@@ -16,72 +18,78 @@ from germane.grpc.to_wire import text
 from germane.types.limits import MESSAGES, within
 from germane.types.message import Message
 
-__all__ = ["Conversation"]
+__all__ = ["WireConversation"]
 
-M = TypeVar("M", bound=Wire)
+M = TypeVar("M", bound=ProtobufMessage)
 
-_MANY = 400
-"""Messages that are read one by one: a few milliseconds."""
-_NEWEST = 100
-"""Of more than those, this many of the last."""
+_MAX_PARSED = 400
+"""Messages that are all parsed, which takes a few milliseconds."""
+_PARSED_OF_LONG = 100
+"""Of a conversation with more messages, how many of the last are parsed."""
 
 
-class Conversation:
-    """`raw` is what to give to the front. `provider` is the shape it is in; conversations of others than `openai` are always
-    read as a whole, as only there a message stands for itself."""
+class WireConversation:
+    """`raw` are the messages for the API, in the shape of `provider`.
+
+    Only conversations in the shape of `openai` are shortened, because only there each message is independent of the others.
+    Raises `InvalidInput` for too many messages, `Refused` for one that can't be parsed.
+    """
 
     def __init__(self, sent: Sequence[Any], provider: str) -> None:
         within("messages", len(sent), MESSAGES)
         self._sent, self._json_text = sent, JsonText()
-        first, last = _middle(sent) if provider == "openai" and len(sent) > _MANY else (0, 0)
-        raw = [message(sent[at], at, self._json_text) for at in range(first)]
-        self._spans = [(at, at + 1) for at in range(first)]
+        first, last = _condensed_range(sent) if provider == "openai" and len(sent) > _MAX_PARSED else (0, 0)
+        raw = [message(sent[index], index, self._json_text) for index in range(first)]
+        self._ranges = [(index, index + 1) for index in range(first)]
         if last > first:
-            raw.append({"role": "user", "content": "\n\n".join(map(_line, sent[first:last]))})
-            self._spans.append((first, last))
-        raw += [message(sent[at], at, self._json_text) for at in range(last, len(sent))]
-        self._spans += [(at, at + 1) for at in range(last, len(sent))]
+            raw.append({"role": "user", "content": "\n\n".join(map(_as_text, sent[first:last]))})
+            self._ranges.append((first, last))
+        raw += [message(sent[index], index, self._json_text) for index in range(last, len(sent))]
+        self._ranges += [(index, index + 1) for index in range(last, len(sent))]
         self.raw: tuple[dict[str, Any], ...] = tuple(raw)
-        self._json = provider != "openai" or any(getattr(one, "json", "") for one in sent)
+        self._uses_json = provider != "openai" or any(getattr(wire, "json", "") for wire in sent)
 
-    def answered(self, messages: Sequence[Mapping[str, Any] | Message], kind: Callable[..., M]) -> Iterator[M]:
-        """The messages of an answer. `kind` makes a wire message of role and content, and JSON where that says too little."""
-        spans = {id(raw): span for raw, span in zip(self.raw, self._spans, strict=True)}
-        for one in messages:
-            span = spans.get(id(one))
-            if span is None:
-                yield self._made(one, kind)
+    def to_wire(self, messages: Sequence[Mapping[str, Any] | Message], make: Callable[..., M]) -> Iterator[M]:
+        """Yields the wire messages of an assembled context, the request's own where they are unchanged.
+
+        `make` makes a wire message of `role`, `content` and, where these two can't hold the message, `json`.
+        """
+        ranges = {id(raw): bounds for raw, bounds in zip(self.raw, self._ranges, strict=True)}
+        for raw in messages:
+            bounds = ranges.get(id(raw))
+            if bounds is None:
+                yield self._made(raw, make)
             else:
-                yield from self._sent[span[0] : span[1]]
+                yield from self._sent[bounds[0] : bounds[1]]
 
-    def _made(self, raw: Mapping[str, Any] | Message, kind: Callable[..., M]) -> M:
+    def _made(self, raw: Mapping[str, Any] | Message, make: Callable[..., M]) -> M:
         if isinstance(raw, Message):
-            return kind(role=raw.role, content=text(raw.content))
+            return make(role=raw.role, content=text(raw.content))
         content = raw.get("content")
         plain = isinstance(content, str)
-        given = {"role": text(str(raw.get("role", ""))), "content": text(content) if isinstance(content, str) else ""}
-        if self._json or not plain or len(raw) > 2:
-            given["json"] = json.dumps(raw)
-        return kind(**given)
+        fields = {"role": text(str(raw.get("role", ""))), "content": text(content) if isinstance(content, str) else ""}
+        if self._uses_json or not plain or len(raw) > 2:
+            fields["json"] = json.dumps(raw)
+        return make(**fields)
 
 
-def _middle(sent: Sequence[WireMessage]) -> tuple[int, int]:
-    """What isn't read one by one: from after the system messages at the beginning to where only the last are left, but never
-    ending between a tool's call and its result."""
+def _condensed_range(sent: Sequence[WireMessage]) -> tuple[int, int]:
+    """Returns the range of messages that become one text: from the end of the leading system messages to the last
+    `_PARSED_OF_LONG`, or later, so that no tool result is separated from its call. Returns (0, 0) where that leaves nothing."""
     first = 0
     while first < len(sent) and sent[first].role == "system":
         first += 1
-    last = max(first, len(sent) - _NEWEST)
-    while last < len(sent) and _answers(sent[last], last):
+    last = max(first, len(sent) - _PARSED_OF_LONG)
+    while last < len(sent) and _may_depend(sent[last], last):
         last += 1
     return (first, last) if last < len(sent) else (0, 0)
 
 
-def _answers(one: WireMessage, at: int) -> bool:
-    """Whether it may hang on the message before it."""
-    return message(one, at, JsonText()).get("role") not in ("user", "system")
+def _may_depend(wire: WireMessage, index: int) -> bool:
+    """Whether the message may belong to the one before it, as a tool's result belongs to its call."""
+    return message(wire, index, JsonText()).get("role") not in ("user", "system")
 
 
-def _line(one: WireMessage) -> str:
-    """About as many tokens as the message by itself: a role and what stands around it come to four."""
-    return f"- {one.role or 'json'}:\n{getattr(one, 'json', '') or one.content}"
+def _as_text(wire: WireMessage) -> str:
+    """Costs about as many tokens as the message itself: its role and envelope cost four."""
+    return f"- {wire.role or 'json'}:\n{getattr(wire, 'json', '') or wire.content}"

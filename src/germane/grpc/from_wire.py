@@ -1,5 +1,7 @@
-"""Incoming: from the wire's values to the front's. What can't be one is refused with the field's name; the rest is the front's
-to check."""
+"""From wire: converts wire messages to the API's values; refuses a value that can't be converted, naming its field.
+
+Whether a converted value is allowed is for the API to check.
+"""
 
 from __future__ import annotations
 
@@ -18,99 +20,106 @@ from germane.types.candidate import Sensitivity
 from germane.types.limits import FIELD_VALUES, NAMES, within
 from germane.types.query import Filters
 
-__all__ = ["WireMessage", "fields", "filters", "listed", "message", "moment"]
+__all__ = ["WireMessage", "fields", "filters", "json_list", "message", "moment"]
 
-_FIELD = re.compile(r"[a-z][a-z_]{0,31}")
-_EXACT = 2**53
-"""Up to here a double tells every whole number from the next."""
+_FIELD_NAME = re.compile(r"[a-z][a-z_]{0,31}")
+_MAX_EXACT_INTEGER = 2**53
+"""The largest whole number up to which a double represents every whole number exactly (IEEE 754)."""
 
 
 class WireMessage(Protocol):
-    """A message of either contract. Only germane's has `json`."""
+    """A message of either contract. Only germane's has the field `json`."""
 
     role: str
     content: str
 
 
-def message(sent: WireMessage, at: int, json: JsonText) -> dict[str, Any]:
-    """The dict that a library's caller would have given, `messages[at]` of the request."""
-    if written := getattr(sent, "json", ""):
-        found = json.read(written, f"messages[{at}].json")
-        if not isinstance(found, dict):
-            raise invalid(f"messages[{at}].json must be a JSON object")
-        return found
-    if not sent.role:
-        raise invalid(f"messages[{at}].role is missing: give system, user, assistant or tool")
-    return {"role": sent.role, "content": sent.content}
+def message(wire: WireMessage, index: int, json: JsonText) -> dict[str, Any]:
+    """Returns the message as the dict that the API takes. `index` is its position in the request, for errors. Raises
+    `Refused`."""
+    if written := getattr(wire, "json", ""):
+        value = json.read(written, f"messages[{index}].json")
+        if not isinstance(value, dict):
+            raise invalid(f"messages[{index}].json must be a JSON object")
+        return value
+    if not wire.role:
+        raise invalid(f"messages[{index}].role is missing: give system, user, assistant or tool")
+    return {"role": wire.role, "content": wire.content}
 
 
-def listed(written: str, where: str) -> list[Any]:
-    """A JSON list."""
-    found = JsonText().read(written, where)
-    if not isinstance(found, list):
+def json_list(written: str, where: str) -> list[Any]:
+    """Parses JSON text. Raises `Refused`, naming the field `where`, for invalid JSON and for anything but a list."""
+    value = JsonText().read(written, where)
+    if not isinstance(value, list):
         raise invalid(f"{where} must be a JSON list")
-    return found
+    return value
 
 
-def moment(sent: Timestamp, where: str) -> datetime:
+def moment(wire: Timestamp, where: str) -> datetime:
+    """Returns the time in UTC. Raises `Refused`, naming the field `where`, for a time outside the years 1 to 9999."""
     try:
-        return sent.ToDatetime(UTC)
+        return wire.ToDatetime(UTC)
     except (ValueError, OverflowError):
         raise invalid(f"{where} is no time between the years 1 and 9999") from None
 
 
-def filters(sent: filters_pb2.Filters, where: str = "filters.", *, otherwise: Sequence[str] = ()) -> Filters:
-    """Empty lists narrow nothing; `otherwise` are the sensitivities where none is named."""
+def filters(
+    wire: filters_pb2.Filters, where: str = "filters.", *, default_sensitivities: Sequence[str] = ("public", "private")
+) -> Filters:
+    """Returns the filters; an empty list filters nothing. `where` is the prefix of field names in errors. Raises `Refused`, and
+    `InvalidInput` for a value that isn't allowed."""
     return Filters(
-        since=moment(sent.since, f"{where}since") if sent.HasField("since") else None,
-        until=moment(sent.until, f"{where}until") if sent.HasField("until") else None,
-        kinds=tuple(sent.kinds) or None,
-        event_types=tuple(sent.event_types) or None,
-        entity_types=tuple(sent.entity_types) or None,
-        tags=tuple(sent.tags) or None,
-        sensitivities=cast("tuple[Sensitivity, ...]", tuple(sent.sensitivities or otherwise or ("public", "private"))),
-        exclude=frozenset(sent.exclude),
-        session=sent.session_id or None,
-        with_history=sent.with_history,
+        since=moment(wire.since, f"{where}since") if wire.HasField("since") else None,
+        until=moment(wire.until, f"{where}until") if wire.HasField("until") else None,
+        kinds=tuple(wire.kinds) or None,
+        event_types=tuple(wire.event_types) or None,
+        entity_types=tuple(wire.entity_types) or None,
+        tags=tuple(wire.tags) or None,
+        sensitivities=cast("tuple[Sensitivity, ...]", tuple(wire.sensitivities or default_sensitivities)),
+        exclude=frozenset(wire.exclude),
+        session=wire.session_id or None,
+        with_history=wire.with_history,
     )
 
 
-def fields(sent: Struct, taken: Sequence[str]) -> dict[str, Any]:
-    """A memory's fields by name; `taken` are names that the request has fields of its own for."""
-    within("fields", len(sent.fields), NAMES)
-    for name in sent.fields:
-        if not _FIELD.fullmatch(name):
+def fields(wire: Struct, reserved: Sequence[str]) -> dict[str, Any]:
+    """Returns a memory's fields by name. `reserved` are names that aren't allowed, because the request has a field of its own
+    for them. Raises `Refused` and `InvalidInput`."""
+    within("fields", len(wire.fields), NAMES)
+    for name in wire.fields:
+        if not _FIELD_NAME.fullmatch(name):
             raise invalid("fields: a name must be small letters and underscores, such as key or expires_at")
-        if name in taken:
+        if name in reserved:
             raise invalid(f"fields: {name} has a field of its own in the request")
-    return {name: _Plain(f"fields.{name}").of(value) for name, value in sent.fields.items()}
+    return {name: _FieldReader(f"fields.{name}").read(value) for name, value in wire.fields.items()}
 
 
-class _Plain:
-    """One field's value, as a library's caller would give it. How deep it can be is protobuf's to limit: some 30 levels."""
+class _FieldReader:
+    """Converts the value of one field and limits how many values are inside it. protobuf itself limits the depth, to some 30
+    levels."""
 
     def __init__(self, where: str) -> None:
         self._where, self._values = where, 0
 
-    def of(self, value: Value) -> Any:
+    def read(self, value: Value) -> Any:
         self._values += 1
         match value.WhichOneof("kind"):
             case "number_value":
                 number = value.number_value
-                return int(number) if number.is_integer() and abs(number) <= _EXACT else number
+                return int(number) if number.is_integer() and abs(number) <= _MAX_EXACT_INTEGER else number
             case "string_value":
                 return value.string_value
             case "bool_value":
                 return value.bool_value
             case "struct_value":
                 inner = value.struct_value.fields
-                self._count(len(inner))
-                return {name: self.of(one) for name, one in inner.items()}
+                self._check_room(len(inner))
+                return {name: self.read(item) for name, item in inner.items()}
             case "list_value":
-                self._count(len(value.list_value.values))
-                return [self.of(one) for one in value.list_value.values]
+                self._check_room(len(value.list_value.values))
+                return [self.read(item) for item in value.list_value.values]
             case _:
                 return None
 
-    def _count(self, more: int) -> None:
+    def _check_room(self, more: int) -> None:
         within(self._where, self._values + more, FIELD_VALUES, at_least=True)

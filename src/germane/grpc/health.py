@@ -1,8 +1,8 @@
-"""Health: gRPC's own health service. It asks for no key, for load balancers have none.
+"""Health: gRPC's health service, which answers without a key, because load balancers have none.
 
-The request of a caller without a key isn't read: gRPC can't be told to take less than `max_message_bytes` of it. Such a caller
-is answered for the server as a whole, which is what every single service would say too. Watches without a key share a few
-places, and an old one gives way to a new one; a client begins a watch that has ended anew by itself.
+The request of a caller without a key isn't read: gRPC can't be told to accept less than `max_message_bytes` of it. Such a
+caller is answered for the server as a whole, which equals the answer for each single service. Watches without a key share a few
+places, and a new watch evicts an old one; the evicted client begins a new watch by itself.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from grpc_health.v1 import health_pb2
 
 from germane.errors import StoreError
 from germane.grpc.admission import Admission
-from germane.grpc.body import received
-from germane.grpc.places import Ousted
+from germane.grpc.places import Evicted
 from germane.grpc.refusals import Refused, invalid
 from germane.grpc.slots import Limits, Slots, exhausted
 
@@ -30,15 +29,17 @@ Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 
 
 class Health:
-    """For the port's loop."""
+    """Runs health calls with their limits. For the port's loop."""
 
     def __init__(self, admission: Admission, slots: Slots, limits: Limits) -> None:
         self._admission, self._slots, self._limits = admission, slots, limits
 
-    async def answer(self, handler: Handler, sent: Iterable[tuple[str, str | bytes]] | None, context: Context) -> Any:
-        """What the health service's own `handler` answers: a check's response; None for a watch, which writes. Raises
-        `Refused`."""
-        request = await self._request(sent, context)
+    async def answer(self, handler: Handler, metadata: Iterable[tuple[str, str | bytes]] | None, context: Context) -> Any:
+        """Calls `handler`, the health service's own, and returns its response; None for a watch, which writes its responses.
+
+        Raises `Refused` where a watch is evicted or ends after `watch_seconds`, and for a request that can't be read.
+        """
+        request = await self._request(metadata, context)
         if handler.unary_unary is not None:
             check: Any = handler.unary_unary
             return await check(request or health_pb2.HealthCheckRequest(), context)
@@ -49,21 +50,21 @@ class Health:
                     return await watch(request, context)
             async with self._slots.watching.place(self._limits.watch_seconds, context.peer()):
                 return await watch(health_pb2.HealthCheckRequest(), context)
-        except Ousted:
-            self._slots.note("health")
+        except Evicted:
+            self._slots.count_refusal("health")
             raise exhausted("too many watch health: begin again later") from None
         except TimeoutError:
             raise Refused(grpc.StatusCode.UNAVAILABLE, "a watch ends after a while: begin it again") from None
 
-    async def _request(self, sent: Iterable[tuple[str, str | bytes]] | None, context: Context) -> Any:
-        """None where it isn't read."""
-        if not self._admission.possible(sent):
+    async def _request(self, metadata: Iterable[tuple[str, str | bytes]] | None, context: Context) -> Any:
+        """Returns the request of a caller with a valid key, None for any other caller."""
+        if not self._admission.has_key(metadata):
             return None
         try:
-            await self._admission.admit(sent, "read", context.peer)
+            await self._admission.admit(metadata, "read", context.peer)
         except (Refused, StoreError):
             return None
         try:
-            return health_pb2.HealthCheckRequest.FromString(await received(context, self._slots, self._limits))
+            return health_pb2.HealthCheckRequest.FromString(await self._admission.read_request(context))
         except DecodeError:
             raise invalid("the request isn't a grpc.health.v1.HealthCheckRequest message") from None

@@ -1,5 +1,8 @@
-"""JSON text: what a caller wrote as JSON, read only once its depth and the number of its values are known to be within limits.
-The look beforehand is one pass over brackets, commas and strings, which ends at the first limit; most texts need none."""
+"""JSON text: parses a caller's JSON after it has checked that depth and number of values are within the limits.
+
+The check is one pass over brackets, commas and strings, which stops at the first limit that is exceeded. Most texts don't need
+it, because they hold fewer of these signs than the limits allow.
+"""
 
 from __future__ import annotations
 
@@ -13,37 +16,37 @@ from germane.types.limits import DEPTH, VALUES, VALUES_IN_ALL, Limit
 __all__ = ["JsonText"]
 
 _TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{},]', re.DOTALL)
-_TOKENS = 5
-"""In good JSON a value comes with a key, a comma and two brackets at most: more of them, and it isn't JSON."""
+_TOKENS_PER_VALUE = 5
+"""In valid JSON a value comes with a key, a comma and two brackets at most; a text with more tokens isn't JSON."""
 
 
 class JsonText:
-    """Reads the texts of one request. `values` limits them together, `each` every single one."""
+    """Parses the JSON texts of one request. `values` limits the values in all of them together, `each` those in one text."""
 
     def __init__(self, *, values: Limit = VALUES_IN_ALL, each: Limit = VALUES) -> None:
-        self._values, self._most, self._each = 0, values, each
+        self._values, self._limit, self._each = 0, values, each
 
     def read(self, written: str, where: str) -> Any:
-        """Raises `Refused` with the field that `where` names, and never with anything of the text."""
-        self._look(written, where)
+        """Returns the parsed value. Raises `Refused`, naming the field `where`, without any of the text in the error."""
+        self._check_size(written, where)
         try:
             return _DECODER.decode(written)
         except (ValueError, RecursionError) as error:
             place = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
             raise invalid(f"{where} isn't JSON that can be read{place}") from None
 
-    def _look(self, written: str, where: str) -> None:
+    def _check_size(self, written: str, where: str) -> None:
         opened = written.count("[") + written.count("{")
         values = opened + written.count(",") + 1
-        if opened > DEPTH.most or values > self._each.most:  # these signs may be text: look closely
-            values = _walked(written, where, self._each)
+        if opened > DEPTH.most or values > self._each.most:  # the signs may stand inside strings
+            values = _count_values(written, where, self._each)
         self._values += values
-        if self._values > self._most.most:
-            raise invalid(f"{where}: more than {self._most.most:,} values in the request: send fewer")
+        if self._values > self._limit.most:
+            raise invalid(f"{where}: more than {self._limit.most:,} values in the request: send fewer")
 
 
-def _walked(written: str, where: str, most: Limit) -> int:
-    """How many values it has, at most."""
+def _count_values(written: str, where: str, limit: Limit) -> int:
+    """Returns an upper bound of the number of values. Raises `Refused` where depth or number exceed the limits."""
     depth, values = 0, 1
     for tokens, token in enumerate(_TOKEN.finditer(written)):
         sign = written[token.start()]
@@ -56,14 +59,14 @@ def _walked(written: str, where: str, most: Limit) -> int:
             depth -= 1
         elif sign == ",":
             values += 1
-        if values > most.most or tokens > _TOKENS * most.most:
-            raise invalid(f"{where} has more than {most.most:,} values")
+        if values > limit.most or tokens > _TOKENS_PER_VALUE * limit.most:
+            raise invalid(f"{where} has more than {limit.most:,} values")
     return values
 
 
-def _none_such(_: str) -> NoReturn:
+def _refuse_constant(_: str) -> NoReturn:
     raise ValueError
 
 
-_DECODER = json.JSONDecoder(parse_constant=_none_such)
-"""Without `NaN` and `Infinity`, which JSON doesn't have and nobody else reads."""
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+"""Refuses `NaN` and `Infinity`: Python's parser accepts them, but JSON (RFC 8259) doesn't have them."""

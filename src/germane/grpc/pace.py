@@ -1,35 +1,35 @@
-"""Pace: how quickly calls that can't be used are refused. Arithmetic alone; whoever asks for a delay keeps to it.
+"""Pace: the rate limit on refusals, so that an org with invalid requests doesn't slow down the others.
 
-A refusal takes about a millisecond of the machine. An org that sends nothing else, as fast as it is answered, would
-take all of it from the others. So each org is told of a few at once and of more no faster than at a steady rate, the slower the
-larger its requests are.
+A refusal costs about a millisecond of processor time, and some callers send the next invalid request as soon as they have the
+answer. Each org gets a few refusals at once and then a steady rate; a large request counts for several. The class only
+computes delays; its caller waits.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from germane.types.lru_cache import LruCache
 
 __all__ = ["Pace"]
 
-_ORGS = 1024
-_COUNTS = 64 * 1024
-"""Bytes of a request that take about as long to receive and read as it takes to refuse one."""
+_MAX_ORGS = 1024
+_BYTES_PER_REFUSAL = 64 * 1024
+"""Bytes of a request that cost as much time to receive and parse as one refusal."""
 
 
 class Pace:
-    """A leaky bucket an org. Bounded: the org seen least recently is forgotten first."""
+    """A leaky bucket for each org. Bounded; evicts the org that was refused least recently."""
 
-    def __init__(self, *, rate: float = 50.0, burst: int = 50, longest: float = 1.0) -> None:
-        """`rate` refusals a second after `burst` at once; none waits longer than `longest` seconds."""
-        self._each, self._burst, self._longest = 1 / rate, burst / rate, longest
-        self._free: OrderedDict[str, float] = OrderedDict()
+    def __init__(self, *, rate: float = 50.0, burst: int = 50, max_delay: float = 1.0) -> None:
+        """`rate` is refusals a second after the first `burst`; no delay is longer than `max_delay` seconds."""
+        self._interval, self._burst_seconds, self._max_delay = 1 / rate, burst / rate, max_delay
+        self._free_at: LruCache[str, float] = LruCache(_MAX_ORGS)
 
     def delay(self, org: str, now: float, size: int = 0) -> float:
-        """Seconds that one more refusal of `org` waits, of a request of `size` bytes: each 64 KB count as another refusal.
-        `now` is on a steady clock."""
-        free = max(self._free.get(org, 0.0), now - self._burst) + self._each * (1 + size // _COUNTS)
-        self._free[org] = min(free, now + self._longest)
-        self._free.move_to_end(org)
-        if len(self._free) > _ORGS:
-            self._free.popitem(last=False)
-        return min(self._longest, max(0.0, free - now))
+        """Counts a refusal of `org` and returns the seconds to wait before sending it.
+
+        `now` is in seconds of a monotonic clock. Each 64 KiB of `size`, the request's bytes, count as one more refusal.
+        """
+        refusals = 1 + size // _BYTES_PER_REFUSAL
+        free_at = max(self._free_at.get(org, 0.0), now - self._burst_seconds) + self._interval * refusals
+        self._free_at.put(org, min(free_at, now + self._max_delay))
+        return min(self._max_delay, max(0.0, free_at - now))

@@ -1,5 +1,7 @@
-"""Places: a small number of them, for calls that show no good key. When one more comes, the oldest has to go of those from the
-address that has most: calls that hold a place and do nothing can't keep others out, nor can one address.
+"""Places: a small pool for calls without a verified key; when full, it evicts a call of the busiest address.
+
+It evicts the oldest call of that address. So calls that hold a place and do nothing can't keep other callers out, and one
+address can't take all places.
 """
 
 from __future__ import annotations
@@ -9,47 +11,51 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-__all__ = ["Ousted", "Places"]
+__all__ = ["Evicted", "Places"]
 
 
-class Ousted(Exception):
-    """Another needed the place."""
+class Evicted(Exception):
+    """A newer call took the place."""
 
 
 class Places:
-    """`most` of them. For one event loop, but its length, which may be read from any thread."""
+    """A pool of `max_places`. For one event loop; only its length may be read from any thread."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._taken: dict[asyncio.Timeout, str] = {}
+    def __init__(self, max_places: int) -> None:
+        self._max_places = max_places
+        self._taken: dict[asyncio.Timeout, str] = {}  # oldest first, with the holder's address
 
     def __len__(self) -> int:
         return len(self._taken)
 
     @asynccontextmanager
     async def place(self, seconds: float, peer: str) -> AsyncIterator[None]:
-        """A place for the block. What the block waits for ends with `TimeoutError` after so many seconds, and with `Ousted`
-        when another needs the place. `peer` is gRPC's name for the other end, such as `ipv4:127.0.0.1:4711`."""
-        address, ousted = peer.rpartition(":")[0], False
+        """Holds a place during the block, and evicts another holder where the pool is full.
+
+        A wait inside the block raises `TimeoutError` after `seconds`, and `Evicted` when the place is taken away. `peer` is
+        gRPC's name for the other end, such as `ipv4:127.0.0.1:4711`.
+        """
+        address, evicted = peer.rpartition(":")[0], False
         try:
-            async with asyncio.timeout(seconds) as mine:
+            async with asyncio.timeout(seconds) as own:
                 self._make_room(address)
-                self._taken[mine] = address
+                self._taken[own] = address
                 try:
                     yield
                 finally:
-                    ousted = mine not in self._taken
-                    self._taken.pop(mine, None)
+                    evicted = own not in self._taken
+                    self._taken.pop(own, None)
         except TimeoutError:
-            if ousted:
-                raise Ousted from None
+            if evicted:
+                raise Evicted from None
             raise
 
     def _make_room(self, address: str) -> None:
-        if len(self._taken) < self._most:
+        if len(self._taken) < self._max_places:
             return
-        ((crowded, _),) = Counter([*self._taken.values(), address]).most_common(1)
-        fitting = [one for one, its in self._taken.items() if its == crowded] or list(self._taken)
-        del self._taken[fitting[0]]
-        if not fitting[0].expired():
-            fitting[0].reschedule(asyncio.get_running_loop().time())
+        ((busiest, _),) = Counter([*self._taken.values(), address]).most_common(1)
+        candidates = [place for place, holder in self._taken.items() if holder == busiest] or list(self._taken)
+        oldest = candidates[0]
+        del self._taken[oldest]
+        if not oldest.expired():
+            oldest.reschedule(asyncio.get_running_loop().time())

@@ -1,4 +1,4 @@
-"""Port: how a server is reached, and how much of it: TLS, the sizes of messages, how many calls at once, keep-alive."""
+"""Port: the server's gRPC options and its address: TLS, message sizes, connections, keep-alive."""
 
 from __future__ import annotations
 
@@ -12,61 +12,64 @@ from germane.errors import InvalidInput
 from germane.settings.address import Address
 from germane.settings.serving import ServiceSettings
 
-__all__ = ["AT_ONCE", "bound", "options"]
+__all__ = ["LOOKAHEAD_BYTES", "bind", "options"]
 
-AT_ONCE = 64 * 1024
-"""Bytes of a request that a caller may send before anybody has looked at its key: they come together with its headers, and stay
-in memory until the call is refused or read. A larger request has arrived when all of it has."""
-_ADDED = 1024**2
-"""Bytes that an answer may be larger than a request: what comes back whole comes back with something added."""
-_HEADERS = 8 * 1024
-"""Bytes of a call's metadata; gRPC refuses some calls above that, and all above twice as much."""
-_PING = 5000
-"""Milliseconds: who asks more often whether we live is told to go away, after two such pings."""
-_SETTLED = 10_000
-"""Milliseconds until a new connection must have come to its first HTTP/2 frames, TLS included."""
-_IDLE, _AGE, _LEAVE = 5 * 60_000, 60 * 60_000, 5 * 60_000
-"""Milliseconds after which a connection without calls is closed; after which one is told to be opened anew, which clients do by
-themselves; and which its calls have then. It ends what nobody else ends: calls whose answers nobody takes."""
-_MOST = 10_000
-"""Connections at once."""
-_FILES = 0.5
-"""Of the file descriptors that the process may have, what connections may take: the rest is for the store and for HTTP."""
+LOOKAHEAD_BYTES = 64 * 1024
+"""Bytes of a request that gRPC accepts before the key is verified. They come together with the headers and stay in memory until
+the call is refused or its request is read. A larger request counts as arrived when all of it has."""
+_MAX_ADDED_BYTES = 1024**2
+"""By how much a response may be larger than a request: it holds the request's messages and what was added."""
+_MAX_HEADER_BYTES = 8 * 1024
+"""Size of a call's metadata. gRPC refuses some calls above it, and all calls above twice as much."""
+_MIN_PING_MS = 5000
+"""gRPC closes the connection of a client that twice sends keep-alive pings more often."""
+_HANDSHAKE_MS = 10_000
+"""Time-out for a new connection, until its first HTTP/2 frames; includes TLS."""
+_MAX_IDLE_MS, _MAX_AGE_MS, _AGE_GRACE_MS = 5 * 60_000, 60 * 60_000, 5 * 60_000
+"""When a connection without calls is closed; when any connection is, after which clients reconnect by themselves; and how long
+its calls may go on then. The grace period ends calls whose caller never reads the responses."""
+_MAX_CONNECTIONS = 10_000
+_CONNECTION_SHARE = 0.5
+"""Share of the process's file descriptors that connections may take; the rest is for the store and for HTTP."""
 
 
-def options(serving: ServiceSettings, *, shared: bool) -> list[tuple[str, int]]:
-    """gRPC's channel arguments; with `shared`, several processes may listen on the port."""
+def options(settings: ServiceSettings, *, shared: bool) -> list[tuple[str, int]]:
+    """Returns gRPC's channel arguments. With `shared`, several processes may listen on the port."""
     return [
-        ("grpc.max_receive_message_length", serving.max_message_bytes),
-        ("grpc.max_send_message_length", serving.max_message_bytes + _ADDED),
-        ("grpc.max_concurrent_streams", serving.max_concurrent_streams),
-        ("grpc.http2.lookahead_bytes", AT_ONCE),
-        ("grpc.http2.bdp_probe", 0),  # which would let every stream send more ahead, on a quick network megabytes
-        ("grpc.max_metadata_size", _HEADERS),
-        ("grpc.absolute_max_metadata_size", 2 * _HEADERS),
-        ("grpc.max_allowed_incoming_connections", _connections()),
-        ("grpc.server_handshake_timeout_ms", _SETTLED),
-        ("grpc.max_connection_idle_ms", _IDLE),
-        ("grpc.max_connection_age_ms", _AGE),
-        ("grpc.max_connection_age_grace_ms", _LEAVE),
-        ("grpc.keepalive_time_ms", int(serving.keepalive_seconds * 1000)),
-        ("grpc.keepalive_timeout_ms", int(serving.keepalive_timeout_seconds * 1000)),
+        ("grpc.max_receive_message_length", settings.max_message_bytes),
+        ("grpc.max_send_message_length", settings.max_message_bytes + _MAX_ADDED_BYTES),
+        ("grpc.max_concurrent_streams", settings.max_concurrent_streams),
+        ("grpc.http2.lookahead_bytes", LOOKAHEAD_BYTES),
+        ("grpc.http2.bdp_probe", 0),  # it would raise the look-ahead, to megabytes on a fast network
+        ("grpc.max_metadata_size", _MAX_HEADER_BYTES),
+        ("grpc.absolute_max_metadata_size", 2 * _MAX_HEADER_BYTES),
+        ("grpc.max_allowed_incoming_connections", _max_connections()),
+        ("grpc.server_handshake_timeout_ms", _HANDSHAKE_MS),
+        ("grpc.max_connection_idle_ms", _MAX_IDLE_MS),
+        ("grpc.max_connection_age_ms", _MAX_AGE_MS),
+        ("grpc.max_connection_age_grace_ms", _AGE_GRACE_MS),
+        ("grpc.keepalive_time_ms", int(settings.keepalive_seconds * 1000)),
+        ("grpc.keepalive_timeout_ms", int(settings.keepalive_timeout_seconds * 1000)),
         ("grpc.keepalive_permit_without_calls", 1),
-        ("grpc.http2.min_ping_interval_without_data_ms", _PING),
+        ("grpc.http2.min_ping_interval_without_data_ms", _MIN_PING_MS),
         ("grpc.http2.max_ping_strikes", 2),
         ("grpc.so_reuseport", int(shared)),
     ]
 
 
-def _connections() -> int:
-    allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return _MOST if allowed == resource.RLIM_INFINITY else max(1, min(_MOST, int(_FILES * allowed)))
+def _max_connections() -> int:
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if files == resource.RLIM_INFINITY:
+        return _MAX_CONNECTIONS
+    return max(1, min(_MAX_CONNECTIONS, int(_CONNECTION_SHARE * files)))
 
 
-def bound(server: grpc.aio.Server, serving: ServiceSettings) -> Address:
-    """Where it listens then, with the port the system chose where none was asked for. Raises `InvalidInput` for an address or
-    a certificate that can't be used; nothing of the key is in any message."""
-    where, credentials = serving.grpc, _credentials(serving)
+def bind(server: grpc.aio.Server, settings: ServiceSettings) -> Address:
+    """Binds the server to the address of the settings and returns the address, with the port that the system chose for port 0.
+
+    Raises `InvalidInput` for an address or certificate that can't be used. No error text holds anything of the TLS key.
+    """
+    where, credentials = settings.grpc, _credentials(settings)
     try:
         if credentials is None:
             port = server.add_insecure_port(str(where))
@@ -78,12 +81,12 @@ def bound(server: grpc.aio.Server, serving: ServiceSettings) -> Address:
     return Address(host=where.host, port=port)
 
 
-def _credentials(serving: ServiceSettings) -> grpc.ServerCredentials | None:
-    if serving.tls_cert is None or serving.tls_key is None:
+def _credentials(settings: ServiceSettings) -> grpc.ServerCredentials | None:
+    if settings.tls_cert is None or settings.tls_key is None:
         return None
-    authority = serving.tls_client_ca
+    authority = settings.tls_client_ca
     return grpc.ssl_server_credentials(
-        [(_read("tls_key", serving.tls_key), _read("tls_cert", serving.tls_cert))],
+        [(_read("tls_key", settings.tls_key), _read("tls_cert", settings.tls_cert))],
         root_certificates=None if authority is None else _read("tls_client_ca", authority),
         require_client_auth=authority is not None,
     )

@@ -1,8 +1,8 @@
-"""Refusals: what went wrong as a status that may be shown: it names fields and types, and holds no content (RPC-4).
+"""Refusals: maps an exception to a gRPC status and a text that names fields and types but holds no content (RPC-4).
 
-The front's messages name the value that can't be used, and some values are content: a role may be a sentence that was put in
-the wrong place. So of what stands in quotes only names by the contract (a model, a strategy, an id) and germane's own examples
-are let through. Of what isn't the caller's to mend, its type's name is all that is said.
+The API's error texts quote the value that can't be used, and such a value may be content: a sentence in the place of a role,
+for example. So of quoted values the text keeps only the request's names (a model, a strategy, an id) and germane's own
+examples. For an error that the caller can't correct, the text names the type of the exception only.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["Refused", "Status", "invalid", "refusal"]
 
 Status = tuple[grpc.StatusCode, str]
 
-_LONGEST = 400
+_MAX_CHARACTERS = 400
 _CODES: tuple[tuple[type[Exception], grpc.StatusCode], ...] = (
     (Conflict, grpc.StatusCode.ALREADY_EXISTS),
     (InvalidInput, grpc.StatusCode.INVALID_ARGUMENT),
@@ -44,16 +44,16 @@ _FAULTS: tuple[tuple[type[Exception], grpc.StatusCode, str], ...] = (
     (EmbedderError, grpc.StatusCode.UNAVAILABLE, "the embedder doesn't answer: try again"),
     (MissingExtra, grpc.StatusCode.FAILED_PRECONDITION, "the server lacks an optional package"),
 )
-_NAMES = frozenset(
+_NAME_FIELDS = frozenset(
     {"org_id", "agent_id", "user_id", "session_id", "model", "zone", "strategy", "provider", "source_kind"}
     | {"kind", "kinds", "sensitivities", "id", "ids", "page_token"}
 )
-"""Fields whose values are names: they may be said again."""
+"""Fields whose values are names, which an error text may quote."""
 _EXAMPLES = frozenset({"gpt-4o", "Europe/Vienna", "UTC", "id", "type", "function", "text"})
 _QUOTED = re.compile(r"""(?<!\w)(?:'(?:[^'\\]|\\.|'(?=\w))*+'?+|"(?:[^"\\]|\\.|"(?=\w))*+"?+)""", re.DOTALL)
-"""What stands in quotes, to the end of the text where it isn't closed: wherever a quote opens there is something to replace. A
-quote before a letter closes nothing."""
-_OURS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+"""A quoted value. One without a closing quote reaches to the end of the text, so that no opening quote leaves its value in. A
+quote before a letter is an apostrophe and closes nothing."""
+_FIELD_NAMES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), said)
     for pattern, said in (
         (r"^message (\d+)(?=[ :])", r"messages[\1]"),
@@ -77,11 +77,11 @@ _OURS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"^(title|key|tags|tag|confidence|sensitivity|pinned|\w+_at|valid_\w+)(?= |\[)", r"{fields}\1"),
     )
 )
-"""The front's names of arguments, and the proto's."""
+"""Patterns of the API's argument names in error texts, and the request's field names that replace them."""
 
 
 class Refused(Exception):
-    """A call that isn't done, with what its caller is told: made here, of nothing that a caller sent."""
+    """The call is refused with this status. The text is the port's own and holds nothing that a caller sent."""
 
     def __init__(self, code: grpc.StatusCode, text: str) -> None:
         super().__init__(text)
@@ -89,24 +89,25 @@ class Refused(Exception):
 
 
 def invalid(text: str) -> Refused:
-    """`text` begins with the field as the proto names it."""
+    """Returns an INVALID_ARGUMENT error; `text` begins with the field's name in the proto."""
     return Refused(grpc.StatusCode.INVALID_ARGUMENT, text)
 
 
 def refusal(error: BaseException, request: Message | None = None) -> Status:
-    """The status for what was raised while `request` was answered."""
+    """Returns the status and text for an error that was raised while `request` was handled."""
     if isinstance(error, Refused):
         return error.code, error.text
     for kind, code in _CODES:
         if isinstance(error, kind):
-            return code, _worded(str(error), request)
+            return code, _with_field_names(str(error), request)
     for kind, code, text in _FAULTS:
         if isinstance(error, kind):
             return code, f"{text} ({type(error).__name__})"
     return grpc.StatusCode.INTERNAL, f"internal error ({type(error).__name__})"
 
 
-def _worded(text: str, request: Message | None) -> str:
+def _with_field_names(text: str, request: Message | None) -> str:
+    """Replaces the API's argument names by the request's field names, and removes content."""
     fields = () if request is None else request.DESCRIPTOR.fields_by_name
     words = {
         "options": "options." if "options" in fields else "",
@@ -115,39 +116,41 @@ def _worded(text: str, request: Message | None) -> str:
         "fields": "fields." if "fields" in fields else "",
         "main": "text" if getattr(request, "text", "") else r"fields.\1",
     }
-    for pattern, said in _OURS:
+    for pattern, said in _FIELD_NAMES:
         if pattern.search(text):
             for name, word in words.items():
                 said = said.replace(f"{{{name}}}", word)
             text = pattern.sub(said, text, count=1)
             break
-    shown = _EXAMPLES if request is None else _EXAMPLES | set(_names(request))
-    return _shown(text, shown)
+    allowed = _EXAMPLES if request is None else _EXAMPLES | set(_names(request))
+    return _without_content(text, allowed)
 
 
-def _shown(text: str, names: Collection[object]) -> str:
-    """`text` without what stands in quotes and isn't one of `names`; what comes after 400 characters isn't looked at."""
-    pieces, length, at = list[str](), 0, 0
+def _without_content(text: str, allowed: Collection[object]) -> str:
+    """Returns `text` with '…' for every quoted value that isn't `allowed`, shortened to 400 characters."""
+    pieces, length, end = list[str](), 0, 0
     for quoted in _QUOTED.finditer(text):
-        pieces += (text[at : quoted.start()], quoted[0] if _value(quoted[0]) in names else "'…'")
+        pieces += (text[end : quoted.start()], quoted[0] if _value(quoted[0]) in allowed else "'…'")
         length += len(pieces[-2]) + len(pieces[-1])
-        at = quoted.end()
-        if length > _LONGEST:
+        end = quoted.end()
+        if length > _MAX_CHARACTERS:
             break
-    whole = "".join((*pieces, text[at:] if length <= _LONGEST else ""))
-    return whole if len(whole) <= _LONGEST else f"{whole[:_LONGEST]}…"
+    whole = "".join((*pieces, text[end:] if length <= _MAX_CHARACTERS else ""))
+    return whole if len(whole) <= _MAX_CHARACTERS else f"{whole[:_MAX_CHARACTERS]}…"
 
 
 def _names(request: Message) -> Iterator[str]:
+    """Yields the values of the request's name fields."""
     for field, value in request.ListFields():
-        if field.name in _NAMES:
+        if field.name in _NAME_FIELDS:
             yield from value if field.is_repeated else [value]
         elif field.message_type is not None and not field.is_repeated:
             yield from _names(value)
 
 
 def _value(quoted: str) -> object:
+    """Returns the value that `repr` wrote, None where it can't be read."""
     try:
-        return literal_eval(quoted) if len(quoted) <= 2 * _LONGEST else None
+        return literal_eval(quoted) if len(quoted) <= 2 * _MAX_CHARACTERS else None
     except (SyntaxError, ValueError):
         return None

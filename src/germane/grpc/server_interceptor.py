@@ -1,10 +1,11 @@
-"""Gate: the outermost interceptor. Every call passes it once. Its key is verified and it gets a slot before anything of its
-request is read, its errors become statuses without content, and what came of it is told to the observer. What gRPC would do by
-itself with an exception is to send its text.
+"""Server interceptor: admits every call, runs it, maps its errors to statuses, and informs the observer.
+
+The call is admitted before anything of its request is read. Errors become statuses without content; gRPC by itself would send
+the text of an exception to the caller.
 
 gRPC reads the request of a unary call before it calls the handler, however long that takes and however large the request is. A
-handler whose request is a stream reads it when it likes. So here every RPC has such a handler, whatever its contract says: on
-the wire there is no difference. HTTP/2's own flow control holds back what isn't read yet.
+handler for a stream of requests decides itself when to read. So every RPC gets such a handler here, also where its contract
+says unary: on the wire there is no difference. HTTP/2 flow control holds back what hasn't been read.
 """
 
 from __future__ import annotations
@@ -20,12 +21,11 @@ from google.protobuf.message import DecodeError, Message
 
 from germane.clock import Clock
 from germane.grpc.admission import Admission
-from germane.grpc.body import received
-from germane.grpc.call import Call, Observer, Seen, Unseen
+from germane.grpc.call import RpcCall, RpcObserver, RpcRecord, UnobservedRpc
 from germane.grpc.health import Health
 from germane.grpc.methods import Method
 from germane.grpc.pace import Pace
-from germane.grpc.port import AT_ONCE
+from germane.grpc.port import LOOKAHEAD_BYTES
 from germane.grpc.refusals import Refused, Status, invalid, refusal
 from germane.grpc.slots import Limits, Slots
 
@@ -33,18 +33,18 @@ __all__ = ["ServerInterceptor"]
 
 Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
-Sent = Iterable[tuple[str, str | bytes]] | None
+CallMetadata = Iterable[tuple[str, str | bytes]] | None
 
-_CALLERS = (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.PERMISSION_DENIED)
-"""What a call ends with that its caller has to put right."""
-_TRACING = ("traceparent", "tracestate")
+_CALLER_ERRORS = (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.PERMISSION_DENIED)
+"""Statuses of calls that their caller has to correct; refusing these is rate-limited."""
+_TRACING_HEADERS = ("traceparent", "tracestate")
 
 
 class ServerInterceptor(grpc.aio.ServerInterceptor):
-    """For the port's loop."""
+    """Wraps the handler of every RPC. For the port's loop."""
 
     def __init__(
-        self, admission: Admission, slots: Slots, *, clock: Clock, limits: Limits, observer: Observer | None = None
+        self, admission: Admission, slots: Slots, *, clock: Clock, limits: Limits, observer: RpcObserver | None = None
     ) -> None:
         self._admission, self._slots, self._limits = admission, slots, limits
         self._clock, self._observer = clock, observer
@@ -54,15 +54,15 @@ class ServerInterceptor(grpc.aio.ServerInterceptor):
         self._running = 0
         self._idle = asyncio.Event()
         self._idle.set()
-        self._over = False
+        self._stopping = False
 
     async def idle(self) -> None:
-        """Returns when no call is running, health's and reflection's aside: those end when their callers like."""
+        """Returns when no call runs. Calls of health and reflection don't count, because their clients keep them open."""
         await self._idle.wait()
 
     def end(self) -> None:
-        """What still runs ends with UNAVAILABLE, watchers of health too."""
-        self._over = True
+        """Ends the calls that still run with UNAVAILABLE, health watches included."""
+        self._stopping = True
         for task in self._tasks:
             task.cancel()
 
@@ -76,33 +76,35 @@ class ServerInterceptor(grpc.aio.ServerInterceptor):
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         handler = await continuation(handler_call_details)
-        sent: Sent = handler_call_details.invocation_metadata
+        metadata: CallMetadata = handler_call_details.invocation_metadata
         if isinstance(handler, Method):
-            return self._through(handler, sent, arrived)
+            return self._rpc_handler(handler, metadata, arrived)
         if handler is None:
-            self._slots.note("unknown_method")
+            self._slots.count_refusal("unknown_method")
             return None
-        return self._reflecting(handler, sent) if handler.stream_stream is not None else self._checking(handler, sent)
+        if handler.stream_stream is not None:
+            return self._reflection_handler(handler, metadata)
+        return self._health_handler(handler, metadata)
 
-    def _through(self, method: Method, sent: Sent, arrived: float) -> Handler:
+    def _rpc_handler(self, method: Method, metadata: CallMetadata, arrived: float) -> Handler:
         async def answer(_: object, context: Context) -> bytes | None:
-            return await self._answer(method, sent, arrived, context)
+            return await self._answer(method, metadata, arrived, context)
 
         if method.stream is not None:
             return grpc.stream_stream_rpc_method_handler(answer)
         return grpc.stream_unary_rpc_method_handler(answer)
 
-    async def _answer(self, method: Method, sent: Sent, arrived: float, context: Context) -> bytes | None:
+    async def _answer(self, method: Method, metadata: CallMetadata, arrived: float, context: Context) -> bytes | None:
         self._running += 1
         self._idle.clear()
         try:
             try:
-                answer, status = await self._admitted(method, sent, arrived, context)
+                answer, status = await self._admitted(method, metadata, arrived, context)
             except asyncio.CancelledError as error:
-                if _cancelled() and not self._over:
-                    raise  # the caller went away
-                answer, status = None, refusal(_stopping() if self._over else error)
-            except Exception as error:  # not admitted: counted by its reason, and nothing else is told of it
+                if _cancelled() and not self._stopping:
+                    raise  # the caller cancelled
+                answer, status = None, refusal(_server_stops() if self._stopping else error)
+            except Exception as error:  # not admitted: counted by its reason, but not observed
                 answer, status = None, refusal(error)
             if status is not None:
                 await _refuse(context, status)
@@ -113,50 +115,51 @@ class ServerInterceptor(grpc.aio.ServerInterceptor):
                 self._idle.set()
 
     async def _admitted(
-        self, method: Method, sent: Sent, arrived: float, context: Context
+        self, method: Method, metadata: CallMetadata, arrived: float, context: Context
     ) -> tuple[bytes | None, Status | None]:
-        """The answer, or what the call ends with. Raises what admission does, and where the call's time is over."""
-        began, left = self._clock.steady(), context.time_remaining()
-        if left is not None and left <= 0:  # its caller has gone, and others wait who haven't
-            self._slots.note("late")
+        """Returns the response, or the status that the call ends with. Raises the errors of `Admission.admit`, and `Refused`
+        for a call whose deadline has passed."""
+        started, remaining = self._clock.steady(), context.time_remaining()
+        if remaining is not None and remaining <= 0:  # its caller has given up, while those of other calls still wait
+            self._slots.count_refusal("late")
             raise Refused(grpc.StatusCode.DEADLINE_EXCEEDED, "the call waited until its time was over")
-        grant = await self._admission.admit(sent, method.right, context.peer)
+        grant = await self._admission.admit(metadata, method.right, context.peer)
         request: Message | None = None
         data = b""
-        with self._seen(method, sent, self._clock.steady() - began) as seen:
+        with self._observed(method, metadata, self._clock.steady() - started) as record:
             try:
-                data = await received(context, self._slots, self._limits)
-                arrived = arrived if len(data) <= AT_ONCE else self._clock.steady()
-                call = Call(method.right, seen, arrived=arrived, ends=None if left is None else began + left)
+                data = await self._admission.read_request(context)
+                arrived = arrived if len(data) <= LOOKAHEAD_BYTES else self._clock.steady()
+                ends = None if remaining is None else started + remaining
+                call = RpcCall(method.right, record, arrived=arrived, ends=ends)
                 call.grant = grant
-                request = _read(method.request, data)
+                request = _parse(method.request, data)
                 return await _run(method, request, call, context), None
             except asyncio.CancelledError as error:
-                if _cancelled() and not self._over:
-                    raise  # the caller went away; else something within gave itself up, and the caller still waits
-                return None, _told(seen, _stopping() if self._over else error, request)
+                if _cancelled() and not self._stopping:
+                    raise  # the caller cancelled; otherwise something inside cancelled itself, and the caller still waits
+                return None, _record_failure(record, _server_stops() if self._stopping else error, request)
             except Exception as error:
-                status = _told(seen, error, request)
-                if grant is not None and status[0] in _CALLERS:
+                status = _record_failure(record, error, request)
+                if grant is not None and status[0] in _CALLER_ERRORS:
                     await asyncio.sleep(self._pace.delay(grant.org, self._clock.steady(), len(data)))
                 return None, status
 
-    def _seen(self, method: Method, sent: Sent, waited: float) -> AbstractContextManager[Seen]:
+    def _observed(self, method: Method, metadata: CallMetadata, waited: float) -> AbstractContextManager[RpcRecord]:
         if self._observer is None:
-            return nullcontext(Unseen())
-        headers = {name: value for name, value in sent or () if name in _TRACING and isinstance(value, str)}
+            return nullcontext(UnobservedRpc())
+        headers = {name: value for name, value in metadata or () if name in _TRACING_HEADERS and isinstance(value, str)}
         return self._observer.call(method.name.rpartition("/")[2], headers, waited=waited)
 
-    def _checking(self, handler: Handler, sent: Sent) -> Handler:
-        """Health's."""
+    def _health_handler(self, handler: Handler, metadata: CallMetadata) -> Handler:
 
         async def answer(_: object, context: Context) -> Any:
             try:
-                return await self._health.answer(handler, sent, context)
+                return await self._health.answer(handler, metadata, context)
             except asyncio.CancelledError:
-                if not self._over:
+                if not self._stopping:
                     raise
-                status = refusal(_stopping())
+                status = refusal(_server_stops())
             except Exception as error:
                 status = refusal(error)
             return await _refuse(context, status)
@@ -165,21 +168,21 @@ class ServerInterceptor(grpc.aio.ServerInterceptor):
             return grpc.stream_stream_rpc_method_handler(answer, None, handler.response_serializer)
         return grpc.stream_unary_rpc_method_handler(answer, None, handler.response_serializer)
 
-    def _reflecting(self, handler: Handler, sent: Sent) -> Handler:
-        """What reflection tells is the contract, but only to who may call."""
+    def _reflection_handler(self, handler: Handler, metadata: CallMetadata) -> Handler:
+        """Reflection describes the contract, and requires a valid key too."""
         inner: Any = handler.stream_stream
 
         async def answer(requests: AsyncIterator[Any], context: Context) -> None:
             try:
-                await self._admission.admit(sent, "read", context.peer)
+                await self._admission.admit(metadata, "read", context.peer)
                 async with asyncio.timeout(self._limits.reflection_seconds):
-                    async for one in inner(requests, context):
-                        await context.write(one)
+                    async for response in inner(requests, context):
+                        await context.write(response)
                 return
             except asyncio.CancelledError:
-                if not self._over:
+                if not self._stopping:
                     raise
-                status = refusal(_stopping())
+                status = refusal(_server_stops())
             except TimeoutError:
                 status = (grpc.StatusCode.UNAVAILABLE, "reflection ends after a while: ask again")
             except Exception as error:
@@ -189,27 +192,28 @@ class ServerInterceptor(grpc.aio.ServerInterceptor):
         return grpc.stream_stream_rpc_method_handler(answer, handler.request_deserializer, handler.response_serializer)
 
 
-async def _run(method: Method, request: Message, call: Call, context: Context) -> bytes | None:
-    """Encoded here and nowhere else, so that a fault in that is a fault like any other."""
+async def _run(method: Method, request: Message, call: RpcCall, context: Context) -> bytes | None:
+    """Runs the method and returns its encoded response; writes the responses of a stream. It encodes here, not in gRPC, so that
+    a failure to encode is handled as any other."""
     if method.unary is not None:
         return (await method.unary(request, call)).SerializeToString()
     assert method.stream is not None
-    async with aclosing(method.stream(request, call)) as answers:
-        async for one in answers:
-            await context.write(one.SerializeToString())
+    async with aclosing(method.stream(request, call)) as responses:
+        async for response in responses:
+            await context.write(response.SerializeToString())
     return None
 
 
-def _read(kind: type[Message], data: bytes) -> Message:
+def _parse(kind: type[Message], data: bytes) -> Message:
     try:
         return kind.FromString(data)
     except DecodeError:
         raise invalid(f"the request isn't a {kind.DESCRIPTOR.full_name} message") from None
 
 
-def _told(seen: Seen, error: BaseException, request: Message | None) -> Status:
+def _record_failure(record: RpcRecord, error: BaseException, request: Message | None) -> Status:
     status = refusal(error, request)
-    seen.code, seen.error = status[0].name, error
+    record.code, record.error = status[0].name, error
     return status
 
 
@@ -218,10 +222,10 @@ async def _refuse(context: Context, status: Status) -> None:
 
 
 def _cancelled() -> bool:
-    """Whether this task itself was."""
+    """Returns whether the current task itself was cancelled, not something that it waits for."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
 
-def _stopping() -> Refused:
+def _server_stops() -> Refused:
     return Refused(grpc.StatusCode.UNAVAILABLE, "the server stops: try again, another may have taken its place")

@@ -1,4 +1,4 @@
-"""Outgoing: from the front's values to the wire's."""
+"""To wire: converts the API's values to wire messages."""
 
 from __future__ import annotations
 
@@ -13,80 +13,87 @@ from germane.memories.memory import Memory
 from germane.types.candidate import Scored
 from germane.types.context import Metadata
 
-__all__ = ["found", "ibex_metadata", "memory", "metadata", "text"]
+__all__ = ["ibex_metadata", "memory", "metadata", "search_result", "text"]
 
 
-def memory(kept: Memory) -> memory_pb2.Memory:
+def memory(stored: Memory) -> memory_pb2.Memory:
+    """Returns a memory with the fields of its kind."""
     wire = memory_pb2.Memory(
-        id=kept.id,
-        kind=kept.kind,
-        text=text(kept.text),
-        user_id=kept.user or "",
-        tags=map(text, kept.tags),
-        sensitivity=kept.sensitivity,
-        confidence=kept.confidence,
-        pinned=kept.pinned,
-        created_at=_moment(kept.created_at),
-        updated_at=_moment(kept.updated_at),
-        valid_from=_moment(kept.valid_from),
-        valid_to=_moment(kept.valid_to),
-        expires_at=_moment(kept.expires_at),
-        superseded_by=kept.superseded_by or "",
-        helpful=kept.helpful,
-        harmful=kept.harmful,
-        retrieval_count=kept.retrieval_count,
+        id=stored.id,
+        kind=stored.kind,
+        text=text(stored.text),
+        user_id=stored.user or "",
+        tags=map(text, stored.tags),
+        sensitivity=stored.sensitivity,
+        confidence=stored.confidence,
+        pinned=stored.pinned,
+        created_at=_moment(stored.created_at),
+        updated_at=_moment(stored.updated_at),
+        valid_from=_moment(stored.valid_from),
+        valid_to=_moment(stored.valid_to),
+        expires_at=_moment(stored.expires_at),
+        superseded_by=stored.superseded_by or "",
+        helpful=stored.helpful,
+        harmful=stored.harmful,
+        retrieval_count=stored.retrieval_count,
     )
-    given = {one.name: getattr(kept.content, one.name) for one in fields(kept.content)}
-    wire.fields.update({name: _plain(value) for name, value in given.items() if value is not None})
+    content = {field.name: getattr(stored.content, field.name) for field in fields(stored.content)}
+    wire.fields.update({name: _plain(value) for name, value in content.items() if value is not None})
     return wire
 
 
-def found(scored: Scored) -> memory_pb2.SearchResponse:
-    one = scored.candidate
+def search_result(scored: Scored) -> memory_pb2.SearchResponse:
+    """Returns one result of a search."""
+    candidate = scored.candidate
     return memory_pb2.SearchResponse(
-        id=one.id,
+        id=candidate.id,
         score=scored.score,
         relevance=scored.breakdown.relevance,
-        text=text(one.text),
-        category=one.category,
-        source=one.source,
-        created_at=_moment(one.created_at),
-        speaker=text(one.speaker),
-        session_id=one.session or "",
+        text=text(candidate.text),
+        category=candidate.category,
+        source=candidate.source,
+        created_at=_moment(candidate.created_at),
+        speaker=text(candidate.speaker),
+        session_id=candidate.session or "",
     )
 
 
-def metadata(told: Metadata, request_id: str) -> context_pb2.InjectionMetadata:
+def metadata(report: Metadata, request_id: str) -> context_pb2.InjectionMetadata:
+    """Returns the metadata of an assembly for germane's contract; seconds become milliseconds."""
     return context_pb2.InjectionMetadata(
-        directive_injected=told.directive_injected,
-        memories_injected=told.memories_injected,
-        memories_available=told.memories_available,
-        total_tokens_injected=told.total_tokens_injected,
-        context_window_used=told.context_window_used,
-        was_truncated=told.was_truncated,
-        fallback_reason=told.fallback_reason,
-        memory_ids=told.memory_ids,
-        degradation_level=told.degradation_level,
+        directive_injected=report.directive_injected,
+        memories_injected=report.memories_injected,
+        memories_available=report.memories_available,
+        total_tokens_injected=report.total_tokens_injected,
+        context_window_used=report.context_window_used,
+        was_truncated=report.was_truncated,
+        fallback_reason=report.fallback_reason,
+        memory_ids=report.memory_ids,
+        degradation_level=report.degradation_level,
         sources=[
             context_pb2.SourceReport(
-                name=one.name, status=one.status, reason=one.reason, latency_ms=one.latency * 1000, found=one.found
+                name=source.name,
+                status=source.status,
+                reason=source.reason,
+                latency_ms=source.latency * 1000,
+                found=source.found,
             )
-            for one in told.sources
+            for source in report.sources
         ],
-        timings=[context_pb2.StageTiming(stage=stage, ms=seconds * 1000) for stage, seconds in told.timings],
-        cached=told.cached,
+        timings=[context_pb2.StageTiming(stage=stage, ms=seconds * 1000) for stage, seconds in report.timings],
+        cached=report.cached,
         request_id=request_id,
     )
 
 
-def ibex_metadata(told: Metadata) -> ibex_pb2.InjectionMetadata:
-    """Only what that contract knows, by the same names."""
+def ibex_metadata(report: Metadata) -> ibex_pb2.InjectionMetadata:
+    """Returns the fields of the metadata that the ibex contract has, under the same names."""
     known = ibex_pb2.InjectionMetadata.DESCRIPTOR.fields_by_name
-    return ibex_pb2.InjectionMetadata(**{name: getattr(told, name) for name in known})
+    return ibex_pb2.InjectionMetadata(**{name: getattr(report, name) for name in known})
 
 
 def text(value: str) -> str:
-    """What a proto's string can hold: lone surrogates become U+FFFD."""
+    """Returns the text with U+FFFD in the place of lone surrogates, which a proto string can't hold."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -103,7 +110,8 @@ def _moment(value: datetime | None) -> Timestamp | None:
 
 
 def _plain(value: Any) -> Any:
-    """As a `Struct` holds it: times are ISO 8601, a whole number beyond every double is text."""
+    """Returns a value as `Struct` can hold it: a time becomes ISO 8601 text, a whole number that no double can hold becomes
+    text."""
     match value:
         case datetime():
             return value.isoformat()
@@ -117,8 +125,8 @@ def _plain(value: Any) -> Any:
             except OverflowError:
                 return str(value)
         case dict():
-            return {text(str(name)): _plain(one) for name, one in value.items()}
+            return {text(str(name)): _plain(item) for name, item in value.items()}
         case list() | tuple():
-            return [_plain(one) for one in value]
+            return [_plain(item) for item in value]
         case _:
             return str(value)

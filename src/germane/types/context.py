@@ -9,30 +9,10 @@ from typing import Any
 from germane.types.candidate import Chosen
 from germane.types.explain import explain
 from germane.types.message import Message, Wire
-from germane.types.trace import SourceReport, Trace
+from germane.types.metadata import Metadata
+from germane.types.trace import Trace
 
 __all__ = ["Context", "Metadata"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metadata:
-    """INJECT-3. `memories_injected` counts items without directive and blocks, `memories_available` the distinct candidates
-    above the floor; `context_window_used` is a percentage; `fallback_reason` is one of ENGINE-2's, empty when all went well;
-    `degradation_level` is 0 full, 1 some sources missing, 2 directive and request only, 3 the request alone; `timings` are
-    seconds by stage. `cached`: from the cache of results; the sources' reports are then those of the answer that was kept."""
-
-    directive_injected: bool = False
-    memories_injected: int = 0
-    memories_available: int = 0
-    total_tokens_injected: int = 0
-    context_window_used: int = 0
-    was_truncated: bool = False
-    fallback_reason: str = ""
-    memory_ids: tuple[str, ...] = ()
-    degradation_level: int = 0
-    sources: tuple[SourceReport, ...] = ()
-    timings: tuple[tuple[str, float], ...] = ()
-    cached: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

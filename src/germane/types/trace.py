@@ -3,32 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 from germane.types.budget import Budget
 from germane.types.candidate import Chosen, LeftOut
+from germane.types.metadata import SourceReport, Status
 from germane.types.query import Query
 
 __all__ = ["SourceReport", "Status", "Trace"]
-
-Status = Literal["ok", "timeout", "error", "skipped"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceReport:
-    """How one source did (GATHER-2). `reason` says why it was skipped (`warming`, `slow_embedder`, `breaker`, `shed`, `busy`,
-    `no_query`, `no_session`, `no_vector`, `unknown`) or names the error's type, `garbage` where the answer was none; `latency`
-    is in seconds, 0 for what was given up or never asked."""
-
-    name: str
-    status: Status
-    reason: str = ""
-    latency: float = 0.0
-    found: int = 0
-
-    def __repr__(self) -> str:
-        why = f":{self.reason}" if self.reason else ""
-        return f"<{self.name} {self.status}{why} {self.found} in {self.latency * 1000:.1f} ms>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
-"""Calling: the parts of the client: what goes out, what comes back, and what happens when nothing does.
+"""Calling: the parts of the client: the connection, the requests, the check of replies, and the fallback.
 
-Raises `MissingExtra` where gRPC isn't installed.
+Importing it raises `MissingExtra` where gRPC isn't installed.
 """
 
 from __future__ import annotations

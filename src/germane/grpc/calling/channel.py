@@ -1,7 +1,7 @@
-"""Channel: how a client reaches the server: options, credentials, and nothing that waits.
+"""Channel: the server's address for a client: channel options, TLS, the API key, and when a key may be sent.
 
-One connection, kept and found again by gRPC itself: after half a second at most it tries anew. No retries: a second try would
-come too late, and the first may have been heard.
+gRPC keeps one connection and reconnects by itself, half a second after a failure at most. Retries of calls are off: a second
+attempt would come too late, and the server may have run the first.
 """
 
 from __future__ import annotations
@@ -14,30 +14,30 @@ import grpc
 import grpc.aio
 
 from germane.errors import InvalidInput
-from germane.settings.address import Address as Where
+from germane.settings.address import Address
 
-__all__ = ["Address", "Pem", "grpc", "local"]
+__all__ = ["Pem", "ServerAddress", "grpc", "local"]
 
 Pem = bytes | str | Path
-"""A certificate or key as it is, or the file it is in."""
+"""A certificate or key in PEM: bytes are the text itself, a string or a path names a file."""
 
 _OPTIONS: tuple[tuple[str, Any], ...] = (
     ("grpc.enable_retries", 0),
-    ("grpc.enable_http_proxy", 0),  # the environment has no say in where conversations go
+    ("grpc.enable_http_proxy", 0),  # environment variables must not redirect conversations
     ("grpc.max_send_message_length", 16 * 1024 * 1024),
     ("grpc.max_receive_message_length", 16 * 1024 * 1024),
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 500),
-    ("grpc.min_reconnect_backoff_ms", 1000),  # which is how long one attempt to connect may take
+    ("grpc.min_reconnect_backoff_ms", 1000),  # gRPC uses it as the time-out of one attempt to connect
     ("grpc.keepalive_time_ms", 30_000),
-    ("grpc.keepalive_timeout_ms", 2_000),  # also how long sent bytes may stay unacknowledged: a host that vanished is noticed
-    ("grpc.use_local_subchannel_pool", 1),  # clients in one process don't share each other's back-off
+    ("grpc.keepalive_timeout_ms", 2_000),  # also the time-out for unacknowledged bytes, which detects a host that vanished
+    ("grpc.use_local_subchannel_pool", 1),  # a client must not wait for the back-off of another one in the process
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Address:
-    """Where the server is and how to prove who one is. `key` goes as `authorization: Bearer …` with each call."""
+class ServerAddress:
+    """The address of a server and the credentials for it. `key` is sent with each call as `authorization: Bearer …`."""
 
     target: str
     key: str | None = None
@@ -59,9 +59,12 @@ class Address:
         certificate: Pem | None,
         certificate_key: Pem | None,
         server_name: str | None,
-    ) -> Address:
-        """Raises `InvalidInput` for what can't be used, and for a `key` that would leave this machine unencrypted, unless
-        `plaintext` allows that. Certificates are PEM, as bytes or as the path of a file."""
+    ) -> ServerAddress:
+        """Checks the arguments of a client and reads certificate files.
+
+        Raises `InvalidInput` for a value or file that can't be used, and for a `key` that would leave this machine unencrypted
+        unless `plaintext` allows that.
+        """
         if not isinstance(target, str) or not target.strip():
             raise InvalidInput(f"target must be an address such as '127.0.0.1:7411', not {target!r}")
         if key is not None and not (isinstance(key, str) and key.isascii() and key.isprintable() and key.strip()):
@@ -85,25 +88,25 @@ class Address:
         )
 
     @property
-    def options(self) -> dict[str, Any]:
-        """Of every call. One that finds no connection and can't make one ends at once."""
+    def call_options(self) -> dict[str, Any]:
+        """The options of every call. A call fails at once, without waiting, while no connection can be made."""
         metadata = () if self.key is None else (("authorization", f"Bearer {self.key}"),)
         return {"metadata": metadata, "wait_for_ready": False}
 
-    def dial(self) -> grpc.Channel:
-        """A channel for callers that block. Not connected yet."""
+    def dial_blocking(self) -> grpc.Channel:
+        """Returns a channel for blocking callers. It connects later."""
         if not self.secure:
-            return grpc.insecure_channel(self.target, self._options)
-        return grpc.secure_channel(self.target, self._credentials, self._options)
+            return grpc.insecure_channel(self.target, self._channel_options)
+        return grpc.secure_channel(self.target, self._credentials, self._channel_options)
 
-    def dial_awaited(self) -> grpc.aio.Channel:
-        """A channel for the running event loop. Not connected yet."""
+    def dial_asyncio(self) -> grpc.aio.Channel:
+        """Returns a channel for the running event loop. It connects later."""
         if not self.secure:
-            return grpc.aio.insecure_channel(self.target, self._options)
-        return grpc.aio.secure_channel(self.target, self._credentials, self._options)
+            return grpc.aio.insecure_channel(self.target, self._channel_options)
+        return grpc.aio.secure_channel(self.target, self._credentials, self._channel_options)
 
     @property
-    def _options(self) -> tuple[tuple[str, Any], ...]:
+    def _channel_options(self) -> tuple[tuple[str, Any], ...]:
         named = (("grpc.ssl_target_name_override", self.server_name),) if self.server_name else ()
         return _OPTIONS + named
 
@@ -112,32 +115,32 @@ class Address:
         return grpc.ssl_channel_credentials(self.roots, self.certificate_key, self.certificate)
 
     def __repr__(self) -> str:
-        return f"<Address {self.target}{' TLS' if self.secure else ''}{' key' if self.key else ''}>"
+        return f"<ServerAddress {self.target}{' TLS' if self.secure else ''}{' key' if self.key else ''}>"
 
 
 def local(target: str) -> bool:
-    """Whether gRPC reaches only this machine by that name: a socket of the file system, `localhost`, or addresses that are
-    loopback's. What isn't understood isn't."""
+    """Returns whether gRPC reaches only this machine by that target: a Unix socket, `localhost`, or loopback addresses. Returns
+    False for a target that it doesn't understand."""
     scheme, colon, rest = target.strip().partition(":")
     if colon and scheme.lower() in ("unix", "unix-abstract"):
         return True
     if colon and scheme.lower() in ("ipv4", "ipv6"):
-        return all(_loopback(one) for one in rest.split(","))
+        return all(_loopback(address) for address in rest.split(","))
     if colon and scheme.lower() in ("dns", "passthrough"):
         authority, _, name = rest[2:].partition("/") if rest.startswith("//") else ("", "", rest)
-        return not authority and _loopback(name)  # another's name server may say anything
+        return not authority and _loopback(name)  # another name server may resolve the name to any host
     return _loopback(target.strip())
 
 
-def _loopback(named: str) -> bool:
-    """`named` is HOST or HOST:PORT, an IPv6 address in brackets or not."""
-    if named.startswith("["):
-        host, _, rest = named[1:].partition("]")
-        fine = not rest or rest.startswith(":")
+def _loopback(address: str) -> bool:
+    """`address` is HOST or HOST:PORT; an IPv6 address may be in brackets."""
+    if address.startswith("["):
+        host, _, rest = address[1:].partition("]")
+        valid = not rest or rest.startswith(":")
     else:
-        host, fine = (named if named.count(":") > 1 else named.partition(":")[0]), True
+        host, valid = (address if address.count(":") > 1 else address.partition(":")[0]), True
     try:
-        return fine and Where(host=host, port=0).loopback
+        return valid and Address(host=host, port=0).loopback
     except ValueError:
         return False
 

@@ -1,4 +1,4 @@
-"""Line: the one connection of a client, opened when it is first needed, and where it can't be used any more."""
+"""Client connection: a client's one gRPC channel, opened by its first call; guards against forks and other loops."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Any, Generic, TypeVar
 
-from germane.grpc.calling.channel import Address
+from germane.grpc.calling.channel import ServerAddress
 from germane.grpc.calling.fallback_policy import Fallback
 from germane.grpc.stubs.context_pb2_grpc import ContextAssemblyServiceStub
 
@@ -18,10 +18,14 @@ C = TypeVar("C")
 
 
 class ClientConnection(Generic[C]):
-    """`dial` makes a channel. A loop is that of the caller, None for callers that block; after `asyncio.run` has ended one,
-    the next gets a channel of its own. Nothing of gRPC survives a fork: a client that has called stays with the parent."""
+    """Opens a channel with `dial` when the first call needs one. Thread-safe.
 
-    def __init__(self, address: Address, dial: Callable[[], C]) -> None:
+    `loop` is the caller's event loop, None for blocking callers. A channel belongs to one loop: after `asyncio.run` has ended
+    that loop, a call from the next loop opens a new channel. gRPC doesn't survive a fork, so in a child process a connection
+    that was used before the fork raises `Fallback`.
+    """
+
+    def __init__(self, address: ServerAddress, dial: Callable[[ServerAddress], C]) -> None:
         self.address = address
         self._dial = dial
         self._lock = Lock()
@@ -32,17 +36,21 @@ class ClientConnection(Generic[C]):
         self._closed = False
 
     def channel(self, loop: asyncio.AbstractEventLoop | None = None) -> C:
-        """Raises `Fallback` where there is none to be had."""
+        """Returns the channel. Raises `Fallback` after `close`, after a fork, and while another loop uses the channel."""
         self._open(loop)
         assert self._channel is not None
         return self._channel
 
     def stub(self, loop: asyncio.AbstractEventLoop | None = None) -> Any:
+        """Returns the stub of `ContextAssemblyService` on the channel. Raises as `channel` does."""
         self._open(loop)
         return self._stub
 
     def close(self) -> C | None:
-        """What is to be closed, if anything is. After a fork that is the parent's to do."""
+        """Refuses all further calls. Returns the channel that the caller must close now, None where there is none.
+
+        A channel that was opened before a fork is the parent's to close, and one whose loop is closed can't be closed any more.
+        """
         with self._lock:
             self._closed = True
             channel, self._channel = self._channel, None
@@ -60,6 +68,6 @@ class ClientConnection(Generic[C]):
                     return
                 if self._loop is not None and not self._loop.is_closed():
                     raise Fallback("client_error:other_loop")
-            self._channel = self._dial()
+            self._channel = self._dial(self.address)
             self._stub = ContextAssemblyServiceStub(self._channel)  # type: ignore[call-overload]
             self._loop, self._process = loop, os.getpid()

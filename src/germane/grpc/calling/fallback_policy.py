@@ -1,6 +1,4 @@
-"""Care: what both clients do so that no call of `assemble` hurts its caller: the reason that goes with the messages when they
-go back as they came, said once in the log, and the server that hangs left alone.
-"""
+"""Fallback policy: turns any failure of `assemble` into the caller's own messages; owns time limits and breaker."""
 
 from __future__ import annotations
 
@@ -11,46 +9,50 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from germane.errors import InvalidInput
-from germane.grpc.calling.answer import Answer, Metadata
+from germane.grpc.calling.answer import Answer, ClientMetadata
 from germane.grpc.calling.channel import grpc
 from germane.grpc.calling.cooldown import Cooldown
 from germane.grpc.calling.outbound import Oversized
 from germane.grpc.calling.verify_reply import Altered
 
-__all__ = ["Fallback", "FallbackPolicy", "originals"]
+__all__ = ["Fallback", "FallbackPolicy", "shallow_copy"]
 
 _LOG = logging.getLogger("germane.client")
-_MOST_SAID = 64
-_THE_CALLERS = ("INVALID_ARGUMENT", "UNAUTHENTICATED", "PERMISSION_DENIED")
+_MAX_LOGGED_REASONS = 64
+_CALLER_ERRORS = ("INVALID_ARGUMENT", "UNAUTHENTICATED", "PERMISSION_DENIED")
 
 
 class Fallback(Exception):
-    """Why there is no answer: what stands in `fallback_reason`."""
+    """There is no answer from the service; the text becomes the answer's `fallback_reason`."""
 
 
 class FallbackPolicy:
-    """`limit` is how long a caller of `assemble` waits, `patience` one of anything else, both in seconds. For any number of
-    threads."""
+    """The time limits, the circuit breaker and the fallback answers of one client. Thread-safe.
+
+    `limit` bounds a call of `assemble`, `patience` any other call, both in seconds. The breaker opens after `breaker` calls in
+    a row that hung (0: never), for `cooldown` seconds.
+    """
 
     def __init__(self, *, limit: float, patience: float, breaker: int, cooldown: float) -> None:
-        """Raises `InvalidInput` for a number that can't be used."""
+        """Raises `InvalidInput` for a number that is negative, infinite or of another type, and for a limit of 0."""
         self.limit = _number("limit", limit, above=0.0)
         self.patience = _number("patience", patience, above=0.0)
         self._cooldown = Cooldown(after=int(_number("breaker", breaker)), seconds=_number("cooldown", cooldown))
-        self._said: set[str] = set()
+        self._logged: set[str] = set()
 
-    def left(self, began: float, now: float, late: float = 0.0) -> float:
-        """What of the limit is left after the request was written. Raises `Fallback` when nothing is. `late` is how much later
-        than told a timer goes off; of a short limit it takes a tenth at most."""
-        left = self.limit - min(late, self.limit / 10) - (now - began)
-        if left <= 0:
+    def remaining(self, started: float, now: float, lateness: float = 0.0) -> float:
+        """Returns the seconds of `limit` that are left. Raises `Fallback` when none are.
+
+        `lateness` is by how many seconds the caller's timer goes off late. It is subtracted, up to a tenth of the limit.
+        """
+        remaining = self.limit - min(lateness, self.limit / 10) - (now - started)
+        if remaining <= 0:
             raise Fallback("client_error:out_of_time")
-        return left
+        return remaining
 
     @contextmanager
-    def watching(self, now: Callable[[], float]) -> Iterator[None]:
-        """Around one call: from how it ends it is learnt whether the server hangs. Raises `Fallback` at once while it is left
-        alone."""
+    def attempt(self, now: Callable[[], float]) -> Iterator[None]:
+        """Surrounds one call and reports its outcome to the breaker. Raises `Fallback` at once while the breaker is open."""
         cooldown = self._cooldown
         if not cooldown.allows(now()):
             raise Fallback("client_breaker_open")
@@ -70,19 +72,19 @@ class FallbackPolicy:
         cooldown.answered()
 
     def fallback(self, messages: Any, error: Exception, request_id: object) -> Answer:
-        """The caller's messages and the reason. Logs a reason when it is first met."""
+        """Returns the caller's messages with the reason of the failure. Logs each reason once."""
         reason = _reason(error)
-        if reason not in self._said and len(self._said) < _MOST_SAID:
-            self._said.add(reason)
-            with suppress(Exception):  # not even what somebody hung into the log
-                _LOG.warning("germane gives messages back as they came: %s%s (said once)", reason, _why(error))
+        if reason not in self._logged and len(self._logged) < _MAX_LOGGED_REASONS:
+            self._logged.add(reason)
+            with suppress(Exception):  # a log handler of the application may raise
+                _LOG.warning("germane gives messages back as they came: %s%s (said once)", reason, _hint(error))
         id = request_id if isinstance(request_id, str) else ""
-        return Answer(messages=messages, metadata=Metadata(fallback_reason=reason, degradation_level=3, request_id=id))
+        return Answer(messages=messages, metadata=ClientMetadata(fallback_reason=reason, degradation_level=3, request_id=id))
 
 
-def originals(messages: Any) -> Any:
-    """The very objects in a list of its own, so that whoever changes the one doesn't change the other. What isn't a list comes
-    back as it is."""
+def shallow_copy(messages: Any) -> Any:
+    """Returns a new list of the same objects, so that a later change of one list doesn't change the other. Returns a value that
+    is no sequence, or is text, as it is."""
     return list(messages) if isinstance(messages, Sequence) and not isinstance(messages, str | bytes) else messages
 
 
@@ -100,11 +102,11 @@ def _reason(error: BaseException) -> str:
     return f"client_error:{type(error).__name__}"
 
 
-def _why(error: Exception) -> str:
-    """What helps to put it right, where that is the caller's to do. No content: neither side puts any into such a text."""
+def _hint(error: Exception) -> str:
+    """The error's text where the caller can correct the error. Such texts hold no content of messages."""
     if isinstance(error, InvalidInput):
         return f": {error}"
-    if isinstance(error, grpc.RpcError) and _reason(error).endswith(_THE_CALLERS):
+    if isinstance(error, grpc.RpcError) and _reason(error).endswith(_CALLER_ERRORS):
         return f": {str(error.details())[:200]!r}"
     return ""
 

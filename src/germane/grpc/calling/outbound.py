@@ -1,8 +1,8 @@
-"""Outbound: a caller's messages as they go over the wire, each beside the object it was made from.
+"""Outbound: writes the caller's messages into a request, and remembers which object each was made from.
 
-What is only a role and a text goes as that; anything else goes whole, as JSON. Of a conversation with more messages than
-germane reads, the latest go one by one; what lies before them goes as one text, so that its size is still counted, and comes
-back as the messages it stands for.
+A message that has only a role and a text is written as these two; any other message is written whole, as JSON. A conversation
+with more messages than the server reads in full is shortened: the latest messages are written one by one, and the run before
+them becomes one message with the texts of all, so that the server can still count its size. `verify_reply` puts the run back.
 """
 
 from __future__ import annotations
@@ -16,27 +16,28 @@ from typing import Any
 from germane.errors import InvalidInput
 from germane.grpc.stubs import context_pb2
 
-__all__ = ["MOST_BYTES", "MOST_MESSAGES", "Oversized", "Sent", "fields_of", "send"]
+__all__ = ["MAX_BYTES", "MAX_MESSAGES", "Oversized", "SentMessage", "add_messages", "fields_of"]
 
-MOST_MESSAGES = 380
-"""How many of the latest messages go one by one. The server's work grows with each, and of more than 400 it reads fewer."""
-MOST_BYTES = 8 * 1024 * 1024
-"""How much text goes at all: what is above takes longer to write and carry than there is."""
-_LEADING = 16
-"""How many system messages at the very beginning go one by one, however long the conversation."""
-_BETWEEN = "\n\n- user:\n"
-"""Costs about what a message costs besides its text."""
-_NODE = 32
-"""What a value inside a message is taken to weigh beside its text, in bytes."""
+MAX_MESSAGES = 380
+"""Messages that are written one by one, counted from the end. The server's work grows with each, and of more than 400 it reads
+only the last 100 in full."""
+MAX_BYTES = 8 * 1024 * 1024
+"""Text of one request. More takes longer to write and send than a call may take."""
+_MAX_LEADING = 16
+"""System messages at the very beginning that are written one by one, however long the conversation."""
+_SEPARATOR = "\n\n- user:\n"
+"""Costs about as many tokens as a message costs besides its text."""
+_NODE_BYTES = 32
+"""Estimated size of a value inside a message, besides its text."""
 
 
 class Oversized(Exception):
-    """More than `MOST_BYTES`."""
+    """The messages hold more than `MAX_BYTES`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """`wire` as it was sent for `originals`: one message, or the run of them that it stands for."""
+class SentMessage:
+    """A wire message and the caller's messages that it stands for: one, or a run of them."""
 
     wire: context_pb2.Message
     originals: Sequence[Any]
@@ -46,23 +47,43 @@ class Sent:
         return len(self.originals) > 1
 
 
-def send(messages: Sequence[Any], request: context_pb2.AssembleContextRequest, *, all: bool = False) -> list[Sent]:
-    """Puts `messages` into `request`, one by one if `all`. Raises `Oversized`, `InvalidInput`, and what JSON raises for what it
-    can't hold."""
-    left = [MOST_BYTES]
-    lead, tail = (0, 0) if all else _ends(messages)
+class _ByteBudget:
+    """Counts down from `MAX_BYTES`."""
+
+    def __init__(self) -> None:
+        self.remaining = MAX_BYTES
+
+    def spend(self, size: int) -> None:
+        """Raises `Oversized` when the budget is used up."""
+        self.remaining -= size
+        if self.remaining < 0:
+            raise Oversized
+
+
+def add_messages(
+    messages: Sequence[Any],
+    request: context_pb2.AssembleContextRequest,
+    *,
+    all: bool = False,
+) -> list[SentMessage]:
+    """Adds `messages` to the request, each as a message of its own if `all`.
+
+    Raises `Oversized`, `InvalidInput`, and the errors of `json.dumps` for a value that JSON can't hold.
+    """
+    budget = _ByteBudget()
+    lead, tail = (0, 0) if all else _run_bounds(messages)
     sent = []
-    for at, message in enumerate(messages):
-        if lead <= at < tail:
+    for index, message in enumerate(messages):
+        if lead <= index < tail:
             continue
-        if at == tail and lead < tail:
-            sent.append(_standing_in(messages[lead:tail], request, left))
-        sent.append(Sent(_write(message, request, left), (message,)))
+        if index == tail and lead < tail:
+            sent.append(_add_run(messages[lead:tail], request, budget))
+        sent.append(SentMessage(_add_message(message, request, budget), (message,)))
     return sent
 
 
 def fields_of(wire: context_pb2.Message) -> dict[str, Any]:
-    """A message of the wire as a provider's. Raises `ValueError` for one that isn't any."""
+    """Returns a wire message as the provider's dict. Raises `ValueError` for JSON that is no object."""
     if not wire.json:
         return {"role": wire.role, "content": wire.content}
     fields = json.loads(wire.json)
@@ -71,18 +92,20 @@ def fields_of(wire: context_pb2.Message) -> dict[str, Any]:
     return fields
 
 
-def _ends(messages: Sequence[Any]) -> tuple[int, int]:
-    """Where the system messages at the beginning end, and where the latest begin: with a human's turn, so that no tool's
-    result is parted from its call. Equal where everything goes one by one."""
-    if len(messages) <= MOST_MESSAGES:
+def _run_bounds(messages: Sequence[Any]) -> tuple[int, int]:
+    """Returns the first index of the run that is written as one message, and the index after its end; equal where there is no
+    run. The run starts after the leading system messages and ends before a user's turn, so that no tool result is separated
+    from its call."""
+    if len(messages) <= MAX_MESSAGES:
         return 0, 0
-    first = len(messages) - MOST_MESSAGES
-    tail = next((at for at in range(first, len(messages)) if _human(messages[at])), first)
-    lead = next((at for at in range(min(_LEADING, tail)) if _role(messages[at]) not in ("system", "developer")), 0)
+    first = len(messages) - MAX_MESSAGES
+    tail = next((index for index in range(first, len(messages)) if _is_users_turn(messages[index])), first)
+    leading = range(min(_MAX_LEADING, tail))
+    lead = next((index for index in leading if _role(messages[index]) not in ("system", "developer")), 0)
     return (lead, tail) if tail - lead > 1 else (0, 0)
 
 
-def _human(message: Any) -> bool:
+def _is_users_turn(message: Any) -> bool:
     if _role(message) != "user":
         return False
     content = message.get("content", message.get("parts"))
@@ -94,38 +117,40 @@ def _role(message: Any) -> str:
     return str(message.get("role", "")) if isinstance(message, Mapping) else ""
 
 
-def _write(message: Any, request: context_pb2.AssembleContextRequest, left: list[int]) -> context_pb2.Message:
+def _add_message(message: Any, request: context_pb2.AssembleContextRequest, budget: _ByteBudget) -> context_pb2.Message:
     if isinstance(message, dict) and len(message) == 2:
         role, content = message.get("role"), message.get("content")
         if isinstance(role, str) and isinstance(content, str):
-            _take(len(content), left)
+            budget.spend(len(content))
             try:
                 return request.messages.add(role=role, content=content)
             except UnicodeEncodeError:  # a lone surrogate: JSON can hold it
                 pass
     fields = _plain(message)
-    _take(_weight(fields, left[0]), left)
+    budget.spend(_estimated_size(fields, budget.remaining))
     role = fields.get("role")
     role = role if isinstance(role, str) and role.isascii() else ""
     return request.messages.add(role=role, json=json.dumps(fields, default=_plain))
 
 
-def _standing_in(run: Sequence[Any], request: context_pb2.AssembleContextRequest, left: list[int]) -> Sent:
-    """The assistant's, since a human's turn comes next: so no provider's shape melts the two together."""
+def _add_run(run: Sequence[Any], request: context_pb2.AssembleContextRequest, budget: _ByteBudget) -> SentMessage:
+    """Adds one message with the texts of the run. Its role is the assistant's, because a user's turn comes next and some
+    providers merge neighbours of one role."""
     texts: list[str] = []
     for message in run:
         text = message.get("content") if isinstance(message, dict) else None
         if isinstance(text, str) and len(message) < 4:
             texts.append(text)
-            _take(len(text) + _NODE, left)
+            budget.spend(len(text) + _NODE_BYTES)
         else:
-            _take(_weight(message, left[0], texts), left)
-    said = _BETWEEN.join(texts).encode("utf-8", "replace").decode()
-    return Sent(request.messages.add(role="assistant", content=said), run)
+            budget.spend(_estimated_size(message, budget.remaining, texts))
+    content = _SEPARATOR.join(texts).encode("utf-8", "replace").decode()
+    return SentMessage(request.messages.add(role="assistant", content=content), run)
 
 
 def _plain(value: Any) -> Any:
-    """What JSON doesn't know by itself: mappings of other kinds, an SDK's own objects, times."""
+    """Returns a value that JSON doesn't know as one that it knows: other mappings, an SDK's own objects, dates. Raises
+    `InvalidInput` for any other type."""
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, date):
@@ -136,24 +161,18 @@ def _plain(value: Any) -> Any:
     raise InvalidInput(f"a message holds {type(value).__name__}: give what JSON can hold")
 
 
-def _weight(value: Any, most: int, texts: list[str] | None = None) -> int:
-    """The bytes that `value` takes, roughly; it stops counting above `most`. Strings found on the way go to `texts`."""
-    weight, waiting = 0, [value]
-    while waiting and weight <= most:
-        one = waiting.pop()
-        weight += _NODE
-        if isinstance(one, str):
-            weight += len(one)
+def _estimated_size(value: Any, limit: int, texts: list[str] | None = None) -> int:
+    """Returns roughly how many bytes `value` takes; stops counting above `limit`. Adds the strings inside it to `texts`."""
+    size, stack = 0, [value]
+    while stack and size <= limit:
+        inner = stack.pop()
+        size += _NODE_BYTES
+        if isinstance(inner, str):
+            size += len(inner)
             if texts is not None:
-                texts.append(one)
-        elif isinstance(one, Mapping):
-            waiting += one.values()
-        elif isinstance(one, list | tuple):
-            waiting += one
-    return weight
-
-
-def _take(weight: int, left: list[int]) -> None:
-    left[0] -= weight
-    if left[0] < 0:
-        raise Oversized
+                texts.append(inner)
+        elif isinstance(inner, Mapping):
+            stack += inner.values()
+        elif isinstance(inner, list | tuple):
+            stack += inner
+    return size

@@ -1,9 +1,10 @@
-"""Reunite: the messages of an answer with the objects the caller gave, and the proof that none of them was lost or altered.
+"""Verify reply: puts the caller's own objects back into a response, and proves that none was lost or altered.
 
-A message that came back as it was sent becomes the caller's own object again. One that didn't is taken apart: what the caller
-said in it, each text, each part, each further key, has to be there, under the same role and in the same order, whatever was
-put between. So an addition inside a turn passes, two turns of one role written as one pass, a changed word doesn't. Left out
-may be what providers refuse: germane's own keys (`id`, `created_at`, `name`) and blank texts.
+A message that came back as it was sent becomes the caller's object again. Any other message is split into atoms: each text,
+each part that isn't text, each further key. All atoms of the caller's messages must be in the response, under the same role and
+in the same order, whatever was added between them. So the check accepts an addition inside a turn and two turns of one role
+that were merged, but no changed word. Two things may be missing, because providers refuse them: germane's own keys (`id`,
+`created_at`, `name`) and blank texts.
 """
 
 from __future__ import annotations
@@ -12,116 +13,127 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from germane.grpc.calling.outbound import Sent, fields_of
+from germane.grpc.calling.outbound import SentMessage, fields_of
 from germane.grpc.stubs import context_pb2
 
 __all__ = ["Altered", "verify_reply"]
 
-_ENVELOPE = frozenset({"role", "content", "parts", "id", "created_at", "name"})
-_ADDED = ("system", "user")
-"""Germane speaks as the system; as the user only where a provider wants the conversation begun by one."""
-_SAME = {"model": "assistant", "developer": "system"}
+Atom = tuple[str, Any]
+
+_ENVELOPE_KEYS = frozenset({"role", "content", "parts", "id", "created_at", "name"})
+_ADDED_ROLES = ("system", "user")
+"""Roles of messages that germane adds: mostly system; user only where a provider requires that the user begins."""
+_ROLE_SYNONYMS = {"model": "assistant", "developer": "system"}
 
 
 class Altered(Exception):
-    """Not all of the caller's messages are in the answer, in order and unaltered."""
+    """The response doesn't hold all of the caller's messages, in order and unaltered."""
 
 
-def verify_reply(sent: Sequence[Sent], answer: context_pb2.AssembleContextResponse) -> tuple[list[Any], Any]:
-    """The messages to send, and the system prompt where the provider keeps it apart, else None. Raises `Altered`, and
-    `ValueError` for what isn't JSON."""
+def verify_reply(sent: Sequence[SentMessage], answer: context_pb2.AssembleContextResponse) -> tuple[list[Any], Any]:
+    """Returns the messages to send to the model, and the system prompt where the provider keeps it apart, else None.
+
+    Raises `Altered`, and `ValueError` for invalid JSON.
+    """
     system = json.loads(answer.system_json) if answer.system_json else None
     if not (system is None or isinstance(system, str | list)):
         raise Altered
-    said = _Said(sent, apart=system is not None)
-    out: list[Any] = []
-    at = 0
+    spoken = _SentAtoms(sent, system_apart=system is not None)
+    messages: list[Any] = []
+    position = 0  # of the next message of `sent` that has to be found
     for wire in answer.messages:
-        while at < len(sent) and said.moved(at):
-            at += 1
-        if at < len(sent) and wire == sent[at].wire:
-            if sent[at].represents_many:  # what had to stand before an assistant's turn needn't stand before the caller's own
-                out = [one for one in out if not isinstance(one, dict) or one.get("role") != "user"]
-            out += sent[at].originals
-            at += 1
+        while position < len(sent) and spoken.in_system_prompt(position):
+            position += 1
+        if position < len(sent) and wire == sent[position].wire:
+            if sent[position].represents_many:
+                # the server had to put a user's message before this stand-in, an assistant's; the caller's own don't need it
+                messages = [added for added in messages if not isinstance(added, dict) or added.get("role") != "user"]
+            messages += sent[position].originals
+            position += 1
             continue
         fields = fields_of(wire)
-        if at < len(sent) and fields == said.fields(at) and not sent[at].represents_many:
-            out += sent[at].originals
-            at += 1
+        if position < len(sent) and fields == spoken.fields(position) and not sent[position].represents_many:
+            messages += sent[position].originals
+            position += 1
             continue
-        begin, at = at, said.reached(at, fields)
-        taken = [one for one in range(begin, at) if said.atoms(one) and not said.moved(one)]
-        if any(sent[one].represents_many for one in taken) or not (taken or _role(fields) in _ADDED or not _atoms(fields)):
+        start, position = position, spoken.end_of_match(position, fields)
+        matched = [index for index in range(start, position) if spoken.must_be_in_messages(index)]
+        if any(sent[index].represents_many for index in matched):
             raise Altered
-        same = len(taken) == 1 and fields == said.fields(taken[0])
-        out.append(sent[taken[0]].originals[0] if same else fields)
-    if any(said.atoms(one) and not said.moved(one) for one in range(at, len(sent))):
+        if not (matched or _role(fields) in _ADDED_ROLES or not _atoms(fields)):
+            raise Altered
+        same = len(matched) == 1 and fields == spoken.fields(matched[0])
+        messages.append(sent[matched[0]].originals[0] if same else fields)
+    if any(spoken.must_be_in_messages(index) for index in range(position, len(sent))):
         raise Altered
-    _prove_system([said.atoms(one) for one in range(len(sent)) if said.moved(one)], system)
-    return out, system
+    _verify_system([spoken.atoms(index) for index in range(len(sent)) if spoken.in_system_prompt(index)], system)
+    return messages, system
 
 
-class _Said:
-    """What the caller said, taken apart when it is first needed: mostly that is never."""
+class _SentAtoms:
+    """The atoms of the sent messages, computed on demand: most replies need none."""
 
-    def __init__(self, sent: Sequence[Sent], *, apart: bool) -> None:
-        self._sent, self._apart = sent, apart
+    def __init__(self, sent: Sequence[SentMessage], *, system_apart: bool) -> None:
+        self._sent, self._system_apart = sent, system_apart
         self._fields: dict[int, dict[str, Any]] = {}
-        self._atoms: dict[int, list[tuple[str, Any]]] = {}
+        self._atoms: dict[int, list[Atom]] = {}
 
-    def fields(self, at: int) -> dict[str, Any]:
-        if at not in self._fields:
-            self._fields[at] = fields_of(self._sent[at].wire)
-        return self._fields[at]
+    def fields(self, index: int) -> dict[str, Any]:
+        if index not in self._fields:
+            self._fields[index] = fields_of(self._sent[index].wire)
+        return self._fields[index]
 
-    def atoms(self, at: int) -> list[tuple[str, Any]]:
-        if at not in self._atoms:
-            self._atoms[at] = _atoms(self.fields(at))
-        return self._atoms[at]
+    def atoms(self, index: int) -> list[Atom]:
+        if index not in self._atoms:
+            self._atoms[index] = _atoms(self.fields(index))
+        return self._atoms[index]
 
-    def moved(self, at: int) -> bool:
-        """Whether it belongs into the system prompt, which this provider keeps apart."""
-        return self._apart and _SAME.get(role := self._sent[at].wire.role, role) == "system"
+    def in_system_prompt(self, index: int) -> bool:
+        """Whether the message belongs into the system prompt, which this provider keeps apart."""
+        return self._system_apart and _ROLE_SYNONYMS.get(role := self._sent[index].wire.role, role) == "system"
 
-    def reached(self, at: int, fields: dict[str, Any]) -> int:
-        """How far from `at` on one message of the answer, `fields`, holds what was said: past the last that is in it."""
-        have, role, found, reached = _atoms(fields), _role(fields), 0, at
-        for one in range(at, len(self._sent)):
-            if (want := self.atoms(one)) and not self.moved(one):
-                if _role(self.fields(one)) != role or (end := _within(want, have, found)) is None:
+    def must_be_in_messages(self, index: int) -> bool:
+        return bool(self.atoms(index)) and not self.in_system_prompt(index)
+
+    def end_of_match(self, start: int, fields: dict[str, Any]) -> int:
+        """Returns the index after the last sent message, from `start` on, whose atoms are all in the one message `fields`."""
+        available, role, offset, end = _atoms(fields), _role(fields), 0, start
+        for index in range(start, len(self._sent)):
+            if self.must_be_in_messages(index):
+                if _role(self.fields(index)) != role or (after := _find(self.atoms(index), available, offset)) is None:
                     break
-                found, reached = end, one + 1
-        return reached
+                offset, end = after, index + 1
+        return end
 
 
-def _within(want: Sequence[Any], have: Sequence[Any], start: int) -> int | None:
-    """Where `want` ends in `have`, in order from `start` on, with anything between; None where it isn't there."""
-    for atom in want:
+def _find(wanted: Sequence[Atom], available: Sequence[Atom], start: int) -> int | None:
+    """Returns the index in `available` after the last of `wanted`, which must occur in order from `start` on, with anything
+    between. Returns None where they don't."""
+    for atom in wanted:
         try:
-            start = have.index(atom, start) + 1
+            start = available.index(atom, start) + 1
         except ValueError:
             return None
     return start
 
 
-def _prove_system(moved: Iterable[Sequence[tuple[str, Any]]], system: Any) -> None:
-    """Each text, or part, of the caller's system messages is in the system prompt, in order."""
+def _verify_system(messages: Iterable[Sequence[Atom]], system: Any) -> None:
+    """Raises `Altered` unless the system prompt holds each text and part of the caller's system messages, in order."""
     joined = system if isinstance(system, str) else "\n\n".join(text for part in system or () if (text := _text(part)))
     start = 0
-    for atoms in moved:
+    for atoms in messages:
         for key, value in atoms:
             if key == "text":
-                found = joined.find(value, start)
-                if found < 0:
+                position = joined.find(value, start)
+                if position < 0:
                     raise Altered
-                start = found + len(value)
+                start = position + len(value)
             elif key == "part" and (not isinstance(system, list) or value not in system):
                 raise Altered
 
 
-def _atoms(fields: dict[str, Any]) -> list[tuple[str, Any]]:
-    """What is said in a message, piece by piece."""
+def _atoms(fields: dict[str, Any]) -> list[Atom]:
+    """Splits a message into its texts, other parts, and further keys."""
     content = fields.get("content", fields.get("parts"))
     parts = content if isinstance(content, list) else [content]
     atoms = []
@@ -131,11 +143,11 @@ def _atoms(fields: dict[str, Any]) -> list[tuple[str, Any]]:
             atoms += [("part", part)] if part else []
         elif text.strip():
             atoms.append(("text", text))
-    return atoms + [(key, fields[key]) for key in sorted(fields) if key not in _ENVELOPE and fields[key] is not None]
+    return atoms + [(key, fields[key]) for key in sorted(fields) if key not in _ENVELOPE_KEYS and fields[key] is not None]
 
 
 def _text(part: Any) -> str | None:
-    """The text of a part that is nothing but that."""
+    """Returns the text of a part that holds nothing else, None for any other part."""
     if isinstance(part, str):
         return part
     if isinstance(part, dict) and isinstance(text := part.get("text"), str):
@@ -147,4 +159,4 @@ def _text(part: Any) -> str | None:
 
 def _role(fields: dict[str, Any]) -> str:
     role = str(fields.get("role", ""))
-    return _SAME.get(role, role)
+    return _ROLE_SYNONYMS.get(role, role)

@@ -26,8 +26,8 @@ if _version_not_supported:
 
 
 class ContextAssemblyServiceStub:
-    """Assembles what a model needs to know. Never fails for a fault of germane's own: the caller's messages come back, and the
-    metadata say why there is nothing more.
+    """Assembles the context that a model needs. A fault of the service itself is never an error: the response then holds the
+    caller's messages, and the metadata give the reason.
     """
 
     def __init__(self, channel):
@@ -44,15 +44,16 @@ class ContextAssemblyServiceStub:
 
 
 class ContextAssemblyServiceServicer:
-    """Assembles what a model needs to know. Never fails for a fault of germane's own: the caller's messages come back, and the
-    metadata say why there is nothing more.
+    """Assembles the context that a model needs. A fault of the service itself is never an error: the response then holds the
+    caller's messages, and the metadata give the reason.
     """
 
     def AssembleContext(self, request, context):
-        """Answers the messages with the agent's context among them, before the deadline: 48 ms, or 8 ms before the caller's own
-        gRPC deadline, or deadline_ms, whichever is earliest.
+        """Returns the messages with the agent's context among them, before the earliest of: 48 ms, deadline_ms, and 8 ms before the
+        caller's own gRPC deadline.
 
-        INVALID_ARGUMENT names the field that can't be used, UNAUTHENTICATED and PERMISSION_DENIED say nothing of what exists.
+        INVALID_ARGUMENT names the field that can't be used. UNAUTHENTICATED and PERMISSION_DENIED don't tell whether an org or
+        agent exists.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -75,8 +76,8 @@ def add_ContextAssemblyServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ContextAssemblyService:
-    """Assembles what a model needs to know. Never fails for a fault of germane's own: the caller's messages come back, and the
-    metadata say why there is nothing more.
+    """Assembles the context that a model needs. A fault of the service itself is never an error: the response then holds the
+    caller's messages, and the metadata give the reason.
     """
 
     @staticmethod

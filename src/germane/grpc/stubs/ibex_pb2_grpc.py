@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class ContextAssemblyServiceStub:
-    """Called before each model call.
+    """An application calls this service before each call of a model.
     """
 
     def __init__(self, channel):
@@ -43,11 +43,11 @@ class ContextAssemblyServiceStub:
 
 
 class ContextAssemblyServiceServicer:
-    """Called before each model call.
+    """An application calls this service before each call of a model.
     """
 
     def AssembleContext(self, request, context):
-        """Answers the messages with the agent's context among them. See germane.context.v1.
+        """Returns the messages with the agent's context among them. See germane.context.v1.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -70,7 +70,7 @@ def add_ContextAssemblyServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ContextAssemblyService:
-    """Called before each model call.
+    """An application calls this service before each call of a model.
     """
 
     @staticmethod

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class MemoryServiceStub:
-    """Memories one by one, and everything a scope holds.
+    """The memories of a scope, and the export of all its data.
     """
 
     def __init__(self, channel):
@@ -83,67 +83,67 @@ class MemoryServiceStub:
 
 
 class MemoryServiceServicer:
-    """Memories one by one, and everything a scope holds.
+    """The memories of a scope, and the export of all its data.
     """
 
     def Remember(self, request, context):
-        """Keeps something worth knowing. A newer fact on a key supersedes the older; an exact duplicate answers the memory there is.
+        """Stores a memory. A newer fact with the same key supersedes the older one; an exact duplicate returns the stored memory.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetMemory(self, request, context):
-        """NOT_FOUND for what isn't there and for what another scope has.
+        """Returns one memory. NOT_FOUND for an unknown id and for a memory of another scope.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListMemories(self, request, context):
-        """Newest first, page by page.
+        """Lists the memories page by page, newest first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UpdateMemory(self, request, context):
-        """Changes fields of a memory.
+        """Changes fields of one memory.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetMemoryHistory(self, request, context):
-        """The memory and all that superseded it or was superseded by it, oldest first.
+        """Returns a memory and all memories that superseded it or that it superseded, oldest first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Search(self, request, context):
-        """What answers a query best, memories and messages alike, best first.
+        """Returns the memories and messages that answer a query best, best first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Forget(self, request, context):
-        """Takes text away for good. Forgetting the same again is fine.
+        """Deletes memories and messages for good. Idempotent.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GiveFeedback(self, request, context):
-        """Says of memories that they helped, or that they did harm.
+        """Records that memories helped, or that they did harm.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Export(self, request, context):
-        """Everything the scope can see.
+        """Returns all the data that the scope can see.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -206,7 +206,7 @@ def add_MemoryServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class MemoryService:
-    """Memories one by one, and everything a scope holds.
+    """The memories of a scope, and the export of all its data.
     """
 
     @staticmethod
@@ -454,7 +454,7 @@ class MemoryService:
 
 
 class EventServiceStub:
-    """What was said and done.
+    """The messages of conversations.
     """
 
     def __init__(self, channel):
@@ -471,11 +471,11 @@ class EventServiceStub:
 
 
 class EventServiceServicer:
-    """What was said and done.
+    """The messages of conversations.
     """
 
     def Record(self, request, context):
-        """Keeps a conversation verbatim, each message once, however often it is sent.
+        """Stores the messages of a conversation verbatim. Idempotent: a message that is sent again is stored once.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -498,7 +498,7 @@ def add_EventServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class EventService:
-    """What was said and done.
+    """The messages of conversations.
     """
 
     @staticmethod
@@ -556,14 +556,14 @@ class DirectiveServiceServicer:
     """
 
     def GetDirective(self, request, context):
-        """A user's own where one is set, else the agent's.
+        """Returns the user's directive where one is set, else the agent's.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SetDirective(self, request, context):
-        """Sets it for the agent, or for one user of it; an empty text removes it.
+        """Sets the directive of the agent, or of one of its users; an empty text removes it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

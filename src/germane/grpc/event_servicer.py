@@ -1,4 +1,4 @@
-"""Events: the RPC of `EventService`: keeping what was said."""
+"""Event servicer: the RPC of `EventService`, which records the messages of a conversation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, ClassVar, overload
 
 from germane.access.key import Right
 from germane.grpc.agent_resolver import AgentResolver
-from germane.grpc.call import Call
+from germane.grpc.call import RpcCall
 from germane.grpc.from_wire import message
 from germane.grpc.json_text import JsonText
 from germane.grpc.refusals import invalid
@@ -16,22 +16,24 @@ from germane.grpc.stubs import context_pb2
 from germane.grpc.stubs import memory_pb2 as pb
 from germane.types.limits import RECORDED, within
 
-__all__ = ["Events"]
+__all__ = ["EventServicer"]
 
 
-class Events:
+class EventServicer:
+    """Runs on the engine's loop. Raises `Refused` and `InvalidInput` for a request that its caller has to correct."""
+
     rights: ClassVar[Mapping[str, Right]] = MappingProxyType({"Record": "write"})
 
-    def __init__(self, reach: AgentResolver) -> None:
-        self._reach = reach
+    def __init__(self, resolver: AgentResolver) -> None:
+        self._resolver = resolver
 
-    async def record(self, request: pb.RecordRequest, call: Call) -> pb.RecordResponse:
-        agent = self._reach.scoped(request.scope, call)
+    async def record(self, request: pb.RecordRequest, call: RpcCall) -> pb.RecordResponse:
+        agent = self._resolver.scoped(request.scope, call)
         if not request.session_id:
             raise invalid("session_id is missing: say which conversation this is")
         within("messages", len(request.messages), RECORDED)
         recorded = await agent.record(
-            _Sent(request.messages),
+            _LazyMessages(request.messages),
             session=request.session_id,
             source_kind=request.source_kind or "user",
             channel=request.channel or None,
@@ -39,8 +41,9 @@ class Events:
         return pb.RecordResponse(added=recorded.added, skipped=recorded.skipped)
 
 
-class _Sent(Sequence[dict[str, Any]]):
-    """The dicts that a library's caller would have given, each made when it is asked for: a long list isn't read in one go."""
+class _LazyMessages(Sequence[dict[str, Any]]):
+    """The messages as the dicts that `Agent.record` takes. Each is made when it is needed, so that a long list doesn't block
+    the loop."""
 
     def __init__(self, messages: Sequence[context_pb2.Message]) -> None:
         self._messages, self._json = messages, JsonText()
@@ -49,10 +52,10 @@ class _Sent(Sequence[dict[str, Any]]):
         return len(self._messages)
 
     @overload
-    def __getitem__(self, at: int) -> dict[str, Any]: ...
+    def __getitem__(self, index: int) -> dict[str, Any]: ...
     @overload
-    def __getitem__(self, at: slice) -> list[dict[str, Any]]: ...
-    def __getitem__(self, at: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
-        if isinstance(at, slice):
-            return [message(self._messages[place], place, self._json) for place in range(*at.indices(len(self)))]
-        return message(self._messages[at], at, self._json)
+    def __getitem__(self, index: slice) -> list[dict[str, Any]]: ...
+    def __getitem__(self, index: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
+        if isinstance(index, slice):
+            return [message(self._messages[each], each, self._json) for each in range(*index.indices(len(self)))]
+        return message(self._messages[index], index, self._json)

@@ -1,0 +1,223 @@
+"""Assemble call: one `assemble` of a client: its arguments, the request, and the reading of the reply."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from germane.clock import aware
+from germane.errors import InvalidInput
+from germane.grpc.calling.answer import Answer, metadata_from_wire
+from germane.grpc.calling.fallback_policy import shallow_copy
+from germane.grpc.calling.outbound import SentMessage, add_messages
+from germane.grpc.calling.verify_reply import verify_reply
+from germane.grpc.stubs import context_pb2, filters_pb2
+
+__all__ = ["AssembleCall", "ClientScope", "assemble", "checked_text", "filters_to_wire", "time_to_wire"]
+
+_LISTS = ("kinds", "event_types", "entity_types", "tags", "sensitivities", "exclude")
+_FILTERS = frozenset({*_LISTS, "since", "until", "session", "with_history", "task"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientScope:
+    """The org, agent and user whose data a client's calls use by default. `zone` is the time zone of naive datetimes.
+
+    Raises `InvalidInput` for a value that is no string, and for an empty one where a name is required.
+    """
+
+    org: str = "default"
+    agent: str = "default"
+    user: str | None = None
+    zone: str = "UTC"
+
+    def __post_init__(self) -> None:
+        for name in ("org", "agent", "zone"):
+            checked_text(name, getattr(self, name))
+        checked_text("user", self.user, optional=True)
+
+    def within(self, **changes: str | None) -> ClientScope:
+        """Returns a copy with those of `changes` that aren't None."""
+        own = {name: getattr(self, name) for name in ("org", "agent", "user", "zone")}
+        return ClientScope(**own | {name: value for name, value in changes.items() if value is not None})
+
+
+class AssembleCall:
+    """The arguments of one call. Making it checks nothing, so that it can't raise; `build` does.
+
+    `messages` are the caller's, and what a failed call returns.
+    """
+
+    def __init__(
+        self,
+        messages: Any,
+        request_id: str | None,
+        scope: ClientScope,
+        changes: Mapping[str, str | None],
+        options: dict[str, Any],
+    ) -> None:
+        self.messages, self.request_id = messages, request_id
+        self._scope, self._changes, self._options = scope, changes, options
+        self._sent: Sequence[SentMessage] = ()
+
+    def copy_messages(self) -> None:
+        """Replaces `messages` by a new list of the same objects, which the answer may then own."""
+        self.messages = shallow_copy(self.messages)
+
+    def build(self) -> context_pb2.AssembleContextRequest:
+        """Returns the request. Raises `InvalidInput` for an argument that can't be used, `Oversized` for more text than can be
+        sent in time."""
+        request = _request(self._scope.within(**self._changes), self.messages, request_id=self.request_id, **self._options)
+        self._sent = add_messages(self.messages, request)
+        return request
+
+    def answer(self, response: context_pb2.AssembleContextResponse) -> Answer:
+        """Returns the answer that a response holds. Raises `Altered` where it lacks one of the caller's messages."""
+        messages, system = verify_reply(self._sent, response)
+        metadata = metadata_from_wire(response.metadata)
+        return Answer(messages=messages, system=system, metadata=metadata, explanation=response.explanation)
+
+
+def assemble(
+    scope: ClientScope,
+    messages: Sequence[Any],
+    *,
+    model: str,
+    session: str | None = None,
+    user: str | None = None,
+    agent: str | None = None,
+    org: str | None = None,
+    zone: str | None = None,
+    provider: str | None = None,
+    tools: Sequence[Mapping[str, Any]] | None = None,
+    query: str | None = None,
+    at: datetime | None = None,
+    max_tokens: int | None = None,
+    strategy: str | None = None,
+    filters: Any = None,
+    request_id: str | None = None,
+    explain: bool = False,
+) -> AssembleCall:
+    """Returns the messages together with the context that the model needs, within `limit` seconds.
+
+    The arguments are those of `germane.Agent.assemble`, but this never raises: where something goes wrong, the answer holds the
+    messages as they were given, `metadata.fallback_reason` names the failure, and the logger `germane.client` warns once.
+
+    `provider` is the shape of the messages, in and out: openai (default), anthropic or gemini. `filters` is a
+    `germane.Filters` or a mapping with the same names. `max_tokens` bounds the added text, in the model's tokens.
+    """
+    changes = {"org": org, "agent": agent, "user": user, "zone": zone}
+    options = {
+        "model": model,
+        "session": session,
+        "provider": provider,
+        "tools": tools,
+        "query": query,
+        "at": at,
+        "max_tokens": max_tokens,
+        "strategy": strategy,
+        "filters": filters,
+        "explain": explain,
+    }
+    return AssembleCall(messages, request_id, scope, changes, options)
+
+
+def _request(
+    scope: ClientScope,
+    messages: object,
+    *,
+    model: str,
+    session: str | None,
+    provider: str | None,
+    tools: Sequence[Mapping[str, Any]] | None,
+    query: str | None,
+    at: datetime | None,
+    max_tokens: int | None,
+    strategy: str | None,
+    filters: Any,
+    request_id: str | None,
+    explain: bool,
+) -> context_pb2.AssembleContextRequest:
+    """The request without its messages."""
+    if not isinstance(messages, list):
+        raise InvalidInput(f"messages must be a list of messages, not {type(messages).__name__}")
+    if max_tokens is not None and (isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 0):
+        raise InvalidInput(f"max_tokens must be a whole number, 0 or more, not {max_tokens!r}")
+    options = context_pb2.AssembleOptions(
+        strategy=checked_text("strategy", strategy, optional=True),
+        query=checked_text("query", query, optional=True),
+        zone="" if scope.zone == "UTC" else scope.zone,
+        provider=checked_text("provider", provider, optional=True),
+        tools_json="" if tools is None else json.dumps(tools),
+        explain=bool(explain),
+    )
+    if at is not None:
+        options.at.CopyFrom(time_to_wire("at", at, scope.zone))
+    if filters is not None:
+        options.filters.CopyFrom(filters_to_wire(filters, scope.zone))
+    return context_pb2.AssembleContextRequest(
+        org_id=scope.org,
+        agent_id=scope.agent,
+        user_id=scope.user or "",
+        session_id=checked_text("session", session, optional=True),
+        model=checked_text("model", model),
+        request_id=checked_text("request_id", request_id, optional=True),
+        available_tokens=0 if max_tokens is None else max(1, max_tokens),  # 0 on the wire means "no limit of the caller's"
+        options=options,
+    )
+
+
+def filters_to_wire(filters: Any, zone: str) -> filters_pb2.Filters:
+    """Returns a `germane.Filters`, or a mapping with the same names, as the wire's message.
+
+    Raises `InvalidInput` for an unknown name, for `task`, and for an empty list: it would allow nothing, but on the wire an
+    empty list doesn't filter at all.
+    """
+    given = filters if isinstance(filters, Mapping) else {name: getattr(filters, name, None) for name in _FILTERS}
+    if unknown := sorted(map(str, given.keys() - _FILTERS)):
+        raise InvalidInput(f"filters: unknown {', '.join(unknown)}: there are {', '.join(sorted(_FILTERS - {'task'}))}")
+    if given.get("task") is not None:
+        raise InvalidInput("filters: task can't be asked for over the wire")
+    wire = filters_pb2.Filters(
+        session_id=checked_text("session", given.get("session"), optional=True), with_history=bool(given.get("with_history"))
+    )
+    for name in _LISTS:
+        value = given.get(name)
+        if value is None or (name == "exclude" and not value):
+            continue
+        if isinstance(value, str | bytes) or not value:
+            raise InvalidInput(f"filters: {name} must be a list of at least one string")
+        getattr(wire, name).extend(value)
+    for name in ("since", "until"):
+        if (value := given.get(name)) is not None:
+            getattr(wire, name).CopyFrom(time_to_wire(name, value, zone))
+    return wire
+
+
+def time_to_wire(name: str, value: object, zone: str) -> Timestamp:
+    """Returns a datetime as a timestamp; a naive one is read in `zone`. Raises `InvalidInput` for any other type."""
+    if not isinstance(value, datetime):
+        raise InvalidInput(f"{name} must be a datetime, not {type(value).__name__}")
+    timestamp = Timestamp()
+    timestamp.FromDatetime(aware(value, zone))
+    return timestamp
+
+
+def checked_text(name: str, value: object, *, optional: bool = False) -> str:
+    """Returns `value`, or "" for None where it is `optional`. Raises `InvalidInput` for any other type, and for blank text that
+    isn't optional."""
+    if value is None and optional:
+        return ""
+    if not isinstance(value, str) or not (optional or value.strip()):
+        raise InvalidInput(f"{name} must be a string{'' if optional else ' that says something'}, not {_description(value)}")
+    return value
+
+
+def _description(value: object) -> str:
+    """Names the type only, because the error is logged and logs hold no content."""
+    return "an empty one" if isinstance(value, str) else type(value).__name__

@@ -1,0 +1,58 @@
+"""Metadata: what one assembly did in figures, and how each source did; shared by the engine and the client.
+
+The client must not load numpy, so nothing here may import it, not even through another module.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["Metadata", "SourceReport", "Status"]
+
+Status = Literal["ok", "timeout", "error", "skipped"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceReport:
+    """How one source did (GATHER-2).
+
+    `reason` says why the source was skipped (`warming`, `slow_embedder`, `breaker`, `shed`, `busy`, `no_query`, `no_session`,
+    `no_vector`, `unknown`), names the type of its error, or is `garbage` where its answer couldn't be used. `latency` is in
+    seconds, 0 for a source that was given up or never asked. `found` counts its candidates.
+    """
+
+    name: str
+    status: Status
+    reason: str = ""
+    latency: float = 0.0
+    found: int = 0
+
+    def __repr__(self) -> str:
+        why = f":{self.reason}" if self.reason else ""
+        return f"<{self.name} {self.status}{why} {self.found} in {self.latency * 1000:.1f} ms>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metadata:
+    """What was injected, and why there may be less than there could be (INJECT-3).
+
+    `memories_injected` counts items without the directive and blocks, `memories_available` the distinct candidates above the
+    relevance floor. `context_window_used` is a percentage. `fallback_reason` is one of ENGINE-2's reasons, empty when all went
+    well. `degradation_level` is 0 for a full answer, 1 with some sources missing, 2 for the directive and the request only, 3
+    for the request alone. `timings` are seconds by stage. `cached` says that the answer came from the cache of results; its
+    source reports are then those of the assembly that was cached.
+    """
+
+    directive_injected: bool = False
+    memories_injected: int = 0
+    memories_available: int = 0
+    total_tokens_injected: int = 0
+    context_window_used: int = 0
+    was_truncated: bool = False
+    fallback_reason: str = ""
+    memory_ids: tuple[str, ...] = ()
+    degradation_level: int = 0
+    sources: tuple[SourceReport, ...] = ()
+    timings: tuple[tuple[str, float], ...] = ()
+    cached: bool = False
