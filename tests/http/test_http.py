@@ -136,9 +136,9 @@ async def test_an_address_that_is_taken_is_named() -> None:
 
 async def test_several_can_share_a_port() -> None:
     """As the workers of one service do; one that stops leaves the others."""
-    first = HttpServer(app(reasons=tuple), LOOPBACK, shared=True)
+    first = HttpServer(app(reasons=tuple), LOOPBACK, reuse_port=True)
     await first.start()
-    second = HttpServer(app(reasons=tuple), first.address, shared=True)
+    second = HttpServer(app(reasons=tuple), first.address, reuse_port=True)
     await second.start()
     await first.stop()
     assert (await asked(second, "/health")).status == 200

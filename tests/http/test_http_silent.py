@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from germane.http.app import app
-from germane.http.connections import Connections, Room
+from germane.http.connections import ConnectionLimits, Connections
 from germane.http.server import HttpServer
 from support.http_requests import LOOPBACK, asked
 
@@ -19,8 +19,8 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 @asynccontextmanager
-async def serving(**room: float) -> AsyncIterator[HttpServer]:
-    server = HttpServer(app(reasons=tuple, metrics=lambda: b"x"), LOOPBACK, room=Room(**room))  # type: ignore[arg-type]
+async def serving(**limits: float) -> AsyncIterator[HttpServer]:
+    server = HttpServer(app(reasons=tuple, metrics=lambda: b"x"), LOOPBACK, limits=ConnectionLimits(**limits))  # type: ignore[arg-type]
     await server.start()
     try:
         yield server
@@ -72,7 +72,7 @@ async def test_health_is_answered_through_more_silent_connections_than_there_is_
 
 async def test_the_connection_that_was_silent_longest_makes_room_for_a_new_one() -> None:
     """And no other."""
-    async with serving(most=3, each=3) as server, silent(server, 3) as open:
+    async with serving(max_connections=3, max_per_address=3) as server, silent(server, 3) as open:
         assert (await asked(server, "/health")).status == 200
         await ended(open[0])
         open[1][1].write(b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
@@ -82,7 +82,11 @@ async def test_the_connection_that_was_silent_longest_makes_room_for_a_new_one()
 
 async def test_one_address_makes_room_among_its_own() -> None:
     """Another's connections aren't its to take."""
-    async with serving(most=9, each=2) as server, silent(server, 1, "127.0.0.2") as others, silent(server, 2) as own:
+    async with (
+        serving(max_connections=9, max_per_address=2) as server,
+        silent(server, 1, "127.0.0.2") as others,
+        silent(server, 2) as own,
+    ):
         assert (await asked(server, "/health")).status == 200
         await ended(own[0])
         others[0][1].write(b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
@@ -92,7 +96,7 @@ async def test_one_address_makes_room_among_its_own() -> None:
 @pytest.mark.parametrize("bytes_", [b"", b"GET /health HTTP/1.1\r\nHost: x\r\nX-Slow: "])
 async def test_a_head_that_does_not_come_ends_the_connection(bytes_: bytes) -> None:
     """Nothing, or a part of it."""
-    async with serving(head=0.01) as server:
+    async with serving(head_seconds=0.01) as server:
         reader, writer = await asyncio.open_connection(server.address.host, server.address.port)
         writer.write(bytes_)
         await ended((reader, writer))
@@ -102,7 +106,7 @@ async def test_a_head_that_does_not_come_ends_the_connection(bytes_: bytes) -> N
 
 async def test_a_slow_head_after_an_answer_ends_the_connection_too() -> None:
     """The time counts from its first byte."""
-    async with serving(head=0.01) as server:
+    async with serving(head_seconds=0.01) as server:
         reader, writer = await asyncio.open_connection(server.address.host, server.address.port)
         writer.write(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\nGET /hea")
         assert b"200 OK" in await reader.readuntil(b"}")
@@ -112,7 +116,7 @@ async def test_a_slow_head_after_an_answer_ends_the_connection_too() -> None:
 
 async def test_a_connection_that_is_done_is_kept_for_a_while_and_no_longer() -> None:
     """As a probe that keeps it likes."""
-    async with serving(idle=0.01) as server:
+    async with serving(idle_seconds=0.01) as server:
         reader, writer = await asyncio.open_connection(server.address.host, server.address.port)
         writer.write(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
         assert b"200 OK" in await reader.readuntil(b"}")
@@ -153,7 +157,7 @@ class Kept:
 
 def test_a_connection_that_is_answered_goes_last() -> None:
     """And still goes: a new one always gets in."""
-    table = Connections(Room(most=2, each=2))
+    table = Connections(ConnectionLimits(max_connections=2, max_per_address=2))
     first, second, third, fourth = Kept(), Kept(), Kept(), Kept()
     for one in (first, second):
         table.opened(one, "a")

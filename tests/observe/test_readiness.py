@@ -78,7 +78,7 @@ async def test_a_store_that_fails_turns_it_off_until_it_answers() -> None:
 async def test_a_loop_that_lags_turns_it_off_as_long_as_it_does() -> None:
     """All reasons are told."""
     fine = [False]
-    readiness = Readiness(Store().probe, fine=lambda: fine[0])
+    readiness = Readiness(Store().probe, loop_ok=lambda: fine[0])
     running = asyncio.create_task(readiness.run())
     await asyncio.sleep(0.1)
     found = [readiness.reasons]

@@ -23,7 +23,7 @@ KEY = bytes(range(32))
 
 
 def allowed(fields: dict[str, object]) -> dict[str, object]:
-    return redaction.allowed(fields, named)
+    return redaction.redact(fields, named)
 
 
 def named(id: str) -> str:

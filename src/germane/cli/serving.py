@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from germane.cli.exits import told
 from germane.cli.global_options import GlobalOptions, setting
 from germane.cli.screen import console
 from germane.errors import MissingExtra
@@ -49,7 +50,7 @@ def serve(
     Begins with a database that isn't there yet. Every option has a variable, GERMANE_SERVE_GRPC and so on, and a place in the
     settings' [serve]: docs/operate.md tells of all of them. SIGTERM or Ctrl-C lets what runs end, a second one doesn't.
     """
-    from germane.settings.settings import Settings, read_serving
+    from germane.settings.settings import Settings, read_service_settings
 
     chosen = setting(context)
     _check_extra()
@@ -67,7 +68,7 @@ def serve(
         "log_format": log_format,
         "db": _db(chosen),
     }
-    serving = read_serving(chosen.settings, os.environ, given)
+    serving = read_service_settings(chosen.settings, os.environ, given)
     settings = Settings.load(chosen.settings, os.environ)
     if chosen.embedder is not None:
         settings = replace(settings, embedder=chosen.embedder)
@@ -80,20 +81,21 @@ def serve(
 
 
 def _several(serving: ServiceSettings, settings: Settings, *, json: bool) -> None:
-    from germane.observe.shared import bury, folder
-    from germane.serve.child import begin
-    from germane.serve.workers import Failed, Workers
+    from germane.observe.multiprocess import mark_process_dead, metrics_folder
+    from germane.serve.supervisor import Supervisor, WorkerFailed
+    from germane.serve.worker_entry import run_worker
 
-    with folder() as shared:
+    with metrics_folder() as folder:
 
-        def ended(index: int, process: int, code: int, pause: float) -> None:
-            bury(shared, process)
+        def on_exit(index: int, process: int, code: int, pause: float) -> None:
+            mark_process_dead(folder, process)
             console(stderr=True).print(f"worker {index} ended with {code}; another begins in {pause:.1f} s")
 
-        workers = Workers(begin, (serving, settings, shared), serving.workers, serving.shutdown_seconds, ended)
+        arguments = (serving, settings, folder, told)
+        supervisor = Supervisor(run_worker, arguments, serving.workers, serving.shutdown_seconds, on_exit)
         try:
-            workers.run(lambda where: _tell(serving, where, json=json))
-        except Failed as failed:
+            supervisor.run(lambda where: _tell(serving, where, json=json))
+        except WorkerFailed as failed:
             raise typer.Exit(max(1, failed.code)) from None
 
 
