@@ -1,4 +1,7 @@
-"""Arrivals: an open loop. Requests are sent when they are due, answered or not; what each took counts from when it was due."""
+"""Arrivals: an open-loop driver: it sends each request when it is due, whether earlier ones are answered or not.
+
+Latency counts from the moment at which a request was due, so that late sending counts as waiting.
+"""
 
 from __future__ import annotations
 

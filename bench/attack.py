@@ -1,16 +1,17 @@
-"""Attack: what somebody without a key can do to a service, as a program of its own; `bench.port` begins it and looks on.
+"""Attack: a client without an API key that attacks a service, as a program of its own; `bench.port` starts it and measures.
 
     python -m bench.attack streams HOST:PORT [--count 2000] [--connections 8] [--seconds 20]
     python -m bench.attack bodies HOST:PORT [--megabytes 2000] [--abreast 130] [--seconds 20]
     python -m bench.attack silent HOST:PORT [--count 1000] [--seconds 20]
 
-streams   so many calls open at once: Health/Watch, Health/Check and AssembleContext whose request never comes. One that is
-          ended is begun again after `--pause`, until the time is over
-bodies    requests of 15 MB, every eighth to Health/Check, so many at once, until so much was offered or the time is over
-silent    so many HTTP connections: half of them send nothing, half a request's head, a byte at a time. One that is closed is
-          opened again
+streams   `--count` open calls: Health/Watch, Health/Check and AssembleContext whose request message never comes. A call that
+          the service ends is opened again after `--pause`, until the time is over
+bodies    requests of 15 MB, every eighth to Health/Check, `--abreast` at once, until `--megabytes` were sent or the time is
+          over
+silent    `--count` HTTP connections: half send nothing, half send the head of a request byte by byte. A connection that the
+          service closes is opened again
 
-Bounded in count and in time, and only ever against this machine itself. What came of it is printed as JSON.
+The attack is limited in number and time and accepts only addresses of this machine. It prints its counts as JSON.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
-"""Budget: is what germane adds ever more than it may be? Generated requests through the whole of scoring, packing and writing,
-the final text counted by an independent tokenizer. Requirements: BUD-4, BUD-5.
+"""Budget: checks over generated requests that the added tokens never exceed the budget.
+
+Each case runs scoring, packing and formatting; an independent tokenizer counts the final text. Requirements: BUD-4, BUD-5.
 
     python -m bench budget [--count 100000] [--seed 1]
 
-Every case has a window from tiny to huge, messages and candidates in several scripts (CJK, emoji, code, hostile strings), a
-format, a strategy, a placement and sometimes a directive and a cap. 0 violations in N cases means at most 3/N at 95 %.
+A case has a random window, messages and candidates in several scripts (CJK, emoji, code, hostile strings), a format, a
+strategy, a placement and sometimes a directive and a cap. With 0 violations in N cases the true rate is below 3/N at 95 %
+confidence.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
-"""Client: how long callers of the service wait while it hangs, is killed and comes back.
+"""Client: how long callers of the service wait while it hangs, is killed and restarts.
 
     [chrt --fifo 10] python -m bench client [--calls 2000] [--seconds 30] [--rate 100] [--only hung killed] [--json FILE]
 
-healthy   calls one after another, the first of them on a connection that isn't there yet
-hung      the server's process is stopped (SIGSTOP) and answers nothing; without the breaker, so that every call waits, four at
-          a time
-breaker   the same with it, as clients are made
-killed    the server is killed (SIGKILL) and started again at random moments, from a seed; calls come on a schedule, whether the
-          ones before are answered or not; `back` is the time from the server's word that it listens to the first full answer
+healthy   calls one after another; the first call opens the connection
+hung      the server's process is stopped (SIGSTOP), so that no call is answered; four calls at a time, without the client's
+          circuit breaker, so that every call waits
+breaker   the same with the circuit breaker, which is a client's default
+killed    the server is killed (SIGKILL) and restarted at random moments, from a seed; calls are sent on a schedule; `back` is
+          the time from the server's "listening" to the first full answer
 
-Each with the client for asyncio and the one for threads; server and callers are processes of their own, over loopback. A call
-that raises, or whose answer lacks one of the caller's messages, is counted as hurt. `bare` is the longest that a plain timer of
-45 ms took in the same process meanwhile: what the machine adds to any wait. `chrt` gives the callers, who do next to nothing,
-the processor before others who work on the machine; the server has no such precedence. Requirements: RPC-3.
+Each case runs with the asyncio client and the blocking client; server and callers are separate processes on loopback. A call
+that raises, or whose answer lacks one of the caller's messages, counts as hurt. `bare` is the longest time that a plain timer
+of 45 ms took in the same process: the machine's own delay. `chrt` gives the callers, which use little CPU, precedence over
+other work on the machine; the server has none. Requirements: RPC-3.
 """
 
 from __future__ import annotations

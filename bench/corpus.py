@@ -1,5 +1,8 @@
-"""Corpus: made conversations of any size, from a seed: words with the frequencies of a language, sessions of a few dozen turns,
-and questions that go from rare words to nothing but the commonest. No evaluation data in it."""
+"""Corpus: generated conversations of any size, from a seed.
+
+Words have the frequencies of a natural language, sessions have a few dozen turns, and queries range from rare words to the
+commonest words only. The corpus holds no evaluation data.
+"""
 
 from __future__ import annotations
 

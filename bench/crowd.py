@@ -1,12 +1,12 @@
-"""Crowd: what the size of a store does to the probabilities (SCORE-2).
+"""Crowd: how the store's size changes the calibration of relevance probabilities (SCORE-2).
 
     python -m bench crowd ../shared/data/locomo-dev --more ../shared/data/beam-100k-dev
 
-The questions of a data set are asked of stores of many sizes: of stretches of their own conversation, of all of it, and of all
-of it among other conversations, taken again and again under other names until there are enough. For each size: how many
-candidates the model says are relevant for each that is, the shift of all log-odds that would mend it, and the slope that
-would be best then (1 is right). Stretches hold their questions' evidence by construction, so small stores look a little better
-than they are: of a real one's questions some have no answer in it.
+The questions of a data set are asked of stores of many sizes: parts of their conversation, the whole conversation, and the
+whole among copies of other conversations under new names. For each size the table shows the predicted number of relevant
+candidates divided by the true number, the shift of all log-odds that would correct it, and the best slope after that shift (1
+is perfect). The parts contain their questions' evidence by construction, so small stores look slightly better than they are:
+in a real store some questions have no answer.
 """
 
 from __future__ import annotations

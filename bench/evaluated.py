@@ -1,4 +1,4 @@
-"""Evaluated: saved evaluations as the tables of docs/benchmarks.md.
+"""Evaluated: prints the tables of docs/benchmarks.md from saved evaluations.
 
 germane eval locomo/ --embedder static --json static.json
 germane eval locomo/ --embedder minilm --json minilm.json

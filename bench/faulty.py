@@ -1,15 +1,15 @@
-"""Faulty: the service over a store and an embedder that can be made to fail, told so on standard input, a line each:
+"""Faulty: the service over a store and an embedder that fail on command. Each line of standard input is a command:
 
-    ok                       as it should be
-    hang                     every method of the store never answers
-    stuck                    every thread that reads stands still, whoever waits
-    slow SECONDS             every answer of the store is late
+    ok                       no fault
+    hang                     no method of the store returns
+    stuck                    every reading thread blocks
+    slow SECONDS             every method of the store is delayed
     raise CLASS              every method of the store raises it
-    garbage                  every method of the store answers something else
+    garbage                  every method of the store returns a wrong value
     embedder hang|raise CLASS|garbage
-    stats                    answers a line of JSON: tasks, threads, file descriptors, memory, the loop's lag
+    stats                    prints JSON: tasks, threads, file descriptors, memory, event loop lag
 
-Every line is answered by one. Nothing but the bench uses it.
+Each command is answered by one line. Only the benchmarks use this module.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Filled: a store with so many made messages in one agent, kept in a folder so that the next run needn't fill it again."""
+"""Filled: a store with a given number of generated messages of one agent, cached in a folder between runs."""
 
 from __future__ import annotations
 

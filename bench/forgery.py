@@ -1,8 +1,8 @@
-"""Forgery: can anything that is stored pass for what germane writes? (FORMAT-3)
+"""Forgery: checks that stored content can't imitate the structure that germane writes (FORMAT-3).
 
-Makes hostile contents, ids, labels, categories and directives from a seed, renders them in every format, and reads the result
-back the way a parser would, as it is and after NFKC and NFKD. Whatever stands there as structure must be exactly what was
-meant: one more or one fewer is a forgery. 0 found in N trials means at most 3/N at 95 %.
+Generates hostile contents, ids, labels, categories and directives from a seed, renders them in every format, and parses the
+result, unchanged and after NFKC and NFKD normalisation. The parsed structure must be exactly the intended one; an element more
+or fewer is a forgery. With 0 forgeries in N trials the true rate is below 3/N at 95 % confidence.
 
     python bench/forgery.py --count 100000 [--seed 1] [--blns naughty-strings.json]
 """

@@ -1,10 +1,9 @@
-"""Forgetting: how long it takes in a large store until the receipt says that nothing is left, and what others feel of it.
+"""Forgetting: how long it takes until a large store reports that nothing is left, and how much it delays other callers.
 
     python -m bench forgetting [--messages 100000] [--times 20] [--folder FOLDER]
 
-One memory is forgotten at a time, first with nobody else there, then while another agent records a message every 5 ms. Of the
-others it is told how long their slowest recording took during each forgetting, beside what it takes at other times, and how
-late the event loop was.
+Memories are forgotten one at a time, first alone, then while another agent records a message every 5 ms. For that agent the
+output shows the slowest recording during each forgetting, the time of a recording otherwise, and the event loop's lag.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Giant: what one stored text of a million characters costs other callers, whatever it is made of.
+"""Giant: how long one stored text of a million characters delays other callers.
 
     python -m bench giant [--size 1000000] [--times 15]
 
-An org keeps such a text and asks about it; a neighbour's call comes at the same moment. The neighbour's answer is timed beside
-one where an org asks that keeps a short text instead, in pairs, and the pairs' differences are told. Aim: at most 10 ms.
+One org asks about such a text while another org's call arrives. That call's time is compared, in pairs, with its time while an
+org with a short text asks. The output shows the differences of the pairs. Target: at most 10 ms.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Kills: processes that are killed while they forget, and what is left in the files once the store has been opened again.
+"""Kills: kills processes while they forget, and searches the files for forgotten content after the store is opened again.
 
     python -m bench kills [--count 2000] [--seed 1]
 
-A process records, remembers, corrects, replaces directives and forgets: a thing, some, all of a user. Every text, name, key and
-id of a caller's is a mark of its own. While one of its forgettings is under way it is killed (SIGKILL): every other time at a
-random moment, else before a random step that changes a file. Then the store is opened and closed, and every byte of every file
-is searched for marks: there must be none that the store itself doesn't know any more, none of what was acknowledged as
-forgotten, and of what was being forgotten all or none. The store goes on being used, as one in which processes were killed.
+A process records, remembers, corrects, replaces directives and forgets one item, several, or all of a user. Every text, name,
+key and id contains a unique mark. The process is killed (SIGKILL) while it forgets: every other time at a random moment,
+otherwise before a random write to a file. Then the store is opened and closed, and all files are searched for marks. No mark
+may be found that the store doesn't list, nor any that was reported as forgotten; of the interrupted forgetting all marks or
+none may be left. The same store is used for the next round.
 """
 
 from __future__ import annotations

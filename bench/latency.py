@@ -1,11 +1,11 @@
-"""Latency: what one assembly takes, warm and cold, by store size.
+"""Latency: time of one assembly, warm and cold, by store size.
 
     python -m bench latency --sizes 1000 10000 100000 1000000 [--queries 500] [--folder PATH] [--plot docs/latency.svg]
 
-One agent, default embedder, one request at a time, every query asked once (so no result is from the cache). The mix of the
-queries is `corpus.QUERY_MIX`, the commonest words included. Cold: a fresh process opens the file and waits for the first
-answer that every source has part in, counted from the opening; the imports before it stand apart. Processor time is that of
-all threads, for each request. Requirements: ENGINE-2, ENGINE-8.
+One agent, default embedder, one request at a time; each query is asked once, so that no result comes from the cache. Queries
+are mixed as in `corpus.QUERY_MIX`, which includes the commonest words. Cold: a new process opens the file and waits for the
+first answer with all sources; the time counts from opening, imports are shown separately. CPU time is that of all threads per
+request. Requirements: ENGINE-2, ENGINE-8.
 """
 
 from __future__ import annotations

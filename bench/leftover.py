@@ -1,9 +1,9 @@
-"""Leftover: what is left in the process after many answers that came too late: tasks, threads, open files, memory.
+"""Leftover: tasks, threads, open files and memory that are left in the process after many time-outs.
 
     python -m bench leftover [--count 10000]
 
-Half of the time-outs are of a store that never answers, half of one that works and isn't given the time, so that its threads
-are given up in the middle of a search. Breakers are off: every one of them is a real time-out. Requirement: ENGINE-4.
+Half of the time-outs come from a store that never answers, half from a working store with too short a deadline, whose threads
+are abandoned during a search. Circuit breakers are off, so that every time-out is real. Requirement: ENGINE-4.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""Linear: does any function that sees text take more than linear time, whatever the text? T(4n) / T(n), by processor time.
+"""Linear: checks that every function that reads text takes linear time, by CPU time as T(4n) / T(n).
 
     python -m bench linear [--count 30000] [--limit 1000000] [--seed 1] [--only format.escape]
 
-Each timing is of one function (`bench/readers.py`) and one kind of text: a run of one character, or of two in turn, halves of
-each, one behind or before a run of the other; the characters are drawn from every class there is. n grows until T(n) can be
-measured, then on in steps of four until a call takes 6 milliseconds, or, of every fiftieth kind, until it has `--limit`
-characters; the largest ratio counts.
-What is above 5 is measured again, and the least of each time is taken: the machine is noisy. What still is, is measured over
-two steps, as the root of T(16n) / T(n): a function that has more to do from some length on does so once. A linear function has
-a ratio of about 4, one of n·log n somewhat more, a quadratic one 16, over two steps too. Above 6 the run fails.
+A case is one function (`bench/readers.py`) and one kind of text: a run of one character, two characters in turn, halves of
+each, or a run of one with the other before or behind it; characters come from every Unicode class. n grows until T(n) can be
+measured, then by factors of four until a call takes 6 ms, or for every fiftieth kind until the text has `--limit` characters.
+The largest ratio counts. A ratio above 5 is measured again with the minimum of several times, since the machine is noisy. If
+it stays above 5, it is measured as the square root of T(16n) / T(n), which discounts a function that does extra work once from
+some length on. A linear function has a ratio of about 4, n·log n a little more, a quadratic function 16. The run fails above
+6.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
-"""Load: requests that come when they come, whether the ones before are answered or not.
+"""Load: latency under an open loop of requests, by rate, in bursts, and between recordings.
 
     python -m bench load [--size 100000] [--rate 20] [--seconds 60] [--processes 1 2] [--folder PATH]
                          [--only open saturation burst live]
 
-open        arrivals on a schedule (Poisson's, from a seed), each latency counted from the moment it was due, so that a late
-            start counts as waiting (the deadline counts from then too); how late the driver itself was is told beside it
-saturation  the highest rate at which 99 % are answered in full and the 99th percentile keeps within 48 ms
-burst       20 requests at the same moment, again and again
-live        an agent at work, one thing after another: two turns recorded, then the next question asked (in one process)
+open        Poisson arrivals from a seed; latency and deadline count from the moment at which a request was due, so that a late
+            start counts as waiting; the driver's own lateness is shown beside it
+saturation  the highest rate at which 99 % of requests are answered in full and p99 stays within 48 ms
+burst       20 requests at the same moment, repeatedly
+live        one agent in sequence, in one process: two turns are recorded, then the next question is asked
 
-One agent of `--size` messages, default embedder, queries of `corpus.QUERY_MIX`, every one asked once, so that no result is
-from the cache. The driver is a process of its own and asks so many servers over one file, with each number of `--processes`
-in turn; an interpreter keeps one processor busy, and on as many processors as there are servers the driver takes its share of
-one. Requirements: ENGINE-2, ENGINE-4.
+One agent of `--size` messages, default embedder, queries of `corpus.QUERY_MIX`, each asked once, so that no result comes from
+the cache. The driver is a separate process and sends to as many servers over one file as each number in `--processes` says.
+Each server can use one processor; where there are as many servers as processors, the driver takes CPU time from one of them.
+Requirements: ENGINE-2, ENGINE-4.
 """
 
 from __future__ import annotations

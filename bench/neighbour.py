@@ -1,11 +1,11 @@
-"""Neighbour: what one org's worst behaviour costs another, over the wire.
+"""Neighbour: how much one org's attack delays another org's calls, over gRPC.
 
     python -m bench neighbour [--seconds 10] [--rate 20] [--only NAME ...] [--callers 4]
 
-A real `germane serve` with API keys, a neighbour with 1,000 messages that asks at a steady rate, and one org that attacks with
-its own good key, as fast as it is answered, by several callers in a process of their own: stored texts of every kind of a
-million characters, model names and filters far too long, requests that can't be used, nested JSON, recordings of 15 MB and of
-150,000 messages. The aim for the neighbour: a p99 within 48 ms, and no answer without its sources. Requirement: ENGINE-4.
+`germane serve` runs with API keys. One org with 1,000 messages asks at a steady rate. Another org attacks with its own valid
+key, from several callers in a separate process, as fast as it is answered: stored texts of a million characters, oversized
+model names and filters, invalid requests, nested JSON, recordings of 15 MB and of 150,000 messages. Target for the first org:
+p99 within 48 ms, and no answer that lacks a source. Requirement: ENGINE-4.
 """
 
 from __future__ import annotations

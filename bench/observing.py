@@ -1,4 +1,4 @@
-"""What it costs to be watched: microseconds a call for its log line, its numbers and its span.
+"""Observing: microseconds that log line, metrics and span add to each call.
 
 Requirements: OPS-1
 """

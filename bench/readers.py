@@ -1,7 +1,7 @@
-"""Readers: every function that sees text which somebody else wrote, by name, each called with nothing but a text.
+"""Readers: every function that reads untrusted text, by name, wrapped to take nothing but the text.
 
-What is stored, what a caller sends and what an operator sets all count. `bench/linear.py` measures them; a test makes sure that
-no public function of the packages that read text is missing here, unless `UNREAD` says why.
+Untrusted text is what is stored, what callers send and what operators configure. `bench/linear.py` measures these functions. A
+test checks that every public function that takes text is listed here, or in `UNREAD` with a reason.
 """
 
 from __future__ import annotations

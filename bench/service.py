@@ -1,17 +1,17 @@
-"""Service: how it keeps its promises over the wire: at work, overloaded, and while its store fails.
+"""Service: latency and degradation of the service over gRPC: normal work, overload, and a failing store.
 
     python -m bench service [--size 100000] [--folder PATH] [--only wire rate overload faults] [--workers 1] [--seconds 60]
                             [--sustainable RATE] [--json FILE]
 
-wire      one call at a time, over the wire and in the process, in turn: what the service adds
-rate      an open loop at rates that go up by a quarter: the highest at which 90 % are answered in full within 48 ms (99 % as
-          well), and the most full answers a second at any rate
-overload  at the former, twice and ten times as much: how many full answers a second are left, and what a refusal takes
-faults    at twice that rate every method of the store hangs, every reading thread stands still, every method raises or answers
-          rubbish, each for `--seconds`: what callers get, how late, and how soon all is well afterwards
+wire      one call at a time, alternately over gRPC and in the process: what the service adds
+rate      an open loop whose rate grows by a quarter each step: the highest rate at which 90 % (and 99 %) of requests are
+          answered in full within 48 ms, and the most full answers per second at any rate
+overload  that 90 % rate, twice and ten times as much: full answers per second that are left, and the time of a refusal
+faults    at twice that rate every method of the store hangs, every reading thread blocks, every method raises or returns
+          garbage, each for `--seconds`: what callers get, how late, and how soon full answers return
 
-The driver is a process of its own, and so is the service; latency counts from when a request was due, and the driver tells how
-late it was itself. Queries are `corpus.QUERY_MIX`, none asked twice. Requirements: ENGINE-2, ENGINE-4, RPC-3.
+Driver and service are separate processes. Latency counts from the moment at which a request was due; the driver's own lateness
+is shown. Queries are `corpus.QUERY_MIX`, none asked twice. Requirements: ENGINE-2, ENGINE-4, RPC-3.
 """
 
 from __future__ import annotations

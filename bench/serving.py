@@ -1,6 +1,7 @@
-"""Serving: germane in processes of its own, as a service has them, over one file; a question goes to the one with least to do.
+"""Serving: several germane processes over one file; each question goes to the process with the fewest open questions.
 
-What goes over the pipe is a question and what the answer's metadata say: what it costs to send the messages is the service's.
+A question is sent through the pipe and the answer's metadata comes back. The messages don't: `bench.service` measures their
+cost.
 """
 
 from __future__ import annotations
