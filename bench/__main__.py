@@ -68,7 +68,7 @@ _LONG: Mapping[str, Callable[[], int]] = {
 
 
 def _soak(names: Sequence[str]) -> int:
-    """All of them, or those named; each is run, whatever came of the others."""
+    """Runs all long benchmarks, or those named. A failure doesn't stop the others."""
     if strangers := [name for name in names if name not in _LONG]:
         print(f"soak: no run is called {strangers[0]}: they are {', '.join(_LONG)}")
         return 2

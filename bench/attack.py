@@ -60,7 +60,7 @@ class Attack:
             await self._together(ways)
 
     async def _held(self, channel: grpc.aio.Channel, method: str) -> None:
-        """One call, again and again."""
+        """Holds one call open and opens it again when it ends."""
         left = self._ends - time.monotonic()
         while self.on:
             if method == _WATCH:
@@ -86,7 +86,7 @@ class Attack:
             self._open -= 1
 
     async def bodies(self) -> None:
-        """Without waiting: each caller offers its next as soon as the last is refused."""
+        """Each caller sends its next request as soon as the last is refused."""
         body, left = b"\x0a\xfb\x00" + bytes(_BODY), self.options.megabytes * 1_000_000
         async with _channels(self.options.address, self.options.connections) as channels:
 
@@ -139,7 +139,7 @@ class Attack:
 
 
 class _channels:  # noqa: N801
-    """So many connections: channels that share none."""
+    """Opens that many channels, each with a connection of its own."""
 
     def __init__(self, address: Address, count: int) -> None:
         own = (("grpc.use_local_subchannel_pool", 1), ("grpc.enable_retries", 0), ("grpc.max_send_message_length", -1))

@@ -62,7 +62,7 @@ _ASKED = [
 
 @dataclass(slots=True)
 class Seen:
-    """What callers saw: waits in milliseconds."""
+    """What callers saw; waits are in milliseconds."""
 
     took: list[float] = field(default_factory=list)
     reasons: Counter[str] = field(default_factory=Counter)
@@ -101,7 +101,7 @@ class Seen:
 
 
 class Caller:
-    """One colour: `once` is a call, awaited or not."""
+    """The asyncio or the blocking client; `once` makes one call."""
 
     def __init__(self, client: Client | Blocking, seen: Seen) -> None:
         self.client, self.seen = client, seen
@@ -120,7 +120,7 @@ class Caller:
 
 
 class Served:
-    """The service in a process of its own, over an empty store."""
+    """The service in a separate process, over an empty store."""
 
     def __init__(self) -> None:
         with socket.socket() as probe:
@@ -130,7 +130,7 @@ class Served:
         self._process: subprocess.Popen[str] | None = None
 
     def start(self) -> float:
-        """When it said that it listens."""
+        """Starts the service. Returns the time at which it said that it listens."""
         ordinary = ["chrt", "--other", "0"] if shutil.which("chrt") else []
         command = [*ordinary, sys.executable, "-m", "bench.client", "--serve", str(self.port)]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

@@ -40,7 +40,7 @@ _NAMES = ("Maria", "Tim", "Lena", "Omar")
 
 
 def stretches(conversation: Conversation, size: int) -> Iterator[Conversation]:
-    """Its messages in runs of `size`, each with the questions whose evidence is all in it."""
+    """Splits the conversation into runs of `size` messages, each with the questions whose evidence it holds completely."""
     said = [(session, message) for session, messages in conversation.sessions.items() for message in messages]
     for start in range(0, len(said), size):
         run = said[start : start + size]
@@ -54,7 +54,7 @@ def stretches(conversation: Conversation, size: int) -> Iterator[Conversation]:
 
 
 def among(conversation: Conversation, crowd: Sequence[Sequence[Message]], size: int) -> Conversation:
-    """All of it, and sessions of `crowd` until there are `size` messages: round after round, under ids of their own."""
+    """The conversation, filled up to `size` messages with sessions of `crowd`, which are repeated under new ids."""
     sessions = dict(conversation.sessions)
     missing = size - sum(map(len, sessions.values()))
     for number, messages in enumerate(cycle(crowd)):

@@ -25,7 +25,7 @@ _FRAME = 24
 
 
 class Disk(apsw.VFS):
-    """Calls `before` with the bytes a file is about to grow by (0 for any other change), before each step."""
+    """Calls `before` ahead of each write, with the number of bytes by which the file will grow (0 for other changes)."""
 
     def __init__(self, name: str) -> None:
         self.before: Callable[[int], None] = lambda growth: None
@@ -64,7 +64,7 @@ class _File(apsw.VFSFile):
 
 
 def full_at(folder: Path, room: int) -> Callable[[int], None]:
-    """Raises once all files in the folder together would need more than `room` bytes."""
+    """A hook that raises when all files in the folder together would exceed `room` bytes."""
 
     def before(growth: int) -> None:
         if growth and growth + sum(path.stat().st_size for path in folder.iterdir() if not path.name.endswith("-shm")) > room:

@@ -24,7 +24,7 @@ _STEP = 50_000
 
 
 def store(place: Path, size: int) -> Path:
-    """The store of `size` messages in `place`, filled first where there is none; tells how far it is on standard error."""
+    """The store of `size` messages in `place`, filled first if it doesn't exist; progress goes to standard error."""
     path = place / f"{size}.db"
     if path.exists() and _held(path) == size:
         return path
@@ -40,7 +40,7 @@ def store(place: Path, size: int) -> Path:
 
 @contextmanager
 def folder(chosen: Path | None) -> Iterator[Path]:
-    """`chosen`, made if need be and kept; else one that is gone afterwards."""
+    """The folder `chosen`, created if needed and kept; without it, a temporary folder."""
     if chosen is None:
         with TemporaryDirectory() as temporary:
             yield Path(temporary)
@@ -77,7 +77,7 @@ async def _fill(path: Path, size: int) -> None:
 
 
 def _held(path: Path) -> int:
-    """How many messages are in the file; -1 where that can't be told, as it is another version's."""
+    """Number of messages in the file; -1 if another version wrote it."""
     try:
         connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
         ((held,),) = connection.execute("SELECT count(*) FROM units_events WHERE vector IS NOT NULL")

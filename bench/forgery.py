@@ -109,7 +109,7 @@ def written(name: str, chance: random.Random, naughty: Sequence[str] = ()) -> Wr
 
 
 def forgeries(name: str, result: Written) -> list[str]:
-    """What stands in the text as structure and was not meant to; empty when all is well."""
+    """Structure in the text that wasn't intended; empty if there is none."""
     found = [("as written", _PROBLEMS[name](result.stable, result.late, len(result.items)))]
     for form in _FORMS:
         stable, late = unicodedata.normalize(form, result.stable), unicodedata.normalize(form, result.late)
@@ -172,7 +172,7 @@ _PROBLEMS = {"compact": _compact_problem, "xml": _xml_problem}
 
 
 class _Letters:
-    """Nothing is counted here."""
+    """A tokenizer stub: this benchmark has no budget."""
 
     name = "letters"
     exact = False
@@ -185,7 +185,7 @@ class _Letters:
 
 
 def trials(count: int, seed: int, naughty: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Format and what was forged, trial by trial; an empty string where nothing was."""
+    """For each trial the format and the forged structure, empty if there is none."""
     chance = random.Random(seed)
     for _ in range(count):
         for name in sorted(FORMATS):

@@ -28,7 +28,7 @@ _PAUSE = 0.005
 
 
 class _Others:
-    """Another agent that records all the time, and a watch on the loop."""
+    """Another agent that records continuously, and a measurement of the event loop's lag."""
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
@@ -51,12 +51,12 @@ class _Others:
             self.lags.append(time.perf_counter() - began - 0.001)
 
     async def answered(self) -> None:
-        """Returns once a recording that was under way has come to its end."""
+        """Returns when a running recording has ended."""
         self._recorded.clear()
         await self._recorded.wait()
 
     def slowest(self) -> tuple[float, float]:
-        """Since the last time: of the recordings and of the loop."""
+        """Slowest recording and largest lag since the last call."""
         found = max(self.recordings, default=0.0), max(self.lags, default=0.0)
         self.recordings.clear()
         self.lags.clear()

@@ -57,7 +57,7 @@ async def _answer(agent: Agent, number: int) -> float:
 
 
 async def _beside(neighbour: Agent, other: Agent, number: int) -> float:
-    """The neighbour's seconds, when both ask in one moment. Each `number` once: an answer that is remembered takes no time."""
+    """Seconds of the other org's call when both ask at once. Use each `number` once: a cached answer takes no time."""
     asking = asyncio.ensure_future(_answer(other, number))
     await asyncio.sleep(0)
     took = await _answer(neighbour, number)
@@ -66,7 +66,7 @@ async def _beside(neighbour: Agent, other: Agent, number: int) -> float:
 
 
 async def delays(germane: Germane, kind: str, *, size: int, times: int) -> list[float]:
-    """Seconds by which the neighbour's answer comes later, a pair each."""
+    """Seconds by which the other org's answer is delayed, one value per pair."""
     neighbour = germane.agent("a", org="neighbour", user="u")
     plain = germane.agent("a", org="plain", user="u")
     giant = germane.agent("a", org=f"giant {kind}", user="u")

@@ -63,7 +63,7 @@ _CHANGES: Sequence[Mapping[str, Any]] = (
 
 
 def strategies(default: Strategy) -> Iterator[str | Strategy]:
-    """The built-in ones by name, then one for each setting that changes the way through the pipeline."""
+    """The built-in strategies by name, then one for each setting that changes the path through the pipeline."""
     yield from ("default", "compact", "composite")
     for number, changes in enumerate(_CHANGES):
         yield derive(default, {**changes, "name": f"changed-{number}"})

@@ -73,7 +73,7 @@ class Killed:
 
 @dataclass
 class _Life:
-    """What a process says of itself: one line before something goes, one after."""
+    """The process's reports: one line before and one after each forgetting."""
 
     gone: set[str] = field(default_factory=set)
     going: set[str] = field(default_factory=set)
@@ -174,7 +174,7 @@ class _Child:
 
 
 def kills(wanted: int, seed: int) -> Killed:
-    """Until so many were killed in the middle of a forgetting."""
+    """Repeats until that many processes were killed during a forgetting."""
     found, rng, told = Killed(), random.Random(seed), 0
     while found.midway < wanted:
         with tempfile.TemporaryDirectory() as folder:
@@ -240,7 +240,7 @@ def _lived(folder: Path, said: int, out: int, rng: random.Random, number: int, a
 
 
 async def _opened_again(folder: Path) -> bool:
-    """Whether it was sound, and done at the first try."""
+    """Whether the store was sound and finished its scrubbing at the first try."""
     store = SqliteStore.open(folder / "a.db", embedder=Hashed(), clock=Clock())
     waiting_for = await store.within(Scope()).journal.scrub()
     sound = (await store.check()).healthy
@@ -249,7 +249,7 @@ async def _opened_again(folder: Path) -> bool:
 
 
 def _told(folder: Path) -> set[str]:
-    """The marks that the store still knows: in any row."""
+    """The marks in any row of the store."""
     connection = apsw.Connection(str(folder / "a.db"))
     tables = [str(name) for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
     rows = "".join(repr(list(connection.execute(f"SELECT * FROM {table}"))) for table in tables)

@@ -77,7 +77,7 @@ async def ask(path: Path, count: int, strategy: str) -> dict[str, object]:
 
 
 def measure(path: Path, count: int, strategy: str) -> dict[str, object]:
-    """In a process of its own, so that the memory is what serving takes, not what filling left behind."""
+    """Measures in a new process, so that the memory is that of serving and not of filling."""
     command = [sys.executable, "-m", "bench.latency", "--measure", str(path), "--queries", str(count), "--strategy", strategy]
     return dict(json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
 
@@ -106,7 +106,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def table(rows: Sequence[dict[str, Any]]) -> None:
-    """Cost against size, as the docs show it."""
+    """The table of the docs: times by store size."""
     kinds = list(QUERY_MIX)
     heads = ("messages", "p50", "p95", "p99", *(f"{kind} p99" for kind in kinds), "at L0", "processor", "RSS", "first answer")
     print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")

@@ -98,7 +98,8 @@ SHAPES = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """`ratio` is the largest T(4n) / T(n), at `n` characters; `longest` the seconds that the longest call took, of `size`."""
+    """`ratio` is the largest T(4n) / T(n), at `n` characters; `longest` is the longest call in
+    seconds, with `size` characters."""
 
     reader: str
     what: str
@@ -109,7 +110,7 @@ class Timing:
 
 
 def timing(name: str, reader: Reader, shape: str, a: str, b: str, limit: int, longest: float = _LONG) -> Timing:
-    """One function over one kind of text, up to a call of `longest` seconds. What it raises ends the run: it must be seen."""
+    """Times one function over one kind of text, up to a call of `longest` seconds. An exception ends the run."""
     made, first, second = SHAPES[shape], CHARACTERS[a], CHARACTERS[b]
     what = shape.replace("a", a, 1) if shape == "run of a" else f"{shape}: a = {a}, b = {b}"
     n = _SMALLEST
@@ -138,14 +139,14 @@ def timing(name: str, reader: Reader, shape: str, a: str, b: str, limit: int, lo
 
 
 def _spent(reader: Reader, text: str) -> float:
-    """Seconds of the processor that one call takes."""
+    """CPU seconds of one call."""
     began = time.process_time()
     reader(text)
     return time.process_time() - began
 
 
 def _keep_memory() -> None:
-    """Memory that was freed isn't given back: fetching it anew would be most of what is measured."""
+    """Keeps freed memory in the process: allocating it again would dominate the times."""
     with contextlib.suppress(OSError, AttributeError):
         libc = ctypes.CDLL(None)
         for option, value in ((-3, 1 << 30), (-1, 2**31 - 1)):  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD of glibc
@@ -163,7 +164,7 @@ def _kinds(count: int, random: Random) -> Iterator[tuple[str, str, str]]:
 
 
 def run(count: int, limit: int, seed: int, only: str = "") -> list[Timing]:
-    """About `count` timings, as many of each function."""
+    """Runs about `count` timings, equally many for each function."""
     readers = {name: reader for name, reader in READERS.items() if name.startswith(only)}
     random, found, each = Random(seed), list[Timing](), -(-count // max(1, len(readers)))
     _keep_memory()
@@ -183,7 +184,7 @@ def run(count: int, limit: int, seed: int, only: str = "") -> list[Timing]:
 
 
 def _shown(found: Sequence[Timing]) -> None:
-    """A line a function, the worst first."""
+    """One line per function, the worst first."""
     worst: dict[str, Timing] = {}
     slowest: dict[str, Timing] = {}
     for one in found:

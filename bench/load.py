@@ -88,7 +88,7 @@ class Seen:
 
 
 class Driver:
-    """Asks questions that nobody asked before."""
+    """Asks questions that were never asked before, so that no answer is cached."""
 
     def __init__(self, ask: Callable[[str, float], Awaitable[Answer]]) -> None:
         self._ask, self._questions = ask, endless(5000, seed=100)
@@ -146,7 +146,7 @@ async def _served(name: str, path: Path, processes: int, options: argparse.Names
 
 
 async def _live(path: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Two turns recorded and the next question asked, each timed by itself."""
+    """Records two turns and asks the next question, each timed separately."""
     recorded, asked = list[float](), Seen()
     said = [message for _, messages in conversations(2 * options.turns, seed=11) for message in messages]
     questions = endless(5000, seed=100)

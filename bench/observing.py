@@ -73,7 +73,7 @@ def _numbers(calls: int, shared: Path | None) -> None:
 
 
 def _calls(calls: int) -> None:
-    """A whole call through the observer, each part beside the call that isn't watched."""
+    """A whole call through the observer, with each part alone, compared with an unobserved call."""
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
     from germane.observe.logs import Logs

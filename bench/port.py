@@ -58,7 +58,7 @@ _PATIENCE = 5.0
 
 @dataclass(slots=True)
 class Seen:
-    """What callers with a key saw, and who asked after health; in milliseconds, memory in MB."""
+    """What callers with a key and the health probe saw; times in milliseconds, memory in MB."""
 
     took: list[float] = field(default_factory=list)
     lost: Counter[str] = field(default_factory=Counter)
@@ -147,7 +147,7 @@ async def _asking(client: Client, questions: Any, rate: float, seconds: float, s
 
 
 async def _health(service: Service, seen: Seen) -> None:
-    """In threads: urllib knows no better. A new connection each time, as probes have it."""
+    """Probes health in a thread, since urllib blocks. Each probe opens a new connection, as load balancers do."""
 
     def get(path: str) -> tuple[int, bytes]:
         try:

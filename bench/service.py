@@ -77,7 +77,7 @@ class Wire:
 
 @asynccontextmanager
 async def served(path: Path, workers: int) -> AsyncIterator[Wire]:
-    """One process that can be made to fail; several are the command's own, and can't."""
+    """Starts the service: one process with switchable faults, or `germane serve` with several workers and no faults."""
     several = ["-m", "germane.cli", "--db", str(path), "--json", "serve", "--grpc", "127.0.0.1:7431", "--http", "off"]
     command = ["-m", "bench.faulty", str(path)] if workers == 1 else [*several, "--workers", str(workers), "--log-level=error"]
     process = await asyncio.create_subprocess_exec(
@@ -111,7 +111,7 @@ async def _warmed(wire: Wire) -> None:
 
 
 async def _wire(path: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """The same number of questions each way, in turns of 20."""
+    """Asks equally many questions over gRPC and in the process, alternating every 20."""
     async with served(path, options.workers) as wire, Germane.open(path) as germane:
         agent, questions = germane.agent(AGENT), endless(20_000, seed=9)
         await agent.warm()
@@ -132,7 +132,7 @@ async def _wire(path: Path, options: argparse.Namespace) -> dict[str, Any]:
 
 
 async def _rate(path: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Until two steps in a row are given up."""
+    """Raises the rate until two steps in a row fail."""
     steps: list[dict[str, Any]] = []
     rate, missed = _FIRST, 0
     async with served(path, options.workers) as wire:

@@ -32,14 +32,14 @@ _QUIET = ("no_session", "no_query")
 
 
 class Answer(NamedTuple):
-    """The degradation level, and why it isn't 0."""
+    """The degradation level and the reason if it isn't 0."""
 
     level: int
     reasons: list[str]
 
 
 class Servers:
-    """So many processes over one file."""
+    """Several server processes over one file."""
 
     def __init__(self, servers: list[_Server]) -> None:
         self._servers = servers
@@ -47,7 +47,7 @@ class Servers:
     @classmethod
     @asynccontextmanager
     async def open(cls, path: Path, count: int, strategy: str = "default") -> AsyncIterator[Servers]:
-        """Started, warmed and waiting; ended when the block is left. Raises `RuntimeError` when one doesn't come up."""
+        """Starts and warms the processes, and ends them with the block. Raises `RuntimeError` if one fails to start."""
         async with AsyncExitStack() as stack:
             servers = [await stack.enter_async_context(_Server.started(path, strategy, seed)) for seed in range(count)]
             for server in servers:
@@ -61,7 +61,7 @@ class Servers:
 
 
 class _Server:
-    """One process: a line in, a line out, in any order."""
+    """One process that reads one line per question and answers in any order."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None

@@ -44,7 +44,7 @@ def _lists(options: argparse.Namespace) -> list[Candidates]:
 
 
 def _measured(lists: Sequence[Candidates], odds: Sequence[NDArray[np.float64]]) -> str:
-    """Recall at each budget, then the tokens used at the largest."""
+    """Recall at each budget, then the tokens used at the largest budget."""
     rows = [[packed(one, found, budget) for budget in _BUDGETS] for one, found in zip(lists, odds, strict=True)]
     shares = 100 * np.mean([[each.share for each in row] for row in rows], axis=0)
     return "".join(f"{share:>8.1f}" for share in shares) + f"{np.mean([row[-1].tokens for row in rows]):>10,.0f}"
