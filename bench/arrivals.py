@@ -18,7 +18,7 @@ from bench.quantiles import quantile
 __all__ = ["Answered", "Seen", "arriving", "offered"]
 
 _LATE = 48.0
-"""Milliseconds: an answer with every source counts as good until then."""
+"""Milliseconds within which a full answer counts as good."""
 
 
 @dataclass(frozen=True, slots=True)

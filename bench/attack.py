@@ -37,7 +37,7 @@ _CHECK, _WATCH = "/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch"
 _BODY = 15_000_000
 _HEAD = b"GET /health HTTP/1.1\r\nHost: germane\r\nX-Slow: " + b"x" * 4000
 _AGAIN = 0.1
-"""Seconds between two bytes of a slow head, and until a connection that was closed is opened again."""
+"""Seconds between two bytes of a slow head, and before a closed connection is opened again."""
 
 
 class Attack:

@@ -53,7 +53,7 @@ __all__ = ["main"]
 _ABREAST = 4
 _LIMIT = 0.045
 _PAUSE = 0.001
-"""Seconds between a caller's calls: one that never pauses keeps the others from their timers."""
+"""Seconds between two calls of a caller: without a pause one caller would delay the others' timers."""
 _ASKED = [
     {"role": "system", "content": "You are the support of a shop."},
     {"role": "user", "content": "Where is my blue vase?", "name": "caroline"},

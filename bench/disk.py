@@ -21,7 +21,7 @@ __all__ = ["Disk", "full_at"]
 
 
 _FRAME = 24
-"""Bytes of the header before each page of the log."""
+"""Bytes of the header before each page of the write-ahead log."""
 
 
 class Disk(apsw.VFS):

@@ -19,7 +19,7 @@ __all__ = ["AGENT", "folder", "store"]
 
 AGENT = "bench"
 _CALLS, _LARGE = 8, 600
-"""Calls under way at once, and messages a call: fewer transactions, each with a larger batch to embed and to index."""
+"""Concurrent calls, and messages per call: large batches mean fewer transactions and faster embedding and indexing."""
 _STEP = 50_000
 
 

@@ -39,7 +39,7 @@ KINDS: Mapping[str, str] = {
     "escaped": "<&>'\"",
     "digits and dots": "1.",
 }
-"""What the texts are made of, again and again; empty: words that are all different."""
+"""The piece that is repeated to make each text; empty: words that are all different."""
 _AIM = 0.010
 _ASKED = "Which parcel did the fox find in Lisbon?"
 

@@ -44,13 +44,13 @@ __all__ = ["Killed", "kills", "main"]
 
 _MARK = re.compile(rb"canary\d+z")
 _LIVES = 25
-"""Kills after which a store is given up for a new one."""
+"""Kills after which a new store is created."""
 _MOMENTS = 0.03
-"""Seconds after the beginning of a forgetting within which a process is killed at a random moment."""
+"""Upper bound of the random delay, in seconds after the forgetting began, before a process is killed."""
 _STEPS = 400
-"""Steps of its forgettings within which it is killed at one."""
+"""Upper bound of the random file write at which a process kills itself."""
 _SIZES = (3, 3, 15, 15, 60, 400, 1500)
-"""Words of a text."""
+"""The words of the generated texts."""
 
 
 @dataclass(slots=True)

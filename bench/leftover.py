@@ -34,11 +34,11 @@ __all__ = ["Leftover", "left_over", "main"]
 
 _STORE = ("memories.search", "memories.pinned", "events.search", "events.recent", "events.speakers", "directive", "allowed")
 _WARM = 500
-"""Answers after which the memory is taken as a process's usual."""
+"""Answers after which memory use counts as the process's normal level."""
 _QUESTIONS = 500
-"""The same again and again, so that what is remembered of texts doesn't grow."""
+"""The same queries repeatedly, so that caches of texts don't grow."""
 _HURRIED = 0.010
-"""Seconds for an answer: two of them for gathering."""
+"""Deadline in seconds, two of which are for gathering."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

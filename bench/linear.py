@@ -63,7 +63,7 @@ CHARACTERS: Mapping[str, str] = MappingProxyType(
         "nonce": "qhzvkdtwmbxr", "half nonce": "qhzvkd", "question": "when? ", "wide nonce": "ｑｈｚｖｋｄ",
     }
 )  # fmt: skip
-"""One of each class that any function might tell apart, and a few that are longer."""
+"""One character of each class that a function might distinguish, and a few longer sequences."""
 
 
 def _run(a: str, b: str, n: int) -> str:

@@ -44,9 +44,9 @@ _DUE = 48.0
 _FULL = 99.0
 _ABREAST, _ROUNDS = 20, 50
 _BEGIN, _FACTOR, _FAILURES = 5.0, 1.3, 2
-"""Saturation: requests a second to begin with, by how much each step is steeper, and how many failing in a row end it."""
+"""Saturation: first rate in requests per second, factor between steps, and failing steps in a row that end the search."""
 _STEP_SECONDS, _STEP_REQUESTS = 10.0, 200
-"""The least of either a step takes: of fewer requests the 99th percentile is the longest one."""
+"""Minimum duration and requests of a step: with fewer requests p99 would be the maximum."""
 SERVED = ("open", "saturation", "burst")
 CASES = (*SERVED, "live")
 

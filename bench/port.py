@@ -45,7 +45,7 @@ from germane.grpc.client import Client
 __all__ = ["main"]
 
 _ALLOWED = 64.0
-"""MB that an attack may add to what is resident."""
+"""MB by which an attack may raise resident memory."""
 _ATTACKS: dict[str, tuple[str, ...]] = {
     "quiet": (),
     "streams": ("streams", "--count", "2000"),
@@ -53,7 +53,7 @@ _ATTACKS: dict[str, tuple[str, ...]] = {
     "silent": ("silent", "--count", "1000"),
 }
 _PATIENCE = 5.0
-"""Seconds that a caller and who asks after health wait at most: more than anybody would, so that what is late is seen."""
+"""Time-out of callers and health probes in seconds: longer than real ones, so that late answers are measured."""
 
 
 @dataclass(slots=True)

@@ -300,7 +300,7 @@ _OTHERS: dict[str, Reader] = {
 }
 
 READERS: Mapping[str, Reader] = MappingProxyType({**_FORMAT, **_TEXT, **_SIGNALS, **_OTHERS, **_dialects(), **_tokenizers()})
-"""By module and name, with what is meant where there is more than one."""
+"""Functions by module and name, with the variant where a function has several."""
 
 _OF_CODE = "given by germane's own code"
 UNREAD: Mapping[str, str] = MappingProxyType(
@@ -344,4 +344,4 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "tokenizers.named.open_tokenizer": _OF_CODE,
     }
 )
-"""Public functions that take a string and aren't measured, with the reason."""
+"""Public functions that take a string and aren't measured, each with the reason."""

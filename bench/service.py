@@ -42,7 +42,7 @@ from germane.grpc.stubs import context_pb2, context_pb2_grpc
 __all__ = ["main"]
 
 _KEPT, _FULL, _GIVEN_UP = 90.0, 99.0, 70.0
-"""Percent of full answers in time: what a rate must keep to be sustainable, to be kept up with, and to be gone on from."""
+"""Percent of full answers in time that a rate needs: to count as sustainable, to count as kept up, and to try the next rate."""
 _STEP, _FIRST, _EACH = 1.25, 15.0, 12.0
 _FAULTS = ("hang", "stuck", "raise OSError", "garbage")
 _DIRECTIVE = "Answer in one sentence."

@@ -23,9 +23,9 @@ from germane import Agent, Germane
 __all__ = ["Answer", "Servers"]
 
 _WARM = 300
-"""Questions answered before it counts: what is compiled, loaded or remembered at its first use is there by then."""
+"""Warm-up questions: what is compiled, loaded or cached at first use is there when measuring starts."""
 _DUE = 0.047
-"""Seconds from when a request was due until its answer has to leave: what waited to be sent or read has that much less."""
+"""Seconds from a request's due time until its answer must be sent; time spent waiting reduces the rest."""
 _LEAST = 0.001
 _PATIENCE = 30.0
 _QUIET = ("no_session", "no_query")

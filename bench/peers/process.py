@@ -28,7 +28,7 @@ _QUIET: Mapping[str, str] = MappingProxyType(
         "TRANSFORMERS_OFFLINE": "1",
     }
 )
-"""No telemetry, no hub."""
+"""Environment variables that switch off telemetry and downloads."""
 
 
 class PeerFailed(Exception):

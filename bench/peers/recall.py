@@ -22,7 +22,7 @@ __all__ = ["HITS", "measure", "summary"]
 
 BUDGETS = (500, 1_000)
 HITS = 60
-"""Asked of every peer: more than 1,000 tokens of lines hold."""
+"""Hits requested of every peer: more than fit into 1,000 tokens."""
 
 Told = Callable[[str], None]
 Shares = dict[int, list[float]]

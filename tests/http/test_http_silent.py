@@ -1,4 +1,4 @@
-"""Who opens connections and says nothing, or says what no probe says: dropped, refused, and in nobody's way."""
+"""HTTP connections that are silent, slow or malformed are dropped or refused, and never keep a new client out."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def serving(**limits: float) -> AsyncIterator[HttpServer]:
 
 @asynccontextmanager
 async def silent(server: HttpServer, count: int, address: str = "127.0.0.1") -> AsyncIterator[list[Streams]]:
-    """So many connections that say nothing, all of them known to the server."""
+    """Opens `count` connections that send nothing; yields when the server has accepted all of them."""
     known = server.traffic.used["http"]
     found = [
         await asyncio.open_connection(server.address.host, server.address.port, local_addr=(address, 0)) for _ in range(count)
@@ -45,7 +45,7 @@ async def silent(server: HttpServer, count: int, address: str = "127.0.0.1") -> 
 
 
 async def said(server: HttpServer, request: bytes) -> bytes:
-    """All that the server says until it closes the connection."""
+    """Everything that the server sends until it closes the connection."""
     reader, writer = await asyncio.open_connection(server.address.host, server.address.port)
     writer.write(request)
     try:
@@ -56,7 +56,7 @@ async def said(server: HttpServer, request: bytes) -> bytes:
 
 
 async def ended(streams: Streams) -> None:
-    """Returns when the server has dropped it."""
+    """Returns when the server has closed the connection."""
     async with asyncio.timeout(60):
         try:
             assert await streams[0].read() == b""
@@ -65,7 +65,7 @@ async def ended(streams: Streams) -> None:
 
 
 async def test_health_is_answered_through_more_silent_connections_than_there_is_room_for() -> None:
-    """None of them is told that it is too busy."""
+    """No request is refused as too busy."""
     async with serving() as server, silent(server, 150):
         assert (await asked(server, "/health")).status == 200
 
@@ -81,7 +81,7 @@ async def test_the_connection_that_was_silent_longest_makes_room_for_a_new_one()
 
 
 async def test_one_address_makes_room_among_its_own() -> None:
-    """Another's connections aren't its to take."""
+    """Connections from other addresses aren't dropped for it."""
     async with (
         serving(max_connections=9, max_per_address=2) as server,
         silent(server, 1, "127.0.0.2") as others,
@@ -136,7 +136,7 @@ async def test_a_connection_that_is_done_is_kept_for_a_while_and_no_longer() -> 
     ],
 )
 async def test_a_body_or_a_length_that_is_said_twice_is_refused(head: bytes) -> None:
-    """And the connection is closed: what comes after it is nobody's request."""
+    """The connection is closed, so that bytes after the head can't become a second request."""
     async with serving() as server:
         smuggled = b"GET /ready HTTP/1.1\r\nHost: y\r\n\r\n"
         told = await said(server, b"POST /health HTTP/1.1\r\nHost: x\r\n" + head + b"\r\n\r\n" + smuggled)

@@ -1,4 +1,4 @@
-"""The event loop's lag: measured by ticks, told when it is too much, and where the loop hangs."""
+"""The event loop's lag: how it is measured, when it is too much, and where the watchdog finds the loop."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_several_late_ticks_in_a_row_do() -> None:
 
 
 def test_one_tick_that_is_very_late_does_too() -> None:
-    """It stands for those that didn't come meanwhile."""
+    """It counts for the ticks that didn't happen in its time."""
     assert not noted(Lag(0.05), 0.35)
 
 
@@ -83,7 +83,7 @@ async def test_a_tick_that_comes_late_says_by_how_much() -> None:
 
 
 class Hands:
-    """A clock and a heart, moved by hand."""
+    """A clock and a last beat that the test sets."""
 
     now = beat = 100.0
 
@@ -102,7 +102,7 @@ def test_a_loop_that_hangs_is_told_once_with_the_place() -> None:
 
 
 def test_the_watching_thread_sees_where_the_other_stands() -> None:
-    """Looking from the outside, as it does."""
+    """The watchdog's thread logs the line at which the other thread waits."""
     log, looked = kept(), threading.Event()
     secret = " ".join(["open", "sesame"])
 

@@ -1,4 +1,4 @@
-"""Logs: a line for each request, and no way in for content or keys, through any call, exception or other package."""
+"""Logs: one line per request; no call, exception or other package can bring in content or keys."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_afterwards_all_logging_is_as_before() -> None:
 
 
 def test_below_its_level_nothing_is_written() -> None:
-    """The least is set."""
+    """`level` is the lowest level that is written."""
     log = kept(level="warning")
     log.logs.info("started")
     log.logs.warning("not_ready", not_ready=["loop_lag"])
@@ -215,7 +215,7 @@ def test_observing_never_fails_what_is_observed() -> None:
 
 
 class Stuck(io.BytesIO):
-    """A reader that doesn't read, until it is let go."""
+    """A stream whose writes block until `go` is set."""
 
     def __init__(self) -> None:
         super().__init__()

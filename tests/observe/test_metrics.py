@@ -1,4 +1,4 @@
-"""Metrics: what an answer says of itself becomes numbers, in a registry of one's own, with few and bounded labels."""
+"""Metrics: what they count, in a registry of their own, with a bounded number of label values."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_several_processes_are_told_as_one_whoever_is_asked() -> None:
 
 
 def test_joining_too_late_is_said(tmp_path: Path) -> None:
-    """Numbers that are silently one process's would be worse than none."""
+    """Metrics that silently cover one process only would mislead."""
     with pytest.raises(RuntimeError, match="imported already"):
         join_folder(tmp_path)
     with pytest.raises(RuntimeError, match="join a folder before"):

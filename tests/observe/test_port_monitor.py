@@ -1,4 +1,4 @@
-"""What the ports carry and turn away: in the log, in the metrics, in readiness."""
+"""Traffic and refusals of the ports, in log, metrics and readiness."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_who_has_no_key_cannot_take_the_service_out_of_rotation() -> None:
 
 
 def test_saturation_is_a_reason_not_to_be_ready() -> None:
-    """A look, and it is told; callers go elsewhere."""
+    """Readiness shows it after the next check, so that callers go elsewhere."""
     now, log = [traffic()], kept()
     ports = PortMonitor(log.logs)
     ports.add(lambda: now[0])
@@ -66,7 +66,7 @@ def test_saturation_is_a_reason_not_to_be_ready() -> None:
 
 
 def test_what_is_turned_away_is_a_line_for_each_reason_however_many_there_were() -> None:
-    """So that a flood of calls without a key is none of lines."""
+    """A flood of calls without a key doesn't flood the log."""
     now, log = [traffic(unauthenticated=5000, http_slow=1)], kept()
     ports = PortMonitor(log.logs)
     ports.add(lambda: now[0])

@@ -1,4 +1,4 @@
-"""What gets into a log: nothing that isn't on the list, and of what is, nothing that its field may not hold."""
+"""Redaction: only listed fields are logged, and each only with a value that it may hold."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_no_other_field_holds_a_single_word(field: str) -> None:
 
 
 def test_what_nobody_allowed_is_dropped_and_counted() -> None:
-    """Whoever adds a field is told that it isn't there."""
+    """The count tells a developer that a field isn't on the list."""
     assert allowed({"event": "request", "messages": [CANARY], "key": "sesame"}) == {"event": "request", "dropped": 2}
 
 

@@ -1,4 +1,4 @@
-"""How many files and sockets the process may have: as many as the system gives, without asking for what it doesn't."""
+"""The limit of open files: raised up to the hard limit, never lowered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The service's settings: where each may be said, which one holds, and what is refused."""
+"""The service's settings: file, environment and command line, which of them wins, and what is refused."""
 
 from __future__ import annotations
 

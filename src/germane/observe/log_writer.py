@@ -39,7 +39,7 @@ class LogWriter:
                 self._lost += 1
 
     def close(self, timeout: float = 2.0) -> None:
-        """Writes the waiting lines, for at most `timeout` seconds each to queue the end and to write. Later lines are lost."""
+        """Writes the waiting lines; blocks for at most twice `timeout` seconds. Lines that are logged later are lost."""
         self._closing.set()
         try:
             self._queue.put(_END, timeout=timeout)
