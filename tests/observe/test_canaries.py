@@ -69,7 +69,7 @@ async def test_content_gets_into_no_log_no_metric_and_no_span(
                 with observer.call("AssembleContext", {"authorization": CANARY, "traceparent": CANARY}) as call:
                     call.org, call.agent, call.request_id = CANARY, CANARY, f"{CANARY} again"
                     asked = [{"role": "user", "content": f"What is {CANARY}?"}]
-                    context = await agent.assemble(asked, model=CANARY, strategy=strategy, session=CANARY)
+                    context = await agent.assemble(asked, model=CANARY, strategy=strategy, session=CANARY, deadline=0.5)
                     call.metadata = context.metadata
                 assert CANARY in context.added
             with pytest.raises(GermaneError), observer.call("Remember") as call:
