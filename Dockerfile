@@ -1,8 +1,10 @@
-# The service in a container: built with pip in one stage, without it in the other; an unprivileged user, nothing to write but /data.
+# The image of the service. The build stage installs with pip; the final stage has no pip, an unprivileged user, and writes only
+# to /data.
 #   docker build -t germane .
 #   docker run -v germane:/data germane --db /data/germane.db keys create --org acme
 #   docker run -v germane:/data -p 127.0.0.1:7411:7411 -p 127.0.0.1:7412:7412 -e GERMANE_SERVE_PLAINTEXT=true germane
-# It listens on every interface, so it begins with TLS alone, or with the variable: where only this machine reaches its ports.
+# The service listens on every interface, so it starts only with TLS, or with GERMANE_SERVE_PLAINTEXT=true. Use the variable only
+# where the ports are published on 127.0.0.1 as above.
 ARG PYTHON=3.13
 
 FROM python:${PYTHON}-slim AS build
@@ -11,7 +13,8 @@ WORKDIR /build
 RUN python -m venv /opt/germane
 COPY pyproject.toml README.md LICENSE ./
 COPY src ./src
-# Extras beside these: --build-arg EXTRAS=cli,serve,minilm,otlp. Wheels alone: what would need a compiler fails here.
+# For more extras: --build-arg EXTRAS=cli,serve,minilm,otlp. Only wheels are installed; a package that needs a compiler fails the
+# build.
 ARG EXTRAS=cli,serve
 RUN /opt/germane/bin/pip install --only-binary :all: --no-binary germane ".[${EXTRAS}]" \
  && /opt/germane/bin/pip uninstall --yes pip

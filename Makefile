@@ -1,4 +1,4 @@
-# Every target sets up .venv by itself; python3 (3.11 or newer) and pip are enough. Another Python: make demo PYTHON=python3.13
+# Every target creates .venv if it is missing. Python 3.11 or newer and pip are required; another Python: make demo PYTHON=python3.13
 PYTHON ?= python3
 CONVERSATION ?=
 ARGS ?=
@@ -14,13 +14,13 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench soak docs proto clean
 
-help:  ## this list
+help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)$$/\1|\2/p' Makefile | while IFS='|' read -r name what; do printf 'make %-7s %s\n' "$$name" "$$what"; done
 
-demo: $(VENV)/.ready-demo  ## import a conversation, ask about it, show what went in and why (CONVERSATION=file, ARGS=…)
+demo: $(VENV)/.ready-demo  ## import a conversation, ask about it, show the context and its reasons (CONVERSATION=file, ARGS=…)
 	@$(BIN)/python -m germane.cli demo $(if $(CONVERSATION),"$(CONVERSATION)") $(ARGS)
 
-test: check  ## every check: lint, types, tests in WORKERS=2 processes
+test: check  ## lint, types, and all tests in WORKERS=2 processes
 	@$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
 check: $(VENV)/.ready-dev  ## lint and types
@@ -29,23 +29,23 @@ check: $(VENV)/.ready-dev  ## lint and types
 	@$(BIN)/mypy
 	@cd proto && ../$(BIN)/buf lint && ../$(BIN)/buf breaking --against image.binpb
 
-bench: $(VENV)/.ready-dev  ## the figures of the docs, measured here (ARGS=…)
+bench: $(VENV)/.ready-dev  ## measure the figures of the docs on this machine (ARGS=…)
 	@$(BIN)/python -m bench $(ARGS)
 
-soak: $(VENV)/.ready-dev  ## the long runs: generated cases, timings, kills, attacks; about an hour (ARGS=names)
+soak: $(VENV)/.ready-dev  ## long runs: generated cases, timings, kills, attacks; about an hour (ARGS=names)
 	@$(BIN)/python -m bench soak $(ARGS)
 
-docs: $(VENV)/.ready-dev  ## what owns what, in ARCHITECTURE.md, from the first sentence of each module
+docs: $(VENV)/.ready-dev  ## generate the module list of ARCHITECTURE.md from the first sentence of each module
 	@PYTHONPATH=tests $(BIN)/python -m support.ownership
 
-proto: $(VENV)/.ready-dev  ## the typed stubs in src/germane/grpc/stubs, from proto/
+proto: $(VENV)/.ready-dev  ## generate the typed stubs in src/germane/grpc/stubs from proto/
 	@$(BIN)/python proto/generate.py
 
-clean:  ## remove .venv and everything that was made
+clean:  ## remove .venv and all generated files
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .inline-snapshot
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# A set-up is done again whenever pyproject.toml changes. The development one has everything the demo needs.
+# The environment is installed again when pyproject.toml changes. The development set-up includes the demo's.
 $(VENV)/.ready-dev: pyproject.toml $(BIN)/python
 	@echo "Setting up $(VENV) for development, a minute or two …" >&2
 	@$(PIP) install -e '.[cli,minilm,openai,serve,dev]'
@@ -56,7 +56,8 @@ $(VENV)/.ready-demo: pyproject.toml $(BIN)/python
 	@$(PIP) install -e '.[cli]'
 	@touch $@
 
-# Debian and its kin ship venv without ensurepip unless python3-venv is installed: pip from outside will do, else apt-get.
+# Debian and its derivatives ship venv without ensurepip unless python3-venv is installed. Then the system's pip installs pip into
+# the environment; without a system pip, apt-get installs python3-venv.
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "germane needs Python 3.11 or newer: make <target> PYTHON=/path/to/python3.11" >&2; exit 1; }

@@ -1,28 +1,28 @@
-"""The figures of the docs, by name: `python -m bench <name> [options]`; without a name, the quick ones one after another.
+"""Main: runs one benchmark, `python -m bench <name> [options]`; without a name it runs the quick ones in turn.
 
-latency        one assembly, warm and cold, by store size
-load           requests at a rate, many at once, between recordings
-client         how long its callers wait while the service hangs, is killed, comes back
-service        over the wire: at work, overloaded, and while its store fails
-port           the service under attack by somebody without a key
-giant          what one stored text of a million characters costs other callers
-neighbour      what one org's worst behaviour costs another, over the wire
-ingest         messages a second
+latency        time of one assembly, warm and cold, by store size
+load           open loop at a rate, bursts, and recording between requests
+client         how long callers wait while the service hangs, is killed, restarts
+service        over gRPC: normal work, overload, and a failing store
+port           the service under attack by a client without an API key
+giant          delay for other callers by one stored text of a million characters
+neighbour      delay for one org while another org attacks, over gRPC
+ingest         recorded messages per second
 budget         the budget invariant over generated cases
-linear         processor time of every function that sees text, by the length of the text
-forgery        forged delimiters over hostile contents
-crowd DATA     probabilities in stores of many sizes
-tuning DATA    the floor and the weight of recency
-pack           packing and formatting by themselves
-packers DATA   items chosen together against one by one
-observing      what logs, metrics and spans cost a call
-forgetting     how long it takes in a large store, and what others feel of it
-kills          what is left in the files when a process is killed while it forgets
-leftover       tasks, threads, files and memory after 10,000 time-outs
-soak           the long runs one after another: budget, forgery, linear, leftover, kills, giant, port, neighbour
+linear         whether CPU time of every function that reads text is linear in its length
+forgery        whether hostile content can forge germane's delimiters
+crowd DATA     calibration of probabilities by store size
+tuning DATA    recall by relevance floor and recency weight
+pack           time of packing and formatting alone
+packers DATA   exact packing compared with greedy packing
+observing      time that logs, metrics and spans add to a call
+forgetting     time to forget in a large store, and the delay for other callers
+kills          traces left in files by a process killed while it forgets
+leftover       tasks, threads, files and memory left after 10,000 time-outs
+soak           the long runs in turn: budget, forgery, linear, leftover, kills, giant, port, neighbour
 golden …       messages and traces of 300 assemblies, to compare before and after a refactoring
-peers …        side by side with what users would pick instead
-evaluated …    what `germane eval DATA --json FILE` saved, as the tables of the docs
+peers …        comparison with other libraries
+evaluated …    tables of the docs from files that `germane eval DATA --json FILE` saved
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _LONG: Mapping[str, Callable[[], int]] = {
 
 
 def _soak(names: Sequence[str]) -> int:
-    """All of them, or those named; each is run, whatever came of the others."""
+    """Runs all long benchmarks, or those named. A failure doesn't stop the others."""
     if strangers := [name for name in names if name not in _LONG]:
         print(f"soak: no run is called {strangers[0]}: they are {', '.join(_LONG)}")
         return 2

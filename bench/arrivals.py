@@ -1,4 +1,7 @@
-"""Arrivals: an open loop. Requests are sent when they are due, answered or not; what each took counts from when it was due."""
+"""Arrivals: an open-loop driver: it sends each request when it is due, whether earlier ones are answered or not.
+
+Latency counts from the moment at which a request was due, so that late sending counts as waiting.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,12 @@ from bench.quantiles import quantile
 __all__ = ["Answered", "Seen", "arriving", "offered"]
 
 _LATE = 48.0
-"""Milliseconds: an answer with every source counts as good until then."""
+"""Milliseconds within which a full answer counts as good."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What an answer said of itself."""
+    """The metadata of an answer."""
 
     level: int
     reason: str = ""
@@ -29,7 +32,7 @@ class Answered:
 
 @dataclass(slots=True)
 class Seen:
-    """Milliseconds and, for each answer, when it was due, counted in seconds from the beginning."""
+    """Latencies in milliseconds and, for each answer, when it was due, in seconds since the start."""
 
     took: list[float] = field(default_factory=list)
     late: list[float] = field(default_factory=list)
@@ -38,7 +41,7 @@ class Seen:
     failed: Counter[str] = field(default_factory=Counter)
 
     def figures(self, since: float = 0.0, until: float = float("inf")) -> dict[str, Any]:
-        """Of what was due between these."""
+        """Figures of the requests that were due between these times."""
         chosen = [place for place, due in enumerate(self.due) if since <= due < until]
         if not chosen:
             return {"requests": 0}
@@ -62,8 +65,8 @@ class Seen:
 
 
 async def arriving(one: Callable[[float], Coroutine[Any, Any, None]], rate: float, seconds: float, seed: int) -> None:
-    """`one` begun `rate` times a second (Poisson's arrivals, from a seed), given when it was due by
-    `time.perf_counter`; ends when all have."""
+    """Starts `one` about `rate` times per second (Poisson arrivals from a seed) with the time at which it was due, by
+    `time.perf_counter`. Returns when all have ended."""
     random, under_way = Random(seed), set[asyncio.Task[None]]()
     began = due = time.perf_counter()
     while (due := due + random.expovariate(rate)) < began + seconds:
@@ -78,7 +81,7 @@ async def arriving(one: Callable[[float], Coroutine[Any, Any, None]], rate: floa
 async def offered(
     ask: Callable[[], Awaitable[Answered]], rate: float, seconds: float, *, seed: int = 3, seen: Seen | None = None
 ) -> Seen:
-    """An open loop of `ask`. What raises is counted as failed."""
+    """An open loop of `ask`. An exception counts as failed."""
     seen = seen or Seen()
     first = time.perf_counter()
 

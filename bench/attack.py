@@ -1,16 +1,17 @@
-"""Attack: what somebody without a key can do to a service, as a program of its own; `bench.port` begins it and looks on.
+"""Attack: a client without an API key that attacks a service, as a program of its own; `bench.port` starts it and measures.
 
     python -m bench.attack streams HOST:PORT [--count 2000] [--connections 8] [--seconds 20]
     python -m bench.attack bodies HOST:PORT [--megabytes 2000] [--abreast 130] [--seconds 20]
     python -m bench.attack silent HOST:PORT [--count 1000] [--seconds 20]
 
-streams   so many calls open at once: Health/Watch, Health/Check and AssembleContext whose request never comes. One that is
-          ended is begun again after `--pause`, until the time is over
-bodies    requests of 15 MB, every eighth to Health/Check, so many at once, until so much was offered or the time is over
-silent    so many HTTP connections: half of them send nothing, half a request's head, a byte at a time. One that is closed is
-          opened again
+streams   `--count` open calls: Health/Watch, Health/Check and AssembleContext whose request message never comes. A call that
+          the service ends is opened again after `--pause`, until the time is over
+bodies    requests of 15 MB, every eighth to Health/Check, `--abreast` at once, until `--megabytes` were sent or the time is
+          over
+silent    `--count` HTTP connections: half send nothing, half send the head of a request byte by byte. A connection that the
+          service closes is opened again
 
-Bounded in count and in time, and only ever against this machine itself. What came of it is printed as JSON.
+The attack is limited in number and time and accepts only addresses of this machine. It prints its counts as JSON.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _CHECK, _WATCH = "/grpc.health.v1.Health/Check", "/grpc.health.v1.Health/Watch"
 _BODY = 15_000_000
 _HEAD = b"GET /health HTTP/1.1\r\nHost: germane\r\nX-Slow: " + b"x" * 4000
 _AGAIN = 0.1
-"""Seconds between two bytes of a slow head, and until a connection that was closed is opened again."""
+"""Seconds between two bytes of a slow head, and before a closed connection is opened again."""
 
 
 class Attack:
@@ -59,7 +60,7 @@ class Attack:
             await self._together(ways)
 
     async def _held(self, channel: grpc.aio.Channel, method: str) -> None:
-        """One call, again and again."""
+        """Holds one call open and opens it again when it ends."""
         left = self._ends - time.monotonic()
         while self.on:
             if method == _WATCH:
@@ -85,7 +86,7 @@ class Attack:
             self._open -= 1
 
     async def bodies(self) -> None:
-        """Without waiting: each caller offers its next as soon as the last is refused."""
+        """Each caller sends its next request as soon as the last is refused."""
         body, left = b"\x0a\xfb\x00" + bytes(_BODY), self.options.megabytes * 1_000_000
         async with _channels(self.options.address, self.options.connections) as channels:
 
@@ -138,7 +139,7 @@ class Attack:
 
 
 class _channels:  # noqa: N801
-    """So many connections: channels that share none."""
+    """Opens that many channels, each with a connection of its own."""
 
     def __init__(self, address: Address, count: int) -> None:
         own = (("grpc.use_local_subchannel_pool", 1), ("grpc.enable_retries", 0), ("grpc.max_send_message_length", -1))

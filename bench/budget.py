@@ -1,10 +1,12 @@
-"""Budget: is what germane adds ever more than it may be? Generated requests through the whole of scoring, packing and writing,
-the final text counted by an independent tokenizer. Requirements: BUD-4, BUD-5.
+"""Budget: checks over generated requests that the added tokens never exceed the budget.
+
+Each case runs scoring, packing and formatting; an independent tokenizer counts the final text. Requirements: BUD-4, BUD-5.
 
     python -m bench budget [--count 100000] [--seed 1]
 
-Every case has a window from tiny to huge, messages and candidates in several scripts (CJK, emoji, code, hostile strings), a
-format, a strategy, a placement and sometimes a directive and a cap. 0 violations in N cases means at most 3/N at 95 %.
+A case has a random window, messages and candidates in several scripts (CJK, emoji, code, hostile strings), a format, a
+strategy, a placement and sometimes a directive and a cap. With 0 violations in N cases the true rate is below 3/N at 95 %
+confidence.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ _TOKENIZERS = {"o200k": "gpt-4o", "cl100k": "gpt-4", "llama3": "llama-3.1-8b", "
 
 
 class _Scoped:
-    """Answers what an assembly asks of a scoped store, from memory."""
+    """A scoped store in memory, with the methods that an assembly calls."""
 
     def __init__(self, scope: Scope, directive: str) -> None:
         self.scope, self._directive = scope, directive
@@ -116,7 +118,7 @@ def strategy(random: Random) -> Strategy:
 
 
 async def violation(random: Random, engines: Mapping[str, Engine], counts: Mapping[str, Callable[[str], int]]) -> str:
-    """One case; what was wrong with it, or nothing."""
+    """Runs one case. Returns the violation, or empty text."""
     name = random.choice(list(engines))
     made = [candidate(random, number) for number in range(random.choice((0, 1, 5, 25)))]
     messages = tuple(
@@ -137,7 +139,7 @@ async def violation(random: Random, engines: Mapping[str, Engine], counts: Mappi
 
 
 def wrong(context: Context, request: Request, count: Callable[[str], int], cap: int) -> str:
-    """Added text against the budget and the cap, and everything against the window, by the independent count."""
+    """Checks the added text against budget and cap, and the whole against the window, by the independent token count."""
     if context.metadata.fallback_reason not in ("", "messages_exceed_window"):
         return f"fell back: {context.metadata.fallback_reason}"
     budget = context.trace.budget

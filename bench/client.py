@@ -1,18 +1,18 @@
-"""Client: how long callers of the service wait while it hangs, is killed and comes back.
+"""Client: how long callers of the service wait while it hangs, is killed and restarts.
 
     [chrt --fifo 10] python -m bench client [--calls 2000] [--seconds 30] [--rate 100] [--only hung killed] [--json FILE]
 
-healthy   calls one after another, the first of them on a connection that isn't there yet
-hung      the server's process is stopped (SIGSTOP) and answers nothing; without the breaker, so that every call waits, four at
-          a time
-breaker   the same with it, as clients are made
-killed    the server is killed (SIGKILL) and started again at random moments, from a seed; calls come on a schedule, whether the
-          ones before are answered or not; `back` is the time from the server's word that it listens to the first full answer
+healthy   calls one after another; the first call opens the connection
+hung      the server's process is stopped (SIGSTOP), so that no call is answered; four calls at a time, without the client's
+          circuit breaker, so that every call waits
+breaker   the same with the circuit breaker, which is a client's default
+killed    the server is killed (SIGKILL) and restarted at random moments, from a seed; calls are sent on a schedule; `back` is
+          the time from the server's "listening" to the first full answer
 
-Each with the client for asyncio and the one for threads; server and callers are processes of their own, over loopback. A call
-that raises, or whose answer lacks one of the caller's messages, is counted as hurt. `bare` is the longest that a plain timer of
-45 ms took in the same process meanwhile: what the machine adds to any wait. `chrt` gives the callers, who do next to nothing,
-the processor before others who work on the machine; the server has no such precedence. Requirements: RPC-3.
+Each case runs with the asyncio client and the blocking client; server and callers are separate processes on loopback. A call
+that raises, or whose answer lacks one of the caller's messages, counts as hurt. `bare` is the longest time that a plain timer
+of 45 ms took in the same process: the machine's own delay. `chrt` gives the callers, which use little CPU, precedence over
+other work on the machine; the server has none. Requirements: RPC-3.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ __all__ = ["main"]
 _ABREAST = 4
 _LIMIT = 0.045
 _PAUSE = 0.001
-"""Seconds between a caller's calls: one that never pauses keeps the others from their timers."""
+"""Seconds between two calls of a caller: without a pause one caller would delay the others' timers."""
 _ASKED = [
     {"role": "system", "content": "You are the support of a shop."},
     {"role": "user", "content": "Where is my blue vase?", "name": "caroline"},
@@ -62,7 +62,7 @@ _ASKED = [
 
 @dataclass(slots=True)
 class Seen:
-    """What callers saw: waits in milliseconds."""
+    """What callers saw; waits are in milliseconds."""
 
     took: list[float] = field(default_factory=list)
     reasons: Counter[str] = field(default_factory=Counter)
@@ -101,7 +101,7 @@ class Seen:
 
 
 class Caller:
-    """One colour: `once` is a call, awaited or not."""
+    """The asyncio or the blocking client; `once` makes one call."""
 
     def __init__(self, client: Client | Blocking, seen: Seen) -> None:
         self.client, self.seen = client, seen
@@ -120,7 +120,7 @@ class Caller:
 
 
 class Served:
-    """The service in a process of its own, over an empty store."""
+    """The service in a separate process, over an empty store."""
 
     def __init__(self) -> None:
         with socket.socket() as probe:
@@ -130,7 +130,7 @@ class Served:
         self._process: subprocess.Popen[str] | None = None
 
     def start(self) -> float:
-        """When it said that it listens."""
+        """Starts the service. Returns the time at which it said that it listens."""
         ordinary = ["chrt", "--other", "0"] if shutil.which("chrt") else []
         command = [*ordinary, sys.executable, "-m", "bench.client", "--serve", str(self.port)]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

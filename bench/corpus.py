@@ -1,5 +1,8 @@
-"""Corpus: made conversations of any size, from a seed: words with the frequencies of a language, sessions of a few dozen turns,
-and questions that go from rare words to nothing but the commonest. No evaluation data in it."""
+"""Corpus: generated conversations of any size, from a seed.
+
+Words have the frequencies of a natural language, sessions have a few dozen turns, and queries range from rare words to the
+commonest words only. The corpus holds no evaluation data.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ def _words(count: int, random: Random) -> list[str]:
 
 
 class _Language:
-    """Zipf's law: the word of rank r comes with a frequency of 1 / (r + 2.7)."""
+    """Words by the Zipf-Mandelbrot law: the word of rank r has a frequency proportional to 1 / (r + 2.7)."""
 
     def __init__(self, seed: int, vocabulary: int = 30_000) -> None:
         self.random = Random(seed)
@@ -70,7 +73,7 @@ def conversations(
 
 
 def queries(count: int, seed: int = 2) -> list[tuple[str, str]]:
-    """(kind, text), in the shares of `QUERY_MIX`; no two alike."""
+    """Pairs (kind, text) in the shares of `QUERY_MIX`; all different."""
     language = _Language(seed)
     random, words = language.random, language.words
     found = []
@@ -90,6 +93,6 @@ def queries(count: int, seed: int = 2) -> list[tuple[str, str]]:
 
 
 def endless(made: int, seed: int) -> Iterator[str]:
-    """Texts of queries, no two alike, without end; `made` of them beforehand: making one takes longer than answering it."""
+    """An endless stream of different queries. `made` are generated first: generating takes longer than answering."""
     texts = [text for _, text in queries(made, seed)]
     return (f"{text} And {number}?" if number else text for number in count() for text in texts)

@@ -1,12 +1,12 @@
-"""Crowd: what the size of a store does to the probabilities (SCORE-2).
+"""Crowd: how the store's size changes the calibration of relevance probabilities (SCORE-2).
 
     python -m bench crowd ../shared/data/locomo-dev --more ../shared/data/beam-100k-dev
 
-The questions of a data set are asked of stores of many sizes: of stretches of their own conversation, of all of it, and of all
-of it among other conversations, taken again and again under other names until there are enough. For each size: how many
-candidates the model says are relevant for each that is, the shift of all log-odds that would mend it, and the slope that
-would be best then (1 is right). Stretches hold their questions' evidence by construction, so small stores look a little better
-than they are: of a real one's questions some have no answer in it.
+The questions of a data set are asked of stores of many sizes: parts of their conversation, the whole conversation, and the
+whole among copies of other conversations under new names. For each size the table shows the predicted number of relevant
+candidates divided by the true number, the shift of all log-odds that would correct it, and the best slope after that shift (1
+is perfect). The parts contain their questions' evidence by construction, so small stores look slightly better than they are:
+in a real store some questions have no answer.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NAMES = ("Maria", "Tim", "Lena", "Omar")
 
 
 def stretches(conversation: Conversation, size: int) -> Iterator[Conversation]:
-    """Its messages in runs of `size`, each with the questions whose evidence is all in it."""
+    """Splits the conversation into runs of `size` messages, each with the questions whose evidence it holds completely."""
     said = [(session, message) for session, messages in conversation.sessions.items() for message in messages]
     for start in range(0, len(said), size):
         run = said[start : start + size]
@@ -54,7 +54,7 @@ def stretches(conversation: Conversation, size: int) -> Iterator[Conversation]:
 
 
 def among(conversation: Conversation, crowd: Sequence[Sequence[Message]], size: int) -> Conversation:
-    """All of it, and sessions of `crowd` until there are `size` messages: round after round, under ids of their own."""
+    """The conversation, filled up to `size` messages with sessions of `crowd`, which are repeated under new ids."""
     sessions = dict(conversation.sessions)
     missing = size - sum(map(len, sessions.values()))
     for number, messages in enumerate(cycle(crowd)):

@@ -1,11 +1,11 @@
-"""Disk: SQLite's file layer with something to be done before every step that changes a file, and one whose room ends.
+"""Disk: a SQLite VFS that calls a hook before every write, for tests of full disks and killed processes.
 
-    disk = Disk("mine")                                    # a name of its own, as SQLite keeps a list of them
-    disk.before = full_at(folder, 4 << 20)                 # or a copy of the files, a kill, anything
+    disk = Disk("mine")                                    # a unique name: SQLite registers each VFS by name
+    disk.before = full_at(folder, 4 << 20)                 # or a hook that copies the files or kills the process
     store = SqliteStore.open(folder / "a.db", vfs=disk.name, …)
 
-For `bench/kills.py` and the tests of the store. Nothing is forced to the disk itself: what a process wrote before it is killed
-is there without that, and it takes long. For power failures this is no stand-in.
+`bench/kills.py` and the store's tests use it. It skips fsync, which is slow: what a process wrote before it was killed is in
+the system's cache anyway. So it can't simulate a power failure.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ __all__ = ["Disk", "full_at"]
 
 
 _FRAME = 24
-"""Bytes of the header before each page of the log."""
+"""Bytes of the header before each page of the write-ahead log."""
 
 
 class Disk(apsw.VFS):
-    """Calls `before` with the bytes a file is about to grow by (0 for any other change), before each step."""
+    """Calls `before` ahead of each write, with the number of bytes by which the file will grow (0 for other changes)."""
 
     def __init__(self, name: str) -> None:
         self.before: Callable[[int], None] = lambda growth: None
@@ -64,7 +64,7 @@ class _File(apsw.VFSFile):
 
 
 def full_at(folder: Path, room: int) -> Callable[[int], None]:
-    """Raises once all files in the folder together would need more than `room` bytes."""
+    """A hook that raises when all files in the folder together would exceed `room` bytes."""
 
     def before(growth: int) -> None:
         if growth and growth + sum(path.stat().st_size for path in folder.iterdir() if not path.name.endswith("-shm")) > room:

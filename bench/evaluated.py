@@ -1,4 +1,4 @@
-"""Evaluated: saved evaluations as the tables of docs/research/benchmarks.md.
+"""Evaluated: prints the tables of docs/research/benchmarks.md from saved evaluations.
 
 germane eval locomo/ --embedder static --json static.json
 germane eval locomo/ --embedder minilm --json minilm.json
@@ -18,7 +18,7 @@ _RECALL = ("fraction", "touched", "every")
 
 
 def cell(report: Report, name: str, at: int, clock: str, category: str = "") -> str:
-    """A percentage with the farther end of its interval."""
+    """A percentage with the larger half-width of its interval."""
     found = report.figure(name, at, clock=clock, category=category)
     if found.low is None or found.high is None:
         return f"{100 * found.mean:.1f}"
@@ -26,7 +26,7 @@ def cell(report: Report, name: str, at: int, clock: str, category: str = "") -> 
 
 
 def recall(reports: Sequence[Report]) -> Iterator[str]:
-    """A row an embedder, clock and metric; the columns are the budgets."""
+    """One row per embedder, clock and metric; the columns are the budgets."""
     budgets = reports[0].run.budgets
     yield "| embedder, asked at | percent of | " + " | ".join(f"{budget:,}" for budget in budgets) + " |"
     yield "|---|---|" + "---|" * len(budgets)
@@ -38,7 +38,7 @@ def recall(reports: Sequence[Report]) -> Iterator[str]:
 
 
 def categories(reports: Sequence[Report], budget: int) -> Iterator[str]:
-    """A row a category; the columns are the embedders."""
+    """One row per category; the columns are the embedders."""
     yield f"| within {budget:,} tokens | questions | " + " | ".join(f"`{_short(report)}`" for report in reports) + " |"
     yield "|---|---|" + "---|" * len(reports)
     first = reports[0]

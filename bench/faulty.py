@@ -1,15 +1,15 @@
-"""Faulty: the service over a store and an embedder that can be made to fail, told so on standard input, a line each:
+"""Faulty: the service over a store and an embedder that fail on command. Each line of standard input is a command:
 
-    ok                       as it should be
-    hang                     every method of the store never answers
-    stuck                    every thread that reads stands still, whoever waits
-    slow SECONDS             every answer of the store is late
+    ok                       no fault
+    hang                     no method of the store returns
+    stuck                    every reading thread blocks
+    slow SECONDS             every method of the store is delayed
     raise CLASS              every method of the store raises it
-    garbage                  every method of the store answers something else
+    garbage                  every method of the store returns a wrong value
     embedder hang|raise CLASS|garbage
-    stats                    answers a line of JSON: tasks, threads, file descriptors, memory, the loop's lag
+    stats                    prints JSON: tasks, threads, file descriptors, memory, event loop lag
 
-Every line is answered by one. Nothing but the bench uses it.
+Each command is answered by one line. Only the benchmarks use this module.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = ["Switch"]
 
 
 class Switch:
-    """Stands between the engine and its store and embedder, and does as it is told."""
+    """Stands between the engine and its store and embedder, and applies the current fault."""
 
     def __init__(self) -> None:
         self.store: Fault | None = None
@@ -51,13 +51,13 @@ class Switch:
         self._lags: list[float] = []
 
     def into(self, parts: Parts) -> Parts:
-        """The same parts with the switch in them."""
+        """A copy of the parts with the switch inserted."""
         store = cast("Store", _Switched(parts.store, lambda: self.store, within=True))
         embedder = cast("Embedder", _Switched(parts.embedder, lambda: self.embedder))
         return replace(parts, store=store, engine=replace(parts.engine, embedder=embedder))
 
     def hold_threads(self) -> None:
-        """From now on every reading thread asks whether it may go on."""
+        """Makes every reading thread check for the fault `stuck`."""
         work, flowing = Readers._work, self._flowing
 
         def held(readers: Readers, *arguments: Any) -> None:
@@ -67,7 +67,7 @@ class Switch:
         Readers._work = held  # type: ignore[assignment,method-assign]
 
     def told(self, line: str) -> str:
-        """Does it, and answers."""
+        """Executes a command and returns the reply."""
         match line.split():
             case ["stats"]:
                 return json.dumps(self._stats())
@@ -83,7 +83,7 @@ class Switch:
         return "done"
 
     async def watch(self) -> None:
-        """How late the loop is, looked at every 5 ms."""
+        """Measures the event loop's lag every 5 ms."""
         while True:
             began = time.perf_counter()
             await asyncio.sleep(0.005)
@@ -103,7 +103,7 @@ class Switch:
 
 
 class _Switched:
-    """Everything passes through, but for what the fault of the moment does to it."""
+    """Passes every call through, changed by the current fault."""
 
     def __init__(self, target: object, fault: Any, *, within: bool = False) -> None:
         self._target, self._fault, self._within = target, fault, within
@@ -139,7 +139,7 @@ def _fault(words: list[str]) -> Fault:
 
 
 async def listen(switch: Switch) -> None:
-    """Lines of standard input until it ends."""
+    """Reads commands from standard input until it ends."""
     loop = asyncio.get_running_loop()
     lines = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)

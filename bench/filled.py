@@ -1,4 +1,4 @@
-"""Filled: a store with so many made messages in one agent, kept in a folder so that the next run needn't fill it again."""
+"""Filled: a store with a given number of generated messages of one agent, cached in a folder between runs."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["AGENT", "folder", "store"]
 
 AGENT = "bench"
 _CALLS, _LARGE = 8, 600
-"""Calls under way at once, and messages a call: fewer transactions, each with a larger batch to embed and to index."""
+"""Concurrent calls, and messages per call: large batches mean fewer transactions and faster embedding and indexing."""
 _STEP = 50_000
 
 
 def store(place: Path, size: int) -> Path:
-    """The store of `size` messages in `place`, filled first where there is none; tells how far it is on standard error."""
+    """The store of `size` messages in `place`, filled first if it doesn't exist; progress goes to standard error."""
     path = place / f"{size}.db"
     if path.exists() and _held(path) == size:
         return path
@@ -40,7 +40,7 @@ def store(place: Path, size: int) -> Path:
 
 @contextmanager
 def folder(chosen: Path | None) -> Iterator[Path]:
-    """`chosen`, made if need be and kept; else one that is gone afterwards."""
+    """The folder `chosen`, created if needed and kept; without it, a temporary folder."""
     if chosen is None:
         with TemporaryDirectory() as temporary:
             yield Path(temporary)
@@ -77,7 +77,7 @@ async def _fill(path: Path, size: int) -> None:
 
 
 def _held(path: Path) -> int:
-    """How many messages are in the file; -1 where that can't be told, as it is another version's."""
+    """Number of messages in the file; -1 if another version wrote it."""
     try:
         connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
         ((held,),) = connection.execute("SELECT count(*) FROM units_events WHERE vector IS NOT NULL")

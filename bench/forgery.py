@@ -1,8 +1,8 @@
-"""Forgery: can anything that is stored pass for what germane writes? (FORMAT-3)
+"""Forgery: checks that stored content can't imitate the structure that germane writes (FORMAT-3).
 
-Makes hostile contents, ids, labels, categories and directives from a seed, renders them in every format, and reads the result
-back the way a parser would, as it is and after NFKC and NFKD. Whatever stands there as structure must be exactly what was
-meant: one more or one fewer is a forgery. 0 found in N trials means at most 3/N at 95 %.
+Generates hostile contents, ids, labels, categories and directives from a seed, renders them in every format, and parses the
+result, unchanged and after NFKC and NFKD normalisation. The parsed structure must be exactly the intended one; an element more
+or fewer is a forgery. With 0 forgeries in N trials the true rate is below 3/N at 95 % confidence.
 
     python bench/forgery.py --count 100000 [--seed 1] [--blns naughty-strings.json]
 """
@@ -109,7 +109,7 @@ def written(name: str, chance: random.Random, naughty: Sequence[str] = ()) -> Re
 
 
 def forgeries(name: str, result: RenderedContext) -> list[str]:
-    """What stands in the text as structure and was not meant to; empty when all is well."""
+    """Structure in the text that wasn't intended; empty if there is none."""
     found = [("as written", _PROBLEMS[name](result.stable, result.late, len(result.items)))]
     for form in _FORMS:
         stable, late = unicodedata.normalize(form, result.stable), unicodedata.normalize(form, result.late)
@@ -172,7 +172,7 @@ _PROBLEMS = {"compact": _compact_problem, "xml": _xml_problem}
 
 
 class _Letters:
-    """Nothing is counted here."""
+    """A tokenizer stub: this benchmark has no budget."""
 
     name = "letters"
     exact = False
@@ -185,7 +185,7 @@ class _Letters:
 
 
 def trials(count: int, seed: int, naughty: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Format and what was forged, trial by trial; an empty string where nothing was."""
+    """For each trial the format and the forged structure, empty if there is none."""
     chance = random.Random(seed)
     for _ in range(count):
         for name in sorted(FORMATS):

@@ -1,10 +1,9 @@
-"""Forgetting: how long it takes in a large store until the receipt says that nothing is left, and what others feel of it.
+"""Forgetting: how long it takes until a large store reports that nothing is left, and how much it delays other callers.
 
     python -m bench forgetting [--messages 100000] [--times 20] [--folder FOLDER]
 
-One memory is forgotten at a time, first with nobody else there, then while another agent records a message every 5 ms. Of the
-others it is told how long their slowest recording took during each forgetting, beside what it takes at other times, and how
-late the event loop was.
+Memories are forgotten one at a time, first alone, then while another agent records a message every 5 ms. For that agent the
+output shows the slowest recording during each forgetting, the time of a recording otherwise, and the event loop's lag.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _PAUSE = 0.005
 
 
 class _Others:
-    """Another agent that records all the time, and a watch on the loop."""
+    """Another agent that records continuously, and a measurement of the event loop's lag."""
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
@@ -52,12 +51,12 @@ class _Others:
             self.lags.append(time.perf_counter() - began - 0.001)
 
     async def answered(self) -> None:
-        """Returns once a recording that was under way has come to its end."""
+        """Returns when a running recording has ended."""
         self._recorded.clear()
         await self._recorded.wait()
 
     def slowest(self) -> tuple[float, float]:
-        """Since the last time: of the recordings and of the loop."""
+        """Slowest recording and largest lag since the last call."""
         found = max(self.recordings, default=0.0), max(self.lags, default=0.0)
         self.recordings.clear()
         self.lags.clear()

@@ -1,9 +1,9 @@
-"""Giant: what one stored text of a million characters costs other callers, whatever it is made of.
+"""Giant: how long one stored text of a million characters delays other callers.
 
     python -m bench giant [--size 1000000] [--times 15]
 
-An org keeps such a text and asks about it; a neighbour's call comes at the same moment. The neighbour's answer is timed beside
-one where an org asks that keeps a short text instead, in pairs, and the pairs' differences are told. Aim: at most 10 ms.
+One org asks about such a text while another org's call arrives. That call's time is compared, in pairs, with its time while an
+org with a short text asks. The output shows the differences of the pairs. Target: at most 10 ms.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ KINDS: Mapping[str, str] = {
     "escaped": "<&>'\"",
     "digits and dots": "1.",
 }
-"""What the texts are made of, again and again; empty: words that are all different."""
+"""The piece that is repeated to make each text; empty: words that are all different."""
 _AIM = 0.010
 _ASKED = "Which parcel did the fox find in Lisbon?"
 
@@ -57,7 +57,7 @@ async def _answer(agent: Agent, number: int) -> float:
 
 
 async def _beside(neighbour: Agent, other: Agent, number: int) -> float:
-    """The neighbour's seconds, when both ask in one moment. Each `number` once: an answer that is remembered takes no time."""
+    """Seconds of the other org's call when both ask at once. Use each `number` once: a cached answer takes no time."""
     asking = asyncio.ensure_future(_answer(other, number))
     await asyncio.sleep(0)
     took = await _answer(neighbour, number)
@@ -66,7 +66,7 @@ async def _beside(neighbour: Agent, other: Agent, number: int) -> float:
 
 
 async def delays(germane: Germane, kind: str, *, size: int, times: int) -> list[float]:
-    """Seconds by which the neighbour's answer comes later, a pair each."""
+    """Seconds by which the other org's answer is delayed, one value per pair."""
     neighbour = germane.agent("a", org="neighbour", user="u")
     plain = germane.agent("a", org="plain", user="u")
     giant = germane.agent("a", org=f"giant {kind}", user="u")

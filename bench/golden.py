@@ -1,11 +1,12 @@
-"""Golden: the messages and traces of 300 assemblies, to be compared byte for byte before and after a refactoring.
+"""Golden: writes the messages and traces of 300 assemblies, for a byte-by-byte comparison before and after a refactoring.
 
     python -m bench golden FOLDER DATA --write before.jsonl
     python -m bench golden FOLDER DATA --write after.jsonl && cmp before.jsonl after.jsonl
 
 FOLDER keeps the filled stores, so that both versions read the same ids and the same nonce key; DATA is a data set that
-`germane eval` reads. The calendar stands still and there is no deadline, so that nothing depends on speed. Each assembly opens
-a copy of its store, so that none sees what another counted. Values are written by position, without the names of fields.
+`germane eval` reads. The clock is fixed and there is no deadline, so that the output doesn't depend on speed. Each assembly
+opens a copy of its store, so that it doesn't see another's retrieval counts. Values are written by position, without field
+names, so that renamed fields compare equal.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ _CHANGES: Sequence[Mapping[str, Any]] = (
 
 
 def strategies(default: Strategy) -> Iterator[str | Strategy]:
-    """The built-in ones by name, then one for each setting that changes the way through the pipeline."""
+    """The built-in strategies by name, then one for each setting that changes the path through the pipeline."""
     yield from ("default", "compact", "composite")
     for number, changes in enumerate(_CHANGES):
         yield derive(default, {**changes, "name": f"changed-{number}"})

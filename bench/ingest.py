@@ -1,8 +1,8 @@
-"""Ingest: messages a second, static embedding and durable commit (`synchronous=FULL`) included.
+"""Ingest: recorded messages per second, including static embedding and durable commits (`synchronous=FULL`).
 
     python -m bench ingest [--messages 20000]
 
-Three ways of sending: calls of 50 one after another, 50 callers at once with one message each, calls of 1 one after another.
+Three cases: sequential calls with 50 messages, 50 concurrent callers with one message each, sequential calls with one message.
 """
 
 from __future__ import annotations

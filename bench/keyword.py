@@ -1,14 +1,13 @@
-"""Keyword search: germane's own postings against SQLite's FTS5, on the same made messages and the same words.
+"""Keyword: speed of germane's keyword search compared with SQLite's FTS5, on the same messages and queries.
 
     python -m bench keyword [--sizes 10000 100000] [--queries 40]
 
-FTS5 with the porter stemmer answers an OR of the query's words, best 200 by `bm25()`: once over one row a message, and once
-over three tables, a row a message, a window (the message between its neighbours) and a session, which is what a store that
-keeps its evidence in FTS5 would ask. `germane.search.bm25` gives all three for every row and the best 200 are taken of each.
-Neither fetches a text. FTS5's tables are contentless and in a file that the system has cached; germane's arrays are in
-memory. Both run in one thread, and what is told is that thread's own processor time, so that a busy machine changes little.
-Stop words are out of the queries on both sides (FTS5 still counts them in lengths, so the two agree on most of the best, not
-on all).
+FTS5 with the Porter stemmer answers an OR of the query's words and returns the best 200 by `bm25()`. It runs over one table of
+messages, and over three tables of messages, windows (a message with its neighbours) and sessions, as a store on FTS5 would
+need. `germane.search.bm25` scores all three for every row, and the best 200 of each are taken. Neither reads the texts. FTS5's
+tables are contentless, in a file that the system has cached; germane's arrays are in memory. The figures are CPU time of one
+thread, so that other load changes little. Both omit stop words from queries; FTS5 still counts them in lengths, so the two
+agree on most of the best 200, not on all.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Kills: processes that are killed while they forget, and what is left in the files once the store has been opened again.
+"""Kills: kills processes while they forget, and searches the files for forgotten content after the store is opened again.
 
     python -m bench kills [--count 2000] [--seed 1]
 
-A process records, remembers, corrects, replaces directives and forgets: a thing, some, all of a user. Every text, name, key and
-id of a caller's is a mark of its own. While one of its forgettings is under way it is killed (SIGKILL): every other time at a
-random moment, else before a random step that changes a file. Then the store is opened and closed, and every byte of every file
-is searched for marks: there must be none that the store itself doesn't know any more, none of what was acknowledged as
-forgotten, and of what was being forgotten all or none. The store goes on being used, as one in which processes were killed.
+A process records, remembers, corrects, replaces directives and forgets one item, several, or all of a user. Every text, name,
+key and id contains a unique mark. The process is killed (SIGKILL) while it forgets: every other time at a random moment,
+otherwise before a random write to a file. Then the store is opened and closed, and all files are searched for marks. No mark
+may be found that the store doesn't list, nor any that was reported as forgotten; of the interrupted forgetting all marks or
+none may be left. The same store is used for the next round.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ __all__ = ["Killed", "kills", "main"]
 
 _MARK = re.compile(rb"canary\d+z")
 _LIVES = 25
-"""Kills after which a store is given up for a new one."""
+"""Kills after which a new store is created."""
 _MOMENTS = 0.03
-"""Seconds after the beginning of a forgetting within which a process is killed at a random moment."""
+"""Upper bound of the random delay, in seconds after the forgetting began, before a process is killed."""
 _STEPS = 400
-"""Steps of its forgettings within which it is killed at one."""
+"""Upper bound of the random file write at which a process kills itself."""
 _SIZES = (3, 3, 15, 15, 60, 400, 1500)
-"""Words of a text."""
+"""The words of the generated texts."""
 
 
 @dataclass(slots=True)
@@ -73,7 +73,7 @@ class Killed:
 
 @dataclass
 class _Life:
-    """What a process says of itself: one line before something goes, one after."""
+    """The process's reports: one line before and one after each forgetting."""
 
     gone: set[str] = field(default_factory=set)
     going: set[str] = field(default_factory=set)
@@ -174,7 +174,7 @@ class _Child:
 
 
 def kills(wanted: int, seed: int) -> Killed:
-    """Until so many were killed in the middle of a forgetting."""
+    """Repeats until that many processes were killed during a forgetting."""
     found, rng, told = Killed(), random.Random(seed), 0
     while found.midway < wanted:
         with tempfile.TemporaryDirectory() as folder:
@@ -240,7 +240,7 @@ def _lived(folder: Path, said: int, out: int, rng: random.Random, number: int, a
 
 
 async def _opened_again(folder: Path) -> bool:
-    """Whether it was sound, and done at the first try."""
+    """Whether the store was sound and finished its scrubbing at the first try."""
     store = SqliteStore.open(folder / "a.db", embedder=Hashed(), clock=Clock())
     waiting_for = await store.within(Scope()).journal.scrub()
     sound = (await store.check()).healthy
@@ -249,7 +249,7 @@ async def _opened_again(folder: Path) -> bool:
 
 
 def _told(folder: Path) -> set[str]:
-    """The marks that the store still knows: in any row."""
+    """The marks in any row of the store."""
     connection = apsw.Connection(str(folder / "a.db"))
     tables = [str(name) for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
     rows = "".join(repr(list(connection.execute(f"SELECT * FROM {table}"))) for table in tables)

@@ -1,11 +1,11 @@
-"""Latency: what one assembly takes, warm and cold, by store size.
+"""Latency: time of one assembly, warm and cold, by store size.
 
     python -m bench latency --sizes 1000 10000 100000 1000000 [--queries 500] [--folder PATH] [--plot docs/research/latency.svg]
 
-One agent, default embedder, one request at a time, every query asked once (so no result is from the cache). The mix of the
-queries is `corpus.QUERY_MIX`, the commonest words included. Cold: a fresh process opens the file and waits for the first
-answer that every source has part in, counted from the opening; the imports before it stand apart. Processor time is that of
-all threads, for each request. Requirements: ENGINE-2, ENGINE-8.
+One agent, default embedder, one request at a time; each query is asked once, so that no result comes from the cache. Queries
+are mixed as in `corpus.QUERY_MIX`, which includes the commonest words. Cold: a new process opens the file and waits for the
+first answer with all sources; the time counts from opening, imports are shown separately. CPU time is that of all threads per
+request. Requirements: ENGINE-2, ENGINE-8.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ async def ask(path: Path, count: int, strategy: str) -> dict[str, object]:
 
 
 def measure(path: Path, count: int, strategy: str) -> dict[str, object]:
-    """In a process of its own, so that the memory is what serving takes, not what filling left behind."""
+    """Measures in a new process, so that the memory is that of serving and not of filling."""
     command = [sys.executable, "-m", "bench.latency", "--measure", str(path), "--queries", str(count), "--strategy", strategy]
     return dict(json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
 
@@ -106,7 +106,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def table(rows: Sequence[dict[str, Any]]) -> None:
-    """Cost against size, as the docs show it."""
+    """The table of the docs: times by store size."""
     kinds = list(QUERY_MIX)
     heads = ("messages", "p50", "p95", "p99", *(f"{kind} p99" for kind in kinds), "at L0", "processor", "RSS", "first answer")
     print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")

@@ -1,9 +1,9 @@
-"""Leftover: what is left in the process after many answers that came too late: tasks, threads, open files, memory.
+"""Leftover: tasks, threads, open files and memory that are left in the process after many time-outs.
 
     python -m bench leftover [--count 10000]
 
-Half of the time-outs are of a store that never answers, half of one that works and isn't given the time, so that its threads
-are given up in the middle of a search. Breakers are off: every one of them is a real time-out. Requirement: ENGINE-4.
+Half of the time-outs come from a store that never answers, half from a working store with too short a deadline, whose threads
+are abandoned during a search. Circuit breakers are off, so that every time-out is real. Requirement: ENGINE-4.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ __all__ = ["Leftover", "left_over", "main"]
 
 _STORE = ("memories.search", "memories.pinned", "events.search", "events.recent", "events.speakers", "directive", "allowed")
 _WARM = 500
-"""Answers after which the memory is taken as a process's usual."""
+"""Answers after which memory use counts as the process's normal level."""
 _QUESTIONS = 500
-"""The same again and again, so that what is remembered of texts doesn't grow."""
+"""The same queries repeatedly, so that caches of texts don't grow."""
 _HURRIED = 0.010
-"""Seconds for an answer: two of them for gathering."""
+"""Deadline in seconds, two of which are for gathering."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,14 +1,14 @@
-"""Linear: does any function that sees text take more than linear time, whatever the text? T(4n) / T(n), by processor time.
+"""Linear: checks that every function that reads text takes linear time, by CPU time as T(4n) / T(n).
 
     python -m bench linear [--count 30000] [--limit 1000000] [--seed 1] [--only format.escape]
 
-Each timing is of one function (`bench/readers.py`) and one kind of text: a run of one character, or of two in turn, halves of
-each, one behind or before a run of the other; the characters are drawn from every class there is. n grows until T(n) can be
-measured, then on in steps of four until a call takes 6 milliseconds, or, of every fiftieth kind, until it has `--limit`
-characters; the largest ratio counts.
-What is above 5 is measured again, and the least of each time is taken: the machine is noisy. What still is, is measured over
-two steps, as the root of T(16n) / T(n): a function that has more to do from some length on does so once. A linear function has
-a ratio of about 4, one of n·log n somewhat more, a quadratic one 16, over two steps too. Above 6 the run fails.
+A case is one function (`bench/readers.py`) and one kind of text: a run of one character, two characters in turn, halves of
+each, or a run of one with the other before or behind it; characters come from every Unicode class. n grows until T(n) can be
+measured, then by factors of four until a call takes 6 ms, or for every fiftieth kind until the text has `--limit` characters.
+The largest ratio counts. A ratio above 5 is measured again with the minimum of several times, since the machine is noisy. If
+it stays above 5, it is measured as the square root of T(16n) / T(n), which discounts a function that does extra work once from
+some length on. A linear function has a ratio of about 4, n·log n a little more, a quadratic function 16. The run fails above
+6.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ CHARACTERS: Mapping[str, str] = MappingProxyType(
         "nonce": "qhzvkdtwmbxr", "half nonce": "qhzvkd", "question": "when? ", "wide nonce": "ｑｈｚｖｋｄ",
     }
 )  # fmt: skip
-"""One of each class that any function might tell apart, and a few that are longer."""
+"""One character of each class that a function might distinguish, and a few longer sequences."""
 
 
 def _run(a: str, b: str, n: int) -> str:
@@ -98,7 +98,8 @@ SHAPES = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """`ratio` is the largest T(4n) / T(n), at `n` characters; `longest` the seconds that the longest call took, of `size`."""
+    """`ratio` is the largest T(4n) / T(n), at `n` characters; `longest` is the longest call in
+    seconds, with `size` characters."""
 
     reader: str
     what: str
@@ -109,7 +110,7 @@ class Timing:
 
 
 def timing(name: str, reader: Reader, shape: str, a: str, b: str, limit: int, longest: float = _LONG) -> Timing:
-    """One function over one kind of text, up to a call of `longest` seconds. What it raises ends the run: it must be seen."""
+    """Times one function over one kind of text, up to a call of `longest` seconds. An exception ends the run."""
     made, first, second = SHAPES[shape], CHARACTERS[a], CHARACTERS[b]
     what = shape.replace("a", a, 1) if shape == "run of a" else f"{shape}: a = {a}, b = {b}"
     n = _SMALLEST
@@ -138,14 +139,14 @@ def timing(name: str, reader: Reader, shape: str, a: str, b: str, limit: int, lo
 
 
 def _spent(reader: Reader, text: str) -> float:
-    """Seconds of the processor that one call takes."""
+    """CPU seconds of one call."""
     began = time.process_time()
     reader(text)
     return time.process_time() - began
 
 
 def _keep_memory() -> None:
-    """Memory that was freed isn't given back: fetching it anew would be most of what is measured."""
+    """Keeps freed memory in the process: allocating it again would dominate the times."""
     with contextlib.suppress(OSError, AttributeError):
         libc = ctypes.CDLL(None)
         for option, value in ((-3, 1 << 30), (-1, 2**31 - 1)):  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD of glibc
@@ -163,7 +164,7 @@ def _kinds(count: int, random: Random) -> Iterator[tuple[str, str, str]]:
 
 
 def run(count: int, limit: int, seed: int, only: str = "") -> list[Timing]:
-    """About `count` timings, as many of each function."""
+    """Runs about `count` timings, equally many for each function."""
     readers = {name: reader for name, reader in READERS.items() if name.startswith(only)}
     random, found, each = Random(seed), list[Timing](), -(-count // max(1, len(readers)))
     _keep_memory()
@@ -183,7 +184,7 @@ def run(count: int, limit: int, seed: int, only: str = "") -> list[Timing]:
 
 
 def _shown(found: Sequence[Timing]) -> None:
-    """A line a function, the worst first."""
+    """One line per function, the worst first."""
     worst: dict[str, Timing] = {}
     slowest: dict[str, Timing] = {}
     for one in found:

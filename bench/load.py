@@ -1,18 +1,18 @@
-"""Load: requests that come when they come, whether the ones before are answered or not.
+"""Load: latency under an open loop of requests, by rate, in bursts, and between recordings.
 
     python -m bench load [--size 100000] [--rate 20] [--seconds 60] [--processes 1 2] [--folder PATH]
                          [--only open saturation burst live]
 
-open        arrivals on a schedule (Poisson's, from a seed), each latency counted from the moment it was due, so that a late
-            start counts as waiting (the deadline counts from then too); how late the driver itself was is told beside it
-saturation  the highest rate at which 99 % are answered in full and the 99th percentile keeps within 48 ms
-burst       20 requests at the same moment, again and again
-live        an agent at work, one thing after another: two turns recorded, then the next question asked (in one process)
+open        Poisson arrivals from a seed; latency and deadline count from the moment at which a request was due, so that a late
+            start counts as waiting; the driver's own lateness is shown beside it
+saturation  the highest rate at which 99 % of requests are answered in full and p99 stays within 48 ms
+burst       20 requests at the same moment, repeatedly
+live        one agent in sequence, in one process: two turns are recorded, then the next question is asked
 
-One agent of `--size` messages, default embedder, queries of `corpus.QUERY_MIX`, every one asked once, so that no result is
-from the cache. The driver is a process of its own and asks so many servers over one file, with each number of `--processes`
-in turn; an interpreter keeps one processor busy, and on as many processors as there are servers the driver takes its share of
-one. Requirements: ENGINE-2, ENGINE-4.
+One agent of `--size` messages, default embedder, queries of `corpus.QUERY_MIX`, each asked once, so that no result comes from
+the cache. The driver is a separate process and sends to as many servers over one file as each number in `--processes` says.
+Each server can use one processor; where there are as many servers as processors, the driver takes CPU time from one of them.
+Requirements: ENGINE-2, ENGINE-4.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ _DUE = 48.0
 _FULL = 99.0
 _ABREAST, _ROUNDS = 20, 50
 _BEGIN, _FACTOR, _FAILURES = 5.0, 1.3, 2
-"""Saturation: requests a second to begin with, by how much each step is steeper, and how many failing in a row end it."""
+"""Saturation: first rate in requests per second, factor between steps, and failing steps in a row that end the search."""
 _STEP_SECONDS, _STEP_REQUESTS = 10.0, 200
-"""The least of either a step takes: of fewer requests the 99th percentile is the longest one."""
+"""Minimum duration and requests of a step: with fewer requests p99 would be the maximum."""
 SERVED = ("open", "saturation", "burst")
 CASES = (*SERVED, "live")
 
@@ -88,7 +88,7 @@ class Seen:
 
 
 class Driver:
-    """Asks questions that nobody asked before."""
+    """Asks questions that were never asked before, so that no answer is cached."""
 
     def __init__(self, ask: Callable[[str, float], Awaitable[Answer]]) -> None:
         self._ask, self._questions = ask, endless(5000, seed=100)
@@ -146,7 +146,7 @@ async def _served(name: str, path: Path, processes: int, options: argparse.Names
 
 
 async def _live(path: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Two turns recorded and the next question asked, each timed by itself."""
+    """Records two turns and asks the next question, each timed separately."""
     recorded, asked = list[float](), Seen()
     said = [message for _, messages in conversations(2 * options.turns, seed=11) for message in messages]
     questions = endless(5000, seed=100)

@@ -1,4 +1,4 @@
-"""Machine: what a figure was measured on, in a line."""
+"""Machine: one line that describes the machine on which a figure was measured."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Neighbour: what one org's worst behaviour costs another, over the wire.
+"""Neighbour: how much one org's attack delays another org's calls, over gRPC.
 
     python -m bench neighbour [--seconds 10] [--rate 20] [--only NAME ...] [--callers 4]
 
-A real `germane serve` with API keys, a neighbour with 1,000 messages that asks at a steady rate, and one org that attacks with
-its own good key, as fast as it is answered, by several callers in a process of their own: stored texts of every kind of a
-million characters, model names and filters far too long, requests that can't be used, nested JSON, recordings of 15 MB and of
-150,000 messages. The aim for the neighbour: a p99 within 48 ms, and no answer without its sources. Requirement: ENGINE-4.
+`germane serve` runs with API keys. One org with 1,000 messages asks at a steady rate. Another org attacks with its own valid
+key, from several callers in a separate process, as fast as it is answered: stored texts of a million characters, oversized
+model names and filters, invalid requests, nested JSON, recordings of 15 MB and of 150,000 messages. Target for the first org:
+p99 within 48 ms, and no answer that lacks a source. Requirement: ENGINE-4.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _HELLO = "Which parcel did the fox find in Lisbon?"
 
 
 class Attacker:
-    """Calls of one org with a good key."""
+    """Calls of one org with a valid key."""
 
     def __init__(self, address: str, key: str) -> None:
         self._channel = grpc.aio.insecure_channel(address, options=_OPTIONS)
@@ -73,7 +73,7 @@ class Attacker:
         await self._memories.ListMemories(request, metadata=self._headers)
 
     async def giant_texts(self) -> None:
-        """Each kind kept once by a user of its own, then asked about."""
+        """Each kind of text is stored once by its own user, then asked about."""
         number = next(self._numbers)
         kind = list(KINDS)[number % len(KINDS)]
         if number < len(KINDS):
@@ -89,7 +89,7 @@ class Attacker:
         await self.assemble(options=context_pb2.AssembleOptions(filters=filters_pb2.Filters(tags=tags)))
 
     async def bad_requests(self) -> None:
-        """Each can't be used in a way of its own."""
+        """Requests that are each invalid in a different way."""
         at = next(self._numbers) % 4
         if at == 0:
             await self.listed(page_token="x" * 100_000)
@@ -114,7 +114,7 @@ class Attacker:
         await self.record(messages, f"s{next(self._numbers)}-{time.time_ns()}")
 
     async def crowd(self) -> None:
-        """Nothing wrong with any of them, but many at once."""
+        """Valid requests, many at once."""
         await asyncio.gather(*(self.assemble() for _ in range(40)))
 
     async def close(self) -> None:
@@ -135,7 +135,7 @@ ATTACKS: Mapping[str, Callable[[Attacker], Awaitable[None]]] = {
 
 
 async def _attack(name: str, address: str, key: str, callers: int, seconds: float) -> None:
-    """Calls until the time is up, and tells how each ended."""
+    """Calls until the time is over; returns how the calls ended."""
     attacker, codes = Attacker(address, key), Counter[str]()
     with contextlib.suppress(grpc.aio.AioRpcError):
         await attacker.assemble()  # connected

@@ -1,4 +1,4 @@
-"""What it costs to be watched: microseconds a call for its log line, its numbers and its span.
+"""Observing: microseconds that log line, metrics and span add to each call.
 
 Requirements: OPS-1
 """
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from bench.machine import describe
 from germane.access.pseudonym import pseudonym
-from germane.observe.shared import folder, join
+from germane.observe.multiprocess import join_folder, metrics_folder
 from germane.types.context import Metadata
 from germane.types.trace import SourceReport
 
@@ -49,14 +49,14 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--joined", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
     if given.joined is not None:
-        join(given.joined)
+        join_folder(given.joined)
         _numbers(given.calls, given.joined)
         return
     print(
         f"{describe()}\nmicroseconds, median of {ROUNDS} rounds; an answer of {len(STAGES)} stages and {len(SOURCES)} sources"
     )
     _numbers(given.calls, None)
-    with folder() as shared:
+    with metrics_folder() as shared:
         again = [sys.executable, "-m", "bench", "observing", "--calls", str(given.calls), "--joined", str(shared)]
         subprocess.run(again, check=True)
     _calls(given.calls)
@@ -66,14 +66,14 @@ def _numbers(calls: int, shared: Path | None) -> None:
     """Counting an answer, and reading it all, alone and with the numbers in files that processes share."""
     from germane.observe.metrics import Metrics
 
-    metrics = Metrics(version="0", shared=shared)
+    metrics = Metrics(version="0", metrics_folder=shared)
     where = "one process" if shared is None else "shared by processes"
-    _show(f"numbers of one answer, {where}", _cost(lambda: metrics.observe(ANSWER), calls))
+    _show(f"numbers of one answer, {where}", _cost(lambda: metrics.observe_assembly(ANSWER), calls))
     _show(f"text of /metrics (made in a thread), {where}", _cost(metrics.text, 20))
 
 
 def _calls(calls: int) -> None:
-    """A whole call through the observer, each part beside the call that isn't watched."""
+    """A whole call through the observer, with each part alone, compared with an unobserved call."""
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
     from germane.observe.logs import Logs

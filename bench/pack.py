@@ -1,11 +1,10 @@
-"""Packing and formatting: how long they take by themselves, at the costs that lines really have as written.
-Requirement: PACK-7.
+"""Pack: time of packing and formatting alone, with the real token costs of formatted lines. Requirement: PACK-7.
 
     python -m bench pack [--runs 200] [--room 2000]
 
-Made messages in sessions of 30, probabilities spread as a search leaves them, o200k counts, a layout of its own for every run
-as every assembly has one. `warm`: the tokenizer remembers the lines from before, as it does what is injected often; `cold`: it
-remembers nothing, so every line that is looked at is counted. Medians of the runs, all in one process.
+Generated messages in sessions of 30, probabilities distributed as after a search, o200k token counts, a new layout for each
+run as for each assembly. `warm`: the tokenizer has the lines in its cache, as for items that are injected often; `cold`: the
+cache is empty, so every line is counted. The figures are medians over the runs, all in one process.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""Packers: what choosing items together gives over one by one, by budget: recall, value, gap and time.
+"""Packers: exact packing compared with greedy packing, by budget: recall, value, gap and time.
 
     python -m bench packers ../shared/data/locomo-dev [--tokens 64 128 250 500 1000]
 
-Labelled conversations in any format that `germane eval` reads, each in a store of its own, asked an hour after its end without
-a deadline. Recall is the share of the evidence shown, value the expected relevant items shown (Σ P × share), gap what another
-choice could add at most, ms the packing alone. The difference to `density` is paired, with its standard error.
+The data are labelled conversations in any format that `germane eval` reads. Each has its own store and is asked one hour after
+its end, without a deadline. Recall is the share of the evidence that is shown, value the expected number of relevant items
+shown (Σ P × share), gap an upper bound of what a better choice could add, ms the time of packing alone. The difference to the
+strategy `density` is paired and given with its standard error.
 """
 
 from __future__ import annotations

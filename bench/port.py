@@ -1,18 +1,18 @@
-"""Port: what somebody without a key can do to the service, and to those who have one.
+"""Port: how a client without an API key affects the service and the callers that have a key.
 
     python -m bench port [--size 1000] [--seconds 20] [--rate 20] [--only quiet streams bodies silent] [--folder PATH]
                          [--json FILE]
 
-quiet     nobody attacks
-streams   2,000 calls without a key, open at once over 8 connections: Health/Watch, and calls whose request never comes
+quiet     no attack
+streams   2,000 calls without a key, open at once on 8 connections: Health/Watch, and calls whose request never arrives
 bodies    2 GB of requests without a key, 130 of 15 MB at a time
-silent    1,000 HTTP connections that send nothing, or the head of a request a byte at a time
+silent    1,000 HTTP connections that send nothing, or the head of a request byte by byte
 
-The service is the command itself, `germane serve --require-keys`, in a process of its own; so is the attack (`bench.attack`).
-Meanwhile callers with a key ask at `--rate` a second and health is asked five times a second. `memory` is what is resident in
-MB, before the attack and at most (looked at twenty times a second); a call is `served` when the service answered it, in full or
-not, and `lost` when it didn't. Fails where a call was lost, a question after health wasn't answered, or more than 64 MB were
-added. Requirements: RPC-3, RPC-5, OPS-1.
+The service (`germane serve --require-keys`) and the attack (`bench.attack`) are separate processes. Meanwhile callers with a
+key ask at `--rate` per second, and `/health` is requested five times per second. `memory` is resident memory in MB before the
+attack and its maximum, sampled twenty times per second. A call is `served` if the service answered it, in full or not,
+otherwise `lost`. The run fails if a call is lost, a health request isn't answered, or memory grows by more than 64 MB.
+Requirements: RPC-3, RPC-5, OPS-1.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from germane.grpc.client import Client
 __all__ = ["main"]
 
 _ALLOWED = 64.0
-"""MB that an attack may add to what is resident."""
+"""MB by which an attack may raise resident memory."""
 _ATTACKS: dict[str, tuple[str, ...]] = {
     "quiet": (),
     "streams": ("streams", "--count", "2000"),
@@ -53,12 +53,12 @@ _ATTACKS: dict[str, tuple[str, ...]] = {
     "silent": ("silent", "--count", "1000"),
 }
 _PATIENCE = 5.0
-"""Seconds that a caller and who asks after health wait at most: more than anybody would, so that what is late is seen."""
+"""Time-out of callers and health probes in seconds: longer than real ones, so that late answers are measured."""
 
 
 @dataclass(slots=True)
 class Seen:
-    """What callers with a key saw, and who asked after health; in milliseconds, memory in MB."""
+    """What callers with a key and the health probe saw; times in milliseconds, memory in MB."""
 
     took: list[float] = field(default_factory=list)
     lost: Counter[str] = field(default_factory=Counter)
@@ -147,7 +147,7 @@ async def _asking(client: Client, questions: Any, rate: float, seconds: float, s
 
 
 async def _health(service: Service, seen: Seen) -> None:
-    """In threads: urllib knows no better. A new connection each time, as probes have it."""
+    """Probes health in a thread, since urllib blocks. Each probe opens a new connection, as load balancers do."""
 
     def get(path: str) -> tuple[int, bytes]:
         try:

@@ -1,7 +1,7 @@
-"""Readers: every function that sees text which somebody else wrote, by name, each called with nothing but a text.
+"""Readers: every function that reads untrusted text, by name, wrapped to take nothing but the text.
 
-What is stored, what a caller sends and what an operator sets all count. `bench/linear.py` measures them; a test makes sure that
-no public function of the packages that read text is missing here, unless `UNREAD` says why.
+Untrusted text is what is stored, what callers send and what operators configure. `bench/linear.py` measures these functions. A
+test checks that every public function that takes text is listed here, or in `UNREAD` with a reason.
 """
 
 from __future__ import annotations
@@ -298,7 +298,7 @@ _OTHERS: dict[str, Reader] = {
 }
 
 READERS: Mapping[str, Reader] = MappingProxyType({**_FORMAT, **_TEXT, **_SIGNALS, **_OTHERS, **_dialects(), **_tokenizers()})
-"""By module and name, with what is meant where there is more than one."""
+"""Functions by module and name, with the variant where a function has several."""
 
 _OF_CODE = "given by germane's own code"
 UNREAD: Mapping[str, str] = MappingProxyType(
@@ -342,4 +342,4 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "tokenizers.named.open_tokenizer": _OF_CODE,
     }
 )
-"""Public functions that take a string and aren't measured, with the reason."""
+"""Public functions that take a string and aren't measured, each with the reason."""

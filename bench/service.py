@@ -1,17 +1,17 @@
-"""Service: how it keeps its promises over the wire: at work, overloaded, and while its store fails.
+"""Service: latency and degradation of the service over gRPC: normal work, overload, and a failing store.
 
     python -m bench service [--size 100000] [--folder PATH] [--only wire rate overload faults] [--workers 1] [--seconds 60]
                             [--sustainable RATE] [--json FILE]
 
-wire      one call at a time, over the wire and in the process, in turn: what the service adds
-rate      an open loop at rates that go up by a quarter: the highest at which 90 % are answered in full within 48 ms (99 % as
-          well), and the most full answers a second at any rate
-overload  at the former, twice and ten times as much: how many full answers a second are left, and what a refusal takes
-faults    at twice that rate every method of the store hangs, every reading thread stands still, every method raises or answers
-          rubbish, each for `--seconds`: what callers get, how late, and how soon all is well afterwards
+wire      one call at a time, alternately over gRPC and in the process: what the service adds
+rate      an open loop whose rate grows by a quarter each step: the highest rate at which 90 % (and 99 %) of requests are
+          answered in full within 48 ms, and the most full answers per second at any rate
+overload  that 90 % rate, twice and ten times as much: full answers per second that are left, and the time of a refusal
+faults    at twice that rate every method of the store hangs, every reading thread blocks, every method raises or returns
+          garbage, each for `--seconds`: what callers get, how late, and how soon full answers return
 
-The driver is a process of its own, and so is the service; latency counts from when a request was due, and the driver tells how
-late it was itself. Queries are `corpus.QUERY_MIX`, none asked twice. Requirements: ENGINE-2, ENGINE-4, RPC-3.
+Driver and service are separate processes. Latency counts from the moment at which a request was due; the driver's own lateness
+is shown. Queries are `corpus.QUERY_MIX`, none asked twice. Requirements: ENGINE-2, ENGINE-4, RPC-3.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from germane.grpc.stubs import context_pb2, context_pb2_grpc
 __all__ = ["main"]
 
 _KEPT, _FULL, _GIVEN_UP = 90.0, 99.0, 70.0
-"""Percent of full answers in time: what a rate must keep to be sustainable, to be kept up with, and to be gone on from."""
+"""Percent of full answers in time that a rate needs: to count as sustainable, to count as kept up, and to try the next rate."""
 _STEP, _FIRST, _EACH = 1.25, 15.0, 12.0
 _FAULTS = ("hang", "stuck", "raise OSError", "garbage")
 _DIRECTIVE = "Answer in one sentence."
@@ -77,7 +77,7 @@ class Wire:
 
 @asynccontextmanager
 async def served(path: Path, workers: int) -> AsyncIterator[Wire]:
-    """One process that can be made to fail; several are the command's own, and can't."""
+    """Starts the service: one process with switchable faults, or `germane serve` with several workers and no faults."""
     several = ["-m", "germane.cli", "--db", str(path), "--json", "serve", "--grpc", "127.0.0.1:7431", "--http", "off"]
     command = ["-m", "bench.faulty", str(path)] if workers == 1 else [*several, "--workers", str(workers), "--log-level=error"]
     process = await asyncio.create_subprocess_exec(
@@ -111,7 +111,7 @@ async def _warmed(wire: Wire) -> None:
 
 
 async def _wire(path: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """The same number of questions each way, in turns of 20."""
+    """Asks equally many questions over gRPC and in the process, alternating every 20."""
     async with served(path, options.workers) as wire, Germane.open(path) as germane:
         agent, questions = germane.agent(AGENT), endless(20_000, seed=9)
         await agent.warm()
@@ -132,7 +132,7 @@ async def _wire(path: Path, options: argparse.Namespace) -> dict[str, Any]:
 
 
 async def _rate(path: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Until two steps in a row are given up."""
+    """Raises the rate until two steps in a row fail."""
     steps: list[dict[str, Any]] = []
     rate, missed = _FIRST, 0
     async with served(path, options.workers) as wire:

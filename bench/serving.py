@@ -1,6 +1,7 @@
-"""Serving: germane in processes of its own, as a service has them, over one file; a question goes to the one with least to do.
+"""Serving: several germane processes over one file; each question goes to the process with the fewest open questions.
 
-What goes over the pipe is a question and what the answer's metadata say: what it costs to send the messages is the service's.
+A question is sent through the pipe and the answer's metadata comes back. The messages don't: `bench.service` measures their
+cost.
 """
 
 from __future__ import annotations
@@ -22,23 +23,23 @@ from germane import Agent, Germane
 __all__ = ["Answer", "Servers"]
 
 _WARM = 300
-"""Questions answered before it counts: what is compiled, loaded or remembered at its first use is there by then."""
+"""Warm-up questions: what is compiled, loaded or cached at first use is there when measuring starts."""
 _DUE = 0.047
-"""Seconds from when a request was due until its answer has to leave: what waited to be sent or read has that much less."""
+"""Seconds from a request's due time until its answer must be sent; time spent waiting reduces the rest."""
 _LEAST = 0.001
 _PATIENCE = 30.0
 _QUIET = ("no_session", "no_query")
 
 
 class Answer(NamedTuple):
-    """The degradation level, and why it isn't 0."""
+    """The degradation level and the reason if it isn't 0."""
 
     level: int
     reasons: list[str]
 
 
 class Servers:
-    """So many processes over one file."""
+    """Several server processes over one file."""
 
     def __init__(self, servers: list[_Server]) -> None:
         self._servers = servers
@@ -46,7 +47,7 @@ class Servers:
     @classmethod
     @asynccontextmanager
     async def open(cls, path: Path, count: int, strategy: str = "default") -> AsyncIterator[Servers]:
-        """Started, warmed and waiting; ended when the block is left. Raises `RuntimeError` when one doesn't come up."""
+        """Starts and warms the processes, and ends them with the block. Raises `RuntimeError` if one fails to start."""
         async with AsyncExitStack() as stack:
             servers = [await stack.enter_async_context(_Server.started(path, strategy, seed)) for seed in range(count)]
             for server in servers:
@@ -60,7 +61,7 @@ class Servers:
 
 
 class _Server:
-    """One process: a line in, a line out, in any order."""
+    """One process that reads one line per question and answers in any order."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None

@@ -1,10 +1,10 @@
-"""Tuning: what the floor (SCORE-5) and the weight of recency (SCORE-1) do to recall, an hour after the end and today.
+"""Tuning: recall by relevance floor (SCORE-5) and recency weight (SCORE-1), asked one hour after the end and today.
 
     python -m bench tuning ../shared/data/locomo-dev ../shared/data/beam-100k-dev --cache lists.npz
 
-By the quick stand-in for the packer (`germane/evaluate/fit/packed.py`), which knows costs but no texts; `germane eval` has the
-last word. The other priors (usefulness, confidence, frequency) can't be tuned here: nothing in a data set was ever marked,
-and every message is as sure as the next.
+The packer is replaced by a quick approximation (`germane/evaluate/fit/packed.py`) that knows costs but no texts; `germane
+eval` decides. The other priors (usefulness, confidence, frequency) can't be tuned here, since no message of a data set carries
+feedback or a confidence of its own.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _lists(options: argparse.Namespace) -> list[Candidates]:
 
 
 def _measured(lists: Sequence[Candidates], odds: Sequence[NDArray[np.float64]]) -> str:
-    """Recall at each budget, then the tokens used at the largest."""
+    """Recall at each budget, then the tokens used at the largest budget."""
     rows = [[packed(one, found, budget) for budget in _BUDGETS] for one, found in zip(lists, odds, strict=True)]
     shares = 100 * np.mean([[each.share for each in row] for row in rows], axis=0)
     return "".join(f"{share:>8.1f}" for share in shares) + f"{np.mean([row[-1].tokens for row in rows]):>10,.0f}"

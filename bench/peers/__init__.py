@@ -1,2 +1,1 @@
-"""Side by side: what users would pick instead of germane, each in an environment of its own, over one corpus, with one
-embedder, one packer and one budget."""
+"""Peers: comparison with other libraries, each in its own environment, with the same corpus, embedder, packer and budget."""

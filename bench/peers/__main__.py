@@ -1,11 +1,11 @@
-"""Side by side with what users would pick instead.
+"""Main: compares germane with the libraries that users would pick instead.
 
     python -m bench peers ../shared/data/locomo-dev
     python -m bench peers --only search,ingest --peers germane,chroma,engram
     python -m bench peers --only table --into docs/research/peers.md
 
-Each peer runs in a virtual environment of its own, made at the first run (some 10 GB, one of them alone 6). Results are kept in
-a JSON file and the tables printed from it; what is measured again replaces what was there. No network once all is installed.
+Each peer runs in its own virtual environment, created at the first run (about 10 GB in all, one peer 6 GB). Results are kept in
+a JSON file, from which the tables are printed; a new measurement replaces the old one. After installation no network is used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Environment: a peer's own virtual environment, made from its pinned requirements, and what it weighs."""
+"""Environment: creates a peer's virtual environment from pinned requirements, and measures its size."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Environment:
 
 
 def environment(name: str, root: Path) -> Environment:
-    """The environment called `name` in the folder `root`; made, or made anew where its requirements have changed. Raises
-    `RuntimeError` with what the installer said."""
+    """The environment `name` in the folder `root`, created if missing and recreated if its requirements have changed. Raises
+    `RuntimeError` with the installer's output."""
     folder, note = root / name, root / f"{name}.json"
     wanted = _digest(name)
     if note.exists() and (kept := json.loads(note.read_text("utf-8")))["of"] == wanted:

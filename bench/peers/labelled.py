@@ -1,4 +1,4 @@
-"""Labelled: conversations with questions, every turn a memory."""
+"""Labelled: conversations with questions and labelled evidence; each turn becomes one memory."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Made: conversations of any size for the measurements of speed, in the shape that adapters read, and the vectors of their
-words."""
+"""Made: generated conversations for speed measurements, in the adapters' format, and the vectors of their words."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ _OFTEN = 2_000
 
 
 def write(memories: Iterable[Memory], path: Path) -> Path:
-    """One JSON list a line."""
+    """Writes one JSON list per line."""
     with path.open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(one) + "\n" for one in memories)
     return path
@@ -33,8 +32,8 @@ def made(count: int) -> Iterable[Memory]:
 
 
 def vectors_of_words(path: Path, embedder: Embedder, count: int) -> Path:
-    """The file of the vectors of every word in so many messages; made once, which takes some minutes, and goes on where it was
-    stopped."""
+    """The file with the vectors of all words in that many messages. It is computed once, in some minutes; an interrupted run
+    continues."""
     if path.with_suffix(f".{count}").exists():
         return path
     words = {word for one in made(count) for word in _WORD.findall(one.line.lower())}

@@ -1,4 +1,4 @@
-"""Pack: the one packer for all: hits in rank order, a line each, what doesn't fit is skipped."""
+"""Pack: the packer that all peers share: hits in rank order, one line each; a line that doesn't fit is skipped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Page: a text between two marks of a document, so that tables are written by the command that measured them."""
+"""Page: replaces the text between two marks of a document, so that a command can write its tables there."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 
 def replaced(page: str, text: str) -> str:
-    """The page with `text` between its marks. Raises `ValueError` when it hasn't both, in that order."""
+    """The page with `text` between its marks. Raises `ValueError` if a mark is missing or they are in the wrong order."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end):

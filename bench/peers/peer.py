@@ -1,4 +1,4 @@
-"""Peer: what is compared, and what has to be known of each. `ROWS` are the rows of the table, in its order."""
+"""Peer: the libraries that are compared, with their settings. `ROWS` are the rows of the table, in order."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ ROWS: tuple[Row, ...] = (
 
 
 def find(names: list[str] | None) -> list[Row]:
-    """The rows of these names, all without any. Raises `ValueError` with the names there are."""
+    """The rows with these names, all rows without names. Raises `ValueError` that lists the known names."""
     known = {row.name: row for row in ROWS}
     if unknown := [name for name in names or () if name not in known]:
         raise ValueError(f"no peer is called {', '.join(unknown)}: choose from {', '.join(known)}")

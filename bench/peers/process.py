@@ -1,4 +1,4 @@
-"""Process: an adapter at work in its peer's environment, asked one thing after another."""
+"""Process: runs a peer's adapter in its environment and sends it one request at a time."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _QUIET: Mapping[str, str] = MappingProxyType(
         "TRANSFORMERS_OFFLINE": "1",
     }
 )
-"""No telemetry, no hub."""
+"""Environment variables that switch off telemetry and downloads."""
 
 
 class PeerFailed(Exception):
-    """What a peer raised, or that it took too long."""
+    """A peer raised an exception or took too long."""
 
 
 class Process:
-    """One adapter, until the `with` ends. What it prints goes to the file `log`."""
+    """Runs one adapter inside a `with` block. Its output goes to the file `log`."""
 
     def __init__(self, row: Row, environment: Environment, *, model: Path, tokenizer: Path, home: Path, log: Path) -> None:
         self.row = row
@@ -66,7 +66,7 @@ class Process:
         self._errors.close()
 
     def ask(self, op: str, *, within: float = 600, **fields: Any) -> dict[str, Any]:
-        """Its answer. Raises `PeerFailed` with what went wrong; after `within` seconds the process is ended."""
+        """Returns the adapter's answer. Raises `PeerFailed` on an error, or after `within` seconds, and kills the process."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         late = Timer(within, self._process.kill)

@@ -1,5 +1,6 @@
-"""Recall: the share of a question's evidence that fits into a budget when a peer's hits are packed in their order, and for
-germane also when it writes the context itself."""
+"""Recall: the share of a question's evidence that fits into a budget when a peer's hits are packed in their order.
+
+For germane, recall is also measured with the context that it assembles itself."""
 
 from __future__ import annotations
 
@@ -21,14 +22,14 @@ __all__ = ["HITS", "measure", "summary"]
 
 BUDGETS = (500, 1_000)
 HITS = 60
-"""Asked of every peer: more than 1,000 tokens of lines hold."""
+"""Hits requested of every peer: more than fit into 1,000 tokens."""
 
 Told = Callable[[str], None]
 Shares = dict[int, list[float]]
 
 
 def measure(process: Process, conversations: Sequence[Labelled], vectors: Path, told: Told) -> dict[str, Any]:
-    """Each conversation in a store of its own. Answers figures for the hits, and for germane's own context under `context`."""
+    """Measures each conversation in its own store. Returns figures for the hits, and for germane's context under `context`."""
     ours = process.row.ours
     hits: Shares = defaultdict(list)
     contexts: Shares = defaultdict(list)
@@ -63,7 +64,7 @@ def measure(process: Process, conversations: Sequence[Labelled], vectors: Path, 
 
 
 def summary(shares: Mapping[int, Sequence[float]]) -> dict[str, Any]:
-    """Percent, with the standard error over questions."""
+    """Percent, with the standard error over all questions."""
     most = shares[1_000]
     return {
         "questions": len(most),

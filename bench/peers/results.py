@@ -1,4 +1,4 @@
-"""Results: what was measured, in one JSON file, a row a peer; a part that is measured again replaces what was there."""
+"""Results: the JSON file of measurements, one row per peer; a new measurement replaces the old one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Rows = Mapping[str, Mapping[str, Any]]
 
 
 class Results:
-    """The file at `path`; written after every part, so that a run that is stopped has lost nothing."""
+    """The file at `path`. It is written after every part, so that an interrupted run loses nothing."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -32,7 +32,7 @@ class Results:
 
 
 def at(rows: Rows, *path: str) -> Any:
-    """What lies at the end of the path; None where it breaks off."""
+    """The value at the end of the path, or None if a key is missing."""
     found: Any = rows
     for name in path:
         if not isinstance(found, Mapping) or name not in found:

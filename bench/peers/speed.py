@@ -1,6 +1,6 @@
-"""Speed: how long one search takes in a store of so many memories of one user, and how many memories a second are taken in.
+"""Speed: time of one search by store size, and memories stored per second.
 
-A store is filled by one process and searched by another, so that what is measured is serving, not what filling left behind."""
+One process fills the store and another searches it, so that the caches and memory of filling aren't measured."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ Start = Callable[[], Process]
 
 
 def search(start: Start, size: int, words: Path, folder: Path, told: Told, *, count: int, seconds: float) -> dict[str, Any]:
-    """Filled within 20 minutes or not at all. Up to `count` queries one at a time, fewer when `seconds` are over, each
-    embedded as it comes."""
+    """Fills the store within 20 minutes or gives up. Then runs up to `count` queries in sequence, for at most `seconds`; the
+    time includes embedding the query."""
     place = folder / str(size)
     memories = write(made(size), folder / f"{size}.jsonl")
     figures: dict[str, Any] = {"memories": size}
@@ -60,7 +60,7 @@ def search(start: Start, size: int, words: Path, folder: Path, told: Told, *, co
 
 
 def ingest(start: Start, folder: Path, told: Told, *, count: int, seconds: float) -> dict[str, Any]:
-    """Memories a second, embedding included: in calls of a session of 30, and in calls of one."""
+    """Memories per second including embedding, in calls of 30 memories (one session) and in calls of one."""
     figures: dict[str, Any] = {}
     memories = write(islice(made(count + 30), count + 30), folder / "ingest.jsonl")
     for each in (30, 1):

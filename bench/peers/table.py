@@ -1,4 +1,4 @@
-"""Table: saved results as Markdown."""
+"""Table: formats saved results as Markdown tables."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _PERCENTS = (50, 95, 99)
 
 
 def tables(rows: Rows) -> str:
-    """First all in one, then recall, speed and weight in detail, of each peer that was measured."""
+    """A summary table, then recall, speed and size in detail, for each peer that was measured."""
     return "\n\n".join(part for part in (_overall(rows), _recall(rows), _speed(rows), _weight(rows)) if part)
 
 
 def markdown(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """Empty without lines."""
+    """A Markdown table; empty text without lines."""
     if not lines:
         return ""
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (heads, ["---"] * len(heads), *lines))

@@ -1,4 +1,4 @@
-"""Targets: what germane set out to reach against the peers that embed, and whether saved results say so."""
+"""Targets: germane's targets against the peers that embed, and whether saved results meet them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OURS = [row.name for row in ROWS if row.ours]
 
 
 def targets(rows: Rows) -> str:
-    """A line a target: what it asks, what was measured, met or not. Peers are the rows that embed and aren't germane."""
+    """One line per target: required, measured, met or not. Peers are the rows that embed, except germane."""
     lines = [*_recall(rows), *_search(rows), *_ingest(rows)]
     return markdown(("target", "measured", ""), lines)
 

@@ -1,4 +1,4 @@
-"""Turn: a message as one line with date and speaker. That line is what every peer keeps, and what is packed for all of them."""
+"""Turn: a message as one line with date and speaker, which every peer stores and the shared packer packs."""
 
 from __future__ import annotations
 

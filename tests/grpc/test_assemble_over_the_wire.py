@@ -132,7 +132,8 @@ async def test_ten_thousand_messages_come_back_whole(wire: Wire) -> None:
     assert len(answer.messages) - len(sent) in (0, 1)
     few = await wire.assembled(asked(*sent[:500], model="gpt-4.1"))
     assert list(few.messages[1:]) == sent[:500]
-    assert few.metadata.memories_injected == 0 or "seven" in few.messages[0].content
+    assert few.metadata.degradation_level or few.metadata.memories_injected == 1
+    assert few.metadata.degradation_level or "seven" in few.messages[0].content
 
 
 async def test_a_conversation_cut_between_call_and_result_isnt(wire: Wire) -> None:

@@ -1,4 +1,4 @@
-"""Over HTTP: whether it lives, whether it is ready, its metrics, and nothing else."""
+"""The HTTP port: liveness, readiness, metrics, and no other route."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def serving(*reasons: str, metrics: Callable[[], bytes] | None = None) -> 
 
 
 async def test_it_lives_as_long_as_it_answers() -> None:
-    """Ready or not: whoever restarts what isn't ready makes an overload worse."""
+    """Ready or not: restarting a process that isn't ready would make an overload worse."""
     async with serving("store_not_answering", "loop_lag") as server:
         found = await asked(server, "/health")
     assert (found.status, found.json) == (200, {"status": "alive", "version": "0.1.0"})
@@ -135,10 +135,10 @@ async def test_an_address_that_is_taken_is_named() -> None:
 
 
 async def test_several_can_share_a_port() -> None:
-    """As the workers of one service do; one that stops leaves the others."""
-    first = HttpServer(app(reasons=tuple), LOOPBACK, shared=True)
+    """As the workers of one service do; when one stops, the others go on."""
+    first = HttpServer(app(reasons=tuple), LOOPBACK, reuse_port=True)
     await first.start()
-    second = HttpServer(app(reasons=tuple), first.address, shared=True)
+    second = HttpServer(app(reasons=tuple), first.address, reuse_port=True)
     await second.start()
     await first.stop()
     assert (await asked(second, "/health")).status == 200

@@ -1,4 +1,4 @@
-"""Who opens connections and says nothing, or says what no probe says: dropped, refused, and in nobody's way."""
+"""HTTP connections that are silent, slow or malformed are dropped or refused, and never keep a new client out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from germane.http.app import app
-from germane.http.connections import Connections, Room
+from germane.http.connections import ConnectionLimits, Connections
 from germane.http.server import HttpServer
 from support.http_requests import LOOPBACK, asked
 
@@ -19,8 +19,8 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 @asynccontextmanager
-async def serving(**room: float) -> AsyncIterator[HttpServer]:
-    server = HttpServer(app(reasons=tuple, metrics=lambda: b"x"), LOOPBACK, room=Room(**room))  # type: ignore[arg-type]
+async def serving(**limits: float) -> AsyncIterator[HttpServer]:
+    server = HttpServer(app(reasons=tuple, metrics=lambda: b"x"), LOOPBACK, limits=ConnectionLimits(**limits))  # type: ignore[arg-type]
     await server.start()
     try:
         yield server
@@ -30,7 +30,7 @@ async def serving(**room: float) -> AsyncIterator[HttpServer]:
 
 @asynccontextmanager
 async def silent(server: HttpServer, count: int, address: str = "127.0.0.1") -> AsyncIterator[list[Streams]]:
-    """So many connections that say nothing, all of them known to the server."""
+    """Opens `count` connections that send nothing; yields when the server has accepted all of them."""
     known = server.traffic.used["http"]
     found = [
         await asyncio.open_connection(server.address.host, server.address.port, local_addr=(address, 0)) for _ in range(count)
@@ -45,7 +45,7 @@ async def silent(server: HttpServer, count: int, address: str = "127.0.0.1") -> 
 
 
 async def said(server: HttpServer, request: bytes) -> bytes:
-    """All that the server says until it closes the connection."""
+    """Everything that the server sends until it closes the connection."""
     reader, writer = await asyncio.open_connection(server.address.host, server.address.port)
     writer.write(request)
     try:
@@ -56,7 +56,7 @@ async def said(server: HttpServer, request: bytes) -> bytes:
 
 
 async def ended(streams: Streams) -> None:
-    """Returns when the server has dropped it."""
+    """Returns when the server has closed the connection."""
     async with asyncio.timeout(60):
         try:
             assert await streams[0].read() == b""
@@ -65,14 +65,14 @@ async def ended(streams: Streams) -> None:
 
 
 async def test_health_is_answered_through_more_silent_connections_than_there_is_room_for() -> None:
-    """None of them is told that it is too busy."""
+    """No request is refused as too busy."""
     async with serving() as server, silent(server, 150):
         assert (await asked(server, "/health")).status == 200
 
 
 async def test_the_connection_that_was_silent_longest_makes_room_for_a_new_one() -> None:
     """And no other."""
-    async with serving(most=3, each=3) as server, silent(server, 3) as open:
+    async with serving(max_connections=3, max_per_address=3) as server, silent(server, 3) as open:
         assert (await asked(server, "/health")).status == 200
         await ended(open[0])
         open[1][1].write(b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
@@ -81,8 +81,12 @@ async def test_the_connection_that_was_silent_longest_makes_room_for_a_new_one()
 
 
 async def test_one_address_makes_room_among_its_own() -> None:
-    """Another's connections aren't its to take."""
-    async with serving(most=9, each=2) as server, silent(server, 1, "127.0.0.2") as others, silent(server, 2) as own:
+    """Connections from other addresses aren't dropped for it."""
+    async with (
+        serving(max_connections=9, max_per_address=2) as server,
+        silent(server, 1, "127.0.0.2") as others,
+        silent(server, 2) as own,
+    ):
         assert (await asked(server, "/health")).status == 200
         await ended(own[0])
         others[0][1].write(b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
@@ -92,7 +96,7 @@ async def test_one_address_makes_room_among_its_own() -> None:
 @pytest.mark.parametrize("bytes_", [b"", b"GET /health HTTP/1.1\r\nHost: x\r\nX-Slow: "])
 async def test_a_head_that_does_not_come_ends_the_connection(bytes_: bytes) -> None:
     """Nothing, or a part of it."""
-    async with serving(head=0.01) as server:
+    async with serving(head_seconds=0.01) as server:
         reader, writer = await asyncio.open_connection(server.address.host, server.address.port)
         writer.write(bytes_)
         await ended((reader, writer))
@@ -102,7 +106,7 @@ async def test_a_head_that_does_not_come_ends_the_connection(bytes_: bytes) -> N
 
 async def test_a_slow_head_after_an_answer_ends_the_connection_too() -> None:
     """The time counts from its first byte."""
-    async with serving(head=0.01) as server:
+    async with serving(head_seconds=0.01) as server:
         reader, writer = await asyncio.open_connection(server.address.host, server.address.port)
         writer.write(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\nGET /hea")
         assert b"200 OK" in await reader.readuntil(b"}")
@@ -112,7 +116,7 @@ async def test_a_slow_head_after_an_answer_ends_the_connection_too() -> None:
 
 async def test_a_connection_that_is_done_is_kept_for_a_while_and_no_longer() -> None:
     """As a probe that keeps it likes."""
-    async with serving(idle=0.01) as server:
+    async with serving(idle_seconds=0.01) as server:
         reader, writer = await asyncio.open_connection(server.address.host, server.address.port)
         writer.write(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
         assert b"200 OK" in await reader.readuntil(b"}")
@@ -132,7 +136,7 @@ async def test_a_connection_that_is_done_is_kept_for_a_while_and_no_longer() -> 
     ],
 )
 async def test_a_body_or_a_length_that_is_said_twice_is_refused(head: bytes) -> None:
-    """And the connection is closed: what comes after it is nobody's request."""
+    """The connection is closed, so that bytes after the head can't become a second request."""
     async with serving() as server:
         smuggled = b"GET /ready HTTP/1.1\r\nHost: y\r\n\r\n"
         told = await said(server, b"POST /health HTTP/1.1\r\nHost: x\r\n" + head + b"\r\n\r\n" + smuggled)
@@ -153,7 +157,7 @@ class Kept:
 
 def test_a_connection_that_is_answered_goes_last() -> None:
     """And still goes: a new one always gets in."""
-    table = Connections(Room(most=2, each=2))
+    table = Connections(ConnectionLimits(max_connections=2, max_per_address=2))
     first, second, third, fourth = Kept(), Kept(), Kept(), Kept()
     for one in (first, second):
         table.opened(one, "a")

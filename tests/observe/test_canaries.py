@@ -17,7 +17,7 @@ from germane.errors import GermaneError
 from germane.observe.metrics import Metrics
 from germane.observe.observer import Observer
 from germane.observe.spans import Spans
-from germane.observe.stdlib_logging import routed, watch
+from germane.observe.stdlib_logging import log_uncaught, route_stdlib_logging
 from germane.types.query import Query
 from support.log_lines import kept
 
@@ -60,8 +60,8 @@ async def test_content_gets_into_no_log_no_metric_and_no_span(
     strategy = derive(DEFAULT, {"name": "faulty", "sources": {"crm": {"limit": 5}}})
     loop = asyncio.get_running_loop()
     before = loop.get_exception_handler()
-    with routed(log.logs):
-        watch(loop, log.logs)
+    with route_stdlib_logging(log.logs):
+        log_uncaught(loop, log.logs)
         async with Germane.open(tmp_path / "a.db", sources={"crm": lambda scoped: Faulty(way)}, freeze=False) as germane:
             agent = germane.agent(CANARY, org=CANARY, user=CANARY)
             await agent.remember(f"The word is {CANARY}", tags=[CANARY])
@@ -69,7 +69,7 @@ async def test_content_gets_into_no_log_no_metric_and_no_span(
                 with observer.call("AssembleContext", {"authorization": CANARY, "traceparent": CANARY}) as call:
                     call.org, call.agent, call.request_id = CANARY, CANARY, f"{CANARY} again"
                     asked = [{"role": "user", "content": f"What is {CANARY}?"}]
-                    context = await agent.assemble(asked, model=CANARY, strategy=strategy, session=CANARY)
+                    context = await agent.assemble(asked, model=CANARY, strategy=strategy, session=CANARY, deadline=0.5)
                     call.metadata = context.metadata
                 assert CANARY in context.added
             with pytest.raises(GermaneError), observer.call("Remember") as call:

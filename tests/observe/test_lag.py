@@ -1,4 +1,4 @@
-"""The event loop's lag: measured by ticks, told when it is too much, and where the loop hangs."""
+"""The event loop's lag: how it is measured, when it is too much, and where the watchdog finds the loop."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
-from germane.observe.blocked import Blocked
-from germane.observe.lag import Lag, Pulse
+from germane.observe.lag import Heartbeat, Lag
+from germane.observe.watchdog import LoopWatchdog
 from germane.testing.time_warp import warped
 from support.log_lines import kept
 
@@ -18,8 +18,8 @@ pytestmark = pytest.mark.requirement("OPS-1")
 
 def noted(lag: Lag, *seconds: float) -> bool:
     for one in seconds:
-        lag.note(one)
-    return lag.fine
+        lag.record(one)
+    return lag.ok
 
 
 def test_one_late_tick_turns_nothing_off() -> None:
@@ -33,7 +33,7 @@ def test_several_late_ticks_in_a_row_do() -> None:
 
 
 def test_one_tick_that_is_very_late_does_too() -> None:
-    """It stands for those that didn't come meanwhile."""
+    """It counts for the ticks that didn't happen in its time."""
     assert not noted(Lag(0.05), 0.35)
 
 
@@ -59,14 +59,14 @@ def test_the_99th_percentile_is_of_the_last_minute() -> None:
 async def test_a_pulse_tells_ten_times_a_second_how_late_it_was() -> None:
     """Until it is stopped."""
     told: list[float] = []
-    pulse = Pulse(told.append, now=asyncio.get_running_loop().time)
+    pulse = Heartbeat(told.append, now=asyncio.get_running_loop().time)
     pulse.start()
     await asyncio.sleep(1.05)
     pulse.stop()
     pulse.stop()
     await asyncio.sleep(1)
     assert told == [pytest.approx(0, abs=1e-6)] * 10
-    assert pulse.beat == pytest.approx(1.0)
+    assert pulse.last_beat == pytest.approx(1.0)
 
 
 @warped
@@ -74,7 +74,7 @@ async def test_a_tick_that_comes_late_says_by_how_much() -> None:
     """The loop was busy with something else: here the clock has moved on when it comes round."""
     loop, passed = asyncio.get_running_loop(), [0.0]
     told: asyncio.Queue[float] = asyncio.Queue()
-    pulse = Pulse(told.put_nowait, now=lambda: loop.time() + passed[0])
+    pulse = Heartbeat(told.put_nowait, now=lambda: loop.time() + passed[0])
     pulse.start()
     passed[0] = 10.0
     assert await told.get() == pytest.approx(10)
@@ -83,7 +83,7 @@ async def test_a_tick_that_comes_late_says_by_how_much() -> None:
 
 
 class Hands:
-    """A clock and a heart, moved by hand."""
+    """A clock and a last beat that the test sets."""
 
     now = beat = 100.0
 
@@ -91,10 +91,10 @@ class Hands:
 def test_a_loop_that_hangs_is_told_once_with_the_place() -> None:
     """Files and lines, no values; and once more when it is over."""
     log, hands = kept(), Hands()
-    blocked = Blocked(log.logs, beat=lambda: hands.beat, now=lambda: hands.now)
+    blocked = LoopWatchdog(log.logs, last_beat=lambda: hands.beat, now=lambda: hands.now)
     for now, beat in [(100.9, 100.0), (101.1, 100.0), (102.0, 100.0), (102.6, 102.5), (102.7, 102.5)]:
         hands.now, hands.beat = now, beat
-        blocked.look()
+        blocked.check()
     first, second = log.lines()
     assert (first["event"], first["seconds"]) == ("loop_blocked", 1.1)
     assert (second["event"], second["seconds"]) == ("loop_free", 2.5)
@@ -102,21 +102,21 @@ def test_a_loop_that_hangs_is_told_once_with_the_place() -> None:
 
 
 def test_the_watching_thread_sees_where_the_other_stands() -> None:
-    """Looking from the outside, as it does."""
+    """The watchdog's thread logs the line at which the other thread waits."""
     log, looked = kept(), threading.Event()
     secret = " ".join(["open", "sesame"])
 
     def hangs(text: str) -> None:
         looked.wait(30)
 
-    blocked = Blocked(log.logs, beat=lambda: 0.0, now=lambda: 2.0, limit=0.01)
-    real = blocked.look
+    blocked = LoopWatchdog(log.logs, last_beat=lambda: 0.0, now=lambda: 2.0, limit=0.01)
+    real = blocked.check
 
     def look() -> None:
         real()
         looked.set()
 
-    blocked.look = look  # type: ignore[method-assign]
+    blocked.check = look  # type: ignore[method-assign]
     blocked.start()
     hangs(secret)
     blocked.stop()

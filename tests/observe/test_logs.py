@@ -1,4 +1,4 @@
-"""Logs: a line for each request, and no way in for content or keys, through any call, exception or other package."""
+"""Logs: one line per request; no call, exception or other package can bring in content or keys."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from germane.observe.log_writer import Lines
+from germane.observe.log_writer import LogWriter
 from germane.observe.logs import Logs
 from germane.observe.observer import Observer
-from germane.observe.stdlib_logging import routed, watch
+from germane.observe.stdlib_logging import log_uncaught, route_stdlib_logging
 from germane.testing.clocks import fixed
 from germane.types.context import Metadata
 from germane.types.trace import SourceReport
@@ -118,7 +118,7 @@ def test_what_other_packages_log_comes_without_what_they_filled_in() -> None:
     """Nor texts that were put together before: only what stands in their code."""
     log = kept(level="debug")
     other = logging.getLogger("grpc.aio")
-    with routed(log.logs):
+    with route_stdlib_logging(log.logs):
         other.error("Unexpected %s in a handler", CANARY)
         other.error(f"Unexpected {CANARY}")
         other.error(CANARY, exc_info=raised(), extra={"body": CANARY}, stack_info=True)
@@ -142,10 +142,10 @@ def test_what_nobody_caught_is_told_by_type_and_place(capfd: pytest.CaptureFixtu
 
     async def forsaken() -> None:
         loop = asyncio.get_running_loop()
-        watch(loop, log.logs)
+        log_uncaught(loop, log.logs)
         loop.call_exception_handler({"message": CANARY, "exception": error, "future": CANARY})
 
-    with routed(log.logs):
+    with route_stdlib_logging(log.logs):
         thread = threading.Thread(target=lambda: (_ for _ in ()).throw(error))
         thread.start()
         thread.join()
@@ -161,7 +161,7 @@ def test_what_nobody_caught_is_told_by_type_and_place(capfd: pytest.CaptureFixtu
 def test_what_others_say_in_passing_is_for_debugging() -> None:
     """A server's word at each start and end isn't worth a line."""
     log = kept()
-    with routed(log.logs):
+    with route_stdlib_logging(log.logs):
         logging.getLogger("uvicorn.error").info("Shutting down")
         logging.getLogger("uvicorn.error").warning("Too late")
     assert [line["text"] for line in log.lines()] == ["Too late"]
@@ -176,14 +176,14 @@ def test_afterwards_all_logging_is_as_before() -> None:
 
     before = now()
     log = kept()
-    with routed(log.logs):
+    with route_stdlib_logging(log.logs):
         assert now() != before
     assert now() == before
     log.logs.close()
 
 
 def test_below_its_level_nothing_is_written() -> None:
-    """The least is set."""
+    """`level` is the lowest level that is written."""
     log = kept(level="warning")
     log.logs.info("started")
     log.logs.warning("not_ready", not_ready=["loop_lag"])
@@ -215,7 +215,7 @@ def test_observing_never_fails_what_is_observed() -> None:
 
 
 class Stuck(io.BytesIO):
-    """A reader that doesn't read, until it is let go."""
+    """A stream whose writes block until `go` is set."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -230,7 +230,7 @@ class Stuck(io.BytesIO):
 def test_a_reader_that_does_not_read_costs_lines_and_no_time() -> None:
     """What is lost is counted and told."""
     stream = Stuck()
-    lines = Lines(stream, most=2, told=lambda count: b"lost %d" % count)
+    lines = LogWriter(stream, max_waiting=2, lost_line=lambda count: b"lost %d" % count)
     lines.write(b"first")
     assert stream.begun.wait(30)
 

@@ -1,4 +1,4 @@
-"""Metrics: what an answer says of itself becomes numbers, in a registry of one's own, with few and bounded labels."""
+"""Metrics: what they count, in a registry of their own, with a bounded number of label values."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
 from germane.observe.metrics import Metrics
+from germane.observe.multiprocess import join_folder, mark_process_dead, metrics_folder
 from germane.observe.observer import Observer
-from germane.observe.shared import bury, folder, join
 from germane.pipeline.circuit_breaker import BreakerState
 from germane.pipeline.status import State
 from germane.types.context import Metadata
@@ -47,8 +47,8 @@ def samples(text: bytes | str) -> dict[tuple[str, ...], float]:
 def test_an_answer_is_counted_by_level_stage_and_source() -> None:
     """A source that didn't answer in time has a status and no time."""
     metrics = Metrics(version="0.1.0")
-    metrics.begin()
-    metrics.end("AssembleContext", "OK", 0.014, FULL)
+    metrics.call_started()
+    metrics.call_ended("AssembleContext", "OK", 0.014, FULL)
     found = samples(metrics.text())
     assert found["request_seconds_count", "0", "AssembleContext"] == 1
     assert found["request_seconds_bucket", "0.015", "0", "AssembleContext"] == 1
@@ -67,7 +67,7 @@ def test_a_refused_one_and_one_that_fell_back_are_told_apart() -> None:
     """By reason; an error's type stays out of the label."""
     metrics = Metrics()
     for reason in ("shed", "assembly_error:ValueError", "assembly_error:KeyError"):
-        metrics.observe(Metadata(fallback_reason=reason, degradation_level=3))
+        metrics.observe_assembly(Metadata(fallback_reason=reason, degradation_level=3))
     found = samples(metrics.text())
     assert found["shed_total",] == found["fallbacks_total", "shed"] == 1
     assert found["fallbacks_total", "assembly_error"] == 2
@@ -94,14 +94,14 @@ def test_what_germane_says_of_itself_is_taken_over() -> None:
     assert found["assemblies", "waiting"] == 2
     assert (found["result_cache_total", "hit"], found["result_cache_total", "miss"]) == (6, 7)
     assert (found["loop_lag_p99_seconds",], found["ready",]) == (0.003, 0)
-    assert found["resident_bytes",] >= 0
+    assert (found["resident_bytes",] > 1_000_000) is Path("/proc/self/statm").exists()
 
 
 def test_no_label_grows_without_end() -> None:
     """Whatever names come, and no id of anybody's is one."""
     metrics = Metrics()
     for number in range(2000):
-        metrics.observe(Metadata(sources=(SourceReport(name=f"source{number}", status="ok", latency=0.001),)))
+        metrics.observe_assembly(Metadata(sources=(SourceReport(name=f"source{number}", status="ok", latency=0.001),)))
     found = samples(metrics.text())
     assert len([key for key in found if key[0] == "source_seconds_count"]) <= 257
     assert found["source_seconds_count", "other", "other"] == 2000 - 256
@@ -121,15 +121,15 @@ def test_the_registry_is_its_own() -> None:
 WORKER = """
 import os, sys
 from pathlib import Path
-from germane.observe.shared import join
-join(Path(sys.argv[1]))
+from germane.observe.multiprocess import join_folder
+join_folder(Path(sys.argv[1]))
 from germane.types.context import Metadata
 from germane.observe.metrics import Metrics
-metrics = Metrics(shared=Path(sys.argv[1]))
+metrics = Metrics(metrics_folder=Path(sys.argv[1]))
 for _ in range(int(sys.argv[2])):
-    metrics.begin()
-    metrics.end("AssembleContext", "OK", 0.004, Metadata(total_tokens_injected=100))
-metrics.begin()
+    metrics.call_started()
+    metrics.call_ended("AssembleContext", "OK", 0.004, Metadata(total_tokens_injected=100))
+metrics.call_started()
 metrics.refresh(state=None, lag_p99=float(sys.argv[3]), ready=sys.argv[3] < "0.5")
 print(os.getpid(), flush=True)
 sys.stdin.readline()
@@ -140,7 +140,7 @@ sys.stdout.buffer.write(metrics.text())
 def test_several_processes_are_told_as_one_whoever_is_asked() -> None:
     """Counts are added up, lag and readiness are the worst one's; of one that has ended its counts stay."""
     with ExitStack() as stack:
-        shared = stack.enter_context(folder())
+        shared = stack.enter_context(metrics_folder())
         numbers = [("3", "0.2"), ("4", "0.7")]
         command = [sys.executable, "-c", WORKER, str(shared)]
         one, other = (
@@ -156,7 +156,7 @@ def test_several_processes_are_told_as_one_whoever_is_asked() -> None:
         assert found["request_seconds_bucket", "0.002", "0", "AssembleContext"] == 0
         assert found["in_flight",] == 2
         assert (found["loop_lag_p99_seconds",], found["ready",]) == (0.7, 0)
-        bury(shared, ended)
+        mark_process_dead(shared, ended)
         found = samples(other.communicate("\n")[0])
         assert found["request_seconds_count", "0", "AssembleContext"] == 7
         assert found["in_flight",] == 1
@@ -164,8 +164,8 @@ def test_several_processes_are_told_as_one_whoever_is_asked() -> None:
 
 
 def test_joining_too_late_is_said(tmp_path: Path) -> None:
-    """Numbers that are silently one process's would be worse than none."""
+    """Metrics that silently cover one process only would mislead."""
     with pytest.raises(RuntimeError, match="imported already"):
-        join(tmp_path)
+        join_folder(tmp_path)
     with pytest.raises(RuntimeError, match="join a folder before"):
-        Metrics(shared=tmp_path)
+        Metrics(metrics_folder=tmp_path)

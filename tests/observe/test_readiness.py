@@ -13,7 +13,7 @@ pytestmark = pytest.mark.requirement("OPS-1")
 
 
 class Store:
-    """One that answers, fails or hangs, as told."""
+    """A store that answers, fails or hangs, by its `mood`."""
 
     def __init__(self) -> None:
         self.mood, self.asked = "fine", 0
@@ -61,7 +61,7 @@ async def test_a_store_that_hangs_turns_it_off_and_is_asked_once_only() -> None:
 
 @warped
 async def test_a_store_that_fails_turns_it_off_until_it_answers() -> None:
-    """What it raised is nobody's."""
+    """The exception isn't logged or raised."""
     store = Store()
     store.mood = "fails"
     readiness = Readiness(store.probe)
@@ -78,7 +78,7 @@ async def test_a_store_that_fails_turns_it_off_until_it_answers() -> None:
 async def test_a_loop_that_lags_turns_it_off_as_long_as_it_does() -> None:
     """All reasons are told."""
     fine = [False]
-    readiness = Readiness(Store().probe, fine=lambda: fine[0])
+    readiness = Readiness(Store().probe, loop_ok=lambda: fine[0])
     running = asyncio.create_task(readiness.run())
     await asyncio.sleep(0.1)
     found = [readiness.reasons]
@@ -92,7 +92,7 @@ async def test_a_loop_that_lags_turns_it_off_as_long_as_it_does() -> None:
 
 @warped
 async def test_whoever_wants_to_know_asks_no_store() -> None:
-    """A flood of questions costs it nothing."""
+    """Many health checks cause no query of the store."""
     store = Store()
     readiness = Readiness(store.probe)
     running = asyncio.create_task(readiness.run())

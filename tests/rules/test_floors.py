@@ -39,6 +39,8 @@ ADAPTERS_REACH = [*FLOORS["nouns"].split(), "ports", "text", "search", *FLOORS["
 SURFACES_REACH = ["nouns", "domains", "front", "evaluation", "surfaces"]
 WIRING_REACHES_ADAPTERS = "api.wiring"
 
+COMMAND_LINE = "cli"
+
 ORDER = list(FLOORS)
 ROOMS = {room: floor for floor, rooms in FLOORS.items() for room in rooms.split()}
 
@@ -52,6 +54,8 @@ def wrong(importer: Module, imported: str) -> str | None:
         return "is for tests"
     if there in ADAPTERS:
         return None if importer.name == WIRING_REACHES_ADAPTERS else "is an adapter, which wiring alone imports"
+    if there == COMMAND_LINE:
+        return "is the command line, which starts the rest and is imported by none of it"
     floor = ROOMS[there]
     if here in ADAPTERS:
         return None if there in ADAPTERS_REACH else "an adapter doesn't reach"
@@ -109,6 +113,7 @@ def test_every_exception_is_still_needed() -> None:
         ("cli.commands.search", "pipeline.engine"),
         ("memories.remember", "pipeline.gather.merge"),
         ("search.unit", "memories.memory"),
+        ("serve.worker_entry", "cli.exits"),
     ],
 )
 def test_the_rule_finds_an_import_that_goes_up(importer: str, imported: str) -> None:

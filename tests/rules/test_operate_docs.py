@@ -12,7 +12,7 @@ from germane.observe.metrics import Metrics
 from germane.observe.redaction import EVENTS, FIELDS
 from germane.observe.traffic import KINDS, REASONS
 from germane.settings.serving import ServiceSettings
-from germane.settings.settings import Settings, read_serving
+from germane.settings.settings import Settings, read_service_settings
 from support.source_tree import ROOT
 
 pytestmark = pytest.mark.requirement("OPS-1")
@@ -103,7 +103,7 @@ def test_no_variable_is_read_that_the_example_does_not_name() -> None:
 def test_the_examples_values_are_the_defaults(tmp_path: Path) -> None:
     """With every line uncommented, the settings are the default ones."""
     environ = dict(line[2:].split("=", 1) for line in EXAMPLE.splitlines() if re.match(r"# GERMANE_\w+=", line))
-    assert read_serving(None, environ) == ServiceSettings()
+    assert read_service_settings(None, environ) == ServiceSettings()
     assert Settings.load(None, environ) == Settings()
 
 
@@ -113,4 +113,4 @@ def test_the_guides_settings_file_is_read(tmp_path: Path) -> None:
     for name in re.findall(r'"([\w-]+\.pem)"', shown):
         (tmp_path / name).write_text("-----BEGIN CERTIFICATE-----\n")
     (tmp_path / "germane.toml").write_text(shown)
-    assert read_serving(tmp_path / "germane.toml").keys_required
+    assert read_service_settings(tmp_path / "germane.toml").keys_required

@@ -1,4 +1,4 @@
-"""The service in processes of its own: what starts, what is shared, what ends."""
+"""The command `germane serve` in real processes: start, shared data, restart and end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from support.running import Service, serving
 CANARY = "The spare key lies under the blue flowerpot"
 ASKED = [{"role": "user", "content": "Where is the spare key?"}]
 MANY = 400
-"""Times that something is tried on a machine that may be busy."""
+"""Retries on a machine that may be busy."""
 
 
 def client(service: Service) -> Client:
@@ -29,7 +29,7 @@ def client(service: Service) -> Client:
 
 
 async def full(service: Service, absent: str = "") -> Answer:
-    """An answer with every source; `absent` is in none on the way."""
+    """Asks until an answer has every source; no answer on the way may contain `absent`."""
     async with client(service) as asking:
         for number in range(MANY):
             answer = await asking.assemble(ASKED, model="gpt-4o", session=f"s{number}")
@@ -47,7 +47,7 @@ def get(service: Service, path: str) -> str:
 
 @pytest.mark.requirement("OPS-2", "PACK-8")
 async def test_what_one_process_forgets_no_other_shows(tmp_path: Path) -> None:
-    """Two over one file: the very next answer of the other is without it."""
+    """Two processes over one file: the next answer of the other process is without the forgotten memory."""
     db = tmp_path / "germane.db"
     with serving(db, log=tmp_path / "one") as one, serving(db, log=tmp_path / "other") as other:
         async with client(one) as writing:
@@ -61,7 +61,7 @@ async def test_what_one_process_forgets_no_other_shows(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("OPS-2", "RPC-3")
 async def test_a_worker_that_is_killed_is_missed_by_nobody(tmp_path: Path) -> None:
-    """Callers have their messages meanwhile, and full answers again soon after. Then all end in order."""
+    """Meanwhile callers get their messages back, and full answers again soon after. Then all processes end in order."""
     with socket.socket() as free, socket.socket() as too:
         for one in (free, too):
             one.bind(("127.0.0.1", 0))

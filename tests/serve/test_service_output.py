@@ -1,4 +1,4 @@
-"""What the served process writes anywhere, at its most talkative: nothing of what it was told, nor any key."""
+"""Log, spans and metrics of a served process at level debug contain no content, id or API key."""
 
 from __future__ import annotations
 

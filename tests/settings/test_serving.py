@@ -1,4 +1,4 @@
-"""The service's settings: where each may be said, which one holds, and what is refused."""
+"""The service's settings: file, environment and command line, which of them wins, and what is refused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from germane.errors import InvalidInput
 from germane.settings.address import Address
 from germane.settings.serving import ServiceSettings
-from germane.settings.settings import Settings, read_serving
+from germane.settings.settings import Settings, read_service_settings
 
 pytestmark = pytest.mark.requirement("OPS-1")
 
@@ -25,7 +25,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_nothing_said_serves_this_machine_alone() -> None:
     """Loopback, without keys."""
-    found = read_serving()
+    found = read_service_settings()
     assert (str(found.grpc), str(found.http)) == ("127.0.0.1:7411", "127.0.0.1:7412")
     assert found.grpc.loopback
     assert not found.keys_required
@@ -35,7 +35,7 @@ def test_the_command_line_goes_before_the_environment_and_that_before_the_file(p
     """An empty variable and an option that wasn't given say nothing."""
     path.write_text('[serve]\nworkers = 2\nlog_level = "debug"\nlog_format = "console"\n')
     environ = {"GERMANE_SERVE_WORKERS": "3", "GERMANE_SERVE_LOG_LEVEL": "error", "GERMANE_SERVE_LOG_FORMAT": ""}
-    found = read_serving(path, environ, {"workers": 4, "log_level": None})
+    found = read_service_settings(path, environ, {"workers": 4, "log_level": None})
     assert (found.workers, found.log_level, found.log_format) == (4, "error", "console")
 
 
@@ -43,9 +43,9 @@ def test_a_path_in_the_file_is_meant_from_where_the_file_is(path: Path) -> None:
     """As with the relevance model's; on the command line it is meant from where one stands."""
     (path.parent / "ca.pem").write_text(PEM)
     path.write_text('[serve]\ndb = "kept.db"\ntls_cert = "ca.pem"\ntls_key = "ca.pem"\n')
-    assert read_serving(path).db == path.parent / "kept.db"
-    assert read_serving(path).tls_cert == path.parent / "ca.pem"
-    assert read_serving(path, {}, {"db": Path("other.db")}).db == Path("other.db")
+    assert read_service_settings(path).db == path.parent / "kept.db"
+    assert read_service_settings(path).tls_cert == path.parent / "ca.pem"
+    assert read_service_settings(path, {}, {"db": Path("other.db")}).db == Path("other.db")
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_path_in_the_file_is_meant_from_where_the_file_is(path: Path) -> None:
 )
 def test_a_variable_is_read_as_what_it_means(variable: str, text: str, field: str, value: object) -> None:
     """Everything in the environment is text."""
-    assert getattr(read_serving(None, {f"GERMANE_SERVE_{variable}": text}), field) == value
+    assert getattr(read_service_settings(None, {f"GERMANE_SERVE_{variable}": text}), field) == value
 
 
 @pytest.mark.parametrize(
@@ -98,20 +98,20 @@ def test_a_setting_that_cannot_be_used_says_what_would_do(path: Path, line: str,
     """With the file and the name."""
     path.write_text(f"[serve]\n{line}\n")
     with pytest.raises(InvalidInput, match=said) as error:
-        read_serving(path)
+        read_service_settings(path)
     assert path.name in str(error.value)
 
 
 def test_an_unknown_variable_is_refused_with_the_one_that_was_meant() -> None:
     """A setting that is silently not used is worse than none; other programs' variables are theirs."""
     with pytest.raises(InvalidInput, match=r"^GERMANE_SERVE_GPRC: unknown; known are GERMANE_SERVE_GRPC$"):
-        read_serving(None, {"GERMANE_SERVE_GPRC": "x", "HOME": "y", "GERMANE_EMBEDDER": "static"})
+        read_service_settings(None, {"GERMANE_SERVE_GPRC": "x", "HOME": "y", "GERMANE_EMBEDDER": "static"})
 
 
 def test_an_option_is_named_as_it_is_typed() -> None:
     """Nobody typed a TOML key."""
     with pytest.raises(InvalidInput, match=r"^--max-lag-ms must be a number"):
-        read_serving(None, {}, {"max_lag_ms": "x"})
+        read_service_settings(None, {}, {"max_lag_ms": "x"})
 
 
 def test_a_certificate_and_its_key_come_together(path: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_certificate_and_its_key_come_together(path: Path) -> None:
     ]:
         path.write_text(f"[serve]\n{line} = 'a.pem'\n")
         with pytest.raises(InvalidInput, match=said):
-            read_serving(path)
+            read_service_settings(path)
 
 
 @pytest.mark.parametrize("variable", ["GERMANE_SERVE_TLS_KEY", "GERMANE_SERVE_TLS_CERT"])
@@ -133,11 +133,11 @@ def test_a_key_given_in_place_of_its_path_is_not_shown(variable: str, tmp_path: 
     """It would end in a log. Nor is what stands in a file."""
     body = "MIIEvQIBADANBgkq"
     with pytest.raises(InvalidInput, match="must be the path of a PEM file, not what is in it") as error:
-        read_serving(None, {variable: f"-----BEGIN PRIVATE KEY-----\n{body}\n"})
+        read_service_settings(None, {variable: f"-----BEGIN PRIVATE KEY-----\n{body}\n"})
     assert body not in str(error.value)
     (tmp_path / "locked.pem").write_text(f"-----BEGIN ENCRYPTED PRIVATE KEY-----\n{body}\n")
     with pytest.raises(InvalidInput, match="needs a passphrase") as error:
-        read_serving(None, {variable: str(tmp_path / "locked.pem")})
+        read_service_settings(None, {variable: str(tmp_path / "locked.pem")})
     assert body not in str(error.value)
 
 
@@ -158,10 +158,10 @@ def test_keys_over_plaintext_to_an_address_that_others_reach_are_asked_for(path:
     with pytest.raises(InvalidInput, match=said):
         ServiceSettings(grpc=everywhere)
     with pytest.raises(InvalidInput, match=r"--grpc 0.0.0.0:7411 is reached from elsewhere"):
-        read_serving(None, {}, {"grpc": "0.0.0.0:7411"})
+        read_service_settings(None, {}, {"grpc": "0.0.0.0:7411"})
     path.write_text("[serve]\ngrpc = '0.0.0.0:7411'\nplaintext = true\n")
-    assert read_serving(path).plaintext
-    assert read_serving(None, {"GERMANE_SERVE_GRPC": "0.0.0.0:1", "GERMANE_SERVE_PLAINTEXT": "true"}).plaintext
+    assert read_service_settings(path).plaintext
+    assert read_service_settings(None, {"GERMANE_SERVE_GRPC": "0.0.0.0:1", "GERMANE_SERVE_PLAINTEXT": "true"}).plaintext
     (path.parent / "a.pem").write_text(PEM)
     pem = path.parent / "a.pem"
     assert not ServiceSettings(grpc=everywhere, tls_cert=pem, tls_key=pem).plaintext
@@ -191,7 +191,7 @@ def test_whatever_a_variable_holds_it_is_used_or_refused_by_name(environ: dict[s
     """No other error, and nothing of a hundred lines."""
     said = ""
     try:
-        read_serving(None, environ)
+        read_service_settings(None, environ)
     except InvalidInput as error:
         said = str(error)
     assert not said or said.startswith(tuple(environ))

@@ -1,1 +1,1 @@
-"""Http: whether the service lives, whether it is ready, and its metrics."""
+"""Http: the HTTP port for liveness, readiness and metrics."""

@@ -1,5 +1,6 @@
-"""App: the routes over HTTP: `/health`, `/ready`, `/metrics`, and nothing else. They hold no content, need no key and trust no
-header: what a request says of its host is used for nothing, and nothing redirects.
+"""App: the HTTP routes `/health`, `/ready` and `/metrics`.
+
+The routes return no remembered content, need no API key and never redirect. No header of a request is trusted or used.
 """
 
 from __future__ import annotations
@@ -25,39 +26,42 @@ def app(
     metrics_type: str = "text/plain; version=0.0.4; charset=utf-8",
     version: str = "",
 ) -> Starlette:
-    """`reasons` why the service isn't ready, none when it is. `metrics` is called in a thread, once at a time; None: there are
-    none."""
-    one = asyncio.Lock()
+    """Builds the application.
+
+    `reasons` returns why the service isn't ready, nothing when it is ready. `metrics` returns the body of `/metrics`; it runs
+    in a thread and never twice at once. With None the route `/metrics` doesn't exist.
+    """
+    metrics_lock = asyncio.Lock()
 
     async def health(request: Request) -> Response:
-        """The process lives and its loop comes round: to be answered is the answer."""
+        """Always 200: an answer proves that the process lives and its event loop runs."""
         return JSONResponse({"status": "alive", "version": version}, headers=_NO_STORE)
 
     async def ready(request: Request) -> Response:
-        found = list(reasons())
-        status, said = (503, "not ready") if found else (200, "ready")
-        return JSONResponse({"status": said, "reasons": found}, status, headers=_NO_STORE)
+        not_ready = list(reasons())
+        code, status = (503, "not ready") if not_ready else (200, "ready")
+        return JSONResponse({"status": status, "reasons": not_ready}, code, headers=_NO_STORE)
 
-    async def measured(request: Request) -> Response:
+    async def render_metrics(request: Request) -> Response:
         assert metrics is not None
-        async with one:
+        async with metrics_lock:
             text = await asyncio.to_thread(metrics)
         return Response(text, headers=_NO_STORE | {"content-type": metrics_type})
 
     routes = [Route("/health", health), Route("/ready", ready)]
     if metrics is not None:
-        routes.append(Route("/metrics", measured))
-    made = Starlette(routes=routes, exception_handlers={HTTPException: _refused, Exception: _failed})
-    made.router.redirect_slashes = False
-    return made
+        routes.append(Route("/metrics", render_metrics))
+    application = Starlette(routes=routes, exception_handlers={HTTPException: _http_error, Exception: _server_error})
+    application.router.redirect_slashes = False
+    return application
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    """What isn't there, or not by that method, as JSON. The path isn't repeated."""
+async def _http_error(request: Request, error: Exception) -> Response:
+    """Answers an unknown path or method with JSON. The answer doesn't repeat the path."""
     assert isinstance(error, HTTPException)
-    said = {404: "not found", 405: "method not allowed"}.get(error.status_code, "refused")
-    return JSONResponse({"error": said}, error.status_code, headers=error.headers)
+    text = {404: "not found", 405: "method not allowed"}.get(error.status_code, "refused")
+    return JSONResponse({"error": text}, error.status_code, headers=error.headers)
 
 
-async def _failed(request: Request, error: Exception) -> Response:
+async def _server_error(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": "internal"}, 500)

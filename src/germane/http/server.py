@@ -1,4 +1,4 @@
-"""Server: the routes served on the event loop that is running. Signals are somebody else's."""
+"""Server: the HTTP server, which runs uvicorn on the running event loop and leaves signals to the process."""
 
 from __future__ import annotations
 
@@ -13,71 +13,75 @@ import uvicorn
 from starlette.applications import Starlette
 
 from germane.errors import InvalidInput
-from germane.http.connection import connecting
-from germane.http.connections import Connections, Room
+from germane.http.connection import protocol_factory
+from germane.http.connections import ConnectionLimits, Connections
 from germane.observe.traffic import Traffic
 from germane.settings.address import Address
 
 __all__ = ["HttpServer"]
 
-_WAITING = 1024
-"""Connections that the system keeps until they are taken."""
-_AT_ONCE = 64
-"""Connections that are taken in one turn of the event loop: few enough that one of them is read before it is the oldest."""
+_LISTEN_BACKLOG = 1024
+"""Connections that the system queues until the server accepts them."""
+_ACCEPTED_AT_ONCE = 64
+"""Connections accepted in one iteration of the event loop. The number is small so that a new connection is read before further
+new ones make it the oldest, which would be dropped."""
 
 
 class HttpServer:
-    """`start` listens, `stop` ends; in between it serves. With `shared`, several processes can listen on one port."""
+    """Serves `app` from `start` until `stop`. With `reuse_port` several processes can listen on the same port
+    (`SO_REUSEPORT`). After `start`, `address` has the port that the system chose if port 0 was asked for."""
 
-    def __init__(self, app: Starlette, address: Address, *, shared: bool = False, room: Room | None = None) -> None:
-        self._app, self._wanted, self._shared = app, address, shared
-        self._connections = Connections(room or Room())
-        self._server: _Quiet | None = None
+    def __init__(
+        self, app: Starlette, address: Address, *, reuse_port: bool = False, limits: ConnectionLimits | None = None
+    ) -> None:
+        self._app, self._requested, self._reuse_port = app, address, reuse_port
+        self._connections = Connections(limits or ConnectionLimits())
+        self._server: _SignalFreeServer | None = None
         self._task: asyncio.Task[None] | None = None
         self.address = address
 
     async def start(self) -> None:
-        """Raises `InvalidInput` for an address that can't be listened on."""
-        listening = _listen(self._wanted, shared=self._shared)
-        self.address = Address(host=self._wanted.host, port=listening.getsockname()[1])
+        """Returns once the server listens. Raises `InvalidInput` for an address that can't be listened on."""
+        listener = _listen(self._requested, reuse_port=self._reuse_port)
+        self.address = Address(host=self._requested.host, port=listener.getsockname()[1])
         config = uvicorn.Config(
             self._app,
             loop="none",
-            http=connecting(self._connections),  # type: ignore[arg-type]
+            http=protocol_factory(self._connections),  # type: ignore[arg-type]
             ws="none",
             lifespan="off",
             log_config=None,
             access_log=False,
             proxy_headers=False,
             server_header=False,
-            backlog=_AT_ONCE,
-            timeout_keep_alive=ceil(self._connections.room.idle),
+            backlog=_ACCEPTED_AT_ONCE,
+            timeout_keep_alive=ceil(self._connections.limits.idle_seconds),
             timeout_graceful_shutdown=1,
             h11_max_incomplete_event_size=16 * 1024,
         )
-        self._server = _Quiet(config)
-        self._task = asyncio.create_task(self._server.serve(sockets=[listening]))
-        listens = asyncio.ensure_future(self._server.listening.wait())
-        await asyncio.wait([self._task, listens], return_when=asyncio.FIRST_COMPLETED)
-        listens.cancel()
+        self._server = _SignalFreeServer(config)
+        self._task = asyncio.create_task(self._server.serve(sockets=[listener]))
+        listening = asyncio.ensure_future(self._server.listening.wait())
+        await asyncio.wait([self._task, listening], return_when=asyncio.FIRST_COMPLETED)
+        listening.cancel()
         if self._task.done():
             self._task.result()
 
     @property
     def traffic(self) -> Traffic:
-        """What is open now and was turned away so far. From any thread."""
+        """Open connections now, and refusals since `start`. Thread-safe."""
         return self._connections.traffic
 
     async def stop(self) -> None:
-        """Ends what is being answered, within a second. Again is fine."""
+        """Stops listening and gives open requests one second to end. Idempotent."""
         server, task, self._server, self._task = self._server, self._task, None, None
         if server is not None and task is not None:
             server.should_exit = True
             await asyncio.wait([task])
 
 
-class _Quiet(uvicorn.Server):
-    """Takes no signals, and tells when it listens."""
+class _SignalFreeServer(uvicorn.Server):
+    """uvicorn's server without signal handlers; sets `listening` once its sockets accept connections."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -89,26 +93,26 @@ class _Quiet(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        for one in sockets or ():
-            one.listen(_WAITING)  # uvicorn has one number for both
+        for listener in sockets or ():
+            listener.listen(_LISTEN_BACKLOG)  # uvicorn uses `backlog` for both the queue and one iteration
         self.listening.set()
 
 
-def _listen(address: Address, *, shared: bool) -> socket.socket:
-    found: Any = None
+def _listen(address: Address, *, reuse_port: bool) -> socket.socket:
+    resolved: Any = None
     try:
-        found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        made = socket.socket(found[0], found[1], found[2])
+        resolved = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        listener = socket.socket(resolved[0], resolved[1], resolved[2])
     except OSError as error:
         raise InvalidInput(f"http address {address}: can't be listened on ({error.strerror})") from error
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if shared:
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        made.setblocking(False)
-        made.bind(found[4])
-        made.listen(_WAITING)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if reuse_port:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        listener.setblocking(False)
+        listener.bind(resolved[4])
+        listener.listen(_LISTEN_BACKLOG)
     except OSError as error:
-        made.close()
+        listener.close()
         raise InvalidInput(f"http address {address}: can't be listened on ({error.strerror})") from error
-    return made
+    return listener

@@ -1,1 +1,1 @@
-"""Observe: what can be seen of the service from outside: logs, metrics, traces, readiness. Never content, never keys."""
+"""Observe: logs, metrics, traces and readiness of the service, without content and API keys."""

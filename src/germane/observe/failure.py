@@ -1,4 +1,4 @@
-"""Failure: an exception as its type and its place. What it says is never part of it: that may quote content, or a key."""
+"""Failure: an exception as type and source line, without its message, which may quote content or a key."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from types import FrameType, TracebackType
 
 __all__ = ["Failure", "places"]
 
-_DEEPEST = 12
+_MAX_PLACES = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """`at` is where it was raised, `stack` the way there (`file.py:line`, innermost first), `cause` the type before it."""
+    """`error` is the type's name, `place` where it was raised, `stack` the frames (`file.py:line`, innermost first) and `cause`
+    the type of the exception that led to it."""
 
     error: str
-    at: str = ""
+    place: str = ""
     stack: tuple[str, ...] = ()
     cause: str = ""
 
@@ -27,21 +28,21 @@ class Failure:
         stack = places(error.__traceback__)
         return cls(
             error=type(error).__name__,
-            at=stack[0] if stack else "",
+            place=stack[0] if stack else "",
             stack=stack,
             cause=type(cause).__name__ if cause is not None else "",
         )
 
 
 def places(of: TracebackType | FrameType | None) -> tuple[str, ...]:
-    """`file.py:line` of a stack or a traceback, innermost first, at most 12 of them; the file as its last two parts."""
+    """The frames of a stack or traceback as `folder/file.py:line`, innermost first, at most 12."""
     if of is None:
         return ()
-    walked = traceback.walk_stack(of) if isinstance(of, FrameType) else reversed(list(traceback.walk_tb(of)))
-    found = [f"{_short(frame.f_code.co_filename)}:{line}" for frame, line in walked]
-    return tuple(found[:_DEEPEST])
+    frames = traceback.walk_stack(of) if isinstance(of, FrameType) else reversed(list(traceback.walk_tb(of)))
+    found = [f"{_short(frame.f_code.co_filename)}:{line}" for frame, line in frames]
+    return tuple(found[:_MAX_PLACES])
 
 
 def _short(file: str) -> str:
-    """Not the whole path: that says where on a machine it lies, and maybe whose it is."""
+    """The last two parts of the path: a whole path could name a machine or its owner."""
     return "/".join(PurePath(file).parts[-2:]).replace("<", "").replace(">", "")

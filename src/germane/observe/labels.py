@@ -1,6 +1,4 @@
-"""Labels: of one metric, the series that are written to, each found once and kept. Bounded: a label that could be anything
-would fill the memory of whoever collects it.
-"""
+"""Labels: the series of one metric, looked up by label values and limited in number."""
 
 from __future__ import annotations
 
@@ -19,18 +17,20 @@ T = TypeVar("T", bound=_Labelled)
 
 
 class Labels(Generic[T]):
-    """`of(*values)` is the series; beyond `most` of them it is the one called `other`."""
+    """Caches the series of `metric`. Unlimited label values would fill the memory of this process and of Prometheus: once
+    `max_series` are known, every further one is counted in the series whose labels are all `other`."""
 
-    def __init__(self, metric: T, most: int = 256) -> None:
-        self._metric, self._most = metric, most
+    def __init__(self, metric: T, max_series: int = 256) -> None:
+        self._metric, self._max_series = metric, max_series
         self._known: dict[tuple[str, ...], T] = {}
 
-    def of(self, *values: str) -> T:
+    def series(self, *values: str) -> T:
+        """The series with these label values; without values, the metric itself."""
         found = self._known.get(values)
         if found is None:
             if not values:
                 return self._known.setdefault((), self._metric)
-            if len(self._known) >= self._most:
+            if len(self._known) >= self._max_series:
                 return self._metric.labels(*(OTHER for _ in values))
             found = self._known[values] = self._metric.labels(*values)
         return found

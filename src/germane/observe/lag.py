@@ -1,4 +1,4 @@
-"""Lag: how late an event loop is, and whether it is too late to be of use. A timer, not a task: nothing to cancel."""
+"""Lag: measures how late the event loop runs its timers, and decides whether that is too late."""
 
 from __future__ import annotations
 
@@ -7,68 +7,80 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-__all__ = ["Lag", "Pulse"]
+__all__ = ["Heartbeat", "Lag"]
 
-_TICK = 0.1
-_KEPT = 600
-"""A minute of ticks."""
+_TICK_SECONDS = 0.1
+_KEPT_TICKS = 600
+"""One minute."""
 
 
 class Lag:
-    """What the ticks said, in seconds. `fine` turns off after `several` ticks over `most` (a very late one counts for more),
-    and on again after `recovered` that weren't: an outlier turns nothing off, a good moment nothing on."""
+    """The lag of the latest ticks, in seconds.
 
-    def __init__(self, most: float, *, several: int = 3, recovered: int = 10) -> None:
-        self._most, self._several, self._recovered = most, several, recovered
-        self._seen: deque[float] = deque(maxlen=_KEPT)
+    `ok` turns False after `over_limit` consecutive ticks above `max_lag`; a very late tick counts for all those that didn't
+    happen in its time. `ok` turns True again after `recovery` consecutive ticks within `max_lag`.
+    """
+
+    def __init__(self, max_lag: float, *, over_limit: int = 3, recovery: int = 10) -> None:
+        self._max_lag, self._over_limit, self._recovery = max_lag, over_limit, recovery
+        self._ticks: deque[float] = deque(maxlen=_KEPT_TICKS)
         self._over = self._under = 0
-        self.fine, self.last = True, 0.0
+        self.ok, self.last = True, 0.0
 
-    def note(self, seconds: float) -> None:
+    def record(self, seconds: float) -> None:
+        """Records the lag of one tick."""
         self.last = seconds
-        self._seen.append(seconds)
-        if seconds > self._most:
-            self._over, self._under = self._over + 1 + int(seconds / _TICK), 0
+        self._ticks.append(seconds)
+        if seconds > self._max_lag:
+            self._over, self._under = self._over + 1 + int(seconds / _TICK_SECONDS), 0
         else:
             self._over, self._under = 0, self._under + 1
-        if self._over >= self._several:
-            self.fine = False
-        elif self._under >= self._recovered:
-            self.fine = True
+        if self._over >= self._over_limit:
+            self.ok = False
+        elif self._under >= self._recovery:
+            self.ok = True
 
     @property
     def p99(self) -> float:
-        """Of the last minute; 0 before the first tick."""
-        seen = sorted(self._seen)
-        return seen[min(len(seen) - 1, int(0.99 * len(seen)))] if seen else 0.0
+        """99th percentile of the last minute; 0 before the first tick."""
+        ticks = sorted(self._ticks)
+        return ticks[min(len(ticks) - 1, int(0.99 * len(ticks)))] if ticks else 0.0
 
 
-class Pulse:
-    """Ten ticks a second on the running loop, each told how late it was. `beat` is when the latest was, by `now`: a clock that
-    threads may read and that is finer than the loop's own may be (uvloop's counts milliseconds)."""
+class Heartbeat:
+    """Calls `on_tick` ten times a second on the running loop with how many seconds late the tick is.
+
+    `last_beat` is the time of the latest tick by `now`, a clock that other threads may read and that is more precise than the
+    loop's own (uvloop's has milliseconds). The ticks are timers rather than a task, so nothing has to be awaited at the end.
+    """
 
     def __init__(
-        self, tell: Callable[[float], None], *, every: float = _TICK, now: Callable[[], float] = time.monotonic
+        self,
+        on_tick: Callable[[float], None],
+        *,
+        interval: float = _TICK_SECONDS,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._tell, self._every, self._now = tell, every, now
+        self._on_tick, self._interval, self._now = on_tick, interval, now
         self._loop = asyncio.get_running_loop()
-        self._due = self.beat = now()
+        self._due = self.last_beat = now()
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
-        self._next()
+        self._schedule()
 
     def stop(self) -> None:
+        """Cancels the next tick. Idempotent."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _next(self) -> None:
-        self._due = self._now() + self._every
-        self._timer = self._loop.call_later(self._every, self._ticked)
+    def _schedule(self) -> None:
+        self._due = self._now() + self._interval
+        self._timer = self._loop.call_later(self._interval, self._tick)
 
-    def _ticked(self) -> None:
-        self.beat = self._now()
-        late = max(0.0, self.beat - self._due)
-        self._next()
-        self._tell(late)
+    def _tick(self) -> None:
+        self.last_beat = self._now()
+        late = max(0.0, self.last_beat - self._due)
+        self._schedule()
+        self._on_tick(late)

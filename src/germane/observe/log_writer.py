@@ -1,4 +1,4 @@
-"""Lines: what is logged, on its way out. A thread writes them, so that a slow reader of the log costs lines and no answers."""
+"""Log writer: a thread that writes log lines, so that a slow reader of the log can't delay answers."""
 
 from __future__ import annotations
 
@@ -7,56 +7,60 @@ from queue import Empty, Full, Queue
 from threading import Event, Lock, Thread
 from typing import BinaryIO
 
-__all__ = ["Lines"]
+__all__ = ["LogWriter"]
 
 _END = b""
-_GATHERS = 0.02
-"""Seconds that lines are gathered before they are written: a thread that wakes for each would get in the way of answers."""
-_TOGETHER = 1000
+_BATCH_SECONDS = 0.02
+"""How long lines are collected before they are written: waking the thread for each line would slow answers down."""
+_MAX_BATCH = 1000
 
 
-class Lines:
-    """`write` never waits. At most `most` lines wait to be written; those beyond are lost and counted, and `told` makes the
-    line that says how many, once there is room. What can't be written (the reader is gone) is lost too."""
+class LogWriter:
+    """Writes lines to `stream` in batches. `write` never blocks.
 
-    def __init__(self, stream: BinaryIO, *, most: int = 10_000, told: Callable[[int], bytes] | None = None) -> None:
-        self._stream, self.told = stream, told
-        self._queue: Queue[bytes] = Queue(most)
+    At most `max_waiting` lines wait; further lines are dropped and counted, and `lost_line` makes the line that reports their
+    number, written once there is room. Lines are also dropped when the stream can't be written (its reader is gone).
+    """
+
+    def __init__(self, stream: BinaryIO, *, max_waiting: int = 10_000, lost_line: Callable[[int], bytes] | None = None) -> None:
+        self._stream, self._lost_line = stream, lost_line
+        self._queue: Queue[bytes] = Queue(max_waiting)
         self._lost = 0
         self._lock, self._closing = Lock(), Event()
         self._thread = Thread(target=self._run, name="germane-log", daemon=True)
         self._thread.start()
 
     def write(self, line: bytes) -> None:
+        """Queues a line without its newline. Thread-safe."""
         try:
             self._queue.put_nowait(line)
         except Full:
             with self._lock:
                 self._lost += 1
 
-    def close(self, patience: float = 2.0) -> None:
-        """Writes what waits, for so many seconds at most. What is logged after that is lost."""
+    def close(self, timeout: float = 2.0) -> None:
+        """Writes the waiting lines; blocks for at most twice `timeout` seconds. Lines that are logged later are lost."""
         self._closing.set()
         try:
-            self._queue.put(_END, timeout=patience)
+            self._queue.put(_END, timeout=timeout)
         except Full:
             return
-        self._thread.join(patience)
+        self._thread.join(timeout)
 
     def _run(self) -> None:
         while True:
             lines = [self._queue.get()]
-            self._closing.wait(_GATHERS)
+            self._closing.wait(_BATCH_SECONDS)
             try:
-                while len(lines) < _TOGETHER:
+                while len(lines) < _MAX_BATCH:
                     lines.append(self._queue.get_nowait())
             except Empty:
                 pass
             self._put(b"".join(line + b"\n" for line in lines if line))
             with self._lock:
                 lost, self._lost = self._lost, 0
-            if lost and self.told is not None:
-                self._put(self.told(lost) + b"\n")
+            if lost and self._lost_line is not None:
+                self._put(self._lost_line(lost) + b"\n")
             if _END in lines:
                 return
 

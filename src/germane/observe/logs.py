@@ -1,4 +1,4 @@
-"""Logs: one line of JSON for each request and each event, without content or keys (`redaction.py` sees to that)."""
+"""Logs: the service's structured log, one line per request or event; `redaction.py` keeps content and keys out."""
 
 from __future__ import annotations
 
@@ -12,20 +12,23 @@ import orjson
 import structlog
 
 from germane.clock import Clock
-from germane.observe.log_writer import Lines
-from germane.observe.redaction import Pseudonym, allowed
+from germane.observe.log_writer import LogWriter
+from germane.observe.redaction import Pseudonym, redact
 
 __all__ = ["Logs"]
 
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
-_FOR_PEOPLE = MappingProxyType({"time": "timestamp", "stack": "from"})
-"""Names with which structlog's renderer does other things."""
+_CONSOLE_NAMES = MappingProxyType({"time": "timestamp", "stack": "from"})
+"""Fields renamed for the console: structlog's renderer expects the time as `timestamp`, and treats `stack` specially."""
 
 
 class Logs:
-    """Callable from any thread; no call waits, and none raises. `level` is the least that is written, `format` is `json` or
-    `console`. `fixed` goes on every line (the worker's process, say). `pseudonym` makes what stands for an id."""
+    """Thread-safe; no call blocks or raises.
+
+    `level` is the lowest level that is written, `format` is `json` or `console`. `fixed` holds fields of every line, such as
+    the process id. `pseudonym` returns what is logged in place of an id.
+    """
 
     def __init__(
         self,
@@ -37,15 +40,15 @@ class Logs:
         clock: Clock | None = None,
         fixed: Mapping[str, object] | None = None,
     ) -> None:
-        self.least = _LEVELS[level]
+        self.min_level = _LEVELS[level]
         self._pseudonym = pseudonym
         self._clock, self._fixed = clock or Clock(), dict(fixed or {})
         render = _json if format == "json" else partial(_console, structlog.dev.ConsoleRenderer(colors=False))
-        self._lines = Lines(stream, told=lambda count: render(self._made("warning", "lines_lost", {"count": count})))
+        self._writer = LogWriter(stream, lost_line=lambda count: render(self._event("warning", "lines_lost", {"count": count})))
         self._logger = structlog.wrap_logger(
-            _Out(self._lines),
-            processors=[self._allow, lambda _, __, event: render(event)],
-            wrapper_class=structlog.make_filtering_bound_logger(self.least),
+            _Output(self._writer),
+            processors=[self._redact, lambda _, __, event: render(event)],
+            wrapper_class=structlog.make_filtering_bound_logger(self.min_level),
             cache_logger_on_first_use=True,
         ).bind()
 
@@ -62,22 +65,22 @@ class Logs:
         self._logger.error(event, **fields)
 
     def close(self) -> None:
-        """Writes what still waits."""
-        self._lines.close()
+        """Writes the lines that still wait; may take seconds."""
+        self._writer.close()
 
-    def _allow(self, _: object, level: str, event: MutableMapping[str, Any]) -> dict[str, object]:
-        return self._made(level, str(event.pop("event", "")), event)
+    def _redact(self, _: object, level: str, event: MutableMapping[str, Any]) -> dict[str, object]:
+        return self._event(level, str(event.pop("event", "")), event)
 
-    def _made(self, level: str, event: str, fields: Mapping[str, object]) -> dict[str, object]:
+    def _event(self, level: str, event: str, fields: Mapping[str, object]) -> dict[str, object]:
         time = self._clock.now().isoformat(timespec="milliseconds")
-        return allowed({"time": time, **self._fixed, **fields, "level": level, "event": event}, self._pseudonym)
+        return redact({"time": time, **self._fixed, **fields, "level": level, "event": event}, self._pseudonym)
 
 
-class _Out:
-    """Where structlog's chain ends."""
+class _Output:
+    """The logger at the end of structlog's chain of processors."""
 
-    def __init__(self, lines: Lines) -> None:
-        self.debug = self.info = self.warning = self.error = self.critical = lines.write
+    def __init__(self, writer: LogWriter) -> None:
+        self.debug = self.info = self.warning = self.error = self.critical = writer.write
 
 
 def _json(event: Mapping[str, object]) -> bytes:
@@ -85,5 +88,5 @@ def _json(event: Mapping[str, object]) -> bytes:
 
 
 def _console(renderer: structlog.dev.ConsoleRenderer, event: Mapping[str, object]) -> bytes:
-    made = {_FOR_PEOPLE.get(name, name): value for name, value in event.items()}
-    return renderer(None, "", made).encode("utf-8", "replace")
+    renamed = {_CONSOLE_NAMES.get(name, name): value for name, value in event.items()}
+    return renderer(None, "", renamed).encode("utf-8", "replace")

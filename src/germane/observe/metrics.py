@@ -1,4 +1,4 @@
-"""Metrics: numbers for Prometheus, made from what each answer says of itself. No label is an org, an agent or a text."""
+"""Metrics: the Prometheus metrics of the service. No label is an org, an agent or free text."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from germane.observe.process_stats import open_files, resident_bytes
 from germane.observe.traffic import Traffic
 from germane.types.context import Metadata
 
-__all__ = ["CONTENT_TYPE", "Breaker", "Family", "Metrics", "State"]
+__all__ = ["CONTENT_TYPE", "Breaker", "EngineState", "MetricFamily", "Metrics"]
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
-_ANSWERS = (0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.045, 0.048, 0.05, 0.075, 0.1, 0.25, 1.0)
-_PARTS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.1)
-_LAGS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 5.0)
-_TOKENS = (0, 50, 100, 250, 500, 1000, 2000, 4000, 8000, 16000, 32000)
-"""Where the buckets end: seconds, closest about the 48 ms that an answer has; tokens."""
+_ANSWER_BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.045, 0.048, 0.05, 0.075, 0.1, 0.25, 1.0)
+_STAGE_BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.1)
+_LAG_BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 5.0)
+_TOKEN_BUCKETS = (0, 50, 100, 250, 500, 1000, 2000, 4000, 8000, 16000, 32000)
+"""Upper bounds of the histograms' buckets, in seconds and tokens; finest around the 48 ms that an assembly may take."""
 
-_OfSeveral = Literal["livemin", "livemax", "livesum"]
+_MultiprocessMode = Literal["livemin", "livemax", "livesum"]
 _CONDITIONS = {"closed": 0, "half-open": 1, "open": 2}
 
 
 class Breaker(Protocol):
-    """One source's breaker: `closed`, `half-open` or `open`."""
+    """The circuit breaker of one source; `condition` is `closed`, `half-open` or `open`."""
 
     @property
     def source(self) -> str: ...
@@ -38,8 +38,9 @@ class Breaker(Protocol):
     def condition(self) -> str: ...
 
 
-class State(Protocol):
-    """What germane says of itself (`germane.state`); hits, misses and the total of the abandoned since its opening."""
+class EngineState(Protocol):
+    """The part of `germane.state` that becomes metrics. `abandoned_total`, `cache_hits` and `cache_misses` count since it was
+    opened; the other numbers are current."""
 
     @property
     def breakers(self) -> Sequence[Breaker]: ...
@@ -60,8 +61,8 @@ class State(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
-    """One metric, and what it says."""
+class MetricFamily:
+    """Description of one metric; `says` is its help text."""
 
     name: str
     kind: str
@@ -70,89 +71,96 @@ class Family:
 
 
 class Metrics:
-    """Of one process. With `shared`, the folder that this process has joined (`shared.py`), `text` is of all that did."""
+    """Metrics of one process, in a registry of their own. With `metrics_folder`, which the process must have joined
+    (`multiprocess.join_folder`), `text` covers all processes that joined it. Raises `RuntimeError` otherwise."""
 
-    def __init__(self, *, version: str = "", shared: Path | None = None) -> None:
-        if (shared is not None) != bool(getattr(values.ValueClass, "_multiprocess", False)):
+    def __init__(self, *, version: str = "", metrics_folder: Path | None = None) -> None:
+        if (metrics_folder is not None) != bool(getattr(values.ValueClass, "_multiprocess", False)):
             raise RuntimeError(
                 "metrics are shared by processes that join a folder before prometheus_client is imported, and only so"
             )
-        self._registry, self._shared = CollectorRegistry(), shared
-        self._known: dict[str, int] = {}
-        self.families: list[Family] = []
-        times, counts, now = self._times, self._counts, self._now
-        self._requests = times("request_seconds", "Answering, by method and level of degradation.", _ANSWERS, "method", "level")
-        self._ended = counts("requests", "Calls, by method and gRPC code.", "method", "code")
-        self._stages = times("stage_seconds", "Stages of an assembly.", _PARTS, "stage")
-        self._sources = times("source_seconds", "Sources that answered or failed in time.", _PARTS, "source", "status")
-        self._missing = counts("source_missing", "Sources that gave nothing, by why: timeout or skipped.", "source", "status")
-        self._levels = counts("answers", "Assemblies, by level of degradation: 0 full to 3 the request alone.", "level")
-        self._fallbacks = counts("fallbacks", "Assemblies that fell back, by reason.", "reason")
-        self._shed = counts("shed", "Assemblies refused because too many came before.").of
-        self._tokens = times("injected_tokens", "Tokens added to a request.", _TOKENS).of
-        self._cached = counts("result_cache", "Assemblies looked up in the cache of results.", "outcome")
-        self._breakers = now(
-            "breaker_state", "Breakers: 0 closed, 1 half-open, 2 open; of several processes the worst.", "livemax", "source"
+        self._registry, self._folder = CollectorRegistry(), metrics_folder
+        self._totals: dict[str, int] = {}
+        self.families: list[MetricFamily] = []
+        histogram, counter, gauge = self._histogram, self._counter, self._gauge
+        self._requests = histogram(
+            "request_seconds", "Seconds per call, by method and level.", _ANSWER_BUCKETS, "method", "level"
         )
-        self._abandoned = now("abandoned", "Tasks that still run though nobody waits for them.", "livesum").of
-        self._given_up = counts("abandoned_tasks", "Tasks that were abandoned because they were late.").of
-        self._queue = now("assemblies", "Assemblies at work, and waiting for their turn.", "livesum", "doing")
-        self._read_only = now("read_only", "1 when the file can't be written; of several processes the worst.", "livemax").of
-        self._running = now("in_flight", "Calls being answered.", "livesum").of
-        self._lag = times("loop_lag_seconds", "How late the event loop was, ten times a second.", _LAGS).of
-        self._lag_p99 = now(
-            "loop_lag_p99_seconds", "Its 99th percentile of the last minute; of several processes the worst.", "livemax"
-        ).of
-        self._ready = now("ready", "1 when ready; of several processes the worst.", "livemin").of
-        self._resident = now("resident_bytes", "Memory; of several processes the sum.", "livesum").of
-        self._slots = now(
-            "slots", "Slots and connections taken, by kind: calls, keys being verified, health, http.", "livesum", "kind"
+        self._ended = counter("requests", "Calls, by method and gRPC status code.", "method", "code")
+        self._stages = histogram("stage_seconds", "Seconds per stage of an assembly.", _STAGE_BUCKETS, "stage")
+        self._sources = histogram(
+            "source_seconds", "Seconds per source that answered or failed.", _STAGE_BUCKETS, "source", "status"
         )
-        self._refused = counts("refused", "Calls and connections turned away before they were begun, by reason.", "reason")
-        self._files = now("open_files", "Open files and sockets; of several processes the sum.", "livesum").of
-        now("info", "The version that runs.", "livemax", "version").of(version).set(1)
+        self._missing = counter("source_missing", "Sources without an answer: timeout or skipped.", "source", "status")
+        self._levels = counter("answers", "Assemblies, by degradation level: 0 full to 3 request unchanged.", "level")
+        self._fallbacks = counter("fallbacks", "Assemblies that fell back, by reason.", "reason")
+        self._shed = counter("shed", "Assemblies refused because too many were running or waiting.").series
+        self._tokens = histogram("injected_tokens", "Tokens added to a request.", _TOKEN_BUCKETS).series
+        self._cached = counter("result_cache", "Lookups in the result cache, by outcome: hit or miss.", "outcome")
+        self._breakers = gauge(
+            "breaker_state", "Circuit breakers: 0 closed, 1 half-open, 2 open; the worst of all processes.", "livemax", "source"
+        )
+        self._abandoned = gauge("abandoned", "Tasks that still run after their time-out.", "livesum").series
+        self._given_up = counter("abandoned_tasks", "Tasks abandoned at their time-out.").series
+        self._queue = gauge("assemblies", "Assemblies that run (working) or wait in the queue.", "livesum", "doing")
+        self._read_only = gauge("read_only", "1 when the database is read-only; the worst of all processes.", "livemax").series
+        self._running = gauge("in_flight", "Calls in progress.", "livesum").series
+        self._lag = histogram("loop_lag_seconds", "Event loop lag, measured ten times a second.", _LAG_BUCKETS).series
+        self._lag_p99 = gauge(
+            "loop_lag_p99_seconds",
+            "99th percentile of that lag in the last minute; the worst of all processes.",
+            "livemax",
+        ).series
+        self._ready = gauge("ready", "1 when ready; the worst of all processes.", "livemin").series
+        self._resident = gauge("resident_bytes", "Resident memory in bytes; the sum of all processes.", "livesum").series
+        self._slots = gauge(
+            "slots", "Slots and connections in use, by kind: calls, keys being verified, health, http.", "livesum", "kind"
+        )
+        self._refused = counter("refused", "Calls and connections refused before they started, by reason.", "reason")
+        self._files = gauge("open_files", "Open files and sockets; the sum of all processes.", "livesum").series
+        gauge("info", "The running version, as a label.", "livemax", "version").series(version).set(1)
 
-    def begin(self) -> None:
+    def call_started(self) -> None:
         self._running().inc()
 
-    def end(self, method: str, code: str, seconds: float, metadata: Metadata | None = None) -> None:
-        """A call is over. `method` is one of the surface's own; `metadata` an assembly's."""
+    def call_ended(self, method: str, code: str, seconds: float, metadata: Metadata | None = None) -> None:
+        """Counts a call. `method` is the name of an RPC, never a caller's text; `metadata` is that of an assembly."""
         self._running().dec()
-        self._ended.of(method, code).inc()
+        self._ended.series(method, code).inc()
         level = "none" if metadata is None else str(metadata.degradation_level)
-        self._requests.of(method, level).observe(seconds)
+        self._requests.series(method, level).observe(seconds)
         if metadata is not None:
-            self.observe(metadata)
+            self.observe_assembly(metadata)
 
-    def observe(self, metadata: Metadata) -> None:
-        """What an assembly says of itself."""
-        self._levels.of(str(metadata.degradation_level)).inc()
+    def observe_assembly(self, metadata: Metadata) -> None:
+        """Counts an assembly: its level, tokens, stages and sources."""
+        self._levels.series(str(metadata.degradation_level)).inc()
         self._tokens().observe(metadata.total_tokens_injected)
         for stage, took in metadata.timings:
-            self._stages.of(stage).observe(took)
+            self._stages.series(stage).observe(took)
         for report in metadata.sources:
             if report.status in ("ok", "error"):
-                self._sources.of(report.name, report.status).observe(report.latency)
+                self._sources.series(report.name, report.status).observe(report.latency)
             else:
-                self._missing.of(report.name, report.status).inc()
+                self._missing.series(report.name, report.status).inc()
         if metadata.fallback_reason:
-            self._fallbacks.of(metadata.fallback_reason.partition(":")[0]).inc()
+            self._fallbacks.series(metadata.fallback_reason.partition(":")[0]).inc()
             if metadata.fallback_reason == "shed":
                 self._shed().inc()
 
-    def lagged(self, seconds: float) -> None:
-        """One look at the event loop."""
+    def observe_lag(self, seconds: float) -> None:
+        """Records the event loop's lag at one tick."""
         self._lag().observe(seconds)
 
-    def carried(self, traffic: Traffic) -> None:
-        """What a port carries and has turned away, once a second or so."""
+    def observe_traffic(self, traffic: Traffic) -> None:
+        """Records the traffic of a port; called about once a second."""
         for kind, count in traffic.used.items():
-            self._slots.of(kind).set(count)
+            self._slots.series(kind).set(count)
         for reason, total in traffic.refused.items():
-            self._refused.of(reason).inc(self._more(f"refused {reason}", total))
+            self._refused.series(reason).inc(self._growth(f"refused {reason}", total))
 
-    def refresh(self, *, state: State | None, lag_p99: float, ready: bool) -> None:
-        """What isn't told by answers, once a second or so."""
+    def refresh(self, *, state: EngineState | None, lag_p99: float, ready: bool) -> None:
+        """Sets the numbers that don't come from calls; called about once a second."""
         self._lag_p99().set(lag_p99)
         self._ready().set(ready)
         self._resident().set(resident_bytes())
@@ -160,39 +168,39 @@ class Metrics:
         if state is None:
             return
         for breaker in state.breakers:
-            self._breakers.of(breaker.source).set(_CONDITIONS.get(breaker.condition, 2))
+            self._breakers.series(breaker.source).set(_CONDITIONS.get(breaker.condition, 2))
         self._abandoned().set(state.abandoned)
-        self._queue.of("working").set(state.working)
-        self._queue.of("waiting").set(state.waiting)
+        self._queue.series("working").set(state.working)
+        self._queue.series("waiting").set(state.waiting)
         self._read_only().set(state.read_only)
-        self._given_up().inc(self._more("abandoned", state.abandoned_total))
-        self._cached.of("hit").inc(self._more("hit", state.cache_hits))
-        self._cached.of("miss").inc(self._more("miss", state.cache_misses))
+        self._given_up().inc(self._growth("abandoned", state.abandoned_total))
+        self._cached.series("hit").inc(self._growth("hit", state.cache_hits))
+        self._cached.series("miss").inc(self._growth("miss", state.cache_misses))
 
-    def _more(self, name: str, count: int) -> int:
-        """How much a count that germane keeps has grown since the last look."""
-        before, self._known[name] = self._known.get(name, 0), count
-        return max(0, count - before)
+    def _growth(self, name: str, total: int) -> int:
+        """How much a total has grown since the last call with this name."""
+        before, self._totals[name] = self._totals.get(name, 0), total
+        return max(0, total - before)
 
     def text(self) -> bytes:
-        """As Prometheus reads it. Takes some milliseconds: not for the event loop."""
+        """The body of `/metrics` in Prometheus' text format. Takes some milliseconds, so call it in a thread."""
         registry = self._registry
-        if self._shared is not None:
+        if self._folder is not None:
             registry = CollectorRegistry()
-            MultiProcessCollector(registry, path=str(self._shared))  # type: ignore[no-untyped-call]
+            MultiProcessCollector(registry, path=str(self._folder))  # type: ignore[no-untyped-call]
         return generate_latest(registry)
 
-    def _times(self, name: str, says: str, buckets: Sequence[float], *labels: str) -> Labels[Histogram]:
-        given = self._family(name, "histogram", says, labels)
-        return Labels(Histogram(given, says, labels, registry=self._registry, buckets=buckets))
+    def _histogram(self, name: str, says: str, buckets: Sequence[float], *labels: str) -> Labels[Histogram]:
+        full_name = self._family(name, "histogram", says, labels)
+        return Labels(Histogram(full_name, says, labels, registry=self._registry, buckets=buckets))
 
-    def _counts(self, name: str, says: str, *labels: str) -> Labels[Counter]:
+    def _counter(self, name: str, says: str, *labels: str) -> Labels[Counter]:
         return Labels(Counter(self._family(f"{name}_total", "counter", says, labels), says, labels, registry=self._registry))
 
-    def _now(self, name: str, says: str, of_several: _OfSeveral, *labels: str) -> Labels[Gauge]:
-        given = self._family(name, "gauge", says, labels)
-        return Labels(Gauge(given, says, labels, registry=self._registry, multiprocess_mode=of_several))
+    def _gauge(self, name: str, says: str, mode: _MultiprocessMode, *labels: str) -> Labels[Gauge]:
+        full_name = self._family(name, "gauge", says, labels)
+        return Labels(Gauge(full_name, says, labels, registry=self._registry, multiprocess_mode=mode))
 
     def _family(self, name: str, kind: str, says: str, labels: tuple[str, ...]) -> str:
-        self.families.append(Family(name=f"germane_{name}", kind=kind, labels=labels, says=says))
+        self.families.append(MetricFamily(name=f"germane_{name}", kind=kind, labels=labels, says=says))
         return self.families[-1].name

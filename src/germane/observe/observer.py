@@ -1,4 +1,4 @@
-"""Observer: what surfaces speak to. One call is told once, and goes to logs, metrics and traces.
+"""Observer: reports each call of a surface once to logs, metrics and traces.
 
 with observer.call("AssembleContext", headers) as call:
     call.org, call.agent, call.request_id = …
@@ -18,12 +18,12 @@ from germane.observe.metrics import Metrics
 from germane.observe.traces import NoTraces, Span, Traces
 from germane.types.context import Metadata
 
-__all__ = ["Call", "Observer"]
+__all__ = ["ObservedCall", "Observer"]
 
 
-class Call:
-    """One call while it is answered. Whoever answers it fills in what is known; `code` is gRPC's, and `error` what was mapped
-    to it, for its type and place alone."""
+class ObservedCall:
+    """A call while it is answered; the surface fills in its fields. `code` is gRPC's status. `error` is the exception behind
+    that status, of which only type and place are reported."""
 
     __slots__ = ("agent", "code", "error", "metadata", "org", "request_id", "span")
 
@@ -36,7 +36,10 @@ class Call:
 
 
 class Observer:
-    """Of one process. Observing never fails what is observed: a fault of its own is lost."""
+    """Reports the calls of one process. An error inside logs, metrics or traces is ignored: it must not fail the call.
+
+    `clock` returns seconds.
+    """
 
     def __init__(
         self,
@@ -50,14 +53,17 @@ class Observer:
         self._clock = clock
 
     @contextmanager
-    def call(self, method: str, headers: Mapping[str, str] | None = None, *, waited: float = 0.0) -> Iterator[Call]:
-        """`method` is one of the surface's own, in its short form; `headers` in lower case; `waited` are seconds that count as
-        well. What the block raises goes on, and counts as `UNKNOWN` or `CANCELLED` unless `code` says otherwise."""
-        began = self._clock() - waited
-        call = Call(self._begun(method, headers or {}))
+    def call(self, method: str, headers: Mapping[str, str] | None = None, *, waited: float = 0.0) -> Iterator[ObservedCall]:
+        """Observes the block as one call.
+
+        `method` is the short name of an RPC, `headers` have lower-case names, `waited` are seconds before the block that count
+        too. An exception of the block is raised on, with the code `UNKNOWN` or `CANCELLED` unless the block set another.
+        """
+        started = self._clock() - waited
+        call = ObservedCall(self._span(method, headers or {}))
         with suppress(Exception):
             if self.metrics is not None:
-                self.metrics.begin()
+                self.metrics.call_started()
         try:
             yield call
         except BaseException as error:
@@ -66,30 +72,30 @@ class Observer:
             call.error = call.error or error
             raise
         finally:
-            self._ended(method, call, self._clock() - began)
+            self._report(method, call, self._clock() - started)
 
     def close(self) -> None:
-        """Sends and writes what waits; may take seconds, so not on the event loop."""
+        """Sends the last spans and writes the last lines. May block for seconds, so call it in a thread."""
         self.traces.close()
         self.logs.close()
 
-    def _ended(self, method: str, call: Call, seconds: float) -> None:
+    def _report(self, method: str, call: ObservedCall, seconds: float) -> None:
         metadata = call.metadata
         with suppress(Exception):
             if self.metrics is not None:
-                self.metrics.end(method, call.code, seconds, metadata)
+                self.metrics.call_ended(method, call.code, seconds, metadata)
         with suppress(Exception):
             call.span.end(call.code, metadata, call.error)
         with suppress(Exception):
-            self._tell(method, call, seconds)
+            self._log(method, call, seconds)
 
-    def _begun(self, method: str, headers: Mapping[str, str]) -> Span:
+    def _span(self, method: str, headers: Mapping[str, str]) -> Span:
         try:
             return self.traces.begin(method, headers)
         except Exception:
             return NoTraces().begin(method, headers)
 
-    def _tell(self, method: str, call: Call, seconds: float) -> None:
+    def _log(self, method: str, call: ObservedCall, seconds: float) -> None:
         metadata = call.metadata
         fields: dict[str, object] = {
             "method": method,
@@ -107,7 +113,7 @@ class Observer:
                 "fallback_reason": metadata.fallback_reason,
                 "tokens": metadata.total_tokens_injected,
                 "memories": metadata.memories_injected,
-                "sources": {one.name: one.status for one in metadata.sources if one.status != "ok"},
+                "sources": {report.name: report.status for report in metadata.sources if report.status != "ok"},
             }
-        say = self.logs.info if call.code == "OK" else self.logs.warning
-        say("request", **fields)
+        log = self.logs.info if call.code == "OK" else self.logs.warning
+        log("request", **fields)

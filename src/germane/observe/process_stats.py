@@ -1,4 +1,4 @@
-"""Weight: what this process takes of the machine. Read from the system's own accounts; 0 where it keeps none in that place."""
+"""Process stats: resident memory and open files of this process, from Linux's /proc; 0 on other systems."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["open_files", "resident_bytes"]
 
 
 def resident_bytes() -> int:
-    """Memory that is really there, in bytes."""
+    """Resident memory (RSS) in bytes."""
     try:
         pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")
@@ -18,10 +18,9 @@ def resident_bytes() -> int:
 
 
 def open_files() -> int:
-    """File descriptors, sockets included."""
+    """Open file descriptors, sockets included."""
+    descriptors = Path("/proc/self/fd")
     try:
-        return Path("/proc/self/fd").stat().st_size or len(
-            [*Path("/proc/self/fd").iterdir()]
-        )  # before Linux 6.2 only the latter
+        return descriptors.stat().st_size or len([*descriptors.iterdir()])  # the size is 0 before Linux 6.2
     except OSError:
         return 0

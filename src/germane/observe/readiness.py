@@ -1,4 +1,7 @@
-"""Readiness: whether calls should come here now, and if not, why. A service that isn't ready still answers what comes."""
+"""Readiness: whether load balancers should send calls to this process, and the reasons if not.
+
+A process that isn't ready still answers the calls that it gets.
+"""
 
 from __future__ import annotations
 
@@ -12,67 +15,72 @@ Reason = Literal["starting", "stopping", "store_not_answering", "loop_lag", "sat
 
 
 class Readiness:
-    """`reasons` is empty when ready. `run` asks the store with `probe` every `every` seconds, one at a time, and nobody who
-    wants to know does; one that isn't back after `patience` seconds says that the store doesn't answer. `fine` says whether the
-    loop keeps up, `saturated` whether calls are turned away."""
+    """Combines the state of store, event loop and ports.
+
+    `run` calls `probe` every `interval` seconds, one call at a time, so that health checks never query the store themselves. A
+    probe that raises, or takes longer than `timeout` seconds, means that the store doesn't answer. `loop_ok` says whether the
+    event loop keeps up, `saturated` whether a port refuses calls.
+    """
 
     def __init__(
         self,
         probe: Callable[[], Awaitable[object]],
         *,
-        fine: Callable[[], bool] = lambda: True,
+        loop_ok: Callable[[], bool] = lambda: True,
         saturated: Callable[[], bool] = lambda: False,
-        every: float = 1.0,
-        patience: float = 1.0,
+        interval: float = 1.0,
+        timeout: float = 1.0,
     ) -> None:
-        self._probe, self._fine, self._saturated, self._every, self._patience = probe, fine, saturated, every, patience
-        self._answering: bool | None = None
+        self._probe, self._loop_ok, self._saturated = probe, loop_ok, saturated
+        self._interval, self._timeout = interval, timeout
+        self._store_answers: bool | None = None
         self._stopping = False
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
-        found: list[Reason] = []
+        """Every reason why the process isn't ready; empty when it is."""
+        reasons: list[Reason] = []
         if self._stopping:
-            found.append("stopping")
-        if self._answering is None:
-            found.append("starting")
-        elif not self._answering:
-            found.append("store_not_answering")
-        if not self._fine():
-            found.append("loop_lag")
+            reasons.append("stopping")
+        if self._store_answers is None:
+            reasons.append("starting")
+        elif not self._store_answers:
+            reasons.append("store_not_answering")
+        if not self._loop_ok():
+            reasons.append("loop_lag")
         if self._saturated():
-            found.append("saturated")
-        return tuple(found)
+            reasons.append("saturated")
+        return tuple(reasons)
 
     @property
     def ready(self) -> bool:
         return not self.reasons
 
     def stop(self) -> None:
-        """From now on it isn't ready: calls should go elsewhere while those that are here end."""
+        """Makes the process not ready for good: new calls should go elsewhere while running calls end."""
         self._stopping = True
 
     async def run(self) -> None:
-        """Until it is cancelled."""
-        asked: asyncio.Future[object] | None = None
+        """Probes the store until the task is cancelled."""
+        probing: asyncio.Future[object] | None = None
         try:
             while True:
-                if asked is None:
-                    asked = asyncio.ensure_future(self._probe())
-                    asked.add_done_callback(_heard)
-                await asyncio.wait([asked], timeout=self._patience)
-                if asked.done():
-                    self._answering = not asked.cancelled() and asked.exception() is None
-                    asked = None
-                    await asyncio.sleep(self._every)
+                if probing is None:
+                    probing = asyncio.ensure_future(self._probe())
+                    probing.add_done_callback(_consume_exception)
+                await asyncio.wait([probing], timeout=self._timeout)
+                if probing.done():
+                    self._store_answers = not probing.cancelled() and probing.exception() is None
+                    probing = None
+                    await asyncio.sleep(self._interval)
                 else:
-                    self._answering = False
+                    self._store_answers = False
         finally:
-            if asked is not None:
-                asked.cancel()
+            if probing is not None:
+                probing.cancel()
 
 
-def _heard(asked: asyncio.Future[object]) -> None:
-    """What it raised is for no log."""
-    if not asked.cancelled():
-        asked.exception()
+def _consume_exception(future: asyncio.Future[object]) -> None:
+    """Marks the exception as retrieved, or asyncio would log it."""
+    if not future.cancelled():
+        future.exception()

@@ -1,7 +1,7 @@
-"""Redaction: what may be in a log. A list of what is allowed, field by field, and what each may hold; all else is dropped.
+"""Redaction: the closed list of log fields, and the values that each may hold; everything else is dropped.
 
-Content can't get in by accident: no field takes free text. Words come from small sets or have the form of a name in code. For
-the id of an org or an agent stands a keyed hash of six bytes, for an exception its type and place.
+Content can't get into the log by accident, since no field takes free text. Words come from small sets or have the form of a
+name in code. The ids of orgs and agents are replaced by pseudonyms (a keyed hash of six bytes), exceptions by type and place.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from types import MappingProxyType
 from germane.observe.failure import Failure
 from germane.observe.traffic import REASONS
 
-__all__ = ["CODES", "EVENTS", "Literally", "Pseudonym", "allowed"]
+__all__ = ["CODES", "EVENTS", "LiteralText", "Pseudonym", "redact"]
 
 EVENTS = frozenset(
     {
@@ -22,29 +22,30 @@ EVENTS = frozenset(
         *("refused", "saturated", "unsaturated"),
     }
 )
-"""What may have happened. Another goes here first: the name of an event is no place for text either."""
+"""Every event that can be logged; another name is replaced by `redacted`, so that an event can't carry text."""
 
 REDACTED = "redacted"
-"""Stands where a value was that its field may not hold."""
+"""Replaces a value that its field may not hold."""
 
 
-class Literally(str):
-    """A text that stands so in somebody's code, found out by who makes one: it can't be content."""
+class LiteralText(str):
+    """A text that its maker found as a string constant in code, so that it can't be content."""
 
     __slots__ = ()
 
 
 Pseudonym = Callable[[str], str]
-"""From an id to what stands for it in the log (`Germane.pseudonym`)."""
+"""Returns what is logged in place of an id (`Germane.pseudonym`)."""
 
 
 class _Id(str):
-    """An id, for which a pseudonym is to be written."""
+    """An id that `redact` replaces by its pseudonym."""
 
     __slots__ = ()
 
 
 def _form(pattern: str) -> Callable[[object], object]:
+    """A check for texts that match the whole of `pattern`, in ASCII."""
     fits = re.compile(pattern, re.ASCII).fullmatch
 
     def check(value: object) -> object:
@@ -59,7 +60,7 @@ def _one_of(words: Iterable[str]) -> Callable[[object], object]:
 
 
 def _number(value: object) -> object:
-    """Numbers are rounded to microseconds, where they are milliseconds."""
+    """Numbers; fractions are rounded to three digits, which is microseconds for a value in milliseconds."""
     if isinstance(value, float):
         return round(value, 3)
     return value if isinstance(value, bool | int) and abs(value) < 2**53 else REDACTED
@@ -73,23 +74,23 @@ _PLAIN = re.compile(r"[A-Za-z0-9._:-]{1,64}", re.ASCII)
 
 
 def _request_id(value: object) -> object:
-    """As the caller made it, or a pseudonym where it is longer or has other signs than an id needs."""
+    """The caller's request id, or its pseudonym if it is over 64 characters or has characters that ids don't need."""
     return value if isinstance(value, str) and _PLAIN.fullmatch(value) else _id(value)
 
 
 def _statuses(value: object) -> object:
-    """Sources by status, `{"messages": "timeout"}`: names as in code."""
+    """The status of each source, such as `{"messages": "timeout"}`."""
     if not isinstance(value, Mapping) or len(value) > 32:
         return REDACTED
     return {_source(source): _status(status) for source, status in value.items()}
 
 
-def _several(check: Callable[[object], object]) -> Callable[[object], object]:
-    return lambda value: [check(one) for one in value[:16]] if isinstance(value, tuple | list) else REDACTED
+def _list_of(check: Callable[[object], object]) -> Callable[[object], object]:
+    return lambda value: [check(element) for element in value[:16]] if isinstance(value, tuple | list) else REDACTED
 
 
 def _literal(value: object) -> object:
-    return str(value)[:200] if isinstance(value, Literally) else REDACTED
+    return str(value)[:200] if isinstance(value, LiteralText) else REDACTED
 
 
 _name = _form(r"[A-Za-z_][A-Za-z0-9_]{0,60}")
@@ -110,8 +111,8 @@ CODES = (
     *("RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE"),
     *("DATA_LOSS", "UNAUTHENTICATED"),
 )
-"""How a call can end, as gRPC names it."""
-_REASON = r"|assembly_timeout|assembly_error:[A-Za-z_]\w{0,60}|shed|messages_exceed_window|grpc_error:[A-Z_]{2,20}"
+"""gRPC's status codes."""
+_FALLBACK_REASON = r"|assembly_timeout|assembly_error:[A-Za-z_]\w{0,60}|shed|messages_exceed_window|grpc_error:[A-Z_]{2,20}"
 _NOT_READY = ("starting", "stopping", "store_not_answering", "loop_lag", "saturated")
 
 FIELDS: Mapping[str, Callable[[object], object]] = MappingProxyType(
@@ -125,14 +126,14 @@ FIELDS: Mapping[str, Callable[[object], object]] = MappingProxyType(
         "degradation_level": _number,
         "error": lambda value: REDACTED,
         "event": _one_of(EVENTS),
-        "fallback_reason": _form(_REASON),
+        "fallback_reason": _form(_FALLBACK_REASON),
         "lag_ms": _number,
         "level": _one_of(("debug", "info", "warning", "error", "critical")),
         "logger": _form(r"[A-Za-z_][\w.]{0,80}"),
         "memories": _number,
         "method": _form(r"[A-Z][A-Za-z]{2,40}"),
         "milliseconds": _number,
-        "not_ready": _several(_one_of(_NOT_READY)),
+        "not_ready": _list_of(_one_of(_NOT_READY)),
         "org": _id,
         "process": _number,
         "reason": _one_of(REASONS),
@@ -140,7 +141,7 @@ FIELDS: Mapping[str, Callable[[object], object]] = MappingProxyType(
         "seconds": _number,
         "signal": _form(r"SIG[A-Z0-9]{2,10}"),
         "sources": _statuses,
-        "stack": _several(_place),
+        "stack": _list_of(_place),
         "text": _literal,
         "time": _form(r"[0-9T:.+-]{10,40}"),
         "tokens": _number,
@@ -149,25 +150,25 @@ FIELDS: Mapping[str, Callable[[object], object]] = MappingProxyType(
         "workers": _number,
     }
 )
-"""Every field of a log, and what it may hold."""
+"""Every field of a log line, with the check that returns its value or `redacted`."""
 
 
-def allowed(fields: Mapping[str, object], pseudonym: Pseudonym) -> dict[str, object]:
-    """What of `fields` may be written, with pseudonyms in place of ids. An exception under `error` becomes its type and place;
-    `dropped` counts the fields that nobody allowed."""
-    found: dict[str, object] = {}
+def redact(fields: Mapping[str, object], pseudonym: Pseudonym) -> dict[str, object]:
+    """Returns what may be logged of `fields`, with pseudonyms in place of ids. An exception under `error` becomes its type,
+    place, cause and stack. `dropped` counts the fields that aren't on the list."""
+    kept: dict[str, object] = {}
     dropped = 0
     for name, value in fields.items():
         if name == "error" and isinstance(value, BaseException):
             failure = Failure.of(value)
-            told = (("at", failure.at), ("cause", failure.cause), ("stack", failure.stack[1:]))
-            found |= {"error": _name(failure.error)} | {part: FIELDS[part](said) for part, said in told if said}
+            parts = (("at", failure.place), ("cause", failure.cause), ("stack", failure.stack[1:]))
+            kept |= {"error": _name(failure.error)} | {part: FIELDS[part](text) for part, text in parts if text}
         elif (check := FIELDS.get(name)) is not None:
             if value is not None and value != "":
-                said = check(value)
-                found[name] = pseudonym(str(said)) if isinstance(said, _Id) else said
+                checked = check(value)
+                kept[name] = pseudonym(str(checked)) if isinstance(checked, _Id) else checked
         else:
             dropped += 1
     if dropped:
-        found["dropped"] = dropped
-    return found
+        kept["dropped"] = dropped
+    return kept

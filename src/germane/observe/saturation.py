@@ -1,7 +1,7 @@
-"""Saturation: whether calls with a good key are being turned away for want of slots, looked at once a second.
+"""Saturation: whether a port refuses calls with valid keys because all its slots are taken.
 
-What callers without a key are refused doesn't count: nobody may take the service out of rotation without one. Nor does an org
-that has used up its own share while others are served.
+Two kinds of refusals don't count. Calls without a valid key don't, or anyone could take the service out of rotation. Calls
+above an org's own share don't either, since other orgs are still served.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ __all__ = ["Saturation"]
 
 
 class Saturation:
-    """`on` from the look that finds the port full, or more calls turned away than admitted since the look before; off again
-    after `recovered` looks without."""
+    """`active` from the update in which the port is full, or refused more calls than it admitted since the last update;
+    inactive again after `recovery` updates without either."""
 
-    def __init__(self, recovered: int = 3) -> None:
-        self._recovered = recovered
-        self._calm = recovered
+    def __init__(self, recovery: int = 3) -> None:
+        self._recovery = recovery
+        self._calm_updates = recovery
         self._admitted = self._refused = 0
 
     @property
-    def on(self) -> bool:
-        return self._calm < self._recovered
+    def active(self) -> bool:
+        return self._calm_updates < self._recovery
 
-    def look(self, traffic: Traffic) -> None:
-        """Once; the totals of `traffic` count from the look before."""
-        refused = traffic.refused.get("slots", 0)
-        turned_away, admitted = refused - self._refused, traffic.admitted - self._admitted
-        self._refused, self._admitted = refused, traffic.admitted
-        self._calm = 0 if traffic.full or turned_away > admitted else min(self._recovered, self._calm + 1)
+    def update(self, traffic: Traffic) -> None:
+        """Takes the port's current traffic, whose totals are compared with those of the last update."""
+        total_refused = traffic.refused.get("slots", 0)
+        refused, admitted = total_refused - self._refused, traffic.admitted - self._admitted
+        self._refused, self._admitted = total_refused, traffic.admitted
+        self._calm_updates = 0 if traffic.full or refused > admitted else min(self._recovery, self._calm_updates + 1)

@@ -1,4 +1,4 @@
-"""Spans: what `traces.py` promises, made with OpenTelemetry. A provider of its own: germane touches no other's."""
+"""Spans: `traces.Traces` implemented with OpenTelemetry, by a provider of its own beside the global one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from germane.types.context import Metadata
 __all__ = ["Spans", "exporter"]
 
 _FAULTS = ("UNKNOWN", "DEADLINE_EXCEEDED", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS")
-"""Codes that speak of the service, not of the caller."""
+"""Codes that mean a fault of the service rather than of the caller; their spans get the status ERROR."""
 
 
 class _Span:
@@ -34,7 +34,7 @@ class _Span:
         if span.is_recording():
             span.set_attribute("rpc.response.status_code", code)
             if metadata is not None:
-                span.set_attributes(_told(metadata))
+                span.set_attributes(_attributes(metadata))
             if error is not None:
                 span.set_attribute("error.type", type(error).__name__)
             if code in _FAULTS:
@@ -43,7 +43,7 @@ class _Span:
 
 
 class Spans:
-    """Sent in batches by a thread; `close` sends the last of them and may take as long as the exporter does."""
+    """Sends spans in batches from a thread. `close` sends the last batch and takes as long as the exporter does."""
 
     def __init__(self, exporter: SpanExporter, *, sample: float = 1.0, version: str = "") -> None:
         resource = Resource.create({"service.name": "germane", "service.version": version})
@@ -55,7 +55,7 @@ class Spans:
         self._propagator = TraceContextTextMapPropagator()
 
     def begin(self, method: str, headers: Mapping[str, str]) -> _Span:
-        """Of the headers `traceparent` alone is read: it is made of numbers; `tracestate` could hold anything."""
+        """Reads only `traceparent` of the headers: it consists of numbers, while `tracestate` could hold any text."""
         parent = headers.get("traceparent")
         context = None if parent is None else self._propagator.extract({"traceparent": parent})
         attributes = {"rpc.system.name": "grpc", "rpc.method": method}
@@ -66,7 +66,7 @@ class Spans:
 
 
 def exporter(kind: str, endpoint: str = "") -> SpanExporter:
-    """`console` or `otlp`. Raises `MissingExtra`."""
+    """The exporter `console` or `otlp`. Raises `MissingExtra` if the exporter for OTLP isn't installed."""
     if kind == "console":
         return ConsoleSpanExporter(formatter=lambda span: span.to_json(indent=None) + "\n")
     try:
@@ -76,15 +76,15 @@ def exporter(kind: str, endpoint: str = "") -> SpanExporter:
     return OTLPSpanExporter(endpoint=endpoint or None)
 
 
-def _told(metadata: Metadata) -> dict[str, str | int | float]:
-    told: dict[str, str | int | float] = {
+def _attributes(metadata: Metadata) -> dict[str, str | int | float]:
+    attributes: dict[str, str | int | float] = {
         "germane.degradation_level": metadata.degradation_level,
         "germane.fallback_reason": metadata.fallback_reason,
         "germane.tokens": metadata.total_tokens_injected,
         "germane.memories": metadata.memories_injected,
     }
-    told |= {f"germane.stage.{stage}_ms": round(1000 * took, 3) for stage, took in metadata.timings}
+    attributes |= {f"germane.stage.{stage}_ms": round(1000 * took, 3) for stage, took in metadata.timings}
     for report in metadata.sources:
-        told[f"germane.source.{report.name}"] = report.status
-        told[f"germane.source.{report.name}_ms"] = round(1000 * report.latency, 3)
-    return told
+        attributes[f"germane.source.{report.name}"] = report.status
+        attributes[f"germane.source.{report.name}_ms"] = round(1000 * report.latency, 3)
+    return attributes

@@ -1,7 +1,7 @@
-"""Foreign: what other packages log through the standard library, and what nobody caught, brought into the same log.
+"""Stdlib logging: brings records of other packages, and uncaught exceptions, into germane's log.
 
-Their texts are no better known than content: asyncio prints what an exception says, and a warning quotes its values. So a
-text is written only where it stands literally in the code that logged it; what was filled in never is.
+Such texts may hold content: asyncio logs the messages of exceptions, and warnings quote values. So a text is logged only if it
+is a string constant in the code that logged it; arguments filled into it are never logged.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from types import CodeType, TracebackType
 from typing import Any
 
 from germane.observe.logs import Logs
-from germane.observe.redaction import Literally
+from germane.observe.redaction import LiteralText
 
-__all__ = ["Foreign", "routed", "watch"]
+__all__ = ["StdlibHandler", "log_uncaught", "route_stdlib_logging"]
 
 
-class Foreign(logging.Handler):
-    """A record's logger, level and place, an exception's type and place, and the text if it is a constant of the code."""
+class StdlibHandler(logging.Handler):
+    """Logs a record's logger, level and place, the type and place of an exception, and the text if it is a constant."""
 
     def __init__(self, logs: Logs) -> None:
-        super().__init__(logs.least)
+        super().__init__(logs.min_level)
         self._logs = logs
 
     def emit(self, record: logging.LogRecord) -> None:
-        say = {"DEBUG": self._logs.debug, "INFO": self._logs.info, "WARNING": self._logs.warning}.get(record.levelname)
-        (say or self._logs.error)(
+        log = {"DEBUG": self._logs.debug, "INFO": self._logs.info, "WARNING": self._logs.warning}.get(record.levelname)
+        (log or self._logs.error)(
             "foreign",
             logger=record.name,
             text=_literal(record),
@@ -39,26 +39,28 @@ class Foreign(logging.Handler):
         )
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
-        """The standard library's would print the record, arguments and all."""
+        """Does nothing: the standard library would print the record with its arguments."""
 
 
 @contextmanager
-def routed(logs: Logs) -> Iterator[None]:
-    """Every logger's records, warnings, and whatever ends a thread or the process go to `logs`; afterwards all is as before.
-    What others say in passing is for those who look for a fault: below a warning it is told at the level `debug` alone. For a
-    process that is germane's own."""
-    root, mine = logging.getLogger(), Foreign(logs)
+def route_stdlib_logging(logs: Logs) -> Iterator[None]:
+    """Sends all log records, warnings and uncaught exceptions of the process to `logs`; restores the handlers afterwards.
+
+    Records below WARNING are logged only if the level of `logs` is `debug`. For processes that germane owns, since it replaces
+    the root logger's handlers and the interpreter's exception hooks.
+    """
+    root, handler = logging.getLogger(), StdlibHandler(logs)
     before = root.handlers[:], root.level, sys.excepthook, threading.excepthook, sys.unraisablehook
-    root.handlers[:] = [mine]
-    root.setLevel(logging.INFO if logs.least == logging.DEBUG else max(logs.least, logging.WARNING))
+    root.handlers[:] = [handler]
+    root.setLevel(logging.INFO if logs.min_level == logging.DEBUG else max(logs.min_level, logging.WARNING))
     logging.captureWarnings(True)
 
-    def ended(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+    def uncaught(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
         logs.error("uncaught", error=error)
 
-    sys.excepthook = ended
-    threading.excepthook = lambda given: logs.error("uncaught", error=given.exc_value)
-    sys.unraisablehook = lambda given: logs.error("uncaught", error=given.exc_value)
+    sys.excepthook = uncaught
+    threading.excepthook = lambda hook: logs.error("uncaught", error=hook.exc_value)
+    sys.unraisablehook = lambda hook: logs.error("uncaught", error=hook.exc_value)
     try:
         yield
     finally:
@@ -67,24 +69,25 @@ def routed(logs: Logs) -> Iterator[None]:
         logging.captureWarnings(False)
 
 
-def watch(loop: asyncio.AbstractEventLoop, logs: Logs) -> None:
-    """What no task of `loop` caught goes to `logs`: the loop's own way would print the task, and what its exception says."""
+def log_uncaught(loop: asyncio.AbstractEventLoop, logs: Logs) -> None:
+    """Sends exceptions that no task of `loop` caught to `logs`. The loop's default would print the task and the message."""
 
-    def uncaught(_: asyncio.AbstractEventLoop, given: dict[str, Any]) -> None:
-        logs.error("uncaught", error=given.get("exception"))
+    def uncaught(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        logs.error("uncaught", error=context.get("exception"))
 
     loop.set_exception_handler(uncaught)
 
 
-def _literal(record: logging.LogRecord) -> Literally | None:
-    """Its text, if the code of the frame that logged it has it as a constant. Arguments are never looked at."""
+def _literal(record: logging.LogRecord) -> LiteralText | None:
+    """The record's text if it is a constant in the code of the frame that logged it, else None."""
     frame = sys._getframe()
     while frame.f_back is not None:
         frame = frame.f_back
         if frame.f_code.co_filename == record.pathname and frame.f_lineno == record.lineno:
-            return Literally(record.msg) if isinstance(record.msg, str) and record.msg in _texts(frame.f_code) else None
+            text = record.msg
+            return LiteralText(text) if isinstance(text, str) and text in _string_constants(frame.f_code) else None
     return None
 
 
-def _texts(code: CodeType) -> list[object]:
+def _string_constants(code: CodeType) -> list[object]:
     return [constant for constant in code.co_consts if isinstance(constant, str)]

@@ -1,7 +1,7 @@
-"""Traces: one span for each call, for OpenTelemetry. A span costs tens of microseconds, so stages and sources are attributes of
-it and no spans of their own. No attribute holds content, an id or what an exception says.
+"""Traces: one OpenTelemetry span per gRPC call, or none when tracing is off.
 
-Off by default, and then nothing of OpenTelemetry is imported.
+Stages and sources are attributes of that span and not spans of their own, since a span costs tens of microseconds. No attribute
+holds content, an id or the message of an exception. When tracing is off, OpenTelemetry isn't imported.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ __all__ = ["NoTraces", "Span", "Traces", "open_traces"]
 class Span(Protocol):
     @property
     def trace_id(self) -> str:
-        """32 hex digits; empty where none is recorded."""
+        """32 hex digits; empty if no span is recorded."""
 
     def end(self, code: str, metadata: Metadata | None = None, error: BaseException | None = None) -> None:
-        """Once."""
+        """Ends the span; call it once. `code` is gRPC's status."""
 
 
 class Traces(Protocol):
     def begin(self, method: str, headers: Mapping[str, str]) -> Span:
-        """`headers` in lower case: what goes on from `traceparent` belongs to the caller's trace."""
+        """Starts a span for a call of `method`. `headers` have lower-case names; with `traceparent` among them, the span joins
+        the caller's trace (W3C Trace Context)."""
 
     def close(self) -> None:
-        """Sends what waits."""
+        """Sends the spans that wait."""
 
 
 class _NoSpan:
@@ -40,7 +41,7 @@ class _NoSpan:
 
 
 class NoTraces:
-    """Costs nothing."""
+    """Tracing switched off."""
 
     _span = _NoSpan()
 
@@ -52,8 +53,11 @@ class NoTraces:
 
 
 def open_traces(kind: str, *, endpoint: str = "", sample: float = 1.0, version: str = "") -> Traces:
-    """`off`, `console` (standard output) or `otlp`, to `endpoint` or as OpenTelemetry's own variables say. `sample` is the
-    share of calls that get a span, where the caller hasn't decided. Raises `MissingExtra`."""
+    """Returns traces of a kind: `off`, `console` (standard output) or `otlp`.
+
+    An empty `endpoint` leaves the choice to OpenTelemetry's variables. `sample` is the share of calls, 0 to 1, that get a span
+    where the caller's trace doesn't decide. Raises `MissingExtra` if the exporter isn't installed.
+    """
     if kind == "off":
         return NoTraces()
     from germane.observe.spans import Spans, exporter

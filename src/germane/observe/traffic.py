@@ -1,4 +1,4 @@
-"""Traffic: what a port carries now, and what it has turned away since it was opened."""
+"""Traffic: how many slots of a port are in use, and how many calls it admitted and refused."""
 
 from __future__ import annotations
 
@@ -8,30 +8,29 @@ from dataclasses import dataclass
 __all__ = ["KINDS", "REASONS", "Traffic"]
 
 KINDS = ("calls", "keys", "health", "http")
-"""What can be taken: slots of calls whose key holds, of keys that are being verified, of watches without a key; HTTP
-connections."""
+"""What is limited: calls with a valid key, keys that are being verified, health watches without a key, HTTP connections."""
 
 REASONS = (
-    "unauthenticated",  # no key, or none that holds
-    "unverified",  # the store didn't say in time whether the key holds
-    "slots",  # every slot was taken
-    "share",  # the org held as many slots as were free
-    "keys",  # a key that hadn't been seen made room for another
-    "health",  # a watch of health without a key made room for a newer one
-    "body",  # a good key, and the request didn't come in time
-    "late",  # the call's deadline had passed when it was taken up
+    "unauthenticated",  # no key, or an invalid one
+    "unverified",  # the store didn't verify the key in time
+    "slots",  # all slots were taken
+    "share",  # the org's share of the slots was used up
+    "keys",  # too many keys were being verified at once
+    "health",  # a health watch without a key was replaced by a newer one
+    "body",  # the key was valid, but the request didn't arrive in time
+    "late",  # the deadline had passed before the call got a slot
     "unknown_method",
-    "http_full",  # the oldest silent connection made room for a newer one
-    "http_slow",  # a request's head didn't come, or the answer wasn't taken, in time
-    "http_request",  # not a request, or one with a body
+    "http_full",  # the connection that was silent longest was replaced by a new one
+    "http_slow",  # a request's head didn't arrive, or its answer wasn't read, in time
+    "http_request",  # not an HTTP request, or one with a body
 )
-"""Why something is turned away: the labels of a metric, so that there are no others."""
+"""Every reason for a refusal. The reasons are labels of a metric, so the list is closed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traffic:
-    """`used` counts by kind what is taken now. `admitted` and `refused` are totals, the latter by reason. `full` says whether
-    every org that has calls under way would be turned away with another one."""
+    """`used` counts what is in use now, by kind. `admitted` and `refused` are totals since the port was opened, the latter by
+    reason. `full` is True when every org with a running call would be refused another call."""
 
     used: Mapping[str, int]
     refused: Mapping[str, int]

@@ -1,1 +1,1 @@
-"""Serve: the service as processes: one or several, from the opening of the file to the last answer. A surface."""
+"""Serve: the processes of `germane serve`, from opening the database to the last answer."""

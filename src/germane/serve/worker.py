@@ -1,7 +1,7 @@
-"""Worker: one process of the service, from the opening of the file to the last answer.
+"""Worker: one process of the service, from opening the database to the last answer.
 
-What arrives while it ends is still answered: first it says that it isn't ready, then it takes no more, then what runs has its
-time to end, and only then the file is closed.
+The worker stops in this order: `/ready` says "stopping", gRPC takes no new calls, running calls get their grace period, the
+HTTP port closes, the database closes. Calls that arrive in the meantime are still answered.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from germane.clock import Clock
 from germane.errors import InvalidInput
 from germane.grpc.server import GrpcServer
 from germane.http.app import app
-from germane.http.connections import Room
+from germane.http.connections import ConnectionLimits
 from germane.http.server import HttpServer
-from germane.serve.descriptors import enough
-from germane.serve.stopping import Stopping
-from germane.serve.watching import Watching, watching
+from germane.serve.file_limit import raise_file_limit
+from germane.serve.monitoring import Monitor, monitoring
+from germane.serve.stop_signals import StopSignals
 from germane.settings.address import Address
 from germane.settings.serving import ServiceSettings
 from germane.settings.settings import Settings
@@ -32,110 +32,120 @@ __all__ = ["Listening", "serve", "work"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listening:
-    """Where it listens now, with the port that the system chose where none was asked for."""
+    """The addresses that a worker listens on, with the port that the system chose where port 0 was asked for."""
 
     grpc: Address
     http: Address | None
 
 
 def serve(
-    serving: ServiceSettings, settings: Settings, ready: Callable[[Listening], object], shared: Path | None = None
+    service: ServiceSettings,
+    settings: Settings,
+    on_listening: Callable[[Listening], object],
+    metrics_folder: Path | None = None,
 ) -> None:
-    """Work until told to stop, on a loop of asyncio's own, whose clock tells microseconds. uvloop's tells milliseconds, and
-    stands still while a callback runs: no clock for a deadline. Raises what opening the file and the ports raises."""
-    asyncio.run(work(serving, settings, ready, shared=shared))
+    """Runs `work` until the process is told to stop. Raises what opening the database and the ports raises.
+
+    The event loop is asyncio's own: its clock has microseconds. uvloop's has milliseconds and stands still while a callback
+    runs, which makes deadlines inexact.
+    """
+    asyncio.run(work(service, settings, on_listening, metrics_folder=metrics_folder))
 
 
 async def work(
-    serving: ServiceSettings, settings: Settings, ready: Callable[[Listening], object], *, shared: Path | None = None
+    service: ServiceSettings,
+    settings: Settings,
+    on_listening: Callable[[Listening], object],
+    *,
+    metrics_folder: Path | None = None,
 ) -> None:
-    """`ready` is told when it listens. `shared` is the folder in which several workers' metrics meet; with it they share their
-    ports as well."""
-    enough()
-    with Stopping().watched() as stopping:
-        async with Germane.open(serving.db, settings=settings) as germane:
-            await _guarded(serving, germane)
+    """Opens the database and serves until a signal comes; calls `on_listening` once both ports listen. With `metrics_folder`
+    the process is one of several workers, which share their metrics through that folder, and their ports."""
+    raise_file_limit()
+    with StopSignals().installed() as stop_signals:
+        async with Germane.open(service.db, settings=settings) as germane:
+            await _check_keys(service, germane)
             server = GrpcServer(
-                germane, serving, keys=germane.keys if serving.keys_required else None, shared=shared is not None
+                germane, service, keys=germane.keys if service.keys_required else None, shared=metrics_folder is not None
             )
-            async with watching(
-                serving,
+            async with monitoring(
+                service,
                 probe=germane.ping,
                 state=lambda: germane.state,
                 pseudonym=germane.pseudonym,
                 version=version("germane"),
-                shared=shared,
-                turned=server.ready,
-            ) as watched:
-                watched.ports.add(lambda: server.traffic)
-                await server.start(watched.observer)
+                metrics_folder=metrics_folder,
+                on_change=server.ready,
+            ) as monitor:
+                monitor.ports.add(lambda: server.traffic)
+                await server.start(monitor.observer)
                 try:
-                    await _listening(serving, server, watched, stopping, ready, shared=shared is not None)
+                    await _listen(service, server, monitor, stop_signals, on_listening, reuse_port=metrics_folder is not None)
                 finally:
                     await server.stop(0)
 
 
-async def _listening(
-    serving: ServiceSettings,
+async def _listen(
+    service: ServiceSettings,
     server: GrpcServer,
-    watched: Watching,
-    stopping: Stopping,
-    ready: Callable[[Listening], object],
+    monitor: Monitor,
+    stop_signals: StopSignals,
+    on_listening: Callable[[Listening], object],
     *,
-    shared: bool,
+    reuse_port: bool,
 ) -> None:
-    """Until it is told to stop. The routes over HTTP stay until all is over: who asks then is told that it isn't ready."""
+    """Serves HTTP beside gRPC until a signal comes, then stops gRPC. HTTP ends last, so that `/ready` can say "stopping"."""
     http = None
-    if serving.http is not None:
-        http = HttpServer(_app(watched), serving.http, shared=shared, room=_room(enough()))
+    if service.http is not None:
+        http = HttpServer(_app(monitor), service.http, reuse_port=reuse_port, limits=_connection_limits(raise_file_limit()))
         await http.start()
-        watched.ports.add(lambda: http.traffic)
+        monitor.ports.add(lambda: http.traffic)
     try:
-        where = Listening(grpc=server.address, http=None if http is None else http.address)
-        for address in filter(None, (where.grpc, where.http)):
-            watched.logs.info("listening", address=str(address))
-        ready(where)
-        await stopping.asked()
-        watched.logs.info("stopping")
-        watched.readiness.stop()
-        await _ended(server, watched, stopping, serving.shutdown_seconds)
+        addresses = Listening(grpc=server.address, http=None if http is None else http.address)
+        for address in filter(None, (addresses.grpc, addresses.http)):
+            monitor.logs.info("listening", address=str(address))
+        on_listening(addresses)
+        await stop_signals.first()
+        monitor.logs.info("stopping")
+        monitor.readiness.stop()
+        await _stop(server, monitor, stop_signals, service.shutdown_seconds)
     finally:
         if http is not None:
             await http.stop()
 
 
-async def _ended(server: GrpcServer, watched: Watching, stopping: Stopping, grace: float) -> None:
-    """At the second asking without grace."""
+async def _stop(server: GrpcServer, monitor: Monitor, stop_signals: StopSignals, grace: float) -> None:
+    """Gives running calls `grace` seconds to end; a second signal ends them at once."""
     ending = asyncio.ensure_future(server.stop(grace))
-    skip_search = asyncio.ensure_future(stopping.at_once())
-    await asyncio.wait([ending, skip_search], return_when=asyncio.FIRST_COMPLETED)
+    second_signal = asyncio.ensure_future(stop_signals.second())
+    await asyncio.wait([ending, second_signal], return_when=asyncio.FIRST_COMPLETED)
     if not ending.done():
         await server.stop(0)
-    skip_search.cancel()
+    second_signal.cancel()
     await ending
-    watched.logs.info("stopped")
+    monitor.logs.info("stopped")
 
 
-def _room(files: int) -> Room:
-    """At most a quarter of the open files that there may be."""
-    most = max(2, min(Room().most, files // 4))
-    return Room(most=most, each=most // 2)
+def _connection_limits(files: int) -> ConnectionLimits:
+    """HTTP takes at most a quarter of the files that the process may open."""
+    max_connections = max(2, min(ConnectionLimits().max_connections, files // 4))
+    return ConnectionLimits(max_connections=max_connections, max_per_address=max_connections // 2)
 
 
-def _app(watched: Watching) -> Any:
-    metrics = None if watched.metrics is None else watched.metrics.text
-    return app(reasons=lambda: watched.readiness.reasons, metrics=metrics, version=version("germane"))
+def _app(monitor: Monitor) -> Any:
+    metrics = None if monitor.metrics is None else monitor.metrics.text
+    return app(reasons=lambda: monitor.readiness.reasons, metrics=metrics, version=version("germane"))
 
 
-async def _guarded(serving: ServiceSettings, germane: Germane) -> None:
-    """Raises `InvalidInput` where keys are asked for and there is none: nobody could call, and whoever meant to let everybody
-    in must not find out by having done so (RPC-5)."""
-    if not serving.keys_required:
+async def _check_keys(service: ServiceSettings, germane: Germane) -> None:
+    """Raises `InvalidInput` where keys are required and no valid key exists (RPC-5): nobody could call the service, and an
+    operator who wanted open access must switch keys off on purpose."""
+    if not service.keys_required:
         return
     now = Clock().now()
     if not any(key.holds(now) for key in await germane.keys.list()):
         raise InvalidInput(
-            f"callers of {serving.grpc} need an API key, and there is none yet: make one with"
-            f" `germane --db {serving.db} keys create --org ORG`"
-            + ("" if serving.grpc.loopback else ", or serve 127.0.0.1, which only this machine reaches")
+            f"callers of {service.grpc} need an API key, and there is none yet: make one with"
+            f" `germane --db {service.db} keys create --org ORG`"
+            + ("" if service.grpc.loopback else ", or serve 127.0.0.1, which only this machine reaches")
         )

@@ -1,1 +1,1 @@
-"""Settings: what can be set outside code, from a TOML file and the environment, for the library and for the service."""
+"""Settings: what TOML files and environment variables set, for the library and for the service."""

@@ -1,4 +1,4 @@
-"""Address: where something listens, `HOST:PORT`. Not a URL, and nothing is resolved here."""
+"""Address: the `HOST:PORT` on which a server listens. It isn't a URL, and no name is resolved here."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _FORM = "HOST:PORT such as 127.0.0.1:7411, [::1]:7411 or 0.0.0.0:7411"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """`host` is a name or an IP address without brackets; port 0 lets the system choose."""
+    """`host` is a name or an IP address without brackets; with port 0 the system chooses the port."""
 
     host: str
     port: int
 
     @classmethod
     def parse(cls, text: str, what: str = "address") -> Address:
-        """Raises `InvalidInput` beginning with `what`."""
+        """Parses `HOST:PORT`, an IPv6 host in brackets. Raises `InvalidInput`, whose message begins with `what`."""
         host, colon, port = text.strip().rpartition(":")
         if host.startswith("[") and host.endswith("]"):
             host = host[1:-1]
@@ -35,7 +35,7 @@ class Address:
 
     @property
     def loopback(self) -> bool:
-        """Whether only this machine can reach it. A name other than `localhost` isn't trusted to be."""
+        """Whether only this machine can reach the address. Of names only `localhost` counts; no name is looked up."""
         try:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:

@@ -1,4 +1,7 @@
-"""Given: a setting's value as it was written, in TOML or as a variable's text, made into what it means, or refused by name."""
+"""Parsing: turns a setting's TOML value or environment text into its type, or raises `InvalidInput`.
+
+Every parser takes the value and `where`, the name under which the setting was given, with which error messages begin.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,18 @@ from urllib.parse import urlsplit
 from germane.errors import InvalidInput
 from germane.settings.address import Address
 
-__all__ = ["address", "choice", "file", "flag", "number", "optional", "path", "url", "whole"]
+__all__ = ["address", "choice", "file", "flag", "integer", "number", "optional", "path", "url"]
 
 T = TypeVar("T")
 
-_LARGEST = 1024**2
+_MAX_PEM_BYTES = 1024**2
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
 def optional(read: Callable[[object, str], T], without: str = "off") -> Callable[[object, str], T | None]:
-    """None for the word `without`, or for nothing."""
+    """A parser that returns None for the word `without` and for empty text, and else what `read` returns."""
 
-    def reading(value: object, where: str) -> T | None:
+    def parse(value: object, where: str) -> T | None:
         if value in (without, "") or (value is False and without == "off"):
             return None
         try:
@@ -30,7 +33,7 @@ def optional(read: Callable[[object, str], T], without: str = "off") -> Callable
         except InvalidInput as error:
             raise InvalidInput(f"{error} ({without!r} for none)" if without == "off" else f"{error}, or {without!r}") from error
 
-    return reading
+    return parse
 
 
 def address(value: object, where: str) -> Address:
@@ -38,88 +41,98 @@ def address(value: object, where: str) -> Address:
 
 
 def choice(*words: str) -> Callable[[object, str], str]:
-    def reading(value: object, where: str) -> str:
-        said = "off" if value is False and "off" in words else value
-        if not isinstance(said, str) or said.strip().lower() not in words:
-            raise InvalidInput(f"{where} must be one of {', '.join(words)}, not {_shown(value)}")
-        return said.strip().lower()
+    """A parser for one of `words`, in any case. TOML's `false` counts as `off` where that is one of them."""
 
-    return reading
+    def parse(value: object, where: str) -> str:
+        text = "off" if value is False and "off" in words else value
+        if not isinstance(text, str) or text.strip().lower() not in words:
+            raise InvalidInput(f"{where} must be one of {', '.join(words)}, not {_shown(value)}")
+        return text.strip().lower()
+
+    return parse
 
 
 def flag(value: object, where: str) -> bool:
-    said = value.strip().lower() if isinstance(value, str) else value
-    if isinstance(said, bool):
-        return said
-    if said in _TRUE or said in _FALSE:
-        return said in _TRUE
+    """True or false, or one of the words true, yes, on, 1, false, no, off, 0."""
+    word = value.strip().lower() if isinstance(value, str) else value
+    if isinstance(word, bool):
+        return word
+    if word in _TRUE or word in _FALSE:
+        return word in _TRUE
     raise InvalidInput(f"{where} must be true or false, not {_shown(value)}")
 
 
-def whole(least: int, most: int) -> Callable[[object, str], int]:
-    def reading(value: object, where: str) -> int:
-        said: object = value
+def integer(minimum: int, maximum: int) -> Callable[[object, str], int]:
+    """A parser for whole numbers within the bounds, both included. Text may group digits with `_`."""
+
+    def parse(value: object, where: str) -> int:
+        parsed: object = value
         if isinstance(value, str):
             digits = value.strip().replace("_", "")
-            said = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 20 else value
-        if isinstance(said, bool) or not isinstance(said, int) or not least <= said <= most:
-            raise InvalidInput(f"{where} must be a whole number from {least} to {most}, not {_shown(value)}")
-        return said
+            parsed = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 20 else value
+        if isinstance(parsed, bool) or not isinstance(parsed, int) or not minimum <= parsed <= maximum:
+            raise InvalidInput(f"{where} must be a whole number from {minimum} to {maximum}, not {_shown(value)}")
+        return parsed
 
-    return reading
+    return parse
 
 
-def number(least: float, most: float) -> Callable[[object, str], float]:
-    def reading(value: object, where: str) -> float:
+def number(minimum: float, maximum: float) -> Callable[[object, str], float]:
+    """A parser for numbers within the bounds, both included."""
+
+    def parse(value: object, where: str) -> float:
         try:
-            said = math.nan if isinstance(value, bool) or not isinstance(value, int | float | str) else float(value)
+            parsed = math.nan if isinstance(value, bool) or not isinstance(value, int | float | str) else float(value)
         except (ValueError, OverflowError):
-            said = math.nan
-        if not least <= said <= most:
-            raise InvalidInput(f"{where} must be a number from {least:g} to {most:g}, not {_shown(value)}")
-        return said
+            parsed = math.nan
+        if not minimum <= parsed <= maximum:
+            raise InvalidInput(f"{where} must be a number from {minimum:g} to {maximum:g}, not {_shown(value)}")
+        return parsed
 
-    return reading
+    return parse
 
 
 def path(value: object, where: str) -> Path:
-    said = _text(value, where, "a path")
-    if "\0" in said or "\n" in said:
+    text = _text(value, where, "a path")
+    if "\0" in text or "\n" in text:
         raise InvalidInput(f"{where} must be a path, not a text of several lines")
-    return Path(said)
+    return Path(text)
 
 
 def file(value: object, where: str) -> Path:
-    """A PEM file that can be read. What is in it, and what was given in its stead, is never shown: it may be a key."""
+    """The path of a PEM file that can be read. Error messages never quote the content, nor a value that looks like one: it may
+    be a private key."""
     if isinstance(value, str) and "-----BEGIN" in value:
         raise InvalidInput(f"{where} must be the path of a PEM file, not what is in it")
-    found = path(value, where)
+    pem_path = path(value, where)
     try:
-        with found.open("rb") as opened:
-            head = opened.read(_LARGEST)
+        with pem_path.open("rb") as opened:
+            head = opened.read(_MAX_PEM_BYTES)
     except OSError as error:
-        raise InvalidInput(f"{where}: {str(found)[:200]} can't be read ({error.strerror})") from error
+        raise InvalidInput(f"{where}: {str(pem_path)[:200]} can't be read ({error.strerror})") from error
     if b"-----BEGIN " not in head:
-        raise InvalidInput(f"{where}: {found} isn't a PEM file (one has a line that begins with -----BEGIN)")
+        raise InvalidInput(f"{where}: {pem_path} isn't a PEM file (one has a line that begins with -----BEGIN)")
     if b"ENCRYPTED" in head:
-        raise InvalidInput(f"{where}: {found} needs a passphrase; write it without one, readable by the service alone")
-    return found
+        raise InvalidInput(f"{where}: {pem_path} needs a passphrase; write it without one, readable by the service alone")
+    return pem_path
 
 
 def url(value: object, where: str) -> str:
-    said = _text(value, where, "an address such as http://collector:4318/v1/traces", empty=True).strip()
-    if not said:
+    """An http or https URL without user name and password; empty text stays empty."""
+    text = _text(value, where, "an address such as http://collector:4318/v1/traces", empty=True).strip()
+    if not text:
         return ""
     try:
-        parts = urlsplit(said)
-        fine, named = parts.scheme in ("http", "https") and bool(parts.hostname), bool(parts.username or parts.password)
+        parts = urlsplit(text)
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname)
+        has_credentials = bool(parts.username or parts.password)
     except ValueError:
-        fine, named = False, False
-    if named:
+        valid, has_credentials = False, False
+    if has_credentials:
         raise InvalidInput(f"{where} must not hold a name or password: give them in OTEL_EXPORTER_OTLP_HEADERS")
-    if not fine:
+    if not valid:
         raise InvalidInput(f"{where} must be an address such as http://collector:4318/v1/traces, not {_shown(value)}")
-    return said
+    return text
 
 
 def _text(value: object, where: str, what: str, *, empty: bool = False) -> str:

@@ -1,4 +1,6 @@
-"""Serving: the settings of the service, each with what it means. Values and their checks; `settings` reads them.
+"""Serving: `ServiceSettings`, every setting of `germane serve` with its type, default and description.
+
+`settings.py` reads the values from file, environment and command line; here they are checked.
 
 [serve]
 grpc = "127.0.0.1:7411"          # GERMANE_SERVE_GRPC
@@ -15,25 +17,27 @@ from typing import Any, TypeVar
 
 from germane.errors import InvalidInput
 from germane.settings.address import Address
-from germane.settings.parsing import address, choice, file, flag, number, optional, path, url, whole
+from germane.settings.parsing import address, choice, file, flag, integer, number, optional, path, url
 
 __all__ = ["ServiceSettings"]
 
 T = TypeVar("T")
 
-Said = Mapping[str, tuple[object, str]]
-"""By name: what was said, and where."""
-
+GivenValues = Mapping[str, tuple[object, str]]
+"""By setting: the value, and where it was given (a file and key, a variable or an option)."""
 
 _HTTP: Address | None = Address(host="127.0.0.1", port=7412)
 
 
-def _set(default: T, read: Callable[[object, str], T], says: str) -> T:
-    found: T = dataclasses.field(default=default, metadata=MappingProxyType({"read": read, "says": says}))
-    return found
+def _setting(default: T, parse: Callable[[object, str], T], says: str) -> T:
+    """A field with its parser and its description, which the docs and `.env.example` show too."""
+    field: T = dataclasses.field(default=default, metadata=MappingProxyType({"parse": parse, "says": says}))
+    return field
 
 
-class _Clash(InvalidInput):
+class _Conflicting(InvalidInput):
+    """Two settings contradict each other; `name` is the setting to look at first."""
+
     def __init__(self, name: str, complaint: str) -> None:
         super().__init__(f"{name} {complaint}")
         self.name, self.complaint = name, complaint
@@ -41,51 +45,63 @@ class _Clash(InvalidInput):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceSettings:
-    """All that `germane serve` can be told. Sizes in bytes, times in seconds or, where the name says so, milliseconds."""
+    """Settings of `germane serve`. Sizes are in bytes, times in seconds, or milliseconds where the name says so. Raises
+    `InvalidInput` for settings that contradict each other."""
 
-    db: Path = _set(Path("germane.db"), path, "the database file; made if there is none")
-    grpc: Address = _set(Address(host="127.0.0.1", port=7411), address, "where gRPC is served, HOST:PORT")
-    http: Address | None = _set(_HTTP, optional(address), "where health, readiness and metrics are served, or `off`")
-    workers: int = _set(1, whole(1, 64), "processes that share the port and the file")
-    require_keys: bool | None = _set(
-        None, optional(flag, "auto"), "whether callers need an API key: `true`, `false`, or `auto`, which is all but loopback"
+    db: Path = _setting(Path("germane.db"), path, "the database file; created if it doesn't exist")
+    grpc: Address = _setting(Address(host="127.0.0.1", port=7411), address, "gRPC port, HOST:PORT")
+    http: Address | None = _setting(_HTTP, optional(address), "HTTP port for health, readiness and metrics, HOST:PORT or `off`")
+    workers: int = _setting(1, integer(1, 64), "number of processes that share the ports and the database file")
+    require_keys: bool | None = _setting(
+        None,
+        optional(flag, "auto"),
+        "whether callers need an API key: `true`, `false`, or `auto`, true except on loopback",
     )
-    tls_cert: Path | None = _set(None, optional(file), "the certificate chain (PEM) that gRPC is served with")
-    tls_key: Path | None = _set(None, optional(file), "its private key (PEM, without a passphrase)")
-    tls_client_ca: Path | None = _set(None, optional(file), "who signs callers' certificates (PEM): with it, callers need one")
-    plaintext: bool = _set(
-        False, flag, "whether keys may travel unencrypted where others could listen: behind a proxy that ends TLS"
+    tls_cert: Path | None = _setting(None, optional(file), "certificate chain (PEM) of the gRPC port")
+    tls_key: Path | None = _setting(None, optional(file), "private key of that certificate (PEM, without a passphrase)")
+    tls_client_ca: Path | None = _setting(
+        None,
+        optional(file),
+        "CA (PEM) of callers' certificates; if set, every caller needs one",
     )
-    max_message_bytes: int = _set(16 * 1024**2, whole(64 * 1024, 1024**3), "the largest request that is read")
-    max_concurrent_streams: int = _set(1000, whole(1, 100_000), "calls at once on one connection")
-    keepalive_seconds: float = _set(
-        30.0, number(5, 7200), "how long a connection may be silent before it is asked whether it lives"
+    plaintext: bool = _setting(
+        False,
+        flag,
+        "whether gRPC may do without TLS on an address that others reach: behind a proxy that ends TLS",
     )
-    keepalive_timeout_seconds: float = _set(10.0, number(1, 600), "how long it may take to answer that")
-    shutdown_seconds: float = _set(10.0, number(0, 600), "how long calls may take to end once the service is told to stop")
-    log_level: str = _set("info", choice("debug", "info", "warning", "error"), "`debug`, `info`, `warning` or `error`")
-    log_format: str = _set("json", choice("json", "console"), "`json`, one object a line, or `console`, for people")
-    metrics: bool = _set(True, flag, "whether `/metrics` is served")
-    otel: str = _set("off", choice("off", "console", "otlp"), "where spans go: `off`, `console`, or `otlp` (extra `otlp`)")
-    otel_endpoint: str = _set("", url, "the OTLP endpoint, such as http://collector:4318/v1/traces; empty: OpenTelemetry's own")
-    otel_sample: float = _set(1.0, number(0, 1), "the share of requests that get a span, where the caller hasn't decided")
-    max_lag_ms: float = _set(50.0, number(1, 60_000), "the event loop's lag above which the service says it isn't ready")
+    max_message_bytes: int = _setting(16 * 1024**2, integer(64 * 1024, 1024**3), "largest gRPC request that is accepted")
+    max_concurrent_streams: int = _setting(1000, integer(1, 100_000), "largest number of concurrent calls on one connection")
+    keepalive_seconds: float = _setting(
+        30.0, number(5, 7200), "seconds without traffic after which a connection gets a keepalive ping"
+    )
+    keepalive_timeout_seconds: float = _setting(10.0, number(1, 600), "seconds to wait for the answer to that ping")
+    shutdown_seconds: float = _setting(10.0, number(0, 600), "seconds that running calls get to end when the service stops")
+    log_level: str = _setting("info", choice("debug", "info", "warning", "error"), "`debug`, `info`, `warning` or `error`")
+    log_format: str = _setting("json", choice("json", "console"), "`json`, one object per line, or `console`, text for people")
+    metrics: bool = _setting(True, flag, "whether `/metrics` is served")
+    otel: str = _setting(
+        "off",
+        choice("off", "console", "otlp"),
+        "where spans are sent: `off`, `console`, or `otlp` (extra `otlp`)",
+    )
+    otel_endpoint: str = _setting("", url, "OTLP endpoint, http://collector:4318/v1/traces; if empty, OpenTelemetry's default")
+    otel_sample: float = _setting(1.0, number(0, 1), "share of requests (0 to 1) that get a span, unless the caller decided")
+    max_lag_ms: float = _setting(50.0, number(1, 60_000), "event loop lag in milliseconds above which `/ready` fails")
 
     @classmethod
-    def of(cls, said: Said) -> ServiceSettings:
-        """From what was said; defaults for the rest. Raises `InvalidInput` naming where it was said."""
+    def of(cls, given: GivenValues) -> ServiceSettings:
+        """Parses `given`; other settings keep their defaults. Raises `InvalidInput` that names where a value was given."""
         fields = {field.name: field for field in dataclasses.fields(cls)}
-        values: dict[str, Any] = {name: fields[name].metadata["read"](*said[name]) for name in said}
+        values: dict[str, Any] = {name: fields[name].metadata["parse"](*given[name]) for name in given}
         try:
             return cls(**values)
-        except _Clash as clash:
-            where = said[clash.name][1] if clash.name in said else clash.name
-            raise InvalidInput(f"{where} {clash.complaint}") from None
+        except _Conflicting as error:
+            where = given[error.name][1] if error.name in given else error.name
+            raise InvalidInput(f"{where} {error.complaint}") from None
 
     def __post_init__(self) -> None:
-        """Made in code or read: what doesn't go together is refused. Raises `InvalidInput`."""
-        for name, complaint in self._complaints():
-            raise _Clash(name, complaint)
+        for name, complaint in self._conflicts():
+            raise _Conflicting(name, complaint)
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
@@ -96,8 +112,8 @@ class ServiceSettings:
         """Whether a call without an API key is refused."""
         return not self.grpc.loopback if self.require_keys is None else self.require_keys
 
-    def _complaints(self) -> Iterator[tuple[str, str]]:
-        """What doesn't go together: the setting to look at first, and what to do."""
+    def _conflicts(self) -> Iterator[tuple[str, str]]:
+        """Settings that contradict each other: the setting to look at first, and what to do."""
         if self.require_keys is False and not self.grpc.loopback:
             yield "require_keys", f"can't be false while {self.grpc} is reached from elsewhere: serve 127.0.0.1, or keep keys"
         if not self.grpc.loopback and self.tls_cert is None and not self.plaintext:

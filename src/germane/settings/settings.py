@@ -1,19 +1,19 @@
-"""Settings: what can be set outside code, from a TOML file and the environment. The only reader of either.
+"""Settings: reads the TOML file and the environment variables; no other module reads either.
 
 [germane]
 embedder = "static"              # GERMANE_EMBEDDER
-nonce_key = "64 hex digits"      # GERMANE_NONCE_KEY; without one, a key made once and kept in the store
-relevance = "mine.toml"          # GERMANE_RELEVANCE; what `germane eval fit` wrote, beside this file; else the shipped model
+nonce_key = "64 hex digits"      # GERMANE_NONCE_KEY; default: a random key that the store creates and keeps
+relevance = "mine.toml"          # GERMANE_RELEVANCE; from `germane eval fit`, relative to this file; default: the shipped model
 
-[models."my-model"]              # as in the catalog
+[models."my-model"]              # fields as in the model catalog
 like = "gpt-4o"
 window = 32000
 
-[strategies.terse]               # `like` another strategy, merged deeply
+[strategies.terse]               # starts from the strategy named by `like`; tables are merged
 like = "compact"
 cap = 1500
 
-[serve]                          # the service's, each with its variable GERMANE_SERVE_…: docs/operate/operate.md
+[serve]                          # settings of `germane serve`, variables GERMANE_SERVE_…: docs/operate/operate.md
 grpc = "127.0.0.1:7411"
 """
 
@@ -29,17 +29,18 @@ from typing import Any
 from germane.errors import InvalidInput
 from germane.settings.serving import ServiceSettings
 
-__all__ = ["Settings", "read_serving", "read_toml"]
+__all__ = ["Settings", "read_service_settings", "read_toml"]
 
-_SERVE = "GERMANE_SERVE_"
-_BESIDE = ("db", "tls_cert", "tls_key", "tls_client_ca")
-"""Paths: in a file they are meant from where the file is."""
+_SERVE_PREFIX = "GERMANE_SERVE_"
+_RELATIVE_PATHS = ("db", "tls_cert", "tls_key", "tls_client_ca")
+"""Settings whose paths in a TOML file are relative to that file."""
 _TABLES = frozenset({"germane", "models", "serve", "strategies"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """`models` and `strategies` are TOML's tables, `relevance` a file of coefficients: checked where they are used."""
+    """Settings of the library. `models` and `strategies` are tables as in TOML, `relevance` the path of a file of coefficients;
+    the code that uses them checks their content."""
 
     embedder: str = "static"
     nonce_key: bytes | None = None
@@ -49,62 +50,63 @@ class Settings:
 
     @classmethod
     def load(cls, path: Path | str | None = None, environ: Mapping[str, str] | None = None) -> Settings:
-        """From the file at `path` (none: defaults), over which the variables in `environ` have the last word, unless they are
-        empty. Raises `InvalidInput` naming the file, or the variable, and the setting."""
+        """Reads the TOML file at `path`; variables in `environ` that aren't empty override it. Without both, returns the
+        defaults. Raises `InvalidInput` that names the setting and the file or variable."""
         where = "settings" if path is None else f"settings {path}"
-        own = _table({} if path is None else read_toml(Path(path), "settings"), where, _TABLES)
-        plain = _table(own.get("germane", {}), f"{where}: [germane]", {"embedder", "nonce_key", "relevance"})
-        said = {name: (plain[name], f"{where}: {name}") for name in plain}
-        if path is not None and isinstance(beside := plain.get("relevance"), str):
-            said["relevance"] = (str(Path(path).parent / beside), f"{where}: relevance")
+        tables = _table({} if path is None else read_toml(Path(path), "settings"), where, _TABLES)
+        plain = _table(tables.get("germane", {}), f"{where}: [germane]", {"embedder", "nonce_key", "relevance"})
+        given = {name: (plain[name], f"{where}: {name}") for name in plain}
+        if path is not None and isinstance(relevance := plain.get("relevance"), str):
+            given["relevance"] = (str(Path(path).parent / relevance), f"{where}: relevance")
         for name in ("embedder", "nonce_key", "relevance"):
             variable = f"GERMANE_{name.upper()}"
             if (environ or {}).get(variable):
-                said[name] = ((environ or {})[variable], variable)
-        for value, setting in said.values():
+                given[name] = ((environ or {})[variable], variable)
+        for value, setting in given.values():
             if not isinstance(value, str):
                 raise InvalidInput(f"{setting} must be a string, not {type(value).__name__}")
         return cls(
-            embedder=said["embedder"][0] if "embedder" in said else "static",
-            nonce_key=_key(*said["nonce_key"]) if "nonce_key" in said else None,
-            relevance=Path(said["relevance"][0]) if "relevance" in said else None,
-            models=_tables(own, "models", where),
-            strategies=_tables(own, "strategies", where),
+            embedder=given["embedder"][0] if "embedder" in given else "static",
+            nonce_key=_key(*given["nonce_key"]) if "nonce_key" in given else None,
+            relevance=Path(given["relevance"][0]) if "relevance" in given else None,
+            models=_tables(tables, "models", where),
+            strategies=_tables(tables, "strategies", where),
         )
 
 
-def read_serving(
+def read_service_settings(
     path: Path | str | None = None,
     environ: Mapping[str, str] | None = None,
-    given: Mapping[str, object] | None = None,
+    options: Mapping[str, object] | None = None,
 ) -> ServiceSettings:
-    """The service's settings: `[serve]` of the file at `path`, over it the variables in `environ` that aren't empty, over them
-    what was `given` on the command line (None there is nothing). Raises `InvalidInput` naming file, variable or option."""
-    said: dict[str, tuple[object, str]] = {}
+    """Reads the settings of the service: the table `[serve]` of the file at `path`, overridden by variables in `environ` that
+    aren't empty, overridden by the command line's `options` that aren't None. Raises `InvalidInput` that names the file,
+    variable or option."""
+    given: dict[str, tuple[object, str]] = {}
     if path is not None:
         where = f"settings {path}"
-        own = _table(read_toml(Path(path), "settings"), where, _TABLES)
-        table = _table(own.get("serve", {}), f"{where}: [serve]", frozenset(ServiceSettings.names()))
+        tables = _table(read_toml(Path(path), "settings"), where, _TABLES)
+        table = _table(tables.get("serve", {}), f"{where}: [serve]", frozenset(ServiceSettings.names()))
         for name, value in table.items():
-            beside = name in _BESIDE and isinstance(value, str) and value and "\n" not in value
-            said[name] = (str(Path(path).parent / value) if beside else value, f"{where}: serve.{name}")
+            relative = name in _RELATIVE_PATHS and isinstance(value, str) and value and "\n" not in value
+            given[name] = (str(Path(path).parent / value) if relative else value, f"{where}: serve.{name}")
     for variable, text in sorted((environ or {}).items()):
-        if not variable.startswith(_SERVE):
+        if not variable.startswith(_SERVE_PREFIX):
             continue
-        name = variable.removeprefix(_SERVE).lower()
+        name = variable.removeprefix(_SERVE_PREFIX).lower()
         if name not in ServiceSettings.names() or variable != variable.upper():
             near = get_close_matches(name, ServiceSettings.names(), n=1) or ServiceSettings.names()
-            raise InvalidInput(f"{variable}: unknown; known are {', '.join(_SERVE + one.upper() for one in near)}")
+            raise InvalidInput(f"{variable}: unknown; known are {', '.join(_SERVE_PREFIX + known.upper() for known in near)}")
         if text:
-            said[name] = (text, variable)
-    for name, option in (given or {}).items():
-        if option is not None:
-            said[name] = (str(option) if isinstance(option, Path) else option, f"--{name.replace('_', '-')}")
-    return ServiceSettings.of(said)
+            given[name] = (text, variable)
+    for name, value in (options or {}).items():
+        if value is not None:
+            given[name] = (str(value) if isinstance(value, Path) else value, f"--{name.replace('_', '-')}")
+    return ServiceSettings.of(given)
 
 
 def read_toml(path: Path, what: str) -> dict[str, Any]:
-    """The tables of a file. Raises `InvalidInput` with `what` it is and its path."""
+    """Parses a TOML file. Raises `InvalidInput`, beginning with `what` and the path, if it can't be read or parsed."""
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
@@ -116,14 +118,14 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
 def _table(table: object, where: str, known: Set[str]) -> Mapping[str, Any]:
     if not isinstance(table, Mapping):
         raise InvalidInput(f"{where} must be a table, not {type(table).__name__}")
-    if strangers := sorted(set(table) - known):
-        raise InvalidInput(f"{where}: unknown {', '.join(strangers)}; known are {', '.join(sorted(known))}")
+    if unknown := sorted(set(table) - known):
+        raise InvalidInput(f"{where}: unknown {', '.join(unknown)}; known are {', '.join(sorted(known))}")
     return table
 
 
-def _tables(own: Mapping[str, Any], name: str, where: str) -> Mapping[str, Mapping[str, Any]]:
-    """The tables below `[name]`, each checked where it is used."""
-    tables = own.get(name, {})
+def _tables(document: Mapping[str, Any], name: str, where: str) -> Mapping[str, Mapping[str, Any]]:
+    """The tables below `[name]`; the code that uses them checks their content."""
+    tables = document.get(name, {})
     if not isinstance(tables, Mapping) or not all(isinstance(table, Mapping) for table in tables.values()):
         raise InvalidInput(f"{where}: {name} must be tables such as [{name}.mine]")
     return tables

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from germane.cli.exits import describe_exit
 from germane.cli.global_options import GlobalOptions, options_of
 from germane.cli.screen import console
 from germane.errors import MissingExtra
@@ -57,7 +58,7 @@ def serve(
     the section [serve] of the settings; the document operate.md lists all of them with their defaults. SIGTERM or Ctrl-C stops
     the service after the running calls; a second one stops it at once.
     """
-    from germane.settings.settings import Settings, read_serving
+    from germane.settings.settings import Settings, read_service_settings
 
     options = options_of(context)
     _check_extra()
@@ -75,7 +76,7 @@ def serve(
         "log_format": log_format,
         "db": _named_db(options),
     }
-    serving = read_serving(options.settings, os.environ, given)
+    serving = read_service_settings(options.settings, os.environ, given)
     settings = Settings.load(options.settings, os.environ)
     if options.embedder is not None:
         settings = replace(settings, embedder=options.embedder)
@@ -89,20 +90,21 @@ def serve(
 
 def _run_workers(serving: ServiceSettings, settings: Settings, *, json: bool) -> None:
     """Run several worker processes; a worker that ends is restarted. Raises `typer.Exit` where the workers can't start."""
-    from germane.observe.shared import bury, folder
-    from germane.serve.child import begin
-    from germane.serve.workers import Failed, Workers
+    from germane.observe.multiprocess import mark_process_dead, metrics_folder
+    from germane.serve.supervisor import Supervisor, WorkerFailed
+    from germane.serve.worker_entry import run_worker
 
-    with folder() as shared:
+    with metrics_folder() as folder:
 
         def on_exit(index: int, process: int, code: int, pause: float) -> None:
-            bury(shared, process)
+            mark_process_dead(folder, process)
             console(stderr=True).print(f"worker {index} ended with {code}; another begins in {pause:.1f} s")
 
-        workers = Workers(begin, (serving, settings, shared), serving.workers, serving.shutdown_seconds, on_exit)
+        arguments = (serving, settings, folder, describe_exit)
+        supervisor = Supervisor(run_worker, arguments, serving.workers, serving.shutdown_seconds, on_exit)
         try:
-            workers.run(lambda where: _announce(serving, where, json=json))
-        except Failed as failed:
+            supervisor.run(lambda where: _announce(serving, where, json=json))
+        except WorkerFailed as failed:
             raise typer.Exit(max(1, failed.code)) from None
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from germane.pipeline.pack.cost import Layout
 from germane.types.candidate import Candidate, Scored
 
-__all__ = ["PASSAGE_TOKENS", "CostEstimator", "Estimate"]
+__all__ = ["PASSAGE_TOKENS", "CostEstimate", "CostEstimator"]
 
 PASSAGE_TOKENS = 42
 """Tokens of a passage's text. Measured on chats with an assistant: 58 loses a point and a half of recall within 1,000 tokens,
@@ -24,7 +24,7 @@ _MAX_CHARS_PER_TOKEN = 16
 _NO_GROUPS: frozenset[str] = frozenset()
 
 
-class Estimate(NamedTuple):
+class CostEstimate(NamedTuple):
     """Costs in tokens. `line` is the item's own line as it first goes in, `header` the header of its `group`; `passage` tells
     whether the item first goes in as a passage."""
 
@@ -40,10 +40,10 @@ class CostEstimator:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._estimates: dict[int, Estimate] = {}
+        self._estimates: dict[int, CostEstimate] = {}
         self._headers: dict[str, tuple[frozenset[str], int]] = {}
 
-    def estimate(self, item: Scored) -> Estimate:
+    def estimate(self, item: Scored) -> CostEstimate:
         """The item's estimate, computed on first use."""
         return self._estimates.get(item.rank) or self._compute(item)
 
@@ -51,7 +51,7 @@ class CostEstimator:
         """The most tokens that a passage of the item may cost, a header of its own included."""
         return self._layout.cost(item.candidate, "", _NO_GROUPS) + PASSAGE_TOKENS
 
-    def _compute(self, item: Scored) -> Estimate:
+    def _compute(self, item: Scored) -> CostEstimate:
         candidate = item.candidate
         group = self._layout.group(candidate)
         known = self._headers.get(group)
@@ -62,7 +62,7 @@ class CostEstimator:
             known = self._headers[group] = (inside, self._layout.cost(candidate, text, _NO_GROUPS) - line)
         inside, header = known
         line, passage = self._first_line(candidate, inside)
-        estimate = self._estimates[item.rank] = Estimate(line, group, header, passage)
+        estimate = self._estimates[item.rank] = CostEstimate(line, group, header, passage)
         return estimate
 
     def _first_line(self, candidate: Candidate, inside: frozenset[str]) -> tuple[int, bool]:

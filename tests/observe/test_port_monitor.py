@@ -1,4 +1,4 @@
-"""What the ports carry and turn away: in the log, in the metrics, in readiness."""
+"""Traffic and refusals of the ports, in log, metrics and readiness."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from germane.observe.metrics import Metrics
-from germane.observe.ports import Ports
+from germane.observe.port_monitor import PortMonitor
 from germane.observe.readiness import Readiness
 from germane.observe.saturation import Saturation
 from germane.observe.traffic import REASONS, Traffic
@@ -21,11 +21,11 @@ def traffic(admitted: int = 0, *, full: bool = False, **refused: Any) -> Traffic
 
 
 def looked(*looks: Traffic) -> list[bool]:
-    saturation = Saturation(recovered=2)
+    saturation = Saturation(recovery=2)
     found = []
     for one in looks:
-        saturation.look(one)
-        found.append(saturation.on)
+        saturation.update(one)
+        found.append(saturation.active)
     return found
 
 
@@ -46,9 +46,9 @@ def test_who_has_no_key_cannot_take_the_service_out_of_rotation() -> None:
 
 
 def test_saturation_is_a_reason_not_to_be_ready() -> None:
-    """A look, and it is told; callers go elsewhere."""
+    """Readiness shows it after the next check, so that callers go elsewhere."""
     now, log = [traffic()], kept()
-    ports = Ports(log.logs)
+    ports = PortMonitor(log.logs)
     ports.add(lambda: now[0])
 
     async def probe() -> None:
@@ -56,24 +56,24 @@ def test_saturation_is_a_reason_not_to_be_ready() -> None:
 
     readiness = Readiness(probe, saturated=lambda: ports.saturated)
     for now[0], reasons in ((traffic(), ("starting",)), (traffic(full=True), ("starting", "saturated"))):
-        ports.look()
+        ports.check()
         assert readiness.reasons == reasons
     now[0] = traffic()
     for _ in range(3):
-        ports.look()
+        ports.check()
     assert readiness.reasons == ("starting",)
     assert [line["event"] for line in log.lines()] == ["saturated", "unsaturated"]
 
 
 def test_what_is_turned_away_is_a_line_for_each_reason_however_many_there_were() -> None:
-    """So that a flood of calls without a key is none of lines."""
+    """A flood of calls without a key doesn't flood the log."""
     now, log = [traffic(unauthenticated=5000, http_slow=1)], kept()
-    ports = Ports(log.logs)
+    ports = PortMonitor(log.logs)
     ports.add(lambda: now[0])
-    ports.look()
-    ports.look()
+    ports.check()
+    ports.check()
     now[0] = traffic(unauthenticated=5001, http_slow=1)
-    ports.look()
+    ports.check()
     told = [(line["event"], line["reason"], line["count"]) for line in log.lines()]
     assert told == [("refused", "unauthenticated", 5000), ("refused", "http_slow", 1), ("refused", "unauthenticated", 1)]
 
@@ -81,10 +81,10 @@ def test_what_is_turned_away_is_a_line_for_each_reason_however_many_there_were()
 def test_slots_and_refusals_are_numbers_with_bounded_labels() -> None:
     """Counted once, though they are looked at again and again."""
     log, metrics = kept(), Metrics()
-    ports = Ports(log.logs, metrics)
+    ports = PortMonitor(log.logs, metrics)
     ports.add(lambda: traffic(unauthenticated=3))
-    ports.look()
-    ports.look()
+    ports.check()
+    ports.check()
     text = metrics.text().decode()
     assert 'germane_refused_total{reason="unauthenticated"} 3.0' in text
     assert 'germane_slots{kind="calls"} 1.0' in text

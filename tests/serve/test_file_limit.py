@@ -1,4 +1,4 @@
-"""How many files and sockets the process may have: as many as the system gives, without asking for what it doesn't."""
+"""The limit of open files: raised up to the hard limit, never lowered."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import resource
 
 import pytest
 
-from germane.serve.descriptors import enough
-from germane.serve.worker import _room
+from germane.serve.file_limit import raise_file_limit
+from germane.serve.worker import _connection_limits
 
 pytestmark = pytest.mark.requirement("OPS-1")
 
@@ -31,7 +31,7 @@ def test_the_limit_is_raised_as_far_as_it_may_be(
     told: list[tuple[int, int]] = []
     monkeypatch.setattr(resource, "getrlimit", lambda _: (now, most))
     monkeypatch.setattr(resource, "setrlimit", lambda _, limits: told.append(limits))
-    assert enough() == answer
+    assert raise_file_limit() == answer
     assert told == ([] if asked is None else [asked])
 
 
@@ -43,5 +43,5 @@ def test_a_system_that_refuses_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(resource, "getrlimit", lambda _: (256, ENDLESS))
     monkeypatch.setattr(resource, "setrlimit", refuse)
-    assert enough() == 256
-    assert (_room(256).most, _room(256).each) == (64, 32)
+    assert raise_file_limit() == 256
+    assert (_connection_limits(256).max_connections, _connection_limits(256).max_per_address) == (64, 32)

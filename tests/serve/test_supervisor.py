@@ -1,4 +1,4 @@
-"""Several processes and the one that watches over them. The processes are real, and small."""
+"""The supervisor of worker processes: start, restart, stop. The processes are real and small."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from germane.serve.workers import Failed, Workers
+from germane.serve.supervisor import Supervisor, WorkerFailed
 
 pytestmark = pytest.mark.requirement("OPS-2")
 
 
 def until_told(index: int, told: Any, folder: Path) -> None:
-    """A worker that works until it is asked to end, and says that it was."""
+    """A worker that runs until SIGTERM, and leaves a file when it gets it."""
 
     def end(number: int, frame: object) -> None:
         Path(folder, f"ended-{index}").touch()
@@ -58,38 +58,38 @@ def unexpected(*told: Any) -> None:
 
 
 def test_all_begin_and_a_signal_to_the_parent_ends_them(tmp_path: Path) -> None:
-    """Every one gets to end in order."""
+    """Every worker gets SIGTERM and ends in order."""
     words: list[Any] = []
-    Workers(until_told, (tmp_path,), 3, 30.0, unexpected).run(words.append)
+    Supervisor(until_told, (tmp_path,), 3, 30.0, unexpected).run(words.append)
     assert words == [0]
     assert sorted(path.name for path in tmp_path.glob("ended-*")) == ["ended-0", "ended-1", "ended-2"]
 
 
 def test_one_that_dies_is_begun_anew(tmp_path: Path) -> None:
-    """And somebody is told."""
+    """The callback gets its index, exit code and pause."""
     told: list[tuple[int, int, float]] = []
     ended = lambda index, process, code, pause: told.append((index, code, pause))  # noqa: E731
-    Workers(once_killed, (tmp_path,), 1, 30.0, ended).run(lambda word: None)
+    Supervisor(once_killed, (tmp_path,), 1, 30.0, ended).run(lambda word: None)
     assert told[:1] == [(0, -9, 0.1)]
 
 
 def test_a_first_one_that_is_refused_ends_it_all(tmp_path: Path) -> None:
-    """The others aren't begun: they would only say the same."""
-    with pytest.raises(Failed) as failed:
-        Workers(refused, (tmp_path,), 3, 30.0, unexpected).run(lambda word: None)
+    """The other workers aren't started: they would report the same error."""
+    with pytest.raises(WorkerFailed) as failed:
+        Supervisor(refused, (tmp_path,), 3, 30.0, unexpected).run(lambda word: None)
     assert failed.value.code == 3
     assert [path.name for path in tmp_path.iterdir()] == ["tried-0"]
 
 
 def test_one_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits for it for ever."""
-    monkeypatch.setattr("germane.serve.workers._LATE", 0.2)
-    Workers(stubborn, (tmp_path,), 1, 0.0, unexpected).run(lambda word: None)
+    """A worker that ignores SIGTERM is killed after the grace period."""
+    monkeypatch.setattr("germane.serve.supervisor._KILL_SECONDS", 0.2)
+    Supervisor(stubborn, (tmp_path,), 1, 0.0, unexpected).run(lambda word: None)
 
 
 def test_signals_are_as_they_were_afterwards(tmp_path: Path) -> None:
-    """Whoever calls it keeps its own handlers."""
+    """The previous signal handlers are restored."""
     before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
-    with pytest.raises(Failed):
-        Workers(refused, (tmp_path,), 1, 1.0, unexpected).run(lambda word: None)
+    with pytest.raises(WorkerFailed):
+        Supervisor(refused, (tmp_path,), 1, 1.0, unexpected).run(lambda word: None)
     assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)] == before
