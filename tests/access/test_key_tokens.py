@@ -42,11 +42,11 @@ def test_a_token_names_its_key_and_holds_256_random_bits() -> None:
 @pytest.mark.requirement("RPC-5")
 def test_only_the_same_token_matches() -> None:
     """One character elsewhere is another key, whatever its id says."""
-    sealed = sealed_of(TOKEN)
-    assert presented(TOKEN).matches(sealed)
+    stored = sealed_of(TOKEN)
+    assert presented(TOKEN).matches(stored)
     for at in range(len(TOKEN)):
         other = TOKEN[:at] + ("b" if TOKEN[at] != "b" else "c") + TOKEN[at + 1 :]
-        assert not presented(other).matches(sealed)
+        assert not presented(other).matches(stored)
 
 
 @settings(max_examples=200, deadline=None)

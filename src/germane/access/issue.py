@@ -17,11 +17,11 @@ from germane.types.limits import AGENTS, NAMES, shown, within
 from germane.types.plan import Change, Decision, Plan, read
 from germane.types.scope import Scope
 
-__all__ = ["Wanted", "issue"]
+__all__ = ["KeyRequest", "issue"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class KeyRequest:
     """What a caller asks of a new key; None leaves it to the default, or to the key that is replaced."""
 
     org: str
@@ -32,7 +32,7 @@ class Wanted:
 
 
 def issue(
-    wanted: Wanted,
+    wanted: KeyRequest,
     *,
     replaces: str | None,
     overlap: timedelta,
@@ -65,8 +65,8 @@ def issue(
         key = _inheriting(key, old, wanted)
         ends = end if old.expires_at is None else min(end, old.expires_at)
         changes = (ChangeKey(replace(old, expires_at=ends, replaced_by=id)),)
-    sealed = StoredKey(key=key, digest=presented(token).digest)
-    return Decision((AddKey(sealed), *changes), NewKey(key=key, token=token))
+    stored = StoredKey(key=key, digest=presented(token).digest)
+    return Decision((AddKey(stored), *changes), NewKey(key=key, token=token))
 
 
 def _replaceable(old: Key, at: datetime) -> None:
@@ -76,7 +76,7 @@ def _replaceable(old: Key, at: datetime) -> None:
         raise InvalidInput(f"key {old.id} is {old.state(at)}, there is nothing to overlap with: make a key without replacing")
 
 
-def _inheriting(key: Key, old: Key, wanted: Wanted) -> Key:
+def _inheriting(key: Key, old: Key, wanted: KeyRequest) -> Key:
     lifetime = None if old.expires_at is None else old.expires_at - old.created_at
     return replace(
         key,

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-__all__ = ["RIGHTS", "Key", "NewKey", "Right", "State", "StoredKey"]
+__all__ = ["RIGHTS", "Key", "KeyState", "NewKey", "Right", "StoredKey"]
 
 Right = Literal["read", "write"]
 """`read`: assemble, search, export. `write`: remember, record, feedback, forget, directive."""
-State = Literal["active", "ending", "expired", "revoked"]
+KeyState = Literal["active", "ending", "expired", "revoked"]
 """`ending`: another key has replaced it, and it holds until the overlap is over."""
 
 RIGHTS: tuple[Right, ...] = ("read", "write")
@@ -32,7 +32,7 @@ class Key:
     replaced_by: str | None = None
     last_used_at: datetime | None = None
 
-    def state(self, at: datetime) -> State:
+    def state(self, at: datetime) -> KeyState:
         if self.revoked_at is not None:
             return "revoked"
         if self.expires_at is not None and self.expires_at <= at:

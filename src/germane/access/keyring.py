@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from germane.access.grant import Grant
-from germane.access.issue import Wanted, issue
+from germane.access.issue import KeyRequest, issue
 from germane.access.key import Key, NewKey, Right
 from germane.access.key_store import KeyStore
 from germane.access.revoke import revoke
 from germane.access.token import key_id
-from germane.access.verifier import Verification
+from germane.access.verifier import Verifier
 from germane.clock import Clock
 from germane.errors import InvalidInput
 from germane.types.limits import ID, shown, text
@@ -28,8 +28,8 @@ _LONGEST = 86_400.0
 class Keyring:
     """For who runs germane, not for who holds a key: it reaches every org of the store."""
 
-    def __init__(self, vault: KeyStore, verification: Verification, clock: Clock) -> None:
-        self._vault, self._verification, self._clock = vault, verification, clock
+    def __init__(self, key_store: KeyStore, verifier: Verifier, clock: Clock) -> None:
+        self._key_store, self._verifier, self._clock = key_store, verifier, clock
 
     async def create(
         self,
@@ -50,24 +50,24 @@ class Keyring:
         """
         if replaces is not None:
             text("replaces", replaces, ID)
-        wanted = Wanted(org=org, agents=agents, rights=rights, lifetime=lifetime, note=note)
+        wanted = KeyRequest(org=org, agents=agents, rights=rights, lifetime=lifetime, note=note)
         plan = issue(wanted, replaces=replaces, overlap=overlap, at=self._clock.now(), randomness=secrets.token_bytes)
         try:
-            return await self._vault.commit(plan)
+            return await self._key_store.commit(plan)
         finally:  # also when nobody waits for it any more: it may have been done
-            self._verification.forget(key_id(replaces) or "")
+            self._verifier.forget(key_id(replaces) or "")
 
     async def list(self, org: str | None = None) -> tuple[Key, ...]:
         """All keys, or those of one org, oldest first, ended ones included. Never their secrets."""
-        return await self._vault.list(None if org is None else Scope(org=org).org)
+        return await self._key_store.list(None if org is None else Scope(org=org).org)
 
     async def revoke(self, id: str) -> Key:
         """The key with this id (or this token) opens nothing any more: here at once, in other processes within a second. Again
         is fine. Raises `NotFound` or `StoreUnavailable`."""
         try:
-            return await self._vault.commit(revoke(text("id", id, ID), at=self._clock.now()))
+            return await self._key_store.commit(revoke(text("id", id, ID), at=self._clock.now()))
         finally:
-            self._verification.forget(key_id(id) or "")
+            self._verifier.forget(key_id(id) or "")
 
     async def verify(self, token: str, *, patience: float | None = 0.02) -> Grant | None:
         """What the key opens; None for one that is unknown, malformed, expired or revoked, which take the same way and look the
@@ -80,4 +80,4 @@ class Keyring:
         """
         if patience is not None and (isinstance(patience, bool) or not isinstance(patience, int | float) or not patience >= 0):
             raise InvalidInput(f"patience must be seconds, 0 or more, or None, not {shown(patience)}")
-        return await self._verification.verify(token, None if patience is None else float(min(patience, _LONGEST)))
+        return await self._verifier.verify(token, None if patience is None else float(min(patience, _LONGEST)))

@@ -19,7 +19,7 @@ class KeyById(Read[Key | None]):
 class AddKey(Change):
     """A key with an id that there isn't yet; else nothing of the plan is written (`Conflict`)."""
 
-    sealed: StoredKey
+    stored: StoredKey
 
 
 @dataclass(frozen=True, slots=True)

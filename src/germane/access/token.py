@@ -35,10 +35,10 @@ class Presented:
     id: str
     digest: bytes = field(repr=False)
 
-    def matches(self, sealed: StoredKey | None) -> bool:
+    def matches(self, stored: StoredKey | None) -> bool:
         """Whether this is the token that `sealed` was made of. As long for a key that there isn't as for a wrong secret."""
-        known = _NO_DIGEST if sealed is None else sealed.digest
-        return hmac.compare_digest(self.digest, known) and sealed is not None
+        known = _NO_DIGEST if stored is None else stored.digest
+        return hmac.compare_digest(self.digest, known) and stored is not None
 
 
 def mint(randomness: Callable[[int], bytes]) -> tuple[str, str]:

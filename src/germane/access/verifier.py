@@ -20,11 +20,11 @@ from germane.access.key import Key
 from germane.access.key_cache import KeyCache
 from germane.access.key_store import KeyStore
 from germane.access.token import Presented, presented
-from germane.access.usage import Uses
+from germane.access.usage import KeyUsage
 from germane.clock import Clock
 from germane.errors import StoreError, StoreUnavailable
 
-__all__ = ["FRESH", "GRACE", "Verification"]
+__all__ = ["FRESH", "GRACE", "Verifier"]
 
 FRESH = 1.0
 """Seconds for which an answer of the store is taken for the present: what another process revokes ends here after that."""
@@ -42,9 +42,9 @@ class _Ask:
     task: asyncio.Task[Key | Exception | None]
 
 
-class Verification:
-    def __init__(self, vault: KeyStore, uses: Uses, clock: Clock) -> None:
-        self._vault, self._uses, self._clock = vault, uses, clock
+class Verifier:
+    def __init__(self, key_store: KeyStore, usage: KeyUsage, clock: Clock) -> None:
+        self._key_store, self._usage, self._clock = key_store, usage, clock
         self._known = KeyCache()
         self._asks: dict[bytes, _Ask] = {}
         self._running: set[asyncio.Task[Key | Exception | None]] = set()
@@ -56,7 +56,7 @@ class Verification:
         key = self._remembered(shown, FRESH) or await self._asked(shown, patience)
         if key is None:
             return None
-        self._uses.note(key, self._clock.now())
+        self._usage.note(key, self._clock.now())
         return Grant.of(key)
 
     def forget(self, *ids: str) -> None:
@@ -72,7 +72,7 @@ class Verification:
         for task in self._running:
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
-        await self._uses.close()
+        await self._usage.close()
 
     def _remembered(self, shown: Presented, seconds: float) -> Key | None:
         return self._known.recall(shown.digest, now=self._clock.now(), since=self._clock.steady() - seconds)
@@ -127,9 +127,9 @@ class Verification:
         key: Key | None = None
         fault: Exception | None = None
         try:
-            sealed = await self._vault.find(shown.id)
-            if shown.matches(sealed) and sealed is not None and sealed.key.holds(self._clock.now()):
-                key = sealed.key
+            stored = await self._key_store.find(shown.id)
+            if shown.matches(stored) and stored is not None and stored.key.holds(self._clock.now()):
+                key = stored.key
         except Exception as error:
             fault = error
         ask = self._asks.get(shown.digest)

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from germane.access.issue import Wanted, issue
+from germane.access.issue import KeyRequest, issue
 from germane.access.key import Key, NewKey, StoredKey
 from germane.access.operations import AddKey, ChangeKey, KeyById
 from germane.access.revoke import revoke
 from germane.access.token import presented
-from germane.access.use import used
+from germane.access.usage import used
 from germane.errors import Conflict, GermaneError, NotFound, StoreUnavailable
 from germane.memories.operations import SetDirective
 from germane.store import Store
@@ -36,7 +36,7 @@ def issuing(
     number: int = 1, *, replaces: str | None = None, overlap: timedelta = timedelta(hours=1), **wanted: Any
 ) -> Plan[NewKey]:
     """The plan of a new key of `acme` at noon; each `number` gives another key, the same one every time."""
-    asked = Wanted(**{"org": "acme", **wanted})
+    asked = KeyRequest(**{"org": "acme", **wanted})
     return issue(asked, replaces=replaces, overlap=overlap, at=NOON, randomness=lambda count: bytes([number]) * count)
 
 
@@ -48,9 +48,9 @@ class KeyContract:
         ends: dict[str, Any] = {"expires_at": later, "revoked_at": later, "replaced_by": "b" * 16, "last_used_at": later}
         keys = [a_key(agents=("support", "Näheres 猫"), rights=("read",), note="für Ana", **ends), a_key("b" * 16)]
         for number, key in enumerate(keys):
-            sealed = StoredKey(key=key, digest=bytes([number]) * 32)
-            await store.keys.commit(writing(AddKey(sealed)))
-            assert await store.keys.find(key.id) == sealed
+            stored = StoredKey(key=key, digest=bytes([number]) * 32)
+            await store.keys.commit(writing(AddKey(stored)))
+            assert await store.keys.find(key.id) == stored
             assert await store.keys.commit(asking(KeyById(key.id))) == key
         assert await store.keys.find("c" * 16) is None
         assert await store.keys.commit(asking(KeyById("c" * 16))) is None
@@ -69,24 +69,24 @@ class KeyContract:
     @pytest.mark.requirement("RPC-5")
     async def test_a_key_is_changed_and_its_digest_stays(self, store: Store) -> None:
         """One that isn't there is passed over; an id is given once."""
-        sealed = StoredKey(key=a_key(), digest=b"d" * 32)
-        ended = replace(sealed.key, expires_at=NOON, last_used_at=NOON)
-        await store.keys.commit(writing(AddKey(sealed), ChangeKey(ended), ChangeKey(a_key("b" * 16))))
-        assert await store.keys.find(ended.id) == replace(sealed, key=ended)
+        stored = StoredKey(key=a_key(), digest=b"d" * 32)
+        ended = replace(stored.key, expires_at=NOON, last_used_at=NOON)
+        await store.keys.commit(writing(AddKey(stored), ChangeKey(ended), ChangeKey(a_key("b" * 16))))
+        assert await store.keys.find(ended.id) == replace(stored, key=ended)
         assert await store.keys.list() == (ended,)
         with pytest.raises(Conflict):
             await store.keys.commit(writing(AddKey(StoredKey(key=a_key(note="another"), digest=b"e" * 32))))
-        assert await store.keys.find(ended.id) == replace(sealed, key=ended)
+        assert await store.keys.find(ended.id) == replace(stored, key=ended)
 
     @pytest.mark.requirement("RPC-5")
     async def test_only_a_hash_of_a_token_is_kept(self, store: Store) -> None:
         """What is stored matches the token, and isn't it."""
         issued = await store.keys.commit(issuing())
-        sealed = await store.keys.find(issued.key.id)
-        assert presented(issued.token).matches(sealed)
-        assert sealed is not None
-        assert issued.token.rpartition("_")[2].encode() not in sealed.digest
-        assert issued.token.rpartition("_")[2] not in repr((sealed, issued))
+        stored = await store.keys.find(issued.key.id)
+        assert presented(issued.token).matches(stored)
+        assert stored is not None
+        assert issued.token.rpartition("_")[2].encode() not in stored.digest
+        assert issued.token.rpartition("_")[2] not in repr((stored, issued))
 
     @pytest.mark.requirement("RPC-5")
     async def test_a_rotation_is_written_whole_or_not_at_all(self, store: Store) -> None:
@@ -112,9 +112,9 @@ class KeyContract:
         issued = await store.keys.commit(issuing())
         assert presented(issued.token).matches(await second.keys.find(issued.key.id))
         await second.keys.commit(revoke(issued.key.id, at=NOON))
-        sealed = await store.keys.find(issued.key.id)
-        assert sealed is not None
-        assert sealed.key.state(NOON) == "revoked"
+        stored = await store.keys.find(issued.key.id)
+        assert stored is not None
+        assert stored.key.state(NOON) == "revoked"
         await second.close()
 
     @pytest.mark.requirement("RPC-5")
