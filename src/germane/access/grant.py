@@ -24,6 +24,6 @@ class Grant:
         return cls(key=key.id, org=key.org, agents=key.agents, rights=key.rights)
 
     def allows(self, right: Right, *, org: str, agent: str) -> bool:
-        """Whether the caller has `right` on `agent` of `org`. Callers of this method must answer each refusal in the same way, so
-        that nobody learns which of the three was wrong or whether the agent exists (SCOPE-3)."""
+        """Whether the caller has `right` on `agent` of `org`. Callers of this method must answer each refusal in the same way,
+        so that nobody learns which of the three was wrong or whether the agent exists (SCOPE-3)."""
         return org == self.org and right in self.rights and (self.agents is None or agent in self.agents)

@@ -19,7 +19,8 @@ class _Entry:
 
 class KeyCache:
     """An LRU cache by the digest of the token, so that no token stays in memory. Only valid keys are cached: a flood of invalid
-    tokens evicts nothing, and a key that was just made works at once. How old a confirmation may be is the caller's decision."""
+    tokens evicts nothing, and a key that was just made works at once. How old a confirmation may be is the caller's
+    decision."""
 
     def __init__(self, max_entries: int = 4096) -> None:
         self._entries: LruCache[bytes, _Entry] = LruCache(max_entries)

@@ -71,8 +71,9 @@ class Keyring:
             self._verifier.forget(key_id(id) or "")
 
     async def verify(self, token: str, *, patience: float | None = 0.02) -> Grant | None:
-        """Returns what the token allows, or None for a token that is unknown, malformed, expired or revoked; a caller can't tell
-        these apart, by time either. The store is asked about a valid key at most once a second; a cache answers in between.
+        """Returns what the token allows, or None for a token that is unknown, malformed, expired or revoked; a caller can't
+        tell these apart, by time either. The store is asked about a valid key at most once a second; a cache answers in
+        between.
 
         `patience` is how many seconds the store may take (default 0.02). When it takes longer or fails, a key that the store
         confirmed within the last two minutes stays valid, and any other token raises `StoreUnavailable`. With 0 the cache

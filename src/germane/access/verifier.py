@@ -124,8 +124,8 @@ class Verifier:
             self._lookups.pop(oldest[0]).task.cancel()
 
     async def _find(self, shown: Presented, started: float) -> Key | Exception | None:
-        """Returns the valid key, None, or the exception that the store raised. The cache learns the answer unless the lookup was
-        replaced or a key was changed meanwhile."""
+        """Returns the valid key, None, or the exception that the store raised. The cache learns the answer unless the lookup
+        was replaced or a key was changed meanwhile."""
         key: Key | None = None
         fault: Exception | None = None
         try:
