@@ -81,7 +81,7 @@ async def test_a_hung_store_is_no_reason_to_refuse_a_key(tmp_path: Path) -> None
         assert await germane.keys.verify(known.token)
         watch.advance(timedelta(seconds=5))
         for _ in range(8):
-            germane._open.store._readers.behind(lambda _: stuck.wait(timeout=30))  # type: ignore[attr-defined]
+            germane._open.store._readers.run_in_background(lambda _: stuck.wait(timeout=30))  # type: ignore[attr-defined]
         try:
             assert await germane.keys.verify(known.token, patience=0.01)
             with pytest.raises(StoreUnavailable):

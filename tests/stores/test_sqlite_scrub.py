@@ -17,7 +17,7 @@ from germane.events.operations import PutEvent
 from germane.memories.operations import Forget, PutMemory
 from germane.stores.sqlite import SqliteStore, erasure
 from germane.stores.sqlite.database import APPLICATION, Database, migrations
-from germane.stores.sqlite.erasure import Erasure, Mark, mark
+from germane.stores.sqlite.erasure import Erasure, ErasureState, erasure_state
 from germane.stores.sqlite.jobs import Job
 from germane.stores.sqlite.scrub import Scrub
 from germane.testing.hashed import Hashed
@@ -158,12 +158,12 @@ async def test_what_is_forgotten_while_scrubbing_is_scrubbed_next(tmp_path: Path
 
     monkeypatch.setattr(Scrub, "_overwrite", meanwhile)
     scrub = Scrub(store._database, connection, guard, nullcontext())
-    before = mark(late)
+    before = erasure_state(late)
     assert scrub.run() == ""
-    assert mark(late) == before._replace(erased=before.erased + 5, scrubbed=before.erased, since=1)
+    assert erasure_state(late) == before._replace(erased=before.erased + 5, scrubbed=before.erased, since=1)
     monkeypatch.undo()
     assert scrub.run() == ""
-    assert (mark(late).due, mark(late).since) == (False, None)
+    assert (erasure_state(late).due, erasure_state(late).since) == (False, None)
     for one in (connection, guard, late):
         one.close()
 
@@ -290,7 +290,7 @@ async def test_a_forgetting_that_comes_as_another_is_done_is_not_passed_over(
 ) -> None:
     """Between the look that finds all done and the answer: it is seen to at once, not when somebody looks again."""
     monkeypatch.setattr(erasure, "_LOOK", 3600.0)
-    settled, done, settle, run, look = threading.Event(), list[int](), Erasure.settle, Scrub.run, erasure.mark
+    settled, done, settle, run, look = threading.Event(), list[int](), Erasure.settle, Scrub.run, erasure.erasure_state
 
     def told(self: Erasure, jobs: list[Job], revision: int) -> None:
         settle(self, jobs, revision)
@@ -302,13 +302,13 @@ async def test_a_forgetting_that_comes_as_another_is_done_is_not_passed_over(
         done.append(patience)
         return outcome
 
-    def waiting(connection: apsw.Connection) -> Mark:
+    def waiting(connection: apsw.Connection) -> ErasureState:
         seen = look(connection)
         if len(done) == 1 and not settled.is_set():
             settled.wait(10)
         return seen
 
-    for owner, name, change in ((Erasure, "settle", told), (Scrub, "run", finished_once), (erasure, "mark", waiting)):
+    for owner, name, change in ((Erasure, "settle", told), (Scrub, "run", finished_once), (erasure, "erasure_state", waiting)):
         monkeypatch.setattr(owner, name, change)
     store = opened(tmp_path)
     ids = [await kept(store, "canary1z"), await kept(store, "canary2z")]

@@ -13,7 +13,7 @@ import apsw
 from germane.store import Checkup
 from germane.stores.sqlite.database import APPLICATION, Database, migrations
 from germane.stores.sqlite.encoding import moment
-from germane.stores.sqlite.erasure import Mark, mark
+from germane.stores.sqlite.erasure import ErasureState, erasure_state
 from germane.stores.sqlite.failures import mapped
 from germane.stores.sqlite.rows import only, rows
 
@@ -35,7 +35,7 @@ def _examine(database: Database, model: str, stale: int, read_only: bool, waitin
         connection = database.connect(reading=True)
         try:
             findings += _structure(connection)
-            findings.append(_erasure(mark(connection), waiting_for))
+            findings.append(_erasure(erasure_state(connection), waiting_for))
         finally:
             connection.close()
     findings.append(("access", "read-only" if read_only else "read and write", not read_only))
@@ -47,7 +47,7 @@ def _examine(database: Database, model: str, stale: int, read_only: bool, waitin
     return Checkup(findings=tuple(findings))
 
 
-def _erasure(found: Mark, waiting_for: str) -> tuple[str, str, bool]:
+def _erasure(found: ErasureState, waiting_for: str) -> tuple[str, str, bool]:
     if not found.due:
         return ("erasure", "nothing that was forgotten is left in the files", True)
     since = "" if found.since is None else f" since {moment(found.since).isoformat(timespec='seconds')}"

@@ -7,7 +7,7 @@ import apsw
 from germane.stores.sqlite.encoding import shown, stored
 from germane.stores.sqlite.rows import first, rows
 from germane.stores.sqlite.transaction import Transaction
-from germane.stores.sqlite.visible_partitions import listed, places
+from germane.stores.sqlite.visible_partitions import in_clause, visible_partitions
 from germane.types.scope import Scope
 
 __all__ = ["directive", "directive_now", "set_directive"]
@@ -38,7 +38,7 @@ def directive_now(connection: apsw.Connection, org: str, agent: str, user: str |
 
 
 def directive(connection: apsw.Connection, scope: Scope) -> str:
-    seen = places(connection, scope)
-    sql = f"SELECT partition, text FROM directives WHERE partition IN {listed(seen)}"
+    visible = visible_partitions(connection, scope)
+    sql = f"SELECT partition, text FROM directives WHERE partition IN {in_clause(visible)}"
     found: dict[int, str | bytes] = dict(rows(connection, sql))
-    return next((shown(found[place.id]) for place in reversed(seen) if place.id in found), "")
+    return next((shown(found[partition.id]) for partition in reversed(visible) if partition.id in found), "")

@@ -24,7 +24,7 @@ from germane.stores.sqlite.reserve import Reserve
 from germane.stores.sqlite.rows import only
 from germane.stores.sqlite.scrub import Scrub
 
-__all__ = ["Erasure", "Mark", "mark"]
+__all__ = ["Erasure", "ErasureState", "erasure_state"]
 
 _LOOK = 0.5
 """Seconds between two looks at what other processes did."""
@@ -43,7 +43,7 @@ _ROOM = 16
 _OTHER = "another process that is scrubbing"
 
 
-class Mark(NamedTuple):
+class ErasureState(NamedTuple):
     """As revisions: the last commit that took content away, how far scrubbing has come, since when they differ (microseconds),
     the last commit that took a whole partition, and the last one that took or replaced a directive."""
 
@@ -58,18 +58,18 @@ class Mark(NamedTuple):
         return self.erased > self.scrubbed
 
 
-def mark(connection: apsw.Connection) -> Mark:
-    return Mark(*only(connection, "SELECT erased, scrubbed, erased_at, vanished, replaced FROM counters"))
+def erasure_state(connection: apsw.Connection) -> ErasureState:
+    return ErasureState(*only(connection, "SELECT erased, scrubbed, erased_at, vanished, replaced FROM counters"))
 
 
 class Erasure:
-    """`told` is called in this thread, with a connection to read from, within a second after `Mark.replaced` has risen, and not
-    oftener than every half. Where the store can only be read (`writable` false) nothing is scrubbed."""
+    """`told` is called in this thread, with a connection to read from, within a second after `ErasureState.replaced` has risen,
+    and not oftener than every half. Where the store can only be read (`writable` false) nothing is scrubbed."""
 
     def __init__(self, database: Database, told: Callable[[apsw.Connection], None], *, writable: bool) -> None:
         self._database, self._told, self._writable = database, told, writable
         self._guard = database.connect(reading=True)
-        self._seen = mark(self._guard)
+        self._seen = erasure_state(self._guard)
         self._connection: apsw.Connection | None = None
         self._lock, self._wake = threading.Lock(), threading.Event()
         self.gate = threading.Lock()
@@ -153,10 +153,10 @@ class Erasure:
             return min(_LATE, _SOON * (1 << min(self._tries, _DOUBLED)))
         return 0 if self._mine else _LOOK
 
-    def _look(self) -> Mark:
+    def _look(self) -> ErasureState:
         """The mark as it is now. Takes over what another process doesn't get on with."""
         try:
-            seen, before = mark(self._guard), self._seen
+            seen, before = erasure_state(self._guard), self._seen
         except apsw.Error:
             return self._seen
         self._seen = seen

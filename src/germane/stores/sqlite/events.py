@@ -24,9 +24,9 @@ from germane.stores.sqlite.encoding import (
     written_provenance,
 )
 from germane.stores.sqlite.passage import passage
-from germane.stores.sqlite.sessions import Begun
+from germane.stores.sqlite.sessions import GrowingSession
 from germane.stores.sqlite.transaction import Transaction
-from germane.stores.sqlite.visible_partitions import Place
+from germane.stores.sqlite.visible_partitions import VisiblePartition
 from germane.types.candidate import LONG
 
 __all__ = ["BRIEF", "EVENT", "brief_of", "by_message_id", "event_of", "length", "put_events", "session_of", "tail"]
@@ -93,20 +93,20 @@ def brief_of(
     return replace(event_of((*row[:6], "", *row[7:16], None, row[17]), users), text=found.text, passage=found.passage)
 
 
-def by_message_id(connection: apsw.Connection, place: Place, read: EventsByMessageId) -> dict[str, EventHead]:
+def by_message_id(connection: apsw.Connection, partition: VisiblePartition, read: EventsByMessageId) -> dict[str, EventHead]:
     sql = f"{_HEAD} AND e.message_id = ?"
     found: dict[str, EventHead] = {}
     for message_id in read.message_ids:
-        row = connection.execute(sql, (place.id, stored(read.session), stored(message_id))).fetchone()
+        row = connection.execute(sql, (partition.id, stored(read.session), stored(message_id))).fetchone()
         if row is not None:
             found[message_id] = _head(row)
     return found
 
 
-def tail(connection: apsw.Connection, place: Place, read: SessionTail) -> tuple[EventHead, ...]:
+def tail(connection: apsw.Connection, partition: VisiblePartition, read: SessionTail) -> tuple[EventHead, ...]:
     sql = f"{_HEAD} AND e.position < ? ORDER BY e.position DESC LIMIT ?"
     before = _NOWHERE if read.before is None else read.before
-    rows = connection.execute(sql, (place.id, stored(read.session), before, read.limit)).fetchall()
+    rows = connection.execute(sql, (partition.id, stored(read.session), before, read.limit)).fetchall()
     return tuple(map(_head, reversed(rows)))
 
 
@@ -116,9 +116,9 @@ def _head(row: tuple[Any, ...]) -> EventHead:
     return EventHead(position, role, content_hash, said, moment(created_at), moment(recorded_at))
 
 
-def length(connection: apsw.Connection, place: Place, read: SessionLength) -> int:
+def length(connection: apsw.Connection, partition: VisiblePartition, read: SessionLength) -> int:
     sql = "SELECT next FROM sessions WHERE partition = ? AND id = ?"
-    found = connection.execute(sql, (place.id, stored(read.session))).fetchone()
+    found = connection.execute(sql, (partition.id, stored(read.session))).fetchone()
     return 0 if found is None else int(found[0])
 
 
@@ -127,7 +127,7 @@ def put_events(transaction: Transaction, partition: int, changes: Sequence[PutEv
     connection, sessions = transaction.connection, dict[str, int]()
     events = [change.event for change in changes]
     for id in dict.fromkeys(event.session for event in events):
-        session = Begun(connection, partition, id)
+        session = GrowingSession(connection, partition, id)
         for event in events:
             if event.session == id:
                 session.add(event)

@@ -27,11 +27,11 @@ from germane.memories.operations import (
 )
 from germane.stores.sqlite import events, memories
 from germane.stores.sqlite.directives import set_directive
-from germane.stores.sqlite.erasure import Erasure, mark
+from germane.stores.sqlite.erasure import Erasure, erasure_state
 from germane.stores.sqlite.forget import forget, forget_whole, select
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.transaction import Transaction
-from germane.stores.sqlite.visible_partitions import Place, places
+from germane.stores.sqlite.visible_partitions import VisiblePartition, visible_partitions
 from germane.stores.sqlite.writer import Writer
 from germane.types.plan import Change, Decision, Plan, Read, run_plan
 from germane.types.scope import Scope
@@ -67,10 +67,10 @@ class SqliteJournal:
         """What vanished counts for every scope: a partition that is gone has no revision of its own any more."""
 
         def work(reading: Reading) -> int:
-            seen = places(reading.connection, self._scope)
-            return max([mark(reading.connection).vanished, *(place.revision for place in seen)])
+            visible = visible_partitions(reading.connection, self._scope)
+            return max([erasure_state(reading.connection).vanished, *(partition.revision for partition in visible)])
 
-        return await self._readers.glance(work)
+        return await self._readers.read_batched(work)
 
     async def scrub(self) -> str:
         return await self._erasure.scrub()
@@ -82,7 +82,7 @@ class _Drive(Generic[T]):
 
     def __init__(self, scope: Scope, plan: Plan[T]) -> None:
         self._scope, self._plan = scope, plan
-        self._selected: set[Place] = set()
+        self._selected: set[VisiblePartition] = set()
         self._decided: Decision[T] | None = None
         self._transaction: Transaction
 
@@ -102,17 +102,17 @@ class _Drive(Generic[T]):
         connection = self._transaction.connection
         if isinstance(read, Select):
             return self._select(read)
-        seen = self._transaction.places(self._scope)
+        visible = self._transaction.visible_partitions(self._scope)
         if isinstance(read, MemoriesById):
-            return memories.by_id(connection, seen, read)
+            return memories.by_id(connection, visible, read)
         if type(read) not in _OWN_READS:
             raise InvalidInput(f"the store can't answer {type(read).__name__}")
         reader, empty = _OWN_READS[type(read)]
-        own = self._own(seen)
+        own = self._own(visible)
         return empty() if own is None else reader(connection, own, read)
 
-    def _own(self, seen: tuple[Place, ...]) -> Place | None:
-        return next((place for place in seen if place.user == self._scope.user), None)
+    def _own(self, visible: tuple[VisiblePartition, ...]) -> VisiblePartition | None:
+        return next((partition for partition in visible if partition.user == self._scope.user), None)
 
     def _select(self, read: Select) -> Selection:
         own = self._owned(read.user)
@@ -121,13 +121,13 @@ class _Drive(Generic[T]):
         self._selected.add(own)
         return select(self._transaction.connection, own, read)
 
-    def _owned(self, user: str | None) -> Place | None:
+    def _owned(self, user: str | None) -> VisiblePartition | None:
         """The partition of this user, else of the scope's own; another user's only for who speaks for the agent as a whole."""
         user = self._scope.user if user is None else user
         if self._scope.user not in (None, user):
             return None
         whose = Scope(org=self._scope.org, agent=self._scope.agent, user=user)
-        return next((place for place in self._transaction.places(whose) if place.user == user), None)
+        return next((partition for partition in self._transaction.visible_partitions(whose) if partition.user == user), None)
 
     def apply(self, changes: tuple[Change, ...]) -> None:
         """In order; a run of events is written in one go."""
@@ -162,19 +162,19 @@ class _Drive(Generic[T]):
             case EndMemory():
                 memories.end_memory(transaction, transaction.own(scope), change)
             case Forget():
-                own = self._own(transaction.places(scope))
+                own = self._own(transaction.visible_partitions(scope))
                 forget(transaction, tuple(self._selected | ({own} if own else set())), change)
             case ForgetOwner():
                 whole = self._owned(change.user)
                 if whole is not None:
                     forget_whole(transaction, whole, change)
             case CountFeedback():
-                own = self._own(transaction.places(scope))
+                own = self._own(transaction.visible_partitions(scope))
                 memories.count_feedback(connection, (own,) if own else (), change)
             case CountRetrievals():
-                memories.count_retrievals(connection, transaction.places(scope), change)
+                memories.count_retrievals(connection, transaction.visible_partitions(scope), change)
             case SetDirective(text):
-                if text or self._own(transaction.places(scope)) is not None:  # nothing to remove makes no partition
+                if text or self._own(transaction.visible_partitions(scope)) is not None:  # nothing to remove makes no partition
                     set_directive(transaction, transaction.own(scope), text)
             case _:
                 raise InvalidInput(f"the store can't write {type(change).__name__}")

@@ -31,7 +31,7 @@ class SqliteKeys:
         self._writer, self._readers, self._name = writer, readers, name
 
     async def find(self, id: str) -> StoredKey | None:
-        return await self._readers.glance(lambda reading: _stored_key(reading.connection, id))
+        return await self._readers.read_batched(lambda reading: _stored_key(reading.connection, id))
 
     async def list(self, org: str | None = None) -> tuple[Key, ...]:
         where, values = ("", ()) if org is None else ("WHERE org = ?", (org,))

@@ -27,7 +27,7 @@ from germane.stores.sqlite.encoding import (
 )
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.units import delete_units
-from germane.stores.sqlite.visible_partitions import Place, listed
+from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, owners
 
 __all__ = [
     "MEMORY",
@@ -77,23 +77,23 @@ def memory_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> Memory:
     )
 
 
-def by_id(connection: apsw.Connection, places: tuple[Place, ...], read: MemoriesById) -> dict[str, Memory]:
-    sql = f"{MEMORY} WHERE +partition IN {listed(places)} AND id IN (SELECT value FROM json_each(?))"
-    users = {place.id: place.user for place in places}
+def by_id(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], read: MemoriesById) -> dict[str, Memory]:
+    sql = f"{MEMORY} WHERE +partition IN {in_clause(visible)} AND id IN (SELECT value FROM json_each(?))"
+    users = owners(visible)
     found = [memory_of(row, users) for row in connection.execute(sql, (to_json(read.ids),))]
     return {memory.id: memory for memory in found}
 
 
-def by_hash(connection: apsw.Connection, place: Place, read: MemoriesByHash) -> tuple[Memory, ...]:
+def by_hash(connection: apsw.Connection, partition: VisiblePartition, read: MemoriesByHash) -> tuple[Memory, ...]:
     sql = f"{MEMORY} WHERE partition = ? AND content_hash = ? ORDER BY created_at, key"
-    rows = connection.execute(sql, (place.id, read.content_hash))
-    return tuple(memory_of(row, {place.id: place.user}) for row in rows)
+    rows = connection.execute(sql, (partition.id, read.content_hash))
+    return tuple(memory_of(row, {partition.id: partition.user}) for row in rows)
 
 
-def facts_on_key(connection: apsw.Connection, place: Place, read: FactsOnKey) -> tuple[Memory, ...]:
+def facts_on_key(connection: apsw.Connection, partition: VisiblePartition, read: FactsOnKey) -> tuple[Memory, ...]:
     sql = f"{MEMORY} WHERE partition = ? AND fact_key = ? ORDER BY valid_from, key"
-    rows = connection.execute(sql, (place.id, stored(read.key)))
-    return tuple(memory_of(row, {place.id: place.user}) for row in rows)
+    rows = connection.execute(sql, (partition.id, stored(read.key)))
+    return tuple(memory_of(row, {partition.id: partition.user}) for row in rows)
 
 
 def put_memory(transaction: Transaction, partition: int, memory: Memory) -> None:
@@ -149,17 +149,17 @@ def end_memory(transaction: Transaction, partition: int, change: EndMemory) -> N
     transaction.touch((partition,))
 
 
-def count_feedback(connection: apsw.Connection, places: tuple[Place, ...], change: CountFeedback) -> None:
+def count_feedback(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], change: CountFeedback) -> None:
     column = "helpful" if change.helpful else "harmful"
-    _count(connection, places, column, change.ids)
+    _count(connection, visible, column, change.ids)
 
 
-def count_retrievals(connection: apsw.Connection, places: tuple[Place, ...], change: CountRetrievals) -> None:
-    _count(connection, places, "retrieval_count", change.ids)
+def count_retrievals(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], change: CountRetrievals) -> None:
+    _count(connection, visible, "retrieval_count", change.ids)
 
 
-def _count(connection: apsw.Connection, places: tuple[Place, ...], column: str, ids: tuple[str, ...]) -> None:
-    sql = f"UPDATE memories SET {column} = {column} + 1 WHERE id = ? AND partition IN {listed(places)}"
+def _count(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], column: str, ids: tuple[str, ...]) -> None:
+    sql = f"UPDATE memories SET {column} = {column} + 1 WHERE id = ? AND partition IN {in_clause(visible)}"
     connection.executemany(sql, [(id,) for id in ids])
 
 

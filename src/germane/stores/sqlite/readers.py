@@ -101,11 +101,11 @@ class Readers:
         """Something large: one request's searches go together, one after another."""
         return await self._with_others(self._large, work)
 
-    async def glance(self, work: Callable[[Reading], T]) -> T:
+    async def read_batched(self, work: Callable[[Reading], T]) -> T:
         """Something small: goes with whatever else is glanced at in this turn of the loop, in order, within one snapshot."""
         return await self._with_others(self._small, work)
 
-    def behind(self, work: Callable[[Reading], object]) -> None:
+    def run_in_background(self, work: Callable[[Reading], object]) -> None:
         """Do it some time, for nobody in particular; from any thread. Nothing is told of how it went."""
         with self._lock:
             if not self._closed:

@@ -23,8 +23,7 @@ import apsw
 
 from germane.stores.sqlite.database import BUSY, Database
 from germane.stores.sqlite.gaps import CLASSED, gaps
-from germane.stores.sqlite.log import empty, logged
-from germane.stores.sqlite.raw import Raw
+from germane.stores.sqlite.raw_file import RawFile, log_is_empty, pages_in_log
 from germane.stores.sqlite.rows import first, only, rows
 
 __all__ = ["Scrub"]
@@ -143,7 +142,7 @@ class Scrub:
         since the pages written meanwhile were last looked up."""
         self._guard.execute("BEGIN")
         first(self._guard, "SELECT erased FROM counters")
-        if empty(self._connection) and not (continued and self._changed()):
+        if log_is_empty(self._connection) and not (continued and self._changed()):
             return True
         self._let_go()
         return False
@@ -151,7 +150,7 @@ class Scrub:
     def _written_meanwhile(self, upto: int) -> frozenset[int] | None:
         """The pages written since the guard stood, which is over now; None where there are none, and the scrubbing done."""
         with _Writing(self._connection):
-            pages = logged(self._connection)
+            pages = pages_in_log(self._connection)
             self._guard.execute("COMMIT")
             self._version = self._data_version()
             if not pages:
@@ -162,7 +161,7 @@ class Scrub:
         """Overwrite the gaps of these pages (None: all) while nobody can write, and be done. False where somebody wrote before
         that, so that these may not be all."""
         with _Writing(self._connection):
-            if (self._logging() and not empty(self._connection)) or (pages is not None and self._changed()):
+            if (self._logging() and not log_is_empty(self._connection)) or (pages is not None and self._changed()):
                 return False
             self._overwrite(pages)
             self._connection.execute(_DONE, (upto,))
@@ -177,7 +176,7 @@ class Scrub:
         count, size = connection.pragma("page_count"), connection.pragma("page_size")
         trees = _trees(connection) if count >= CLASSED else None
         wanted = range(1, count + 1) if pages is None else sorted(page for page in pages if page <= count)
-        file, written = Raw(connection), False
+        file, written = RawFile(connection), False
         for start, length in _runs(wanted):
             content = file.read(length * size, (start - 1) * size)
             for page, begins, ends in gaps(content, size, start):

@@ -11,7 +11,7 @@ from germane.events.event import Event
 from germane.stores.sqlite.encoding import micros, stored
 from germane.stores.sqlite.rows import first, rows
 
-__all__ = ["Begun", "shrink"]
+__all__ = ["GrowingSession", "shrink"]
 
 _LATEST = "SELECT number, started_at FROM sessions WHERE partition = ? AND key <> ? ORDER BY started_at DESC, key DESC LIMIT 1"
 _NUMBERED = (
@@ -25,7 +25,7 @@ _RECOUNT = (
 )
 
 
-class Begun:
+class GrowingSession:
     """A session that grows; nothing is written before `save`."""
 
     __slots__ = ("_added", "_id", "_key", "_last", "_next", "_partition", "_started", "_was")

@@ -10,11 +10,14 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import apsw
 
 from germane.clock import Clock
 from germane.errors import StoreUnavailable
+from germane.events.event import Event
+from germane.memories.memory import Memory
 from germane.ports.embedder import Embedder
 from germane.ports.words import WordVectors
 from germane.search.relevance import Relevance
@@ -26,21 +29,25 @@ from germane.stores.sqlite.directives import directive_now
 from germane.stores.sqlite.embedding import Embedding, model_row
 from germane.stores.sqlite.encoding import micros
 from germane.stores.sqlite.erasure import Erasure
-from germane.stores.sqlite.event_reader import SqliteEvents
+from germane.stores.sqlite.event_reader import SqliteEvents, fetch_events
 from germane.stores.sqlite.failures import mapped
 from germane.stores.sqlite.journal import SqliteJournal
 from germane.stores.sqlite.keys import SqliteKeys
-from germane.stores.sqlite.memory_reader import SqliteMemories
+from germane.stores.sqlite.memory_reader import SqliteMemories, fetch_memories
 from germane.stores.sqlite.partitions import Partitions
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import only
 from germane.stores.sqlite.scoped_store import SqliteScopedStore
+from germane.stores.sqlite.search import Fetch, Searcher
 from germane.stores.sqlite.transaction import Transaction
-from germane.stores.sqlite.visible_partitions import gone, places
+from germane.stores.sqlite.units import Domain
+from germane.stores.sqlite.visible_partitions import is_forgotten, visible_partitions
 from germane.stores.sqlite.writer import Writer
 from germane.types.scope import Scope
 
 __all__ = ["SqliteStore"]
+
+T = TypeVar("T", Memory, Event)
 
 _MEMORY = 256 << 20
 _SCRUBBING = 0.25
@@ -63,19 +70,23 @@ class SqliteStore:
         words: WordVectors | None = None,
     ) -> None:
         self._database, self._embedder, self._clock = database, embedder, clock
-        self._judging = relevance, words
         with mapped(database.name):
             self._model = model_row(database, writing, embedder)
             self._readers = Readers(database, readers)
-            self._aside = Readers(database, 1)
+            self._background = Readers(database, 1)
         self._partitions = Partitions(
-            dimension=embedder.dimension, model=self._model, limit=memory_limit, behind=self._aside.behind
+            dimension=embedder.dimension,
+            model=self._model,
+            max_bytes=memory_limit,
+            run_in_background=self._background.run_in_background,
         )
+        self._memories = self._searcher("memories", fetch_memories, relevance, words)
+        self._events = self._searcher("events", fetch_events, relevance, words)
         self._told: Callable[[Callable[[str, str, str | None], str]], None] | None = None
         with mapped(database.name):
             self._erasure = Erasure(database, self._vanished, writable=writing is not None)
         self._writer = None if writing is None else Writer(writing, self._begin, database, self._erasure)
-        self._embedding = Embedding(embedder, self._model, self._aside)
+        self._embedding = Embedding(embedder, self._model, self._background)
 
     @classmethod
     def open(
@@ -128,12 +139,12 @@ class SqliteStore:
         return SqliteKeys(self._writer, self._readers, self._database.name)
 
     def within(self, scope: Scope) -> SqliteScopedStore:
-        readers, partitions, model = self._readers, self._partitions, self._embedder.identity
+        readers = self._readers
         return SqliteScopedStore(
             scope,
             readers,
-            SqliteMemories(scope, readers, partitions, model, *self._judging),
-            SqliteEvents(scope, readers, partitions, model, *self._judging),
+            SqliteMemories(scope, readers, self._memories),
+            SqliteEvents(scope, readers, self._events),
             SqliteJournal(scope, self._writer, readers, self._erasure, self._database.name),
         )
 
@@ -142,11 +153,11 @@ class SqliteStore:
 
     async def warm(self, scope: Scope) -> None:
         def work(reading: Reading) -> None:
-            seen = places(reading.connection, scope)
+            visible = visible_partitions(reading.connection, scope)
             for domain in ("memories", "events"):
-                self._partitions.ready(reading, seen, domain, wait=True)
+                self._partitions.ready(reading, visible, domain, wait=True)
 
-        await self._aside.run(work)
+        await self._background.run(work)
 
     async def nonce_key(self) -> bytes:
         sql = "SELECT value FROM meta WHERE key = 'nonce_key'"
@@ -180,7 +191,7 @@ class SqliteStore:
     async def close(self) -> None:
         """Finish what is being written, stop what is being read, end the threads. Again is fine."""
         self._readers.stop()
-        self._aside.stop()
+        self._background.stop()
         if self._writer is not None:
             self._writer.stop()
         await asyncio.to_thread(self._join)
@@ -188,19 +199,30 @@ class SqliteStore:
 
     def _join(self) -> None:
         self._readers.join()
-        self._aside.join()
+        self._background.join()
         if self._writer is not None:
             self._writer.join()
         self._erasure.join()
         if self._writer is not None:
             self._writer.close()
 
+    def _searcher(self, domain: Domain, fetch: Fetch[T], relevance: Relevance | None, words: WordVectors | None) -> Searcher[T]:
+        return Searcher(
+            domain=domain,
+            fetch=fetch,
+            readers=self._readers,
+            partitions=self._partitions,
+            model=self._embedder.identity,
+            relevance=relevance,
+            words=words,
+        )
+
     def _begin(self, connection: apsw.Connection) -> Transaction:
         return Transaction(connection, self._embedder, self._model, micros(self._clock.now()))
 
     def _vanished(self, connection: apsw.Connection) -> None:
         """Some process took away what nobody asks the file about again: nothing of it stays in memory."""
-        self._partitions.drop(lambda partition: gone(connection, partition))
+        self._partitions.drop(lambda partition: is_forgotten(connection, partition))
         if self._told is not None:
             self._told(partial(directive_now, connection))
 

@@ -15,15 +15,15 @@ from germane.search.quantised import encode
 from germane.search.unit import Unit
 from germane.stores.sqlite.rows import only
 from germane.stores.sqlite.units import Domain, Pending, insert_units
-from germane.stores.sqlite.visible_partitions import Place, places
+from germane.stores.sqlite.visible_partitions import VisiblePartition, visible_partitions
 from germane.types.scope import Scope
 
-__all__ = ["Mark", "Transaction"]
+__all__ = ["Savepoint", "Transaction"]
 
 _ERASED = "UPDATE counters SET erased_at = CASE WHEN erased > scrubbed THEN erased_at ELSE ?1 END, erased = ?2"
 
 
-class Mark(NamedTuple):
+class Savepoint(NamedTuple):
     pending: list[Pending]
     length: int
     touched: frozenset[int]
@@ -48,34 +48,34 @@ class Transaction:
         self._keys: dict[Domain, int] = {"events": events, "memories": memories}
         self._pending: list[Pending] = []
         self._touched: frozenset[int] = frozenset()
-        self._places: dict[tuple[str, str, str | None], tuple[Place, ...]] = {}
+        self._visible: dict[tuple[str, str, str | None], tuple[VisiblePartition, ...]] = {}
 
-    def mark(self) -> Mark:
-        return Mark(self._pending, len(self._pending), self._touched, self.erased, self._vanished, self._replaced)
+    def savepoint(self) -> Savepoint:
+        return Savepoint(self._pending, len(self._pending), self._touched, self.erased, self._vanished, self._replaced)
 
-    def undo(self, mark: Mark) -> None:
-        """Back to `mark`, also where rows were flushed since: their savepoint has taken them back."""
-        self._pending = mark.pending
-        del self._pending[mark.length :]
-        self._touched, self.erased = mark.touched, mark.erased
-        self._vanished, self._replaced = mark.vanished, mark.replaced
-        self._places.clear()
+    def roll_back_to(self, savepoint: Savepoint) -> None:
+        """Back to `savepoint`, also where rows were flushed since: their savepoint has taken them back."""
+        self._pending = savepoint.pending
+        del self._pending[savepoint.length :]
+        self._touched, self.erased = savepoint.touched, savepoint.erased
+        self._vanished, self._replaced = savepoint.vanished, savepoint.replaced
+        self._visible.clear()
 
-    def places(self, scope: Scope) -> tuple[Place, ...]:
+    def visible_partitions(self, scope: Scope) -> tuple[VisiblePartition, ...]:
         """What the scope sees; asked of the file once."""
         whose = (scope.org, scope.agent, scope.user)
-        if whose not in self._places:
-            self._places[whose] = places(self.connection, scope)
-        return self._places[whose]
+        if whose not in self._visible:
+            self._visible[whose] = visible_partitions(self.connection, scope)
+        return self._visible[whose]
 
     def own(self, scope: Scope) -> int:
         """The partition this scope writes to; made when there is none yet."""
-        for place in self.places(scope):
-            if place.user == scope.user:
-                return place.id
+        for partition in self.visible_partitions(scope):
+            if partition.user == scope.user:
+                return partition.id
         row = (scope.org, scope.agent, scope.user or "")
         self.connection.execute("INSERT INTO partitions (org, agent, user) VALUES (?, ?, ?)", row)
-        self._places.clear()
+        self._visible.clear()
         return self.connection.last_insert_rowid()
 
     def touch(self, partitions: Iterable[int]) -> None:
@@ -89,7 +89,7 @@ class Transaction:
         self.erased += 1
         self._vanished |= vanished
         self._replaced |= replaced or vanished
-        self._places.clear()
+        self._visible.clear()
 
     def keys(self, domain: Domain, count: int) -> range:
         """New row numbers, never given out again."""

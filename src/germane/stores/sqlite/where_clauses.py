@@ -12,7 +12,7 @@ from germane.memories.memory import Memory
 from germane.search.unit import SENSITIVITY_CODES
 from germane.stores.sqlite.encoding import micros, stored, to_json
 from germane.stores.sqlite.units import Domain
-from germane.stores.sqlite.visible_partitions import Place, listed
+from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
 from germane.types.query import Filters
 
 __all__ = ["Clause", "event_keys", "excluded", "for_events", "for_memories", "impossible", "memory_keys", "tagged"]
@@ -36,8 +36,8 @@ def excluded(thing: Memory | Event, filters: Filters) -> bool:
     return thing.id in filters.exclude or (message_id is not None and message_id in filters.exclude)
 
 
-def for_memories(places: tuple[Place, ...], filters: Filters, at: datetime) -> Clause:
-    clause, values = _shared(places, filters)
+def for_memories(visible: tuple[VisiblePartition, ...], filters: Filters, at: datetime) -> Clause:
+    clause, values = _shared(visible, filters)
     if not filters.with_history:
         now = micros(at)
         clause += " AND valid_from <= ? AND (valid_to IS NULL OR valid_to > ?) AND (expires_at IS NULL OR expires_at > ?)"
@@ -49,37 +49,37 @@ def for_memories(places: tuple[Place, ...], filters: Filters, at: datetime) -> C
         clause += " AND session = ?"
         values.append(stored(filters.session))
     if filters.tags is not None:
-        clause += f" AND key IN ({tagged(places)})"
+        clause += f" AND key IN ({tagged(visible)})"
         values.append(to_json(filters.tags))
     return clause, values
 
 
-def for_events(places: tuple[Place, ...], filters: Filters) -> Clause:
+def for_events(visible: tuple[VisiblePartition, ...], filters: Filters) -> Clause:
     """For rows of `events` called `e`."""
-    clause, values = _shared(places, filters, "e.")
+    clause, values = _shared(visible, filters, "e.")
     if filters.event_types is not None:
         clause += f" AND e.type IN {_AMONG}"
         values.append(to_json(filters.event_types))
     return clause, values
 
 
-def memory_keys(connection: apsw.Connection, places: tuple[Place, ...], filters: Filters) -> frozenset[int] | None:
+def memory_keys(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], filters: Filters) -> frozenset[int] | None:
     """Keys that pass what a search doesn't check for itself (tags, session); None for no narrowing."""
     if filters.tags is None and filters.session is None:
         return None
     wide = Filters(tags=filters.tags, session=filters.session, sensitivities=filters.sensitivities, with_history=True)
-    clause, values = for_memories(places, wide, datetime.max)
+    clause, values = for_memories(visible, wide, datetime.max)
     return frozenset(key for (key,) in connection.execute(f"SELECT key FROM memories WHERE {clause}", values))
 
 
-def event_keys(connection: apsw.Connection, places: tuple[Place, ...], filters: Filters) -> frozenset[int] | None:
+def event_keys(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], filters: Filters) -> frozenset[int] | None:
     """Keys that pass what a search doesn't check for itself (event types, session); None for no narrowing."""
-    parts, values = [f"partition IN {listed(places)}"], list[Any]()
+    parts, values = [f"partition IN {in_clause(visible)}"], list[Any]()
     if filters.event_types is not None:
         parts.append(f"type IN {_AMONG}")
         values.append(to_json(filters.event_types))
     if filters.session is not None:
-        parts.append(f"session IN (SELECT key FROM sessions WHERE partition IN {listed(places)} AND id = ?)")
+        parts.append(f"session IN (SELECT key FROM sessions WHERE partition IN {in_clause(visible)} AND id = ?)")
         values.append(stored(filters.session))
     if len(parts) == 1:
         return None
@@ -87,18 +87,18 @@ def event_keys(connection: apsw.Connection, places: tuple[Place, ...], filters: 
     return frozenset(key for (key,) in connection.execute(sql, values))
 
 
-def tagged(places: tuple[Place, ...]) -> str:
+def tagged(visible: tuple[VisiblePartition, ...]) -> str:
     """SQL for the keys of memories with any of the tags that are bound to it as a JSON list."""
-    return f"SELECT memory FROM memory_tags WHERE partition IN {listed(places)} AND tag IN {_AMONG}"
+    return f"SELECT memory FROM memory_tags WHERE partition IN {in_clause(visible)} AND tag IN {_AMONG}"
 
 
 _AMONG = "(SELECT value FROM json_each(?))"
 """One bound value however many there are: SQLite takes 32,766 variables and no more."""
 
 
-def _shared(places: tuple[Place, ...], filters: Filters, table: str = "") -> Clause:
+def _shared(visible: tuple[VisiblePartition, ...], filters: Filters, table: str = "") -> Clause:
     codes = sorted({SENSITIVITY_CODES[level] for level in filters.sensitivities if level in SENSITIVITY_CODES})
-    clause = f"{table}partition IN {listed(places)} AND {table}sensitivity IN ({', '.join('?' * len(codes))})"
+    clause = f"{table}partition IN {in_clause(visible)} AND {table}sensitivity IN ({', '.join('?' * len(codes))})"
     values: list[Any] = [*codes]
     if filters.since is not None:
         clause += f" AND {table}created_at >= ?"

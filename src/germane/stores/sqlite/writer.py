@@ -27,7 +27,7 @@ from germane.stores.sqlite.transaction import Transaction
 __all__ = ["Writer"]
 
 T = TypeVar("T")
-_MOST = 500
+_MAX_JOBS = 500
 """Jobs in one commit at most."""
 
 
@@ -84,7 +84,7 @@ class Writer:
         going = True
         while going:
             taken = [self._queue.get()]
-            while len(taken) < _MOST and not self._queue.empty():
+            while len(taken) < _MAX_JOBS and not self._queue.empty():
                 taken.append(self._queue.get())
             going = None not in taken
             jobs = [job for job in taken if job is not None and not job.cancelled]
@@ -125,7 +125,7 @@ class Writer:
         """Whether the disk had no room for it."""
         connection = self._connection
         connection.execute("SAVEPOINT one")
-        mark = transaction.mark()
+        savepoint = transaction.savepoint()
         try:
             job.outcome = job.work(transaction)
             connection.execute("RELEASE one")
@@ -133,7 +133,7 @@ class Writer:
             if not connection.in_transaction:  # a full disk may end the whole transaction
                 raise
             connection.execute("ROLLBACK TO one; RELEASE one")
-            transaction.undo(mark)
+            transaction.roll_back_to(savepoint)
             job.error = read_as(error, self._name)
             return isinstance(error, apsw.FullError)
         return False

@@ -8,13 +8,16 @@ file layer that has. Other threads go on meanwhile.
 from __future__ import annotations
 
 import ctypes
+from pathlib import Path
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Raw"]
+__all__ = ["RawFile", "log_is_empty", "pages_in_log"]
 
+_HEADER, _FRAME = 32, 24
+"""Bytes of the log's own header, and of the one before each page."""
 _FILE = ctypes.c_void_p
 _OFFSET = ctypes.c_int64
 
@@ -33,7 +36,7 @@ class _Methods(ctypes.Structure):
     )
 
 
-class Raw:
+class RawFile:
     """The main file of `connection`, or with `log` its log, which must be there. Of no use once the connection is closed.
     Every method raises what SQLite raises."""
 
@@ -71,3 +74,23 @@ class Raw:
 def _check(code: int) -> None:
     if code not in (apsw.SQLITE_OK, apsw.SQLITE_IOERR_SHORT_READ):
         raise apsw.exception_for(code)
+
+
+def log_is_empty(connection: apsw.Connection) -> bool:
+    """Whether the log holds nothing at all."""
+    return not Path(connection.filename_wal).stat().st_size
+
+
+def pages_in_log(connection: apsw.Connection) -> frozenset[int]:
+    """The pages in the log, and perhaps some of commits that never came about. To be asked while nobody can write."""
+    if log_is_empty(connection):
+        return frozenset()
+    size, pages = connection.pragma("page_size"), set[int]()
+    log = RawFile(connection, log=True)
+    salts = log.read(_HEADER, 0).tobytes()[16:24]
+    for start in range(_HEADER, log.size - _FRAME - size + 1, _FRAME + size):
+        frame = log.read(16, start).tobytes()
+        if frame[8:16] != salts:  # left over from before the log began anew
+            break
+        pages.add(int.from_bytes(frame[:4], "big"))
+    return frozenset(pages)
