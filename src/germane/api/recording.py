@@ -17,11 +17,11 @@ from typing import Any, TypeVar
 
 from germane.api.conversation import look, recordable
 from germane.dialects.registry import parse_all
-from germane.events.appending import Origin, append, ends, known
+from germane.events.appending import Origin, append, find_by_message_id, read_tail
 from germane.events.event import EventHead
-from germane.events.record import Recorded, agree, distinct, reach, record
+from germane.events.prepared_message import PreparedMessage
+from germane.events.record import Recorded, check_conflicts, record, tail_length, without_repeats
 from germane.events.resent import resent
-from germane.events.turn import Turn
 from germane.pipeline.background import Background
 from germane.pipeline.inject.recognise import without_injected
 from germane.ports.journal import Journal
@@ -106,32 +106,32 @@ class Recording:
             at, length = at + len(part), length + len(part)
         return Recorded(added=tuple(added), skipped=kept - len(added))
 
-    def _turns(self, slices: Iterator[Slice]) -> tuple[list[Turn], int]:
+    def _turns(self, slices: Iterator[Slice]) -> tuple[list[PreparedMessage], int]:
         """All that is to be kept, each id once, and how many messages there were; in the background's thread. Nothing but the
         turns outlives its slice: the garbage collector's walks take as long as there are objects."""
-        made, count = list[Turn | None](), 0
+        made, count = list[PreparedMessage | None](), 0
         for part, given in slices:
             count += len(part)
             for at, message in enumerate(part):
-                made.append(Turn.of(message, None if given is None else given[at], self._origin.scope.zone))
+                made.append(PreparedMessage.of(message, None if given is None else given[at], self._origin.scope.zone))
                 self._background.breath()
-        return distinct(made), count
+        return without_repeats(made), count
 
-    async def _held(self, turns: Sequence[Turn]) -> tuple[set[int], int]:
+    async def _held(self, turns: Sequence[PreparedMessage]) -> tuple[set[int], int]:
         """Which of `turns` the session holds, and its next position."""
         session = self._origin.session
         ids = [turn.id for turn in turns if turn.id is not None]
         there: dict[str, EventHead] = {}
         for start in range(0, len(ids), _MANY):
-            some: dict[str, EventHead] = await self._commit(known(session, ids[start : start + _MANY]))
+            some: dict[str, EventHead] = await self._commit(find_by_message_id(session, ids[start : start + _MANY]))
             there |= some
-        agree(turns, there)
+        check_conflicts(turns, there)
         held = {place for place, turn in enumerate(turns) if turn.id in there}
-        limit = reach(turns, len(there))
-        tail, length = await self._commit(ends(session, min(limit, _PAGE)))
+        limit = tail_length(turns, len(there))
+        tail, length = await self._commit(read_tail(session, min(limit, _PAGE)))
         pages = [tail]
         while tail and (left := limit - sum(map(len, pages))) > 0:
-            tail, _ = await self._commit(ends(session, min(left, _PAGE), tail[0].position))
+            tail, _ = await self._commit(read_tail(session, min(left, _PAGE), tail[0].position))
             pages.append(tail)
         found = [head for page in reversed(pages) for head in page]
         if limit:
@@ -148,7 +148,7 @@ def _without(places: Sequence[int], held: set[int]) -> list[int]:
     return [place for place in places if place not in held]
 
 
-def _analysed(turns: Sequence[Turn], breath: Callable[[], None]) -> list[Turn]:
+def _analysed(turns: Sequence[PreparedMessage], breath: Callable[[], None]) -> list[PreparedMessage]:
     return [replace(turn, analysis=analysed(turn.text, breath)) for turn in turns]
 
 
