@@ -66,8 +66,8 @@ class Erasure:
     """`told` is called in this thread, with a connection to read from, within a second after `ErasureState.replaced` has risen,
     and not oftener than every half. Where the store can only be read (`writable` false) nothing is scrubbed."""
 
-    def __init__(self, database: Database, told: Callable[[apsw.Connection], None], *, writable: bool) -> None:
-        self._database, self._told, self._writable = database, told, writable
+    def __init__(self, database: Database, listener: Callable[[apsw.Connection], None], *, writable: bool) -> None:
+        self._database, self._listener, self._writable = database, listener, writable
         self._guard = database.connect(reading=True)
         self._seen = erasure_state(self._guard)
         self._connection: apsw.Connection | None = None
@@ -77,7 +77,7 @@ class Erasure:
         self._settling: list[tuple[int, list[Job]]] = []
         self._asking: list[Job] = []
         self._mine = self._seen.due and writable
-        self._heard, self._told_at = self._seen.replaced, 0.0
+        self._seen_replaced, self._called_at = self._seen.replaced, 0.0
         self._closing = self._closed = False
         self._tries = self._looks = 0
         self.reserve = Reserve(database.path if writable else None)
@@ -160,10 +160,10 @@ class Erasure:
         except apsw.Error:
             return self._seen
         self._seen = seen
-        if seen.replaced > self._heard and monotonic() - self._told_at >= _LOOK:
-            self._heard, self._told_at = seen.replaced, monotonic()
+        if seen.replaced > self._seen_replaced and monotonic() - self._called_at >= _LOOK:
+            self._seen_replaced, self._called_at = seen.replaced, monotonic()
             with suppress(Exception):  # this thread lives on whatever they do with it
-                self._told(self._guard)
+                self._listener(self._guard)
         if not seen.due:
             self.waiting_for = ""
         self._looks = self._looks + 1 if seen.scrubbed == before.scrubbed else 0

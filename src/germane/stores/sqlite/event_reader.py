@@ -1,4 +1,4 @@
-"""Reading events: `EventReader` over the file, for one scope."""
+"""SqliteEvents: reads, lists and searches the events and sessions of one scope."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ from germane.types.scope import Scope
 __all__ = ["SqliteEvents", "fetch_events"]
 
 _SESSIONS = 5
-"""Latest sessions that `recent` looks into."""
+"""Latest sessions that `recent` reads."""
 
 
 class SqliteEvents:
+    """Implements `germane.events.reader.EventReader`."""
+
     def __init__(self, scope: Scope, readers: Readers, searcher: Searcher[Event]) -> None:
         self._scope, self._readers, self._searcher = scope, readers, searcher
 
@@ -73,7 +75,7 @@ class SqliteEvents:
         return await self._readers.run(work)
 
     def _recent(self, reading: Reading, limit: int, session: str | None, filters: Filters, whole: bool) -> tuple[Event, ...]:
-        """Session by session, the latest first, for as long as there may be something newer than what has been found."""
+        """Reads session by session, latest first, until no session can hold an event newer than those found."""
         connection = reading.connection
         visible = visible_partitions(reading.connection, self._scope)
         clause, values = for_events(visible, filters)

@@ -1,4 +1,4 @@
-"""Reading memories: `MemoryReader` over the file, for one scope."""
+"""SqliteMemories: reads, lists and searches the memories of one scope."""
 
 from __future__ import annotations
 
@@ -35,6 +35,8 @@ _CHAIN = (
 
 
 class SqliteMemories:
+    """Implements `germane.memories.reader.MemoryReader`."""
+
     def __init__(self, scope: Scope, readers: Readers, searcher: Searcher[Memory]) -> None:
         self._scope, self._readers, self._searcher = scope, readers, searcher
 

@@ -1,7 +1,7 @@
-"""Partitions: what has been loaded into memory to be searched, least recently used out first.
+"""Partitions: an LRU cache of partitions that are loaded into memory for search, bounded by bytes.
 
-A loaded partition knows the revision it reflects. Before every search that is compared with the file's, and only what changed
-since is read: the same way whether this process wrote it or another (OPS-2). A large load happens behind the caller's back.
+A loaded partition knows the revision that it reflects. Each search compares it with the file's revision and reads what changed
+since, whether this process or another one wrote it (OPS-2). Large loads run in the background.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from germane.stores.sqlite.visible_partitions import VisiblePartition
 __all__ = ["Loaded", "Partitions"]
 
 _SMALL = 5000
-"""Changed units that are loaded while the caller waits."""
+"""Changed units up to which a partition is loaded while the caller waits."""
 _STALE = 1000
-"""Replaced units that a partition may drag along; a large one as many again as it has living ones."""
+"""Replaced units that a partition may keep before it is rebuilt; a large partition also as many as it has live units."""
 
 
 class Loaded:
-    """One partition in memory, and the names behind its speakers' hashes. `lock` is held while it is brought up to date."""
+    """One partition in memory, and the speakers' names by their hash. `lock` is held while the partition is updated."""
 
     __slots__ = ("loading", "lock", "partition", "speakers")
 
@@ -41,7 +41,7 @@ class Loaded:
 
 
 class Partitions:
-    """`behind` takes work that nobody waits for; `model` is the row of the embedder whose vectors are loaded."""
+    """`model` is the row of the embedder whose vectors are loaded; at most `max_bytes` stay in memory. Thread-safe."""
 
     def __init__(
         self, *, dimension: int, model: int, max_bytes: int, run_in_background: Callable[[Callable[[Reading], object]], None]
@@ -60,7 +60,8 @@ class Partitions:
         return len(self._held)
 
     def ready(self, reading: Reading, visible: tuple[VisiblePartition, ...], domain: Domain, *, wait: bool) -> list[Loaded]:
-        """These partitions as the file has them now. With `wait` false, raises `Warming` where much would have to be read."""
+        """Returns these partitions as they are in the file now. With `wait` false it raises `Warming` where more than 5,000
+        units would have to be read, and loads them in the background."""
         held = [self._held_for(partition.id, domain) for partition in visible]
         outdated = [
             (in_file, loaded)
@@ -81,7 +82,7 @@ class Partitions:
         return held
 
     def drop(self, gone: Callable[[int], bool]) -> None:
-        """Let go of those that are gone from the file."""
+        """Drops the partitions for whose id `gone` is true."""
         with self._lock:
             held = list(self._held)
         for key in [key for key in held if gone(key[0])]:
@@ -89,7 +90,7 @@ class Partitions:
                 self._held.pop(key, None)
 
     def forget(self) -> None:
-        """Let go of everything."""
+        """Drops all partitions."""
         with self._lock:
             self._held.clear()
 
@@ -131,7 +132,7 @@ class Partitions:
         with loaded.lock:
             since = partition.revision
             if partition is not loaded.partition or since >= in_file.revision:
-                return None  # another thread was quicker
+                return None  # another thread has updated it meanwhile
             gone = dropped(connection, domain, in_file.id, since)
             if not gone or len(partition) > _SMALL:
                 partition.drop(gone)
@@ -145,7 +146,7 @@ class Partitions:
         return None
 
     def _rebuild(self, connection: apsw.Connection, in_file: VisiblePartition, loaded: Loaded, domain: Domain) -> None:
-        """Load all of it, and only then put it in the place of what was there."""
+        """Loads the whole partition, and then replaces the one in use."""
         partition = Partition(self._dimension)
         partition.extend(changed(connection, domain, in_file.id, 0, self._model))
         partition.revision = in_file.revision
@@ -154,8 +155,8 @@ class Partitions:
                 loaded.partition, loaded.speakers = partition, _speakers(connection, in_file, domain)
 
     def _evict(self, needed: Set[int]) -> None:
-        """Until the limit is kept to, but never what a scope that is being asked sees, in either domain: one partition larger
-        than the limit would be thrown out for its empty twin, and read again for every question."""
+        """Evicts the least recently used partitions until the limit is met, except those `needed` by the scope that is
+        searched, in both domains: else a partition larger than the limit would be evicted and read again with every search."""
         with self._lock:
             total = sum(loaded.partition.nbytes for loaded in self._held.values())
             for key, loaded in list(self._held.items()):

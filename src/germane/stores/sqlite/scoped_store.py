@@ -1,4 +1,4 @@
-"""Scoped store: the part of the file that one scope can reach."""
+"""SqliteScopedStore: the reads and writes of one scope."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ __all__ = ["SqliteScopedStore"]
 
 
 class SqliteScopedStore:
+    """Implements `germane.store.ScopedStore`."""
+
     def __init__(
         self, scope: Scope, readers: Readers, memories: SqliteMemories, events: SqliteEvents, journal: SqliteJournal
     ) -> None:

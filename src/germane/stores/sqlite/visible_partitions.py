@@ -1,4 +1,4 @@
-"""Visible partitions: which partitions of the file a scope may touch. Every statement of a scoped store is bound to them."""
+"""Visible partitions: the partitions of the file that a scope can reach; every statement of a scoped store is bound to them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from germane.types.scope import Scope
 __all__ = ["FORGOTTEN_ORG", "VisiblePartition", "in_clause", "is_forgotten", "owners", "visible_partitions"]
 
 FORGOTTEN_ORG = ""
-"""The org of a partition of which everything was forgotten; no scope has it."""
+"""The org of a partition that was forgotten as a whole; no scope has this org."""
 
 _SQL = "SELECT id, user, revision FROM partitions WHERE org = ? AND agent = ? AND user IN (?, ?)"
 
 
 class VisiblePartition(NamedTuple):
-    """One partition: `user` is None where it is agent-wide, `revision` that of its last change."""
+    """One partition: the rows of one user with one agent (`user` None: agent-wide). `revision` is that of its last change."""
 
     id: int
     user: str | None
@@ -26,14 +26,15 @@ class VisiblePartition(NamedTuple):
 
 
 def visible_partitions(connection: apsw.Connection, scope: Scope) -> tuple[VisiblePartition, ...]:
-    """What the scope sees, agent-wide first. A partition nothing was ever written to doesn't exist."""
+    """Returns the partitions that the scope sees: the agent-wide one, then its user's. A partition doesn't exist before its
+    first write."""
     found = rows(connection, _SQL, (scope.org, scope.agent, "", scope.user or ""))
     seen = [VisiblePartition(id, user or None, revision) for id, user, revision in found]
     return tuple(sorted(seen, key=lambda partition: partition.user is not None))
 
 
 def is_forgotten(connection: apsw.Connection, partition: int) -> bool:
-    """Whether no scope can reach this partition any more."""
+    """Whether this partition was forgotten as a whole, so that no scope can reach it."""
     return first(connection, "SELECT 1 FROM partitions WHERE id = ? AND org <> ?", (partition, FORGOTTEN_ORG)) is None
 
 
@@ -43,5 +44,5 @@ def owners(visible: tuple[VisiblePartition, ...]) -> dict[int, str | None]:
 
 
 def in_clause(visible: tuple[VisiblePartition, ...]) -> str:
-    """The ids for an SQL `IN`. They are integers from the file itself, never a caller's text."""
+    """Returns the ids for an SQL `IN`. They are integers from the file, never a caller's text."""
     return f"({','.join(str(int(partition.id)) for partition in visible)})"

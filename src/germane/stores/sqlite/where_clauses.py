@@ -1,4 +1,4 @@
-"""Narrowing: a request's filters as SQL. Every clause is bound to the partitions that the scope may see."""
+"""Where clauses: a request's filters as SQL conditions, each bound to the partitions that the scope may see."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from germane.types.query import Filters
 __all__ = ["Clause", "event_keys", "excluded", "for_events", "for_memories", "impossible", "memory_keys", "tagged"]
 
 Clause = tuple[str, list[Any]]
-"""SQL after WHERE, and what is bound to it."""
+"""SQL after WHERE, and the values bound to it."""
 
 
 def impossible(filters: Filters, domain: Domain) -> bool:
-    """Whether nothing of the domain can pass: an event has no kind and no tags, a memory no event type, and neither a task."""
+    """Whether nothing of the domain can pass: events have no kind and no tags, memories no event type, and neither has a
+    task."""
     if filters.task is not None or not filters.sensitivities:
         return True
     if domain == "events":
@@ -31,7 +32,7 @@ def impossible(filters: Filters, domain: Domain) -> bool:
 
 
 def excluded(thing: Memory | Event, filters: Filters) -> bool:
-    """Whether it was ruled out by name: germane's id or the caller's."""
+    """Whether the filters exclude this id, germane's or the caller's message id."""
     message_id = thing.message_id if isinstance(thing, Event) else thing.provenance.message_id
     return thing.id in filters.exclude or (message_id is not None and message_id in filters.exclude)
 
@@ -55,7 +56,7 @@ def for_memories(visible: tuple[VisiblePartition, ...], filters: Filters, at: da
 
 
 def for_events(visible: tuple[VisiblePartition, ...], filters: Filters) -> Clause:
-    """For rows of `events` called `e`."""
+    """The condition for rows of `events AS e`."""
     clause, values = _shared(visible, filters, "e.")
     if filters.event_types is not None:
         clause += f" AND e.type IN {_AMONG}"
@@ -64,7 +65,7 @@ def for_events(visible: tuple[VisiblePartition, ...], filters: Filters) -> Claus
 
 
 def memory_keys(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], filters: Filters) -> frozenset[int] | None:
-    """Keys that pass what a search doesn't check for itself (tags, session); None for no narrowing."""
+    """Returns the keys that pass the filters that search doesn't check itself (tags, session); None where none is set."""
     if filters.tags is None and filters.session is None:
         return None
     wide = Filters(tags=filters.tags, session=filters.session, sensitivities=filters.sensitivities, with_history=True)
@@ -73,7 +74,8 @@ def memory_keys(connection: apsw.Connection, visible: tuple[VisiblePartition, ..
 
 
 def event_keys(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], filters: Filters) -> frozenset[int] | None:
-    """Keys that pass what a search doesn't check for itself (event types, session); None for no narrowing."""
+    """Returns the keys that pass the filters that search doesn't check itself (event types, session); None where none is
+    set."""
     parts, values = [f"partition IN {in_clause(visible)}"], list[Any]()
     if filters.event_types is not None:
         parts.append(f"type IN {_AMONG}")
@@ -88,12 +90,12 @@ def event_keys(connection: apsw.Connection, visible: tuple[VisiblePartition, ...
 
 
 def tagged(visible: tuple[VisiblePartition, ...]) -> str:
-    """SQL for the keys of memories with any of the tags that are bound to it as a JSON list."""
+    """Returns SQL for the keys of memories with any of the tags, which are bound to it as one JSON list."""
     return f"SELECT memory FROM memory_tags WHERE partition IN {in_clause(visible)} AND tag IN {_AMONG}"
 
 
 _AMONG = "(SELECT value FROM json_each(?))"
-"""One bound value however many there are: SQLite takes 32,766 variables and no more."""
+"""One bound value for any number of values: SQLite allows 32,766 variables."""
 
 
 def _shared(visible: tuple[VisiblePartition, ...], filters: Filters, table: str = "") -> Clause:
