@@ -130,7 +130,7 @@ async def test_what_a_killed_process_forgot_is_finished_by_one_that_lives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its mark is in the file; whoever has it open gets on with it after a while."""
-    monkeypatch.setattr(erasure, "_LOOK", 0.001)
+    monkeypatch.setattr(erasure, "_POLL", 0.001)
     store = opened(tmp_path)
     await kept(store, "canary1z")
     other = foreign(tmp_path)
@@ -289,11 +289,17 @@ async def test_a_forgetting_that_comes_as_another_is_done_is_not_passed_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between the look that finds all done and the answer: it is seen to at once, not when somebody looks again."""
-    monkeypatch.setattr(erasure, "_LOOK", 3600.0)
-    settled, done, settle, run, look = threading.Event(), list[int](), Erasure.settle, Scrub.run, erasure.erasure_state
+    monkeypatch.setattr(erasure, "_POLL", 3600.0)
+    settled, done, deliver_when_scrubbed, run, look = (
+        threading.Event(),
+        list[int](),
+        Erasure.deliver_when_scrubbed,
+        Scrub.run,
+        erasure.erasure_state,
+    )
 
     def told(self: Erasure, jobs: list[Job], revision: int) -> None:
-        settle(self, jobs, revision)
+        deliver_when_scrubbed(self, jobs, revision)
         if done:
             settled.set()
 
@@ -308,7 +314,11 @@ async def test_a_forgetting_that_comes_as_another_is_done_is_not_passed_over(
             settled.wait(10)
         return seen
 
-    for owner, name, change in ((Erasure, "settle", told), (Scrub, "run", finished_once), (erasure, "erasure_state", waiting)):
+    for owner, name, change in (
+        (Erasure, "deliver_when_scrubbed", told),
+        (Scrub, "run", finished_once),
+        (erasure, "erasure_state", waiting),
+    ):
         monkeypatch.setattr(owner, name, change)
     store = opened(tmp_path)
     ids = [await kept(store, "canary1z"), await kept(store, "canary2z")]

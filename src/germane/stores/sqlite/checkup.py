@@ -1,4 +1,4 @@
-"""Checkup: what `doctor` looks at in a store."""
+"""Checkup: examines a store's file for `germane doctor`: schema, integrity, erasure, vectors, permissions, disk."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from germane.stores.sqlite.rows import only, rows
 __all__ = ["examine"]
 
 _ROOM = 100 << 20
-"""Bytes free on the disk below which it is told."""
+"""Free bytes on the disk below which the finding isn't fine."""
 _COUNTED = ("partitions", "sessions", "events", "memories", "tombstones")
 
 
 async def examine(database: Database, model: str, *, stale: int, read_only: bool, waiting_for: str) -> Checkup:
-    """`stale` texts have no vector of `model`; `waiting_for` is what scrubbing was held up by when this process last tried."""
+    """Examines the file in a thread. `stale` is the number of texts without a vector of `model`, `waiting_for` what delayed
+    this process's last scrub, in words."""
     return await asyncio.to_thread(_examine, database, model, stale, read_only, waiting_for)
 
 
@@ -55,7 +56,7 @@ def _erasure(found: ErasureState, waiting_for: str) -> tuple[str, str, bool]:
 
 
 def _mode(path: Path) -> list[tuple[str, str, bool]]:
-    """Who may read the file; told only where the system knows of modes. No fault: whoever made the file may have wanted it."""
+    """Reports the file's mode on POSIX systems. A readable file is still fine: its owner may want that."""
     if os.name != "posix":
         return []
     mode = stat.S_IMODE(path.stat().st_mode)

@@ -1,4 +1,4 @@
-"""Directives: an agent's standing instructions, and a user's own in their place."""
+"""Directives: reads and writes the standing instructions of agents and of their users."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOW = (
 
 
 def set_directive(transaction: Transaction, partition: int, text: str) -> None:
-    """Replace it; empty removes it, and the text is erased either way."""
+    """Replaces the partition's directive, or removes it where `text` is empty; the old text is erased."""
     connection = transaction.connection
     had = first(connection, "SELECT 1 FROM directives WHERE partition = ?", (partition,))
     connection.execute("DELETE FROM directives WHERE partition = ?", (partition,))
@@ -32,12 +32,13 @@ def set_directive(transaction: Transaction, partition: int, text: str) -> None:
 
 
 def directive_now(connection: apsw.Connection, org: str, agent: str, user: str | None) -> str:
-    """As `directive` says it, for who has the names alone; cheap enough to be asked thousands of times."""
+    """Returns what `directive` returns, by the names in the scope; cheap enough for thousands of calls."""
     found = first(connection, _NOW, (org, agent, user or ""))
     return "" if found is None else shown(found[0])
 
 
 def directive(connection: apsw.Connection, scope: Scope) -> str:
+    """Returns the directive of the scope's user, else the agent's, else ''."""
     visible = visible_partitions(connection, scope)
     sql = f"SELECT partition, text FROM directives WHERE partition IN {in_clause(visible)}"
     found: dict[int, str | bytes] = dict(rows(connection, sql))

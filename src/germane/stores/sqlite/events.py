@@ -1,4 +1,4 @@
-"""Events: their rows, and what plans read and write of them."""
+"""Event rows: converts events to rows and back, and runs the reads and changes of plans about events."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ EVENT = (
     " e.message_id, e.sensitivity, e.content_hash, s.started_at, s.number, e.raw, e.provenance"
     " FROM events e JOIN sessions s ON s.key = e.session"
 )
-"""What `event_of` reads."""
+"""The rows that `event_of` takes."""
 BRIEF = EVENT.replace("e.text,", f"CASE WHEN octet_length(e.text) <= {LONG} THEN e.text END,").replace(
     "e.raw,", "octet_length(e.text),"
 )
-"""What `brief_of` reads: neither long texts nor the callers' own dicts."""
+"""The rows that `brief_of` takes: without long texts and without the callers' dicts."""
 _HEAD = (
     "SELECT e.position, e.role, e.content_hash, e.message_id, e.created_at, e.recorded_at"
     " FROM events e JOIN sessions s ON s.key = e.session WHERE s.partition = ? AND s.id = ?"
 )
 _NOWHERE = 1 << 62
-"""Beyond every position."""
+"""Larger than every position."""
 _INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _SPEAKER = (
     "INSERT INTO speakers (partition, name, code, events) VALUES (?, ?, ?, ?)"
@@ -55,7 +55,7 @@ _SPEAKER = (
 
 
 def event_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> Event:
-    """The event in a row of `EVENT`; `users` says whose each partition is."""
+    """Returns the event in a row of `EVENT`; `users` maps partition ids to users."""
     session, message_id = shown(row[4]), None if row[11] is None else shown(row[11])
     return Event(
         id=row[2],
@@ -85,7 +85,8 @@ def brief_of(
     locate: Callable[[int], float] = lambda key: 0.0,
     words: Sequence[str] = (),
 ) -> Event:
-    """The event in a row of `BRIEF`, of a long text a passage: around where `locate` says of its key, and `words` stand."""
+    """Returns the event in a row of `BRIEF`, a long text as a passage near `locate(key)` (a fraction of the text) where `words`
+    stand."""
     key, size = row[0], row[16]
     if row[6] is not None:
         return event_of((*row[:16], None, row[17]), users)
@@ -123,7 +124,7 @@ def length(connection: apsw.Connection, partition: VisiblePartition, read: Sessi
 
 
 def put_events(transaction: Transaction, partition: int, changes: Sequence[PutEvent]) -> None:
-    """Append them to their sessions, in one go."""
+    """Appends the events to their sessions, with one statement per table."""
     connection, sessions = transaction.connection, dict[str, int]()
     events = [change.event for change in changes]
     for id in dict.fromkeys(event.session for event in events):
@@ -184,7 +185,7 @@ def _speakers(connection: apsw.Connection, partition: int, events: Sequence[Even
 
 
 def session_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> Session:
-    """From partition, id, number, started_at, last_at, length."""
+    """Returns the session in a row of partition, id, number, started_at, last_at and length."""
     return Session(
         id=shown(row[1]),
         user=users[row[0]],

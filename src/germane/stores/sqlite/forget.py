@@ -1,6 +1,8 @@
-"""Forget: what a forgetting would take, and taking it: rows, search rows, vectors, the caller's own dict, the provenance. What
-stays is a tombstone without content. Of a partition that is forgotten as a whole not even its name stays: its row gets names
-that no scope has, so that its tombstones still belong to something and who read it before finds it gone."""
+"""Forget: selects and deletes memories and events with their search rows and vectors; leaves tombstones without content.
+
+A partition that is forgotten as a whole loses its name too: its row gets random names that no scope has, so that its tombstones
+still belong to a partition and other processes notice that it is gone.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ _SPEAKER_LESS = "UPDATE speakers SET events = events - 1 WHERE partition = ? AND
 
 
 def select(connection: apsw.Connection, partition: VisiblePartition, read: Select) -> Selection:
-    """All criteria given must hold; none given selects nothing."""
+    """Returns what matches all criteria given; nothing where no criterion is given."""
     given = [read.ids, read.key, read.tag, read.session, read.user]
     if not read.everything and all(one is None for one in given):
         return Selection()
@@ -37,7 +39,7 @@ def select(connection: apsw.Connection, partition: VisiblePartition, read: Selec
 
 
 def forget(transaction: Transaction, partitions: tuple[VisiblePartition, ...], change: Forget) -> None:
-    """Remove those that lie in `partitions`; the others are left alone. Idempotent."""
+    """Deletes the memories and events of `change` that lie in `partitions`. Idempotent."""
     transaction.flush()
     _forget_memories(transaction, partitions, change)
     _forget_events(transaction, partitions, change)
@@ -95,7 +97,8 @@ def _events(connection: apsw.Connection, partition: VisiblePartition, read: Sele
     sql = f"SELECT id, message_id FROM events WHERE {' AND '.join(where)}"
 
     def named(wanted: Collection[Any]) -> list[str]:
-        """By the index on each session's message ids, unless going through all events is less work."""
+        """Finds events by message id: with the index on each session's message ids, unless a scan of all events is less
+        work."""
         sessions, events = only(connection, "SELECT count(*), total(length) FROM sessions WHERE partition = ?", (partition.id,))
         if read.session is not None or sessions * len(wanted) > events:
             return _scanned(connection, sql, values, wanted)
@@ -111,7 +114,8 @@ def _matching(
     ids: tuple[str, ...] | None,
     named: Callable[[Collection[Any]], list[str]],
 ) -> tuple[str, ...]:
-    """All rows, or those with one of `ids`; only what isn't an id of germane's is looked for among the caller's."""
+    """Returns the ids of all rows, or of the rows with one of `ids`. Only ids that aren't germane's are looked up with `named`
+    as the caller's message ids."""
     if ids is None:
         return tuple(id for id, _ in rows(connection, f"{sql} ORDER BY key", values))
     wanted = dict.fromkeys(map(stored, ids))

@@ -1,7 +1,7 @@
-"""Journal: drives a plan inside the writer's transaction: answers what it reads, writes what it decides.
+"""SqliteJournal: runs a plan inside the writer's transaction: answers its reads and applies its changes.
 
-The plan's scope bounds both. Reads see what the scope sees; changes reach only what it owns, and what a `Select` of the same
-plan named. A plan runs once; what it decided can be written again, as far as it only forgets: that is idempotent.
+The plan's scope bounds both: reads see what the scope sees; changes reach what its user owns and what a `Select` of the same
+plan named. A plan runs once. The changes of a plan that only forgets may be applied twice, since forgetting is idempotent.
 """
 
 from __future__ import annotations
@@ -47,10 +47,13 @@ _OWN_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
     MemoriesByHash: (memories.by_hash, tuple),
     FactsOnKey: (memories.facts_on_key, tuple),
 }
-"""What reads only the scope's own partition, and what the answer is while there is none."""
+"""The reads of the scope's own partition alone: the function that answers each, and its answer where the partition doesn't
+exist."""
 
 
 class SqliteJournal:
+    """Implements `germane.ports.journal.Journal`."""
+
     def __init__(self, scope: Scope, writer: Writer | None, readers: Readers, erasure: Erasure, name: str) -> None:
         self._scope = scope
         self._writer = writer
@@ -64,7 +67,8 @@ class SqliteJournal:
         return await self._writer.run(_Drive(self._scope, plan))
 
     async def revision(self) -> int:
-        """What vanished counts for every scope: a partition that is gone has no revision of its own any more."""
+        """See `Journal.revision`. The last removal of a whole partition counts for every scope, since the removed partition has
+        no revision of its own any more."""
 
         def work(reading: Reading) -> int:
             visible = visible_partitions(reading.connection, self._scope)
@@ -77,8 +81,8 @@ class SqliteJournal:
 
 
 class _Drive(Generic[T]):
-    """A plan on its way through the writer. Called, it returns the plan's outcome; what it decided is written, and will hold
-    once the transaction is committed."""
+    """A plan as a job of the writer. Calling it runs the plan, applies its changes in the transaction, and returns its
+    outcome."""
 
     def __init__(self, scope: Scope, plan: Plan[T]) -> None:
         self._scope, self._plan = scope, plan
@@ -95,7 +99,7 @@ class _Drive(Generic[T]):
 
     @property
     def forgets(self) -> bool:
-        """Whether it does nothing but forget, as far as is known: before the plan has run it may."""
+        """Whether all changes of the plan forget. True before the plan has run, since its changes aren't known then."""
         return self._decided is None or all(isinstance(change, Forget | ForgetOwner) for change in self._decided.changes)
 
     def answer(self, read: Read[Any]) -> Any:
@@ -122,7 +126,8 @@ class _Drive(Generic[T]):
         return select(self._transaction.connection, own, read)
 
     def _owned(self, user: str | None) -> VisiblePartition | None:
-        """The partition of this user, else of the scope's own; another user's only for who speaks for the agent as a whole."""
+        """Returns the partition of `user` (None: of the scope's own user). A scope with a user gets no other user's
+        partition."""
         user = self._scope.user if user is None else user
         if self._scope.user not in (None, user):
             return None
@@ -130,7 +135,7 @@ class _Drive(Generic[T]):
         return next((partition for partition in self._transaction.visible_partitions(whose) if partition.user == user), None)
 
     def apply(self, changes: tuple[Change, ...]) -> None:
-        """In order; a run of events is written in one go."""
+        """Applies the changes in order; consecutive events are written together."""
         run: list[PutEvent] = []
         for change in changes:
             if isinstance(change, PutEvent):
@@ -174,7 +179,9 @@ class _Drive(Generic[T]):
             case CountRetrievals():
                 memories.count_retrievals(connection, transaction.visible_partitions(scope), change)
             case SetDirective(text):
-                if text or self._own(transaction.visible_partitions(scope)) is not None:  # nothing to remove makes no partition
+                if (
+                    text or self._own(transaction.visible_partitions(scope)) is not None
+                ):  # removing nothing creates no partition
                     set_directive(transaction, transaction.own(scope), text)
             case _:
                 raise InvalidInput(f"the store can't write {type(change).__name__}")

@@ -1,4 +1,4 @@
-"""Keys: rows of API keys, and the vault over them."""
+"""SqliteKeys: stores API keys in the table `keys`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COLUMNS = "id, org, agents, rights, note, created_at, expires_at, revoked_at, r
 
 
 class SqliteKeys:
-    """Fulfils `germane.access.vault.KeyStore`."""
+    """Implements `germane.access.key_store.KeyStore`."""
 
     def __init__(self, writer: Writer | None, readers: Readers, name: str) -> None:
         self._writer, self._readers, self._name = writer, readers, name

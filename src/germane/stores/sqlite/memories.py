@@ -1,4 +1,4 @@
-"""Memories: their rows, and what plans read and write of them."""
+"""Memory rows: converts memories to rows and back, and runs the reads and changes of plans about memories."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ _COLUMNS = (
     " helpful, harmful, retrieval_count, content_hash, created_at, updated_at, valid_from, valid_to, expires_at, superseded_by"
 )
 MEMORY = f"SELECT {_COLUMNS} FROM memories"
-"""What `memory_of` reads."""
+"""The rows that `memory_of` takes."""
 _INSERT = f"INSERT INTO memories ({_COLUMNS}) VALUES ({', '.join('?' * 23)})"
 _UPDATE = f"UPDATE memories SET ({_COLUMNS.removeprefix('key, ')}) = ({', '.join('?' * 22)}) WHERE key = ?"
 _TIMES = ("observed_at", "occurred_at")
 
 
 def memory_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> Memory:
-    """The memory in a row of `MEMORY`; `users` says whose each partition is."""
+    """Returns the memory in a row of `MEMORY`; `users` maps partition ids to users."""
     return Memory(
         id=row[1],
         kind=row[3],
@@ -97,7 +97,8 @@ def facts_on_key(connection: apsw.Connection, partition: VisiblePartition, read:
 
 
 def put_memory(transaction: Transaction, partition: int, memory: Memory) -> None:
-    """Insert it, or replace the partition's own one with this id."""
+    """Inserts the memory, or replaces the partition's memory with its id. Raises `NotFound` where another partition has this
+    id."""
     connection = transaction.connection
     found = connection.execute("SELECT key, partition FROM memories WHERE id = ?", (memory.id,)).fetchone()
     if found is not None and found[1] != partition:
@@ -111,13 +112,13 @@ def put_memory(transaction: Transaction, partition: int, memory: Memory) -> None
         connection.execute(_UPDATE, (*_row(partition, memory), key))
         connection.execute("DELETE FROM memory_tags WHERE memory = ?", (key,))
         delete_units(connection, "memories", (key,))
-        transaction.erase(partition)  # what it said before is to be in no file either
+        transaction.erase(partition)  # the old text must be scrubbed from the files too
     tags = [(partition, stored(tag), key) for tag in dict.fromkeys(memory.tags)]
     connection.executemany("INSERT INTO memory_tags VALUES (?, ?, ?)", tags)
     ends = [end.timestamp() for end in (memory.valid_to, memory.expires_at) if end is not None]
     unit = describe(
         key=key,
-        session=line[0],  # a new one each time: nothing is a memory's neighbour, least of all what it said before
+        session=line[0],  # a session of its own each time: a memory has no neighbours, its former text included
         created_at=memory.created_at.timestamp(),
         text="\n".join((memory.text, *memory.tags)),
         role="",

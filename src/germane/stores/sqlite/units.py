@@ -36,9 +36,9 @@ def insert_units(
 ) -> None:
     for domain in ("events", "memories"):
         rows = [
-            (one.partition, revision, None if vector is None else model, vector, *one.unit[:4], *one.unit[5:])
-            for one, vector in zip(pending, vectors, strict=True)
-            if one.domain == domain
+            (entry.partition, revision, None if vector is None else model, vector, *entry.unit[:4], *entry.unit[5:])
+            for entry, vector in zip(pending, vectors, strict=True)
+            if entry.domain == domain
         ]
         if rows:
             connection.executemany(_INSERT.format(domain), rows)
