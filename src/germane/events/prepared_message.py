@@ -1,4 +1,4 @@
-"""Prepared message: a message as it will be stored: valid Unicode, event type, UTC time, the caller's dict without payloads."""
+"""Prepared message: a message in the form in which it is stored (valid Unicode, event type, UTC time)."""
 
 from __future__ import annotations
 

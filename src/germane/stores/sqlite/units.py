@@ -1,4 +1,4 @@
-"""Units: the rows that search reads (terms, vector, times …); each is derived from a text once, when the text is stored."""
+"""Units: reads and writes the search rows (terms, vector, times), which are derived from each stored text."""
 
 from __future__ import annotations
 

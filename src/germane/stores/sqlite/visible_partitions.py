@@ -1,4 +1,4 @@
-"""Visible partitions: the partitions of the file that a scope can reach; every statement of a scoped store is bound to them."""
+"""Visible partitions: the partitions that a scope can reach; each statement of a scoped store is bound to them."""
 
 from __future__ import annotations
 
