@@ -74,7 +74,7 @@ async def test_the_last_use_is_in_the_list(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("RPC-5")
 async def test_a_hung_store_is_no_reason_to_refuse_a_key(tmp_path: Path) -> None:
-    """All of the real store's readers are stuck: a known key goes on, an unknown one isn't called bad."""
+    """All readers of the real store are stuck: a cached key stays valid, an unknown one raises `StoreUnavailable`."""
     watch, stuck = Ticking(NOON, timedelta(0)), threading.Event()
     async with opened(tmp_path / "a.db", watch.clock) as germane:
         known, other = [await germane.keys.create(org="acme") for _ in range(2)]

@@ -36,7 +36,7 @@ async def test_a_use_is_written_after_the_answers_and_once_an_hour() -> None:
 
 @warped
 async def test_what_another_process_wrote_within_the_hour_is_enough() -> None:
-    """What is read of the key tells."""
+    """The stored time of the last use decides."""
     chest = Chest()
     key = chest.put(last_used_at=NOON).key
     usage = KeyUsage(chest, read_only=False)
@@ -47,7 +47,7 @@ async def test_what_another_process_wrote_within_the_hour_is_enough() -> None:
 
 @warped
 async def test_nothing_is_written_where_nothing_can_be() -> None:
-    """A read-only store is left alone; one that fails costs nobody anything."""
+    """A read-only store isn't written to; a store that fails raises nothing."""
     chest = Chest()
     key = chest.put().key
     for key_store, read_only in ((chest, True), (faulty(chest, Raise(StoreUnavailable("full")), "commit"), False)):
@@ -61,7 +61,7 @@ async def test_nothing_is_written_where_nothing_can_be() -> None:
 
 @warped
 async def test_while_the_store_hangs_one_write_waits() -> None:
-    """However many keys are used, and noting stays as cheap as ever."""
+    """However many keys are used, one task waits and noting does no I/O."""
     chest = Chest()
     usage = KeyUsage(faulty(chest, Hang(), "commit"), read_only=False)
     for number in range(50):

@@ -1,4 +1,5 @@
-"""Verifying keys: what the store says holds within a second; while it can't be asked, what was known holds for a while."""
+"""Verifying keys: the store's answer is used within a second; while it can't be asked, cached answers stay valid for a
+while."""
 
 from __future__ import annotations
 
@@ -54,7 +55,7 @@ async def test_a_good_key_opens_what_it_was_made_for() -> None:
 @pytest.mark.requirement("RPC-5")
 @warped
 async def test_keys_that_open_nothing_look_the_same_and_take_the_same_way() -> None:
-    """Unknown, malformed, of a wrong secret, expired or revoked: None after one look into the store, every time."""
+    """An unknown, malformed, wrong, expired or revoked token: None after one lookup in the store, every time."""
     chest = Chest()
     good, other = chest.put(1), chest.put(2)
     expired, revoked = chest.put(3, expires_at=NOON), chest.put(4, revoked_at=NOON)
@@ -69,7 +70,7 @@ async def test_keys_that_open_nothing_look_the_same_and_take_the_same_way() -> N
 @pytest.mark.requirement("RPC-5")
 @warped
 async def test_a_good_key_is_asked_about_once_a_second() -> None:
-    """In between memory answers, so a busy caller costs the store nothing; those who come together share one look."""
+    """The cache answers in between, so that a busy caller costs the store nothing; concurrent callers share one lookup."""
     chest = Chest()
     new_key, keys = chest.put(), keyring(faulty(chest, Slow(0.001), "find"))
     for _ in range(30):
@@ -81,7 +82,7 @@ async def test_a_good_key_is_asked_about_once_a_second() -> None:
 @pytest.mark.requirement("RPC-5", "OPS-2")
 @warped
 async def test_a_revocation_in_another_process_holds_within_a_second() -> None:
-    """However busy the key is."""
+    """However often the key is used in between."""
     chest = Chest()
     new_key, keys = chest.put(), keyring(chest)
     assert await keys.verify(new_key.token)
@@ -97,7 +98,7 @@ async def test_a_revocation_in_another_process_holds_within_a_second() -> None:
 
 
 class Late(Chest):
-    """Reads at once, answers late."""
+    """A store that reads at once and answers late."""
 
     async def find(self, id: str) -> StoredKey | None:
         found = await super().find(id)
@@ -108,7 +109,7 @@ class Late(Chest):
 @pytest.mark.requirement("RPC-5")
 @warped
 async def test_an_answer_is_as_old_as_its_question() -> None:
-    """A store that takes its time doesn't lengthen the second."""
+    """A slow store doesn't make a cached answer valid for longer than the second."""
     chest = Late()
     new_key, keys = chest.put(), keyring(chest)
     first = asyncio.create_task(keys.verify(new_key.token, patience=None))
@@ -122,7 +123,7 @@ async def test_an_answer_is_as_old_as_its_question() -> None:
 @pytest.mark.requirement("RPC-5")
 @warped
 async def test_a_revocation_in_this_process_holds_at_once() -> None:
-    """Also when an answer from before it was on its way, and the store hangs ever after."""
+    """Also where an older answer was on its way when the key was revoked, and the store hangs afterwards."""
     chest = Chest()
     new_key = chest.put()
     good = chest.rows[new_key.key.id]
@@ -141,7 +142,7 @@ async def test_a_revocation_in_this_process_holds_at_once() -> None:
 @pytest.mark.requirement("RPC-5")
 @warped
 async def test_a_key_replaced_without_overlap_ends_at_once() -> None:
-    """What this process changes it doesn't go on remembering."""
+    """The cache forgets a key that this process changes."""
     chest = Chest()
     old, keys = chest.put(), keyring(chest)
     assert await keys.verify(old.token)
@@ -153,7 +154,7 @@ async def test_a_key_replaced_without_overlap_ends_at_once() -> None:
 @pytest.mark.requirement("RPC-5")
 @pytest.mark.parametrize("fault", [Hang(), Raise(StoreUnavailable("away")), Raise(OSError), Raise(StoreCorrupt("broken"))])
 def test_a_known_key_goes_on_for_a_while_when_the_store_cant_be_asked(fault: Any) -> None:
-    """Up to the grace since it was last confirmed; a key that was never seen is neither let in nor called bad."""
+    """Until `GRACE` seconds after its last confirmation. A key that was never seen is neither accepted nor called invalid."""
 
     @warped
     async def story() -> None:
@@ -181,7 +182,7 @@ def test_a_known_key_goes_on_for_a_while_when_the_store_cant_be_asked(fault: Any
 @pytest.mark.requirement("RPC-5")
 @warped
 async def test_while_the_store_hangs_memory_answers_at_once() -> None:
-    """The first caller waits its patience, the next ones not at all, and all that is asked is one look a second."""
+    """The first caller waits for its patience, later callers don't wait, and the store gets one lookup a second."""
     chest = Chest()
     new_key, key_store = chest.put(), Failing(chest, Hang())
     keys = keyring(key_store)
@@ -200,7 +201,7 @@ async def test_while_the_store_hangs_memory_answers_at_once() -> None:
 @pytest.mark.requirement("RPC-5")
 @warped
 async def test_without_any_time_memory_answers_and_the_store_is_asked_behind_it() -> None:
-    """Nobody waits, and what the store says counts for the next one."""
+    """No caller waits, and the store's answer counts for the next call."""
     chest = Chest()
     new_key, keys = chest.put(), keyring(faulty(chest, Slow(0.01), "find"))
     with pytest.raises(StoreUnavailable):
@@ -222,7 +223,7 @@ async def test_without_any_time_memory_answers_and_the_store_is_asked_behind_it(
 @pytest.mark.requirement("RPC-5")
 @warped
 async def test_a_revocation_that_nobody_waited_for_may_have_been_done() -> None:
-    """What was known of the key is forgotten all the same, so that no outage brings it back."""
+    """The cached key is forgotten all the same, so that no outage brings it back."""
     chest = Chest()
     new_key, key_store = chest.put(), Failing(chest, Hang())
     keys = keyring(faulty(key_store, Hang(), "commit"))
@@ -239,7 +240,7 @@ async def test_a_revocation_that_nobody_waited_for_may_have_been_done() -> None:
 @pytest.mark.requirement("RPC-5")
 @warped
 async def test_what_the_store_says_after_an_outage_counts() -> None:
-    """A key that was revoked meanwhile ends with the outage, not with the grace."""
+    """A key that was revoked during the outage becomes invalid when the outage ends, not when the grace does."""
     chest = Chest()
     new_key, key_store = chest.put(), Failing(chest, Raise(StoreUnavailable("away")))
     keys = keyring(key_store)
@@ -257,7 +258,7 @@ async def test_what_the_store_says_after_an_outage_counts() -> None:
 @pytest.mark.requirement("RPC-5")
 @warped
 async def test_an_end_that_is_known_is_kept_to_through_an_outage() -> None:
-    """Grace is for what can't be known, not for what is."""
+    """The grace doesn't extend an expiry that is known."""
     chest = Chest()
     new_key = chest.put(expires_at=NOON + timedelta(seconds=30))
     keys = keyring(Failing(chest, Hang()))
@@ -272,7 +273,7 @@ async def test_an_end_that_is_known_is_kept_to_through_an_outage() -> None:
 @pytest.mark.requirement("RPC-5")
 @warped
 async def test_without_patience_only_the_stores_word_counts() -> None:
-    """What is about to write waits for it, and has no grace."""
+    """A request that writes waits for the store and gets no grace."""
     chest = Chest()
     new_key, key_store = chest.put(), Failing(chest, Raise(StoreUnavailable("away")))
     keys = keyring(key_store)
@@ -287,7 +288,7 @@ async def test_without_patience_only_the_stores_word_counts() -> None:
 @pytest.mark.requirement("RPC-5")
 @pytest.mark.parametrize("nonsense", [Garbage("garbage"), Garbage(7), Garbage({}), Raise(KeyError("x")), Raise(AssertionError)])
 def test_an_answer_that_makes_no_sense_lets_nobody_in(nonsense: Any) -> None:
-    """It is no outage: what was known is dropped, and nothing is said of the key."""
+    """This isn't an outage: the cached key is dropped, and `StoreUnavailable` is raised."""
 
     @warped
     async def story() -> None:
@@ -306,7 +307,7 @@ def test_an_answer_that_makes_no_sense_lets_nobody_in(nonsense: Any) -> None:
 
 @warped
 async def test_a_store_that_cancels_by_itself_is_one_that_cant_be_asked() -> None:
-    """Nobody waits for ever, and nobody's own task is cancelled."""
+    """No caller waits for ever, and no caller's own task is cancelled."""
     chest = Chest()
     new_key, key_store = chest.put(), Failing(chest, Raise(asyncio.CancelledError))
     keys = keyring(key_store)
@@ -319,7 +320,7 @@ async def test_a_store_that_cancels_by_itself_is_one_that_cant_be_asked() -> Non
 
 @warped
 async def test_a_caller_who_leaves_takes_nobody_along() -> None:
-    """The look goes on for the others, and for who comes next."""
+    """The lookup continues for the other callers and for later ones."""
     chest = Chest()
     new_key = chest.put()
     keys = keyring(faulty(chest, Slow(0.01), "find"))
@@ -335,7 +336,7 @@ async def test_a_caller_who_leaves_takes_nobody_along() -> None:
 @pytest.mark.requirement("RPC-5")
 @warped
 async def test_an_outage_leaves_no_tasks_behind() -> None:
-    """10,000 calls against a store that hangs: one look at a time for each key, and none once it is closed."""
+    """10,000 calls against a store that hangs: one lookup at a time for each key, and none after closing."""
     chest = Chest()
     new_key = chest.put()
     checking = verifier(Failing(chest, Hang()))
@@ -353,7 +354,7 @@ async def test_an_outage_leaves_no_tasks_behind() -> None:
 
 @warped
 async def test_a_flood_of_bad_keys_costs_a_bounded_number_of_looks() -> None:
-    """Beyond it the store counts as one that can't be asked; a known key goes on meanwhile, and after it all is well."""
+    """Beyond the bound the store counts as unavailable; a cached key stays valid, and afterwards all keys verify again."""
     chest = Chest()
     new_key, key_store = chest.put(), Failing(chest, Hang())
     checking = verifier(key_store)
@@ -374,7 +375,7 @@ async def test_a_flood_of_bad_keys_costs_a_bounded_number_of_looks() -> None:
 
 @warped
 async def test_who_waits_while_it_is_closed_is_told() -> None:
-    """Not left waiting, not cancelled."""
+    """They get an error: they aren't left waiting or cancelled."""
     chest = Chest()
     new_key = chest.put()
     checking = verifier(Failing(chest, Hang(), after=0))
@@ -387,6 +388,6 @@ async def test_who_waits_while_it_is_closed_is_told() -> None:
 
 @pytest.mark.parametrize("patience", [-1, "1", True, float("nan")])
 async def test_a_patience_that_makes_no_sense_is_refused(patience: Any) -> None:
-    """With the value in the message."""
+    """The message holds the value."""
     with pytest.raises(InvalidInput, match="patience"):
         await keyring(Chest()).verify("x", patience=patience)

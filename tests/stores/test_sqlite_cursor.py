@@ -1,4 +1,4 @@
-"""A page's cursor: sealed, so that it tells nothing of what others have written."""
+"""Cursors of listings: encrypted, so that they tell nothing of other orgs' writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who reads on which thread, and what waits for what."""
+"""Readers: which read runs on which thread, and which waits for which."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def test_one_nobody_waits_for_any_more_is_not_done(readers: Readers) -> No
 
 
 async def test_a_long_search_holds_up_no_glance(readers: Readers) -> None:
-    """Nor anything else but another search."""
+    """Only another search waits for it."""
     glanced = threading.Event()
     search = asyncio.ensure_future(readers.search(lambda _: glanced.wait(10)))
     await readers.read_batched(place)

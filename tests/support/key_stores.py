@@ -1,4 +1,4 @@
-"""A vault of keys in memory, to be verified against, and one that fails after a while."""
+"""Key stores for tests: one in memory, and one that fails after a number of lookups."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Chest:
-    """`looks` are the ids that were asked for. What another process does is done with `put` and `change`."""
+    """A key store in memory. `looks` are the ids that were looked up; `put` and `change` stand for another process."""
 
     def __init__(self) -> None:
         self.rows: dict[str, StoredKey] = {}
@@ -60,7 +60,7 @@ class Chest:
 
 
 class Failing:
-    """The chest, whose looks meet `fault` but for the first ones; until `well` is set."""
+    """The chest with a `fault` in each lookup after the first ones, until `well` is set."""
 
     def __init__(self, chest: Chest, fault: Fault, *, after: int = 1) -> None:
         self._chest, self._faulty, self._left = chest, faulty(chest, fault, "find"), after
