@@ -27,8 +27,8 @@ from germane.dialects.wording import call_as_text, image_note, json_object, json
 from germane.embedders.static import Static
 from germane.embedders.word_vectors import StaticWordVectors
 from germane.errors import GermaneError, InvalidInput
-from germane.events.turn import Turn, slim
-from germane.events.turn import clean as whole
+from germane.events.prepared_message import PreparedMessage, slim
+from germane.events.prepared_message import clean as whole
 from germane.grpc.refusals import refusal
 from germane.grpc.to_wire import text as wire_text
 from germane.memories import checks
@@ -274,9 +274,11 @@ _OTHERS: dict[str, Reader] = {
     "dialects.wording.image_note": lambda text: image_note(Image(url=text)),
     "embedders.static.Static.embed_now": lambda text: _STATIC.embed_now([text]),
     "embedders.word_vectors.StaticWordVectors.similar": lambda text: StaticWordVectors(_STATIC).similar([text], ["dog"]),
-    "events.turn.clean": whole,
-    "events.turn.slim": lambda text: slim({"a": text, text: [f"data:{text}", f"data:a;base64,{text}"]}),
-    "events.turn.Turn.of": lambda text: Turn.of(Message.of("user", text, name=text[:9]), {"content": [text]}, "UTC"),
+    "events.prepared_message.clean": whole,
+    "events.prepared_message.slim": lambda text: slim({"a": text, text: [f"data:{text}", f"data:a;base64,{text}"]}),
+    "events.prepared_message.PreparedMessage.of": lambda text: PreparedMessage.of(
+        Message.of("user", text, name=text[:9]), {"content": [text]}, "UTC"
+    ),
     "pipeline.gather.candidates.verbatim": lambda text: verbatim(_QUERY, text, Evidence()),
     "pipeline.gather.vector.nameless": lambda text: nameless(text, ("Caroline", "a a", text[:40])),
     "grpc.outgoing.text": wire_text,
@@ -311,8 +313,8 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "dialects.registry.dialect": "compared with three names",
         "dialects.registry.parse_all": "parses one by one",
         "events.reader.EventReader.recent": "a protocol",
-        "events.appending.ends": "a session's name, checked by Scope",
-        "events.appending.known": "a session's name, checked by Scope; ids are compared",
+        "events.appending.read_tail": "a session's name, checked by Scope",
+        "events.appending.find_by_message_id": "a session's name, checked by Scope; ids are compared",
         "pipeline.format.layout.Grammar.line": "a protocol",
         "pipeline.format.layout.Grammar.stable": "a protocol",
         "pipeline.format.named.open_format": _OF_CODE,

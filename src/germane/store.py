@@ -1,7 +1,7 @@
-"""Store and scoped store: where things are kept, and the part of it that one scope can reach.
+"""Store: the protocols that a store implements: `Store` as a whole, and `ScopedStore`, the part that one scope can reach.
 
-A scoped store is made from a scope and can reach nothing outside it (SCOPE-2): no method of it and
-nothing it returns takes an org, an agent or a user.
+A scoped store is made from a scope and can't reach anything outside it (SCOPE-2): none of its methods, and none of the objects
+that it returns, takes an org, an agent or a user.
 """
 
 from __future__ import annotations
@@ -23,10 +23,13 @@ __all__ = ["Checkup", "ScopedStore", "Store", "Warming"]
 
 
 class Warming(Exception):
-    """The partition is being loaded into memory; ask again. Never leaves gathering."""
+    """Raised by a search that doesn't wait while its partition is loaded into memory; a later search finds it loaded. Only the
+    gather stage sees this exception."""
 
 
 class ScopedStore(Protocol):
+    """One scope's reads and writes."""
+
     @property
     def scope(self) -> Scope: ...
     @property
@@ -37,16 +40,16 @@ class ScopedStore(Protocol):
     def journal(self) -> Journal: ...
 
     async def directive(self) -> str:
-        """The agent's standing instructions (a user's own where one is set, else the agent's); empty when there are none."""
+        """Returns the standing instructions: those of the scope's user where they are set, else the agent's, else ''."""
 
     async def allowed(self, ids: Sequence[str], *, at: datetime, filters: Filters) -> frozenset[str]:
-        """Those of `ids`, memories and events alike, that this scope may see, that hold at `at`, are not forgotten and are
-        of an allowed sensitivity, as the store has them now (PACK-8)."""
+        """Returns those of `ids` (of memories and events) that this scope may see, that are valid at `at`, aren't forgotten and
+        have an allowed sensitivity, as stored now (PACK-8)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkup:
-    """What `doctor` shows: name and finding of each check, and whether it is fine."""
+    """What `germane doctor` shows: for each check its name, its finding in words, and whether the finding is fine."""
 
     findings: tuple[tuple[str, str, bool], ...]
 
@@ -56,37 +59,46 @@ class Checkup:
 
 
 class Store(Protocol):
+    """A place where memories, events and keys of many scopes are kept."""
+
     @property
-    def read_only(self) -> bool: ...
+    def read_only(self) -> bool:
+        """Whether nothing can be written, so that every commit raises `StoreUnavailable`."""
+
     @property
     def keys(self) -> KeyStore:
-        """The API keys of every org (RPC-5). They are never exported; a backup has what is stored of them."""
+        """The API keys of every org (RPC-5). They are never exported; a backup holds them as they are stored."""
 
-    def within(self, scope: Scope) -> ScopedStore: ...
+    def within(self, scope: Scope) -> ScopedStore:
+        """Returns the part of the store that `scope` can reach. Does no I/O."""
 
-    def when_vanished(self, told: Callable[[Callable[[str, str, str | None], str]], None]) -> None:
-        """From now on call `told`, from any thread, within a second after any process replaced a directive or took all that a
-        scope had: what is remembered without asking the store again ends then. It gets a function that reads the directive of
-        an org, agent and user as it is now, of use only during the call."""
+    def when_vanished(self, listener: Callable[[Callable[[str, str, str | None], str]], None]) -> None:
+        """Sets the function that is called within a second after any process replaced a directive or forgot all that a scope
+        had, so that cached copies can be dropped. It is called on any thread, with a function that reads the current directive
+        of an org, agent and user and is valid only during the call."""
 
     async def warm(self, scope: Scope) -> None:
-        """Load what this scope searches into memory."""
+        """Loads the partitions that searches of this scope need into memory."""
 
     async def nonce_key(self) -> bytes:
-        """32 secret bytes, made once and kept in the store, never exported (FORMAT-4)."""
+        """Returns 32 secret bytes that are made once per store and never exported (FORMAT-4)."""
 
     async def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
-        """A consistent copy while in use. `progress(done, total)` in pages."""
+        """Writes a consistent copy to `target` while the store is in use. Calls `progress(done, total)` with pages."""
 
-    async def check(self) -> Checkup: ...
+    async def check(self) -> Checkup:
+        """Examines the store."""
 
     async def embed_pending(self, limit: int | None = None) -> int:
-        """Embed what was stored without a vector; answers how many. Slow embedders' texts come this way."""
+        """Embeds at most `limit` texts (default: all) that have no vector, such as those that wait for a slow embedder. Returns
+        the number of texts embedded."""
 
     async def stale_vectors(self) -> int:
-        """How many texts have no vector of the embedder in use: keywords alone find them (SEARCH-3)."""
+        """Returns how many texts have no vector of the embedder in use; only keywords find these (SEARCH-3)."""
 
     async def reembed(self, progress: Callable[[int, int], None] | None = None) -> int:
-        """Give every text a vector of the embedder in use; `progress(done, total)`. Answers how many were made."""
+        """Gives every text a vector of the embedder in use and calls `progress(done, total)`. Returns the number of vectors
+        made."""
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Completes what is being written and releases the store. Idempotent."""

@@ -13,7 +13,7 @@ from germane.access.key import Key, NewKey
 from germane.access.operations import AddKey, ChangeKey, KeyById
 from germane.access.revoke import revoke
 from germane.access.token import presented
-from germane.access.use import used
+from germane.access.usage import used
 from germane.errors import InvalidInput, NotFound
 from germane.testing.key_contract import a_key, issuing
 from germane.testing.stored import NOON
@@ -23,34 +23,34 @@ DAY = timedelta(days=1)
 OLD = a_key(agents=("support",), rights=("read",), note="gateway", expires_at=NOON + 30 * DAY, created_at=NOON - 60 * DAY)
 
 
-def issued(old: Key | None = None, **asked: Any) -> Decision[NewKey]:
+def new_key(old: Key | None = None, **asked: Any) -> Decision[NewKey]:
     return replay(issuing(replaces=None if old is None else old.id, **asked), {KeyById: old})
 
 
 @pytest.mark.requirement("RPC-5", "SCOPE-2")
 def test_a_key_is_of_one_org_and_opens_all_of_it_unless_told_otherwise() -> None:
-    """Every agent, both rights, no end; what is stored is the digest of the token that is handed out."""
-    decision = issued()
+    """By default a key allows every agent and both rights and has no end; the store gets the digest of its token."""
+    decision = new_key()
     key, token = decision.outcome.key, decision.outcome.token
     assert (key.org, key.agents, key.rights, key.expires_at) == ("acme", None, ("read", "write"), None)
     (added,) = decision.changes
     assert isinstance(added, AddKey)
-    assert (added.sealed.key, added.sealed.digest) == (key, presented(token).digest)
+    assert (added.stored.key, added.stored.digest) == (key, presented(token).digest)
 
 
 @pytest.mark.requirement("RPC-5")
 def test_a_key_may_be_limited() -> None:
-    """To agents, to a right, to a time; each once and in one order."""
-    key = issued(agents=["b", "a", "b"], rights=["write", "read"], lifetime=90 * DAY, note=" for  Ana ").outcome.key
+    """To agents, rights and a lifetime; names are deduplicated and rights sorted."""
+    key = new_key(agents=["b", "a", "b"], rights=["write", "read"], lifetime=90 * DAY, note=" for  Ana ").outcome.key
     assert (key.agents, key.rights, key.expires_at) == (("b", "a"), ("read", "write"), NOON + 90 * DAY)
     assert key.note == "for Ana"
-    assert issued(rights=["read"]).outcome.key.rights == ("read",)
+    assert new_key(rights=["read"]).outcome.key.rights == ("read",)
 
 
 @pytest.mark.requirement("RPC-5")
 def test_a_rotation_overlaps() -> None:
-    """The new key holds now, the old one until the overlap is over."""
-    decision = issued(OLD, overlap=DAY)
+    """The new key is valid now, the old one until the overlap is over."""
+    decision = new_key(OLD, overlap=DAY)
     (_, changed) = decision.changes
     assert isinstance(changed, ChangeKey)
     new, old = decision.outcome.key, changed.key
@@ -62,21 +62,21 @@ def test_a_rotation_overlaps() -> None:
 
 @pytest.mark.requirement("RPC-5")
 def test_a_rotation_widens_nothing_by_leaving_something_out() -> None:
-    """Agents, rights, note and lifetime are taken over; what is said goes before."""
-    new = issued(OLD).outcome.key
+    """Agents, rights, note and lifetime are copied unless they are given."""
+    new = new_key(OLD).outcome.key
     assert (new.agents, new.rights, new.note, new.expires_at) == (("support",), ("read",), "gateway", NOON + 90 * DAY)
-    new = issued(OLD, agents=["sales"], rights=["write"], note="", lifetime=DAY).outcome.key
+    new = new_key(OLD, agents=["sales"], rights=["write"], note="", lifetime=DAY).outcome.key
     assert (new.agents, new.rights, new.note, new.expires_at) == (("sales",), ("write",), "", NOON + DAY)
 
 
 @pytest.mark.requirement("RPC-5")
 def test_an_overlap_never_lengthens_a_key() -> None:
-    """An end that is nearer stays."""
-    decision = issued(replace(OLD, expires_at=NOON + timedelta(hours=1)), overlap=DAY)
+    """Where the old key ends before the overlap does, its end stays."""
+    decision = new_key(replace(OLD, expires_at=NOON + timedelta(hours=1)), overlap=DAY)
     assert decision.changes[1] == ChangeKey(
         replace(OLD, expires_at=NOON + timedelta(hours=1), replaced_by=decision.outcome.key.id)
     )
-    now = issued(OLD, overlap=timedelta(0))
+    now = new_key(OLD, overlap=timedelta(0))
     assert isinstance(now.changes[1], ChangeKey)
     assert not now.changes[1].key.holds(NOON)
 
@@ -93,12 +93,12 @@ def test_an_overlap_never_lengthens_a_key() -> None:
 def test_only_a_key_that_holds_is_replaced_and_once(changed: dict[str, Any], said: str) -> None:
     """The message says what to do instead."""
     with pytest.raises(InvalidInput, match=said):
-        issued(replace(OLD, **changed))
+        new_key(replace(OLD, **changed))
 
 
 @pytest.mark.requirement("RPC-5", "SCOPE-3")
 def test_a_key_of_another_org_is_not_there_to_be_replaced() -> None:
-    """Absent and another's look the same."""
+    """A missing key and another org's key give the same error."""
     told = []
     for old in (None, replace(OLD, org="other")):
         with pytest.raises(NotFound) as error:
@@ -128,18 +128,18 @@ def test_a_key_of_another_org_is_not_there_to_be_replaced() -> None:
 def test_what_cant_be_used_is_named(asked: dict[str, Any], said: str) -> None:
     """Nothing is made of it."""
     with pytest.raises(InvalidInput, match=said):
-        issued(**asked)
+        new_key(**asked)
 
 
 def test_an_overlap_that_ends_before_it_begins_is_refused() -> None:
-    """None is fine, less isn't."""
+    """An overlap of zero is allowed, a negative one isn't."""
     with pytest.raises(InvalidInput, match="overlap must be at least 0 s"):
-        issued(OLD, overlap=-DAY)
+        new_key(OLD, overlap=-DAY)
 
 
 @pytest.mark.requirement("RPC-5")
 def test_a_key_is_revoked_once() -> None:
-    """By its id or by itself; again changes nothing, not even the time."""
+    """By its id or its token. Revoking again changes nothing, not even the time."""
     first = replay(revoke(OLD.id, at=NOON), {KeyById: OLD})
     assert first.changes == (ChangeKey(first.outcome),)
     assert first.outcome.state(NOON) == "revoked"
@@ -159,7 +159,7 @@ def test_an_unknown_key_is_refused_without_repeating_what_was_given() -> None:
 
 @pytest.mark.requirement("RPC-5")
 def test_the_last_use_is_written_once_an_hour() -> None:
-    """By whichever process is first; keys that are gone are passed over."""
+    """The first process writes it; keys that don't exist are skipped."""
     hour = timedelta(hours=1)
     for last, written in ((None, 1), (NOON - hour, 1), (NOON - hour + timedelta(microseconds=1), 0), (NOON + DAY, 0)):
         key = replace(OLD, last_used_at=last)

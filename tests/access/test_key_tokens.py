@@ -1,4 +1,4 @@
-"""Tokens: what is printed once, what is kept of it, and how it is known again."""
+"""Tokens: their form, the digest that is stored, and the comparison of the two."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def test_a_token_names_its_key_and_holds_256_random_bits() -> None:
 
 @pytest.mark.requirement("RPC-5")
 def test_only_the_same_token_matches() -> None:
-    """One character elsewhere is another key, whatever its id says."""
-    sealed = sealed_of(TOKEN)
-    assert presented(TOKEN).matches(sealed)
+    """A token with one other character doesn't match, though its id is the same."""
+    stored = sealed_of(TOKEN)
+    assert presented(TOKEN).matches(stored)
     for at in range(len(TOKEN)):
         other = TOKEN[:at] + ("b" if TOKEN[at] != "b" else "c") + TOKEN[at + 1 :]
-        assert not presented(other).matches(sealed)
+        assert not presented(other).matches(stored)
 
 
 @settings(max_examples=200, deadline=None)
@@ -61,7 +61,7 @@ def test_nothing_else_matches(shown: object) -> None:
 
 @pytest.mark.requirement("RPC-5")
 def test_texts_that_are_no_token_cant_be_told_apart() -> None:
-    """Not even by what they cost: one lookup of no key, one comparison, however long they are."""
+    """Not even by their cost: one lookup and one comparison, however long the text is."""
     strangers = {presented(shown) for shown in ("", "gk_", TOKEN + "\n", TOKEN.upper(), "x" * 10_000_000, None, 7)}
     assert len(strangers) == 1
 
@@ -84,7 +84,7 @@ def test_digests_are_compared_in_constant_time_and_always(monkeypatch: pytest.Mo
 
 
 def test_no_digest_opens_the_place_of_a_key_that_there_isnt() -> None:
-    """What stands in for a missing key's digest is no way in, even for who knew its preimage."""
+    """The digest that stands in for a missing key's matches no token."""
     assert not Presented(id="-", digest=bytes(32)).matches(None)
 
 
@@ -101,5 +101,5 @@ def test_no_repr_holds_a_token_or_its_digest() -> None:
     [(ID, ID), (TOKEN, ID), (f" {TOKEN}\n", ID), (f"gk_{ID}", ID), ("nope", None), (TOKEN[:-1], None), (3, None)],
 )
 def test_an_id_is_found_in_a_key_that_has_leaked(text: object, id: str | None) -> None:
-    """Who has it at hand can revoke it without looking up its id."""
+    """A leaked token can be revoked without looking up its id."""
     assert key_id(text) == id

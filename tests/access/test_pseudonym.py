@@ -1,4 +1,4 @@
-"""What stands for an id in the log: the same wherever the store is open, another one for another store."""
+"""Pseudonyms: equal in every process that opens the store, different for another store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Verifying keys: what the store says holds within a second; while it can't be asked, what was known holds for a while."""
+"""Verifying keys: the store's answer is used within a second; while it can't be asked, cached answers stay valid for a
+while."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ from germane.access.grant import Grant
 from germane.access.key import StoredKey
 from germane.access.keyring import Keyring
 from germane.access.token import mint
-from germane.access.usage import Uses
-from germane.access.verifier import FRESH, GRACE, Verification
+from germane.access.usage import KeyUsage
+from germane.access.verifier import FRESH, GRACE, Verifier
 from germane.clock import Clock
 from germane.errors import InvalidInput, StoreCorrupt, StoreUnavailable
 from germane.testing.faults import Garbage, Hang, Raise, Slow, faulty
@@ -33,12 +34,12 @@ def time() -> float:
     return asyncio.get_running_loop().time()
 
 
-def verification(vault: Any) -> Verification:
-    return Verification(vault, Uses(vault, read_only=True), Clock(now=now))
+def verifier(key_store: Any) -> Verifier:
+    return Verifier(key_store, KeyUsage(key_store, read_only=True), Clock(now=now))
 
 
-def keyring(vault: Any) -> Keyring:
-    return Keyring(vault, verification(vault), Clock(now=now))
+def keyring(key_store: Any) -> Keyring:
+    return Keyring(key_store, verifier(key_store), Clock(now=now))
 
 
 @pytest.mark.requirement("RPC-5", "SCOPE-2")
@@ -46,15 +47,15 @@ def keyring(vault: Any) -> Keyring:
 async def test_a_good_key_opens_what_it_was_made_for() -> None:
     """One org, its agents, its rights; the key's id for logs."""
     chest = Chest()
-    issued = chest.put(agents=("support",), rights=("read",))
-    grant = await keyring(chest).verify(issued.token)
-    assert grant == Grant(key=issued.key.id, org="acme", agents=("support",), rights=("read",))
+    new_key = chest.put(agents=("support",), rights=("read",))
+    grant = await keyring(chest).verify(new_key.token)
+    assert grant == Grant(key=new_key.key.id, org="acme", agents=("support",), rights=("read",))
 
 
 @pytest.mark.requirement("RPC-5")
 @warped
 async def test_keys_that_open_nothing_look_the_same_and_take_the_same_way() -> None:
-    """Unknown, malformed, of a wrong secret, expired or revoked: None after one look into the store, every time."""
+    """An unknown, malformed, wrong, expired or revoked token: None after one lookup in the store, every time."""
     chest = Chest()
     good, other = chest.put(1), chest.put(2)
     expired, revoked = chest.put(3, expires_at=NOON), chest.put(4, revoked_at=NOON)
@@ -69,11 +70,11 @@ async def test_keys_that_open_nothing_look_the_same_and_take_the_same_way() -> N
 @pytest.mark.requirement("RPC-5")
 @warped
 async def test_a_good_key_is_asked_about_once_a_second() -> None:
-    """In between memory answers, so a busy caller costs the store nothing; those who come together share one look."""
+    """The cache answers in between, so that a busy caller costs the store nothing; concurrent callers share one lookup."""
     chest = Chest()
-    issued, keys = chest.put(), keyring(faulty(chest, Slow(0.001), "find"))
+    new_key, keys = chest.put(), keyring(faulty(chest, Slow(0.001), "find"))
     for _ in range(30):
-        assert all(await asyncio.gather(*(keys.verify(issued.token) for _ in range(50))))
+        assert all(await asyncio.gather(*(keys.verify(new_key.token) for _ in range(50))))
         await asyncio.sleep(0.1)
     assert len(chest.looks) == 3
 
@@ -81,23 +82,23 @@ async def test_a_good_key_is_asked_about_once_a_second() -> None:
 @pytest.mark.requirement("RPC-5", "OPS-2")
 @warped
 async def test_a_revocation_in_another_process_holds_within_a_second() -> None:
-    """However busy the key is."""
+    """However often the key is used in between."""
     chest = Chest()
-    issued, keys = chest.put(), keyring(chest)
-    assert await keys.verify(issued.token)
+    new_key, keys = chest.put(), keyring(chest)
+    assert await keys.verify(new_key.token)
     await asyncio.sleep(0.3)
-    chest.change(issued.key.id, revoked_at=NOON)
+    chest.change(new_key.key.id, revoked_at=NOON)
     revoked = time()
     held = []
     for _ in range(200):
-        if await keys.verify(issued.token):
+        if await keys.verify(new_key.token):
             held.append(time() - revoked)
         await asyncio.sleep(0.01)
     assert 0.5 < max(held) <= FRESH
 
 
 class Late(Chest):
-    """Reads at once, answers late."""
+    """A store that reads at once and answers late."""
 
     async def find(self, id: str) -> StoredKey | None:
         found = await super().find(id)
@@ -108,40 +109,40 @@ class Late(Chest):
 @pytest.mark.requirement("RPC-5")
 @warped
 async def test_an_answer_is_as_old_as_its_question() -> None:
-    """A store that takes its time doesn't lengthen the second."""
+    """A slow store doesn't make a cached answer valid for longer than the second."""
     chest = Late()
-    issued, keys = chest.put(), keyring(chest)
-    first = asyncio.create_task(keys.verify(issued.token, patience=None))
+    new_key, keys = chest.put(), keyring(chest)
+    first = asyncio.create_task(keys.verify(new_key.token, patience=None))
     await asyncio.sleep(0.01)
-    chest.change(issued.key.id, revoked_at=NOON)
+    chest.change(new_key.key.id, revoked_at=NOON)
     assert await first
     await asyncio.sleep(1.01 - time())
-    assert await keys.verify(issued.token, patience=None) is None
+    assert await keys.verify(new_key.token, patience=None) is None
 
 
 @pytest.mark.requirement("RPC-5")
 @warped
 async def test_a_revocation_in_this_process_holds_at_once() -> None:
-    """Also when an answer from before it was on its way, and the store hangs ever after."""
+    """Also where an older answer was on its way when the key was revoked, and the store hangs afterwards."""
     chest = Chest()
-    issued = chest.put()
-    good = chest.rows[issued.key.id]
-    vault = Failing(chest, Slow(0.01), after=0)
-    keys = keyring(vault)
-    on_its_way = asyncio.create_task(keys.verify(issued.token))
+    new_key = chest.put()
+    good = chest.rows[new_key.key.id]
+    key_store = Failing(chest, Slow(0.01), after=0)
+    keys = keyring(key_store)
+    on_its_way = asyncio.create_task(keys.verify(new_key.token))
     await asyncio.sleep(0.001)
-    await keys.revoke(issued.key.id)
-    chest.rows[issued.key.id] = good  # what the look that is on its way read before
+    await keys.revoke(new_key.key.id)
+    chest.rows[new_key.key.id] = good  # what the look that is on its way read before
     assert await on_its_way
-    chest.change(issued.key.id, revoked_at=NOON)
-    vault.well = True
-    assert await keys.verify(issued.token) is None
+    chest.change(new_key.key.id, revoked_at=NOON)
+    key_store.well = True
+    assert await keys.verify(new_key.token) is None
 
 
 @pytest.mark.requirement("RPC-5")
 @warped
 async def test_a_key_replaced_without_overlap_ends_at_once() -> None:
-    """What this process changes it doesn't go on remembering."""
+    """The cache forgets a key that this process changes."""
     chest = Chest()
     old, keys = chest.put(), keyring(chest)
     assert await keys.verify(old.token)
@@ -153,14 +154,14 @@ async def test_a_key_replaced_without_overlap_ends_at_once() -> None:
 @pytest.mark.requirement("RPC-5")
 @pytest.mark.parametrize("fault", [Hang(), Raise(StoreUnavailable("away")), Raise(OSError), Raise(StoreCorrupt("broken"))])
 def test_a_known_key_goes_on_for_a_while_when_the_store_cant_be_asked(fault: Any) -> None:
-    """Up to the grace since it was last confirmed; a key that was never seen is neither let in nor called bad."""
+    """Until `GRACE` seconds after its last confirmation. A key that was never seen is neither accepted nor called invalid."""
 
     @warped
     async def story() -> None:
         chest = Chest()
         known, new = chest.put(1), chest.put(2)
-        vault = Failing(chest, fault)
-        keys = keyring(vault)
+        key_store = Failing(chest, fault)
+        keys = keyring(key_store)
         assert await keys.verify(known.token)
         while time() < GRACE - 2:
             await asyncio.sleep(1.5)
@@ -170,7 +171,7 @@ def test_a_known_key_goes_on_for_a_while_when_the_store_cant_be_asked(fault: Any
         await asyncio.sleep(4)
         with pytest.raises(StoreUnavailable):
             await keys.verify(known.token)
-        vault.well = True
+        key_store.well = True
         await asyncio.sleep(FRESH)
         assert await keys.verify(known.token)
         assert await keys.verify(new.token)
@@ -181,149 +182,149 @@ def test_a_known_key_goes_on_for_a_while_when_the_store_cant_be_asked(fault: Any
 @pytest.mark.requirement("RPC-5")
 @warped
 async def test_while_the_store_hangs_memory_answers_at_once() -> None:
-    """The first caller waits its patience, the next ones not at all, and all that is asked is one look a second."""
+    """The first caller waits for its patience, later callers don't wait, and the store gets one lookup a second."""
     chest = Chest()
-    issued, vault = chest.put(), Failing(chest, Hang())
-    keys = keyring(vault)
-    assert await keys.verify(issued.token)
+    new_key, key_store = chest.put(), Failing(chest, Hang())
+    keys = keyring(key_store)
+    assert await keys.verify(new_key.token)
     await asyncio.sleep(FRESH)
     began = time()
-    assert await keys.verify(issued.token, patience=0.02)
+    assert await keys.verify(new_key.token, patience=0.02)
     assert time() - began == pytest.approx(0.02)
     for _ in range(10):
         before = time()
-        assert await keys.verify(issued.token, patience=0.02)
+        assert await keys.verify(new_key.token, patience=0.02)
         assert time() == before
-    assert vault.looks == 2
+    assert key_store.looks == 2
 
 
 @pytest.mark.requirement("RPC-5")
 @warped
 async def test_without_any_time_memory_answers_and_the_store_is_asked_behind_it() -> None:
-    """Nobody waits, and what the store says counts for the next one."""
+    """No caller waits, and the store's answer counts for the next call."""
     chest = Chest()
-    issued, keys = chest.put(), keyring(faulty(chest, Slow(0.01), "find"))
+    new_key, keys = chest.put(), keyring(faulty(chest, Slow(0.01), "find"))
     with pytest.raises(StoreUnavailable):
-        await keys.verify(issued.token, patience=0)
+        await keys.verify(new_key.token, patience=0)
     await asyncio.sleep(0.02)
-    assert await keys.verify(issued.token, patience=0)
-    chest.change(issued.key.id, revoked_at=NOON)
+    assert await keys.verify(new_key.token, patience=0)
+    chest.change(new_key.key.id, revoked_at=NOON)
     await asyncio.sleep(FRESH)
     before = time()
-    assert await keys.verify(issued.token, patience=0)
+    assert await keys.verify(new_key.token, patience=0)
     assert time() == before
     await asyncio.sleep(0.02)
     with pytest.raises(StoreUnavailable):
-        await keys.verify(issued.token, patience=0)
+        await keys.verify(new_key.token, patience=0)
     await asyncio.sleep(0.02)
-    assert await keys.verify(issued.token) is None
+    assert await keys.verify(new_key.token) is None
 
 
 @pytest.mark.requirement("RPC-5")
 @warped
 async def test_a_revocation_that_nobody_waited_for_may_have_been_done() -> None:
-    """What was known of the key is forgotten all the same, so that no outage brings it back."""
+    """The cached key is forgotten all the same, so that no outage brings it back."""
     chest = Chest()
-    issued, vault = chest.put(), Failing(chest, Hang())
-    keys = keyring(faulty(vault, Hang(), "commit"))
-    assert await keys.verify(issued.token)
-    leaving = asyncio.create_task(keys.revoke(issued.key.id))
+    new_key, key_store = chest.put(), Failing(chest, Hang())
+    keys = keyring(faulty(key_store, Hang(), "commit"))
+    assert await keys.verify(new_key.token)
+    leaving = asyncio.create_task(keys.revoke(new_key.key.id))
     await asyncio.sleep(0)
     leaving.cancel()
     with pytest.raises(asyncio.CancelledError):
         await leaving
     with pytest.raises(StoreUnavailable):
-        await keys.verify(issued.token)
+        await keys.verify(new_key.token)
 
 
 @pytest.mark.requirement("RPC-5")
 @warped
 async def test_what_the_store_says_after_an_outage_counts() -> None:
-    """A key that was revoked meanwhile ends with the outage, not with the grace."""
+    """A key that was revoked during the outage becomes invalid when the outage ends, not when the grace does."""
     chest = Chest()
-    issued, vault = chest.put(), Failing(chest, Raise(StoreUnavailable("away")))
-    keys = keyring(vault)
-    assert await keys.verify(issued.token)
-    chest.change(issued.key.id, revoked_at=NOON)
+    new_key, key_store = chest.put(), Failing(chest, Raise(StoreUnavailable("away")))
+    keys = keyring(key_store)
+    assert await keys.verify(new_key.token)
+    chest.change(new_key.key.id, revoked_at=NOON)
     await asyncio.sleep(5)
-    assert await keys.verify(issued.token)
-    vault.well = True
-    assert await keys.verify(issued.token) is None
-    vault.well = False
+    assert await keys.verify(new_key.token)
+    key_store.well = True
+    assert await keys.verify(new_key.token) is None
+    key_store.well = False
     with pytest.raises(StoreUnavailable):
-        await keys.verify(issued.token)
+        await keys.verify(new_key.token)
 
 
 @pytest.mark.requirement("RPC-5")
 @warped
 async def test_an_end_that_is_known_is_kept_to_through_an_outage() -> None:
-    """Grace is for what can't be known, not for what is."""
+    """The grace doesn't extend an expiry that is known."""
     chest = Chest()
-    issued = chest.put(expires_at=NOON + timedelta(seconds=30))
+    new_key = chest.put(expires_at=NOON + timedelta(seconds=30))
     keys = keyring(Failing(chest, Hang()))
-    assert await keys.verify(issued.token)
+    assert await keys.verify(new_key.token)
     await asyncio.sleep(29)
-    assert await keys.verify(issued.token)
+    assert await keys.verify(new_key.token)
     await asyncio.sleep(1)
     with pytest.raises(StoreUnavailable):
-        await keys.verify(issued.token)
+        await keys.verify(new_key.token)
 
 
 @pytest.mark.requirement("RPC-5")
 @warped
 async def test_without_patience_only_the_stores_word_counts() -> None:
-    """What is about to write waits for it, and has no grace."""
+    """A request that writes waits for the store and gets no grace."""
     chest = Chest()
-    issued, vault = chest.put(), Failing(chest, Raise(StoreUnavailable("away")))
-    keys = keyring(vault)
-    assert await keys.verify(issued.token, patience=None)
+    new_key, key_store = chest.put(), Failing(chest, Raise(StoreUnavailable("away")))
+    keys = keyring(key_store)
+    assert await keys.verify(new_key.token, patience=None)
     await asyncio.sleep(FRESH)
     with pytest.raises(StoreUnavailable, match="doesn't answer"):
-        await keys.verify(issued.token, patience=None)
+        await keys.verify(new_key.token, patience=None)
     slow = keyring(Failing(chest, Slow(3600), after=0))
-    assert await slow.verify(issued.token, patience=None)
+    assert await slow.verify(new_key.token, patience=None)
 
 
 @pytest.mark.requirement("RPC-5")
 @pytest.mark.parametrize("nonsense", [Garbage("garbage"), Garbage(7), Garbage({}), Raise(KeyError("x")), Raise(AssertionError)])
 def test_an_answer_that_makes_no_sense_lets_nobody_in(nonsense: Any) -> None:
-    """It is no outage: what was known is dropped, and nothing is said of the key."""
+    """This isn't an outage: the cached key is dropped, and `StoreUnavailable` is raised."""
 
     @warped
     async def story() -> None:
         chest = Chest()
-        issued, vault = chest.put(), Failing(chest, nonsense)
-        keys = keyring(vault)
-        assert await keys.verify(issued.token)
+        new_key, key_store = chest.put(), Failing(chest, nonsense)
+        keys = keyring(key_store)
+        assert await keys.verify(new_key.token)
         await asyncio.sleep(FRESH)
         for _ in range(2):
             with pytest.raises(StoreUnavailable) as told:
-                await keys.verify(issued.token)
-            assert issued.token.rpartition("_")[2] not in str(told.value)
+                await keys.verify(new_key.token)
+            assert new_key.token.rpartition("_")[2] not in str(told.value)
 
     story()
 
 
 @warped
 async def test_a_store_that_cancels_by_itself_is_one_that_cant_be_asked() -> None:
-    """Nobody waits for ever, and nobody's own task is cancelled."""
+    """No caller waits for ever, and no caller's own task is cancelled."""
     chest = Chest()
-    issued, vault = chest.put(), Failing(chest, Raise(asyncio.CancelledError))
-    keys = keyring(vault)
-    assert await keys.verify(issued.token)
+    new_key, key_store = chest.put(), Failing(chest, Raise(asyncio.CancelledError))
+    keys = keyring(key_store)
+    assert await keys.verify(new_key.token)
     await asyncio.sleep(FRESH)
-    assert await keys.verify(issued.token)
+    assert await keys.verify(new_key.token)
     with pytest.raises(StoreUnavailable):
-        await keys.verify(issued.token, patience=None)
+        await keys.verify(new_key.token, patience=None)
 
 
 @warped
 async def test_a_caller_who_leaves_takes_nobody_along() -> None:
-    """The look goes on for the others, and for who comes next."""
+    """The lookup continues for the other callers and for later ones."""
     chest = Chest()
-    issued = chest.put()
+    new_key = chest.put()
     keys = keyring(faulty(chest, Slow(0.01), "find"))
-    leaving, staying = (asyncio.create_task(keys.verify(issued.token)) for _ in range(2))
+    leaving, staying = (asyncio.create_task(keys.verify(new_key.token)) for _ in range(2))
     await asyncio.sleep(0.001)
     leaving.cancel()
     assert await staying
@@ -335,15 +336,15 @@ async def test_a_caller_who_leaves_takes_nobody_along() -> None:
 @pytest.mark.requirement("RPC-5")
 @warped
 async def test_an_outage_leaves_no_tasks_behind() -> None:
-    """10,000 calls against a store that hangs: one look at a time for each key, and none once it is closed."""
+    """10,000 calls against a store that hangs: one lookup at a time for each key, and none after closing."""
     chest = Chest()
-    issued = chest.put()
-    checking = verification(Failing(chest, Hang()))
-    assert await checking.verify(issued.token, 0.02)
+    new_key = chest.put()
+    checking = verifier(Failing(chest, Hang()))
+    assert await checking.verify(new_key.token, 0.02)
     for _ in range(10_000):
         await asyncio.sleep(0.012)
         try:
-            await checking.verify(issued.token, 0.02)
+            await checking.verify(new_key.token, 0.02)
         except StoreUnavailable:
             assert time() > GRACE
         assert len(asyncio.all_tasks()) <= 3
@@ -353,32 +354,32 @@ async def test_an_outage_leaves_no_tasks_behind() -> None:
 
 @warped
 async def test_a_flood_of_bad_keys_costs_a_bounded_number_of_looks() -> None:
-    """Beyond it the store counts as one that can't be asked; a known key goes on meanwhile, and after it all is well."""
+    """Beyond the bound the store counts as unavailable; a cached key stays valid, and afterwards all keys verify again."""
     chest = Chest()
-    issued, vault = chest.put(), Failing(chest, Hang())
-    checking = verification(vault)
-    assert await checking.verify(issued.token, 0.02)
+    new_key, key_store = chest.put(), Failing(chest, Hang())
+    checking = verifier(key_store)
+    assert await checking.verify(new_key.token, 0.02)
     strangers = [mint(lambda count, n=n: n.to_bytes(count))[1] for n in range(1000, 6000)]  # type: ignore[misc]
     flood = [asyncio.create_task(checking.verify(token, 0.02)) for token in strangers]
     found = await asyncio.gather(*flood, return_exceptions=True)
     assert {type(one) for one in found} == {StoreUnavailable}
-    assert vault.looks == 4097
+    assert key_store.looks == 4097
     await asyncio.sleep(FRESH)
-    assert await checking.verify(issued.token, 0.02)
-    vault.well = True
+    assert await checking.verify(new_key.token, 0.02)
+    key_store.well = True
     await asyncio.sleep(FRESH)
     assert await checking.verify("bad", 0.02) is None
-    assert await checking.verify(issued.token, None)
+    assert await checking.verify(new_key.token, None)
     await checking.close()
 
 
 @warped
 async def test_who_waits_while_it_is_closed_is_told() -> None:
-    """Not left waiting, not cancelled."""
+    """They get an error: they aren't left waiting or cancelled."""
     chest = Chest()
-    issued = chest.put()
-    checking = verification(Failing(chest, Hang(), after=0))
-    waiting = asyncio.create_task(checking.verify(issued.token, None))
+    new_key = chest.put()
+    checking = verifier(Failing(chest, Hang(), after=0))
+    waiting = asyncio.create_task(checking.verify(new_key.token, None))
     await asyncio.sleep(0.001)
     await checking.close()
     with pytest.raises(StoreUnavailable):
@@ -387,6 +388,6 @@ async def test_who_waits_while_it_is_closed_is_told() -> None:
 
 @pytest.mark.parametrize("patience", [-1, "1", True, float("nan")])
 async def test_a_patience_that_makes_no_sense_is_refused(patience: Any) -> None:
-    """With the value in the message."""
+    """The message holds the value."""
     with pytest.raises(InvalidInput, match="patience"):
         await keyring(Chest()).verify("x", patience=patience)

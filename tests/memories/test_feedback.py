@@ -49,7 +49,7 @@ def test_a_verdict_on_nothing_known_writes_nothing(ids: list[str]) -> None:
 @pytest.mark.requirement("MEM-5", "SCOPE-2")
 @pytest.mark.parametrize("helpful", [True, False])
 def test_what_is_agent_wide_is_not_for_one_user_to_judge(helpful: bool) -> None:
-    """It would move for every other user as well. The user's own count, and only those are answered."""
+    """A vote on them would count for every other user. The user's own memories are counted, and the outcome is their number."""
     ledger, ann = MemoryOperations(), Scope(user="ann")
     shared = keep(ledger, "tea")
     hers = ledger.commit(remember(new_memory("coffee", scope=ann, now=NOW))).memory
@@ -68,7 +68,7 @@ def test_a_verdict_is_true_or_false(helpful: Any) -> None:
 
 @pytest.mark.requirement("MEM-5")
 def test_a_batch_counts_each_answer_a_memory_went_into() -> None:
-    """Named three times, it rises by three."""
+    """A memory named three times rises by three."""
     decision = replay(count_retrievals(["a", "b", "a", "a"]), {})
     assert decision.changes == (CountRetrievals(("a", "b")), CountRetrievals(("a",)), CountRetrievals(("a",)))
     assert decision.outcome == 4

@@ -66,7 +66,7 @@ def test_messages_go_with_memories_and_the_tombstone_says_who_and_why() -> None:
     ],
 )
 def test_a_criterion_that_could_take_too_much_is_refused(criteria: dict[str, Any], message: str) -> None:
-    """An empty one, a blank one, a contradictory one, another user's."""
+    """No criterion, a blank one, contradictory ones, another user."""
     with pytest.raises(InvalidInput, match=message):
         replay(forget(**criteria, scope=SCOPE, at=NOW), {Select: Selection(memory_ids=("m",))})
 

@@ -42,7 +42,7 @@ def test_a_new_text_changes_hash_and_time_and_nothing_else(ledger: MemoryOperati
 
 
 def test_attributes_change_without_the_content(ledger: MemoryOperations) -> None:
-    """None takes an end away again."""
+    """None removes an end."""
     old = keep(ledger, expires_at=LATER)
     new = ledger.commit(update(old.id, {"pinned": True, "expires_at": None, "confidence": 1}, at=LATER, scope=SCOPE))
     assert (new.pinned, new.expires_at, new.confidence, new.content) == (True, None, 1.0, old.content)
@@ -71,7 +71,7 @@ def test_what_does_not_fit_is_refused_and_nothing_is_written(
 
 
 def test_the_key_of_a_fact_stays(ledger: MemoryOperations) -> None:
-    """Its place in history hangs on it."""
+    """A fact's timeline depends on its key."""
     old = keep(ledger, "Vienna", "fact", key="city")
     with pytest.raises(InvalidInput, match="key of a fact can't be changed"):
         ledger.commit(update(old.id, {"key": "town"}, at=LATER, scope=SCOPE))

@@ -79,7 +79,7 @@ async def test_a_directive_that_another_process_forgot_is_no_last_known_one(
     germane: Germane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Within a second; a directive that stands is still known."""
-    monkeypatch.setattr(erasure, "_LOOK", 0.001)
+    monkeypatch.setattr(erasure, "_POLL", 0.001)
     async with Germane.open(tmp_path / "a.db", embedder=Hashed()) as other:
         there, kept = other.agent(user="anna"), other.agent("another", user="anna")
         await kept.directive("be brief")

@@ -1,4 +1,4 @@
-"""Gaps: found in many pages at once as one looks at them one by one."""
+"""Gaps: the search over many pages at once finds what a search page by page finds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from germane.stores.sqlite.gaps import gaps
 
 
 def one_by_one(content: bytes, size: int, first: int) -> Iterator[tuple[int, int, int]]:
-    """As the file format says it."""
+    """Gaps of one page, straight from the file format's description."""
     for number in range(len(content) // size):
         page = content[number * size : (number + 1) * size]
         at = 100 if first + number == 1 else 0
@@ -26,7 +26,7 @@ def one_by_one(content: bytes, size: int, first: int) -> Iterator[tuple[int, int
 
 
 def a_page(rng: random.Random, size: int, at: int) -> bytes:
-    """Sound or not, with something in its gap or not, to the edges."""
+    """A page, sound or damaged, whose gap may hold something."""
     cells = rng.choice([0, 1, 20, size])
     ends = rng.choice([0, size, size - 1, rng.randrange(size), 40 + 2 * cells])
     head = (

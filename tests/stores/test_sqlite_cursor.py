@@ -1,4 +1,4 @@
-"""A page's cursor: sealed, so that it tells nothing of what others have written."""
+"""Cursors of listings: encrypted, so that they tell nothing of other orgs' writes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LISTING = Listing(SECRET, Scope(), Filters())
 def test_a_place_comes_back_from_its_cursor(created_at: int, key: int) -> None:
     """Always as long, in characters that go into any address."""
     cursor = LISTING.cursor(created_at, key)
-    assert LISTING.place(cursor) == (created_at, key)
+    assert LISTING.position(cursor) == (created_at, key)
     assert len(cursor) == 43
     assert set(cursor) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 
@@ -38,7 +38,7 @@ def test_a_place_comes_back_from_its_cursor(created_at: int, key: int) -> None:
 def test_no_other_text_is_a_cursor(text: str) -> None:
     """Whatever is in it."""
     with pytest.raises(InvalidInput, match="begin again"):
-        LISTING.place(text)
+        LISTING.position(text)
 
 
 @settings(deadline=None)

@@ -22,7 +22,7 @@ from germane.types.scope import Scope
 
 
 def remains(folder: Path, words: set[str]) -> set[str]:
-    """Those of the words that stand in any file."""
+    """Returns those of the words that stand in any file."""
     everything = b"\0".join(path.read_bytes() for path in folder.iterdir())
     marks = {mark.decode() for mark in re.findall(rb"canary\d{6}z", everything)}
     return {word for word in words if word in marks or (len(word) != 13 and word.encode() in everything)}

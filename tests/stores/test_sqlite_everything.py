@@ -154,7 +154,7 @@ async def test_another_process_finds_it_gone_and_forgets_what_it_had_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At its next question; what it would answer without asking the file goes as soon as it looks."""
-    monkeypatch.setattr(erasure, "_LOOK", 0.001)
+    monkeypatch.setattr(erasure, "_POLL", 0.001)
     here, there = opened(tmp_path), opened(tmp_path)
     scoped = there.within(ANNA)
     await lived_in(here.within(ANNA))

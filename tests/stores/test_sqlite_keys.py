@@ -1,4 +1,4 @@
-"""Keys in the file: what is in it and what isn't, files from before, files that can't be written, and the event loop."""
+"""Keys in the file: what is stored, files of older versions, read-only files, and the event loop."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ async def test_an_export_holds_no_key(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("RPC-5")
 async def test_keys_of_a_file_that_cant_be_written_can_be_read(tmp_path: Path) -> None:
-    """They go on being good; making and revoking say what is wrong."""
+    """Keys stay valid; creating and revoking raise `StoreUnavailable`."""
     path = tmp_path / "a.db"
     store = opened(path)
     issued = await store.keys.commit(issuing())
@@ -118,7 +118,7 @@ async def test_keys_of_a_file_that_cant_be_written_can_be_read(tmp_path: Path) -
 
 @pytest.mark.requirement("RPC-5")
 async def test_looking_for_a_key_never_holds_up_the_event_loop(tmp_path: Path) -> None:
-    """It waits for a reading thread like anybody else, and can be left."""
+    """A lookup waits for a reader thread, and can be cancelled."""
     store = opened(tmp_path / "a.db")
     issued = await store.keys.commit(issuing())
     stuck = threading.Event()

@@ -1,4 +1,4 @@
-"""Of a long text a request gets the passage that matches; everything else is left in the file."""
+"""Passages: of a long text a request gets the part that matches; the rest isn't read from the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who reads on which thread, and what waits for what."""
+"""Readers: which read runs on which thread, and which waits for which."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def test_small_reads_of_one_turn_go_together(readers: Readers) -> None:
 
         return work
 
-    seen = await asyncio.gather(*(readers.glance(noting(number)) for number in range(5)))
+    seen = await asyncio.gather(*(readers.read_batched(noting(number)) for number in range(5)))
     assert len(set(seen)) == 1
     assert seen[0][0] != threading.get_ident()
     assert seen[0][1]
@@ -52,15 +52,17 @@ async def test_one_that_fails_fails_alone(readers: Readers) -> None:
     def broken(reading: Reading) -> None:
         raise KeyError("broken")
 
-    found = await asyncio.gather(readers.glance(place), readers.glance(broken), readers.glance(place), return_exceptions=True)
+    found = await asyncio.gather(
+        readers.read_batched(place), readers.read_batched(broken), readers.read_batched(place), return_exceptions=True
+    )
     assert isinstance(found[1], KeyError)
     assert found[0] == found[2]
 
 
 async def test_one_nobody_waits_for_any_more_is_not_done(readers: Readers) -> None:
     done: list[str] = []
-    gone = asyncio.ensure_future(readers.glance(lambda _: done.append("gone")))
-    stays = asyncio.ensure_future(readers.glance(lambda _: done.append("stays")))
+    gone = asyncio.ensure_future(readers.read_batched(lambda _: done.append("gone")))
+    stays = asyncio.ensure_future(readers.read_batched(lambda _: done.append("stays")))
     await asyncio.sleep(0)
     gone.cancel()
     await asyncio.wait([gone, stays])
@@ -69,10 +71,10 @@ async def test_one_nobody_waits_for_any_more_is_not_done(readers: Readers) -> No
 
 
 async def test_a_long_search_holds_up_no_glance(readers: Readers) -> None:
-    """Nor anything else but another search."""
+    """Only another search waits for it."""
     glanced = threading.Event()
     search = asyncio.ensure_future(readers.search(lambda _: glanced.wait(10)))
-    await readers.glance(place)
+    await readers.read_batched(place)
     await readers.run(place)
     glanced.set()
     assert await search
@@ -80,6 +82,6 @@ async def test_a_long_search_holds_up_no_glance(readers: Readers) -> None:
 
 async def test_whoever_asks_after_the_end_is_told(readers: Readers) -> None:
     readers.stop()
-    asked = (readers.glance(place), readers.glance(place), readers.run(place), readers.search(place))
+    asked = (readers.read_batched(place), readers.read_batched(place), readers.run(place), readers.search(place))
     for error in await asyncio.gather(*asked, return_exceptions=True):
         assert isinstance(error, StoreUnavailable)

@@ -1,4 +1,4 @@
-"""Scrubbing: it waits for what stands in its way, is taken over by others, misses nothing that is written meanwhile."""
+"""Scrubbing: what delays it, how another process takes it over, and that it misses no write made meanwhile."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from germane.events.operations import PutEvent
 from germane.memories.operations import Forget, PutMemory
 from germane.stores.sqlite import SqliteStore, erasure
 from germane.stores.sqlite.database import APPLICATION, Database, migrations
-from germane.stores.sqlite.erasure import Erasure, Mark, mark
+from germane.stores.sqlite.erasure import Erasure, ErasureState, erasure_state
 from germane.stores.sqlite.jobs import Job
 from germane.stores.sqlite.scrub import Scrub
 from germane.testing.hashed import Hashed
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.requirement("MEM-3")
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits for what stands in the way longer than it takes to notice."""
+    """Callers get their answer after one attempt."""
     monkeypatch.setattr(erasure, "_TRIES", 1)
 
 
@@ -39,12 +39,12 @@ def opened(folder: Path) -> SqliteStore:
 
 
 def foreign(folder: Path) -> apsw.Connection:
-    """A connection that isn't germane's, as another process has one."""
+    """A foreign connection, such as another process has."""
     return apsw.Connection(str(folder / "a.db"))
 
 
 def reading(folder: Path) -> apsw.Connection:
-    """A foreign one that holds a snapshot of what the file is now."""
+    """A foreign connection that holds a snapshot of the file as it is now."""
     connection = foreign(folder)
     connection.execute("BEGIN; SELECT count(*) FROM memories")
     return connection
@@ -62,7 +62,7 @@ async def kept(store: SqliteStore, text: str) -> str:
 
 
 async def forgotten(store: SqliteStore, *ids: str) -> str:
-    """What it waits for."""
+    """Returns what the scrub waits for."""
     journal = store.within(Scope()).journal
     await journal.commit(writing(Forget(memory_ids=ids, at=NOON)))
     return await journal.scrub()
@@ -74,13 +74,14 @@ async def finding(store: SqliteStore) -> tuple[str, bool]:
 
 
 async def finished(store: SqliteStore) -> None:
-    """Returns once the check-up has nothing to say of it; nobody asks for it in between."""
+    """Returns when the check-up reports no erasure as due; nothing requests a scrub meanwhile."""
     while not (await finding(store))[1]:
         pass
 
 
 async def test_a_reader_with_an_older_snapshot_is_waited_for_and_named(tmp_path: Path) -> None:
-    """The forgetting holds at once; the check-up tells since when; it is finished by itself when the reader ends."""
+    """Forgetting takes effect at once, the check-up reports since when a scrub is due, and it completes when the reader
+    ends."""
     store = opened(tmp_path)
     id = await kept(store, "canary1z")
     reader = reading(tmp_path)
@@ -97,7 +98,7 @@ async def test_a_reader_with_an_older_snapshot_is_waited_for_and_named(tmp_path:
 
 
 async def test_an_opening_finishes_what_was_left_and_no_reader_holds_it_up(tmp_path: Path) -> None:
-    """With the reader still there it opens, says what it waits for, and goes on."""
+    """While the reader lasts, the store opens, reports what it waits for, and works."""
     store = opened(tmp_path)
     id = await kept(store, "canary1z")
     reader = reading(tmp_path)
@@ -114,7 +115,7 @@ async def test_an_opening_finishes_what_was_left_and_no_reader_holds_it_up(tmp_p
 
 
 async def test_forgetting_again_scrubs_again(tmp_path: Path) -> None:
-    """What is gone already makes sure that nothing of it is left."""
+    """Forgetting what is gone already attempts the scrub again."""
     store = opened(tmp_path)
     id = await kept(store, "canary1z")
     reader = reading(tmp_path)
@@ -129,8 +130,8 @@ async def test_forgetting_again_scrubs_again(tmp_path: Path) -> None:
 async def test_what_a_killed_process_forgot_is_finished_by_one_that_lives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its mark is in the file; whoever has it open gets on with it after a while."""
-    monkeypatch.setattr(erasure, "_LOOK", 0.001)
+    """The file records that a scrub is due; another process that has it open takes it over after a while."""
+    monkeypatch.setattr(erasure, "_POLL", 0.001)
     store = opened(tmp_path)
     await kept(store, "canary1z")
     other = foreign(tmp_path)
@@ -143,7 +144,7 @@ async def test_what_a_killed_process_forgot_is_finished_by_one_that_lives(
 
 
 async def test_what_is_forgotten_while_scrubbing_is_scrubbed_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The mark goes only as far as what was forgotten before it began."""
+    """A scrub records only what was forgotten before it began as scrubbed."""
     store = opened(tmp_path)
     await kept(store, "anything")
     await store.close()
@@ -158,12 +159,12 @@ async def test_what_is_forgotten_while_scrubbing_is_scrubbed_next(tmp_path: Path
 
     monkeypatch.setattr(Scrub, "_overwrite", meanwhile)
     scrub = Scrub(store._database, connection, guard, nullcontext())
-    before = mark(late)
+    before = erasure_state(late)
     assert scrub.run() == ""
-    assert mark(late) == before._replace(erased=before.erased + 5, scrubbed=before.erased, since=1)
+    assert erasure_state(late) == before._replace(erased=before.erased + 5, scrubbed=before.erased, since=1)
     monkeypatch.undo()
     assert scrub.run() == ""
-    assert (mark(late).due, mark(late).since) == (False, None)
+    assert (erasure_state(late).due, erasure_state(late).since) == (False, None)
     for one in (connection, guard, late):
         one.close()
 
@@ -288,12 +289,18 @@ async def test_a_backup_that_is_running_is_a_reader_too(tmp_path: Path) -> None:
 async def test_a_forgetting_that_comes_as_another_is_done_is_not_passed_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between the look that finds all done and the answer: it is seen to at once, not when somebody looks again."""
-    monkeypatch.setattr(erasure, "_LOOK", 3600.0)
-    settled, done, settle, run, look = threading.Event(), list[int](), Erasure.settle, Scrub.run, erasure.mark
+    """It comes between the poll that finds all done and the answer: it is scrubbed at once, not after the next poll."""
+    monkeypatch.setattr(erasure, "_POLL", 3600.0)
+    settled, done, deliver_when_scrubbed, run, look = (
+        threading.Event(),
+        list[int](),
+        Erasure.deliver_when_scrubbed,
+        Scrub.run,
+        erasure.erasure_state,
+    )
 
     def told(self: Erasure, jobs: list[Job], revision: int) -> None:
-        settle(self, jobs, revision)
+        deliver_when_scrubbed(self, jobs, revision)
         if done:
             settled.set()
 
@@ -302,13 +309,17 @@ async def test_a_forgetting_that_comes_as_another_is_done_is_not_passed_over(
         done.append(patience)
         return outcome
 
-    def waiting(connection: apsw.Connection) -> Mark:
+    def waiting(connection: apsw.Connection) -> ErasureState:
         seen = look(connection)
         if len(done) == 1 and not settled.is_set():
             settled.wait(10)
         return seen
 
-    for owner, name, change in ((Erasure, "settle", told), (Scrub, "run", finished_once), (erasure, "mark", waiting)):
+    for owner, name, change in (
+        (Erasure, "deliver_when_scrubbed", told),
+        (Scrub, "run", finished_once),
+        (erasure, "erasure_state", waiting),
+    ):
         monkeypatch.setattr(owner, name, change)
     store = opened(tmp_path)
     ids = [await kept(store, "canary1z"), await kept(store, "canary2z")]

@@ -1,4 +1,4 @@
-"""What is held in memory to be searched: warming, limits, vectors of another model, and callers who give up."""
+"""Partitions in memory: warming, limits, vectors of another model, and cancelled callers."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def test_a_large_partition_warms_up_behind_the_caller(monkeypatch: pytest.
 
 
 async def test_memory_stays_within_its_limit() -> None:
-    """The least recently searched partition goes; what was let go of is loaded again when asked for."""
+    """The least recently searched partition is evicted, and loaded again by the next search of it."""
     store = opened(":memory:", memory_limit=1)
     for user in ("anna", "ben"):
         scope = Scope(user=user)
@@ -68,7 +68,7 @@ async def test_memory_stays_within_its_limit() -> None:
 
 
 async def test_what_is_being_asked_stays_however_large_it_is() -> None:
-    """Both domains of a scope are kept together: neither is let go of for the other's sake, to be read anew every time."""
+    """Neither domain of the searched scope is evicted for the other: else each search would read it again."""
     store = opened(":memory:", memory_limit=1)
     await store.within(Scope()).journal.commit(writing(PutEvent(an_event("a cat")), PutMemory(a_memory("a dog"))))
     assert await found(store, "cat") == ["a cat"]

@@ -73,7 +73,7 @@ async def test_callers_who_wait_together_share_a_commit(tmp_path: Path, monkeypa
 
 
 async def test_a_call_cancelled_before_its_turn_writes_nothing(tmp_path: Path) -> None:
-    """Its plan is never begun."""
+    """Its plan never runs."""
     store, gate = opened(tmp_path / "a.db"), threading.Event()
     scoped = store.within(Scope())
     first = asyncio.ensure_future(scoped.journal.commit(holding(gate)))
@@ -91,7 +91,7 @@ async def test_a_call_cancelled_before_its_turn_writes_nothing(tmp_path: Path) -
 
 
 async def test_closing_finishes_what_waits_and_leaves_no_thread(tmp_path: Path) -> None:
-    """What was handed to the writer is written."""
+    """Jobs that wait are written."""
     before = set(threading.enumerate())
     store = opened(tmp_path / "a.db")
     calls = [

@@ -28,22 +28,22 @@ class Chest:
         return self.rows.get(id)
 
     async def list(self, org: str | None = None) -> tuple[Key, ...]:
-        return tuple(sealed.key for sealed in self.rows.values() if org in (None, sealed.key.org))
+        return tuple(stored.key for stored in self.rows.values() if org in (None, stored.key.org))
 
     async def commit(self, plan: Plan[T]) -> T:
         self.commits += 1
 
         def answer(question: Read[Any]) -> Key | None:
             assert isinstance(question, KeyById)
-            sealed = self.rows.get(question.id)
-            return sealed.key if sealed else None
+            stored = self.rows.get(question.id)
+            return stored.key if stored else None
 
         decision = run_plan(plan, answer)
         for change in decision.changes:
             if isinstance(change, ChangeKey):
                 self.change(change.key.id, key=change.key)
             elif isinstance(change, AddKey):
-                self.rows[change.sealed.key.id] = change.sealed
+                self.rows[change.stored.key.id] = change.stored
         return decision.outcome
 
     def put(self, number: int = 1, **fields: Any) -> NewKey:
@@ -52,8 +52,8 @@ class Chest:
         decision = replay(issuing(number), {})
         (added,) = decision.changes
         assert isinstance(added, AddKey)
-        key = replace(added.sealed.key, **fields)
-        self.rows[key.id] = replace(added.sealed, key=key)
+        key = replace(added.stored.key, **fields)
+        self.rows[key.id] = replace(added.stored, key=key)
         return NewKey(key=key, token=decision.outcome.token)
 
     def change(self, id: str, key: Key | None = None, **fields: Any) -> None:

@@ -1,1 +1,1 @@
-"""Access: who may call. API keys as values, and what may be done to them, decided without I/O."""
+"""Access: API keys: how they are made, verified, listed and revoked, and what a key allows."""

@@ -1,4 +1,4 @@
-"""Grant: what a caller with a good key may do. All that the rest of germane ever sees of a key."""
+"""Grant: what a caller with a valid key may do; the result of a verification."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ __all__ = ["Grant"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """`key` is the key's id, fit for logs. `agents` None stands for every agent of `org`, an empty tuple for none."""
+    """`key` is the key's id, which isn't secret and may be logged. `agents` None allows every agent of `org`, an empty tuple
+    allows none."""
 
     key: str
     org: str
@@ -23,6 +24,6 @@ class Grant:
         return cls(key=key.id, org=key.org, agents=key.agents, rights=key.rights)
 
     def allows(self, right: Right, *, org: str, agent: str) -> bool:
-        """Whether `right` may be used on `agent` of `org`. Answer a no in one way, whatever of the three is wrong and whether
-        there is such an agent or not (SCOPE-3)."""
+        """Whether the caller has `right` on `agent` of `org`. Callers of this method must answer each refusal in the same way,
+        so that nobody learns which of the three was wrong or whether the agent exists (SCOPE-3)."""
         return org == self.org and right in self.rights and (self.agents is None or agent in self.agents)

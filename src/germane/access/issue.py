@@ -1,4 +1,4 @@
-"""Issue: a new key, alone or in the place of another one that goes on for a while."""
+"""Issue: the plan that makes a new key, and lets the key that it replaces end after an overlap."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from germane.types.limits import AGENTS, NAMES, shown, within
 from germane.types.plan import Change, Decision, Plan, read
 from germane.types.scope import Scope
 
-__all__ = ["Wanted", "issue"]
+__all__ = ["KeyRequest", "issue"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What a caller asks of a new key; None leaves it to the default, or to the key that is replaced."""
+class KeyRequest:
+    """The properties of a new key. A property that is None is copied from the replaced key, or is the default where no key is
+    replaced."""
 
     org: str
     agents: Iterable[str] | None = None
@@ -32,41 +33,43 @@ class Wanted:
 
 
 def issue(
-    wanted: Wanted,
+    request: KeyRequest,
     *,
     replaces: str | None,
     overlap: timedelta,
     at: datetime,
     randomness: Callable[[int], bytes],
 ) -> Plan[NewKey]:
-    """A new key. With `replaces`, what isn't said is taken over from that key, its lifetime too, so that a rotation can't widen
-    anything by leaving something out; the old one ends after `overlap`, or earlier if it would have. Only a key that still
-    holds and hasn't been replaced before can be.
+    """Makes a new key; the outcome holds its token, which is stored nowhere.
 
-    The outcome has the token, which is nowhere else. Raises `InvalidInput`, or `NotFound` where the org has no such key.
+    `replaces` is the id or the token of a key of the same org that is still valid and wasn't replaced before. Properties that
+    `request` omits, the lifetime included, are copied from it, so that a rotation never widens what a key allows by omission.
+    The replaced key ends after `overlap`, or at its own end where that is earlier. `randomness(n)` returns n secret bytes.
+
+    Raises `InvalidInput`, and `NotFound` where the org has no key `replaces`.
     """
     id, token = mint(randomness)
     key = Key(
         id=id,
-        org=Scope(org=wanted.org).org,
-        agents=None if wanted.agents is None else _agents(wanted.agents),
-        rights=RIGHTS if wanted.rights is None else _rights(wanted.rights),
-        note="" if not wanted.note else label("note", wanted.note),
+        org=Scope(org=request.org).org,
+        agents=None if request.agents is None else _agents(request.agents),
+        rights=RIGHTS if request.rights is None else _rights(request.rights),
+        note="" if not request.note else label("note", request.note),
         created_at=at,
-        expires_at=None if wanted.lifetime is None else _after(at, "lifetime", wanted.lifetime),
+        expires_at=None if request.lifetime is None else _after(at, "lifetime", request.lifetime),
     )
     changes: tuple[Change, ...] = ()
     if replaces is not None:
-        end = _after(at, "overlap", overlap, least=timedelta(0))
+        end = _after(at, "overlap", overlap, minimum=timedelta(0))
         old = yield from read(KeyById(key_id(replaces) or ""))
         if old is None or old.org != key.org:
             raise NotFound(f"no key with this id in org {key.org!r} to replace (germane keys list shows ids)")
         _replaceable(old, at)
-        key = _inheriting(key, old, wanted)
+        key = _inheriting(key, old, request)
         ends = end if old.expires_at is None else min(end, old.expires_at)
         changes = (ChangeKey(replace(old, expires_at=ends, replaced_by=id)),)
-    sealed = StoredKey(key=key, digest=presented(token).digest)
-    return Decision((AddKey(sealed), *changes), NewKey(key=key, token=token))
+    stored = StoredKey(key=key, digest=presented(token).digest)
+    return Decision((AddKey(stored), *changes), NewKey(key=key, token=token))
 
 
 def _replaceable(old: Key, at: datetime) -> None:
@@ -76,14 +79,14 @@ def _replaceable(old: Key, at: datetime) -> None:
         raise InvalidInput(f"key {old.id} is {old.state(at)}, there is nothing to overlap with: make a key without replacing")
 
 
-def _inheriting(key: Key, old: Key, wanted: Wanted) -> Key:
+def _inheriting(key: Key, old: Key, request: KeyRequest) -> Key:
     lifetime = None if old.expires_at is None else old.expires_at - old.created_at
     return replace(
         key,
-        agents=old.agents if wanted.agents is None else key.agents,
-        rights=old.rights if wanted.rights is None else key.rights,
-        note=old.note if wanted.note is None else key.note,
-        expires_at=key.expires_at if lifetime is None or wanted.lifetime else _after(key.created_at, "lifetime", lifetime),
+        agents=old.agents if request.agents is None else key.agents,
+        rights=old.rights if request.rights is None else key.rights,
+        note=old.note if request.note is None else key.note,
+        expires_at=key.expires_at if lifetime is None or request.lifetime else _after(key.created_at, "lifetime", lifetime),
     )
 
 
@@ -109,11 +112,11 @@ def _rights(given: Iterable[str]) -> tuple[Right, ...]:
     return tuple(right for right in RIGHTS if right in cast("tuple[Right, ...]", named))
 
 
-def _after(at: datetime, name: str, duration: timedelta, *, least: timedelta = timedelta(seconds=1)) -> datetime:
+def _after(at: datetime, name: str, duration: timedelta, *, minimum: timedelta = timedelta(seconds=1)) -> datetime:
     if not isinstance(duration, timedelta):
         raise InvalidInput(f"{name} must be a timedelta, not {type(duration).__name__}")
-    if duration < least:
-        raise InvalidInput(f"{name} must be at least {least.seconds} s, not {duration.total_seconds():g} s")
+    if duration < minimum:
+        raise InvalidInput(f"{name} must be at least {minimum.seconds} s, not {duration.total_seconds():g} s")
     try:
         return at + duration
     except OverflowError:

@@ -1,4 +1,4 @@
-"""Key: what is known of an API key: whose it is, what it opens, until when. Not the secret, which nobody keeps."""
+"""Key: an API key's properties (org, agents, rights, times), without its secret, which isn't stored."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-__all__ = ["RIGHTS", "Key", "NewKey", "Right", "State", "StoredKey"]
+__all__ = ["RIGHTS", "Key", "KeyState", "NewKey", "Right", "StoredKey"]
 
 Right = Literal["read", "write"]
-"""`read`: assemble, search, export. `write`: remember, record, feedback, forget, directive."""
-State = Literal["active", "ending", "expired", "revoked"]
-"""`ending`: another key has replaced it, and it holds until the overlap is over."""
+"""`read` allows assemble, search and export; `write` allows remember, record, feedback, forget and directive."""
+KeyState = Literal["active", "ending", "expired", "revoked"]
+"""A key that is `ending` was replaced by another key and is valid until the overlap is over."""
 
 RIGHTS: tuple[Right, ...] = ("read", "write")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """A key of one org (SCOPE-2). `agents` are those it opens, None for every agent of the org. `id` is no secret: it names
-    the key in lists, logs and commands. Times are in UTC; `last_used_at` is right to the hour."""
+    """A key of one org (SCOPE-2). `agents` are the agents that it allows, None all agents of the org. `id` isn't secret: lists,
+    logs and commands name the key by it. Times are in UTC; `last_used_at` is accurate to the hour."""
 
     id: str
     org: str
@@ -32,7 +32,7 @@ class Key:
     replaced_by: str | None = None
     last_used_at: datetime | None = None
 
-    def state(self, at: datetime) -> State:
+    def state(self, at: datetime) -> KeyState:
         if self.revoked_at is not None:
             return "revoked"
         if self.expires_at is not None and self.expires_at <= at:
@@ -40,13 +40,13 @@ class Key:
         return "active" if self.replaced_by is None else "ending"
 
     def holds(self, at: datetime) -> bool:
-        """Whether it opens anything at `at`."""
+        """Whether the key is valid at `at`."""
         return self.state(at) in ("active", "ending")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredKey:
-    """A key as it is stored: with the digest of its token, which is in no repr."""
+    """A key with the SHA-256 digest of its token, as a store keeps it. The repr omits the digest."""
 
     key: Key
     digest: bytes = field(repr=False)
@@ -54,7 +54,7 @@ class StoredKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewKey:
-    """A key just made, with its token: the only time that the token is known. It is in no repr."""
+    """A new key with its token, which can't be read again later. The repr omits the token."""
 
     key: Key
     token: str = field(repr=False)

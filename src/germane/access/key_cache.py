@@ -1,13 +1,12 @@
-"""Known: the keys that the store vouched for lately, in memory. It says what was known and since when; what that is worth is
-decided where it is asked for."""
+"""Key cache: valid keys that the store confirmed lately, each with the moment of its confirmation."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime
 
 from germane.access.key import Key
+from germane.types.lru_cache import LruCache
 
 __all__ = ["KeyCache"]
 
@@ -19,23 +18,21 @@ class _Entry:
 
 
 class KeyCache:
-    """By the digest of the token, so that memory holds no token; bounded, the one used least lately goes first. Only good keys
-    are kept: a flood of bad ones displaces nothing, and a key that has just been made works at once."""
+    """An LRU cache by the digest of the token, so that no token stays in memory. Only valid keys are cached: a flood of invalid
+    tokens evicts nothing, and a key that was just made works at once. How old a confirmation may be is the caller's
+    decision."""
 
-    def __init__(self, most: int = 4096) -> None:
-        self._entries: OrderedDict[bytes, _Entry] = OrderedDict()
-        self._most = most
+    def __init__(self, max_entries: int = 4096) -> None:
+        self._entries: LruCache[bytes, _Entry] = LruCache(max_entries)
 
     def learn(self, digest: bytes, key: Key, *, asked: float) -> None:
-        """The store said so; it was `asked` at this moment of a steady clock, in seconds: the answer is as old as that."""
-        self._entries[digest] = _Entry(key, asked)
-        self._entries.move_to_end(digest)
-        if len(self._entries) > self._most:
-            self._entries.popitem(last=False)
+        """Adds a key that the store confirmed. `asked` is when the store was asked, in seconds of the steady clock: the
+        confirmation counts from then."""
+        self._entries.put(digest, _Entry(key, asked))
 
     def recall(self, digest: bytes, *, now: datetime, since: float) -> Key | None:
-        """The key, if it was confirmed after `since` of the steady clock and holds at `now`: an end that is known is kept to
-        without asking."""
+        """Returns the key where it was confirmed after `since` (seconds of the steady clock) and is valid at `now`, else
+        None."""
         entry = self._entries.get(digest)
         if entry is None or entry.confirmed <= since or not entry.key.holds(now):
             return None
@@ -43,10 +40,11 @@ class KeyCache:
         return entry.key
 
     def drop(self, digest: bytes) -> None:
+        """Removes the entry of this digest, if there is one."""
         self._entries.pop(digest, None)
 
     def forget(self, id: str) -> None:
-        """It has been changed: what was known of this key holds no longer."""
+        """Removes the entry of the key with this id, which was changed."""
         for digest in [digest for digest, entry in self._entries.items() if entry.key.id == id]:
             del self._entries[digest]
 

@@ -1,5 +1,4 @@
-"""Key store: the protocol of where keys are kept. It stands beside the scoped stores: who shows a key has no scope
-yet."""
+"""Key store: the protocol of a store's API keys, which belong to no scope: a caller's scope follows from its key."""
 
 from __future__ import annotations
 
@@ -14,13 +13,15 @@ T = TypeVar("T")
 
 
 class KeyStore(Protocol):
-    """Every store has one. What it does neither counts as content nor moves a revision."""
+    """Every `Store` has one, as `keys`. Keys aren't content: changes to them raise no revision."""
 
     async def find(self, id: str) -> StoredKey | None:
-        """The key with this id as the store has it now, whatever its state. One small read, off the event loop."""
+        """Returns the key with this id as stored now, whatever its state; None where there is none. One small read outside the
+        event loop."""
 
     async def list(self, org: str | None = None) -> tuple[Key, ...]:
-        """All keys, or those of one org, oldest first."""
+        """Returns all keys, or those of one org, oldest first."""
 
     async def commit(self, plan: Plan[T]) -> T:
-        """The plan's outcome; what it decided is durable. Raises `StoreUnavailable` where nothing can be written."""
+        """Runs the plan in one transaction and returns its outcome once its changes are durable. Raises what the plan raises,
+        and `StoreUnavailable` where nothing can be written."""

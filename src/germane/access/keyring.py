@@ -1,4 +1,4 @@
-"""Keyring: the API keys of a store, as `germane.keys`: making, listing and revoking them, and asking whether one is good."""
+"""Keyring: the public API for the API keys of a store (`Germane.keys`): create, list, revoke, verify."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from germane.access.grant import Grant
-from germane.access.issue import Wanted, issue
+from germane.access.issue import KeyRequest, issue
 from germane.access.key import Key, NewKey, Right
 from germane.access.key_store import KeyStore
 from germane.access.revoke import revoke
 from germane.access.token import key_id
-from germane.access.verifier import Verification
+from germane.access.verifier import Verifier
 from germane.clock import Clock
 from germane.errors import InvalidInput
 from germane.types.limits import ID, shown, text
@@ -21,15 +21,15 @@ from germane.types.scope import Scope
 __all__ = ["Keyring"]
 
 _DAY = timedelta(days=1)
-_LONGEST = 86_400.0
-"""Seconds of patience: longer ones are taken for a day."""
+_MAX_PATIENCE = 86_400.0
+"""Seconds; a longer patience is treated as one day."""
 
 
 class Keyring:
-    """For who runs germane, not for who holds a key: it reaches every org of the store."""
+    """For the operator of germane, not for callers with a key: it reaches the keys of every org in the store."""
 
-    def __init__(self, vault: KeyStore, verification: Verification, clock: Clock) -> None:
-        self._vault, self._verification, self._clock = vault, verification, clock
+    def __init__(self, key_store: KeyStore, verifier: Verifier, clock: Clock) -> None:
+        self._key_store, self._verifier, self._clock = key_store, verifier, clock
 
     async def create(
         self,
@@ -42,42 +42,44 @@ class Keyring:
         replaces: str | None = None,
         overlap: timedelta = _DAY,
     ) -> NewKey:
-        """A key of `org` for these `agents` (default: all of them) and `rights` (default: both), for as long as `lifetime`
-        (default: until revoked). The answer's `token` is the key itself: it is stored nowhere and can't be had again.
+        """Creates a key of `org` for these `agents` (default: all) and `rights` (default: read and write) that is valid for
+        `lifetime` (default: until revoked). The result's `token` is the secret that callers send: it isn't stored and can't be
+        shown again.
 
-        `replaces` is the id of a key of the org that goes on for `overlap` and then ends; what isn't said is taken over from
-        it. Raises `InvalidInput`, `NotFound` or `StoreUnavailable`.
+        `replaces` is the id of a key of the same org that stays valid for `overlap` and then ends; omitted options are copied
+        from it. Raises `InvalidInput`, `NotFound` or `StoreUnavailable`.
         """
         if replaces is not None:
             text("replaces", replaces, ID)
-        wanted = Wanted(org=org, agents=agents, rights=rights, lifetime=lifetime, note=note)
-        plan = issue(wanted, replaces=replaces, overlap=overlap, at=self._clock.now(), randomness=secrets.token_bytes)
+        request = KeyRequest(org=org, agents=agents, rights=rights, lifetime=lifetime, note=note)
+        plan = issue(request, replaces=replaces, overlap=overlap, at=self._clock.now(), randomness=secrets.token_bytes)
         try:
-            return await self._vault.commit(plan)
-        finally:  # also when nobody waits for it any more: it may have been done
-            self._verification.forget(key_id(replaces) or "")
+            return await self._key_store.commit(plan)
+        finally:  # also where this call was cancelled: the commit may have happened
+            self._verifier.forget(key_id(replaces) or "")
 
     async def list(self, org: str | None = None) -> tuple[Key, ...]:
-        """All keys, or those of one org, oldest first, ended ones included. Never their secrets."""
-        return await self._vault.list(None if org is None else Scope(org=org).org)
+        """Returns all keys, or those of one org, oldest first, expired and revoked keys included. Tokens aren't part of it."""
+        return await self._key_store.list(None if org is None else Scope(org=org).org)
 
     async def revoke(self, id: str) -> Key:
-        """The key with this id (or this token) opens nothing any more: here at once, in other processes within a second. Again
-        is fine. Raises `NotFound` or `StoreUnavailable`."""
+        """Revokes the key with this id (or this token) and returns it. The key becomes invalid at once in this process, and
+        within a second in others. Idempotent. Raises `NotFound` or `StoreUnavailable`."""
         try:
-            return await self._vault.commit(revoke(text("id", id, ID), at=self._clock.now()))
+            return await self._key_store.commit(revoke(text("id", id, ID), at=self._clock.now()))
         finally:
-            self._verification.forget(key_id(id) or "")
+            self._verifier.forget(key_id(id) or "")
 
     async def verify(self, token: str, *, patience: float | None = 0.02) -> Grant | None:
-        """What the key opens; None for one that is unknown, malformed, expired or revoked, which take the same way and look the
-        same. A good key is asked about once a second; in between memory answers.
+        """Returns what the token allows, or None for a token that is unknown, malformed, expired or revoked; a caller can't
+        tell these apart, by time either. The store is asked about a valid key at most once a second; a cache answers in
+        between.
 
-        The store is given `patience` seconds (0.02). When it doesn't answer in time, or fails, a key it vouched for within the
-        last two minutes goes on, from memory and at once as long as the store hangs; any other raises `StoreUnavailable`.
-        With 0 memory answers at once, and the store is asked behind it. With `patience=None` only the store's word counts,
-        however long it takes: for what is about to write.
+        `patience` is how many seconds the store may take (default 0.02). When it takes longer or fails, a key that the store
+        confirmed within the last two minutes stays valid, and any other token raises `StoreUnavailable`. With 0 the cache
+        answers at once and the store is asked in the background. With None only the store's answer counts, however long it
+        takes: for requests that write.
         """
         if patience is not None and (isinstance(patience, bool) or not isinstance(patience, int | float) or not patience >= 0):
             raise InvalidInput(f"patience must be seconds, 0 or more, or None, not {shown(patience)}")
-        return await self._verification.verify(token, None if patience is None else float(min(patience, _LONGEST)))
+        return await self._verifier.verify(token, None if patience is None else float(min(patience, _MAX_PATIENCE)))

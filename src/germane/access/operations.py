@@ -1,4 +1,4 @@
-"""Ledger: what plans about keys read, and what they write."""
+"""Key operations: the reads and changes of plans about API keys."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ __all__ = ["AddKey", "ChangeKey", "KeyById"]
 
 @dataclass(frozen=True, slots=True)
 class KeyById(Read[Key | None]):
+    """The key with this id, or None."""
+
     id: str
 
 
 @dataclass(frozen=True, slots=True)
 class AddKey(Change):
-    """A key with an id that there isn't yet; else nothing of the plan is written (`Conflict`)."""
+    """Inserts a key. Where its id exists already, the commit raises `Conflict` and nothing of the plan is written."""
 
-    sealed: StoredKey
+    stored: StoredKey
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeKey(Change):
-    """What is known of the key with this id, anew; its digest stays. One that isn't there is passed over."""
+    """Replaces the properties of the key with this id; its digest stays. Does nothing where there is no such key."""
 
     key: Key

@@ -1,4 +1,4 @@
-"""Revoke: a key opens nothing from now on. It stays in the list, so that it can be told what it was."""
+"""Revoke: the plan that makes a key invalid; the revoked key stays in the list."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ __all__ = ["revoke"]
 
 
 def revoke(id: str, *, at: datetime) -> Plan[Key]:
-    """`id` is the key's, or the whole token. Again is fine, and changes nothing. The outcome is the key. Raises `NotFound`."""
-    found = yield from read(KeyById(key_id(id) or ""))
-    if found is None:
+    """Revokes the key with this id; `id` may also be the whole token. The outcome is the revoked key. Idempotent. Raises
+    `NotFound`."""
+    key = yield from read(KeyById(key_id(id) or ""))
+    if key is None:
         raise NotFound("no key with this id (germane keys list shows ids)")
-    if found.revoked_at is not None:
-        return Decision((), found)
-    revoked = replace(found, revoked_at=at)
+    if key.revoked_at is not None:
+        return Decision((), key)
+    revoked = replace(key, revoked_at=at)
     return Decision((ChangeKey(revoked),), revoked)

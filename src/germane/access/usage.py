@@ -1,65 +1,61 @@
-"""Uses: when keys were last used, written to the hour, in batches and after the answers."""
+"""Key usage: when each key was last used, to the hour, written in batches after the answers."""
 
 from __future__ import annotations
 
-import asyncio
-from collections import OrderedDict
-from datetime import datetime
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
 
 from germane.access.key import Key
 from germane.access.key_store import KeyStore
-from germane.access.use import due, used
+from germane.access.operations import ChangeKey, KeyById
+from germane.ports.batch_writer import BatchWriter
+from germane.types.lru_cache import LruCache
+from germane.types.plan import Change, Decision, Plan, read
 
-__all__ = ["Uses"]
+__all__ = ["COARSE", "KeyUsage", "due", "used"]
 
-_PAUSE = 1.0
-"""Seconds over which uses are collected."""
-_MOST = 4096
-"""Keys of which it is remembered that their hour is noted."""
+COARSE = timedelta(hours=1)
+"""Resolution of `Key.last_used_at`: enough to find unused keys, at hardly any writes."""
+_MAX_KEYS = 4096
+"""Keys whose last noted use is remembered, and keys whose use may wait to be written."""
 
 
-class Uses:
-    """A lost batch leaves a time older than it is, nothing else: a store that fails is passed over."""
+def due(last: datetime | None, at: datetime) -> bool:
+    """Whether a use at `at` is to be written, where the last one written was at `last`."""
+    return last is None or at - last >= COARSE
 
-    def __init__(self, vault: KeyStore, *, read_only: bool) -> None:
-        self._vault, self._read_only = vault, read_only
-        self._noted: OrderedDict[str, datetime] = OrderedDict()
-        self._waiting: dict[str, datetime] = {}
-        self._writing: asyncio.Task[None] | None = None
+
+def used(times: Mapping[str, datetime]) -> Plan[int]:
+    """Sets `last_used_at` of these keys, by id. Keys whose stored time is less than an hour older, which another process may
+    have written, are skipped. The outcome is the number of keys written."""
+    changes: list[Change] = []
+    for id, at in times.items():
+        key = yield from read(KeyById(id))
+        if key is not None and due(key.last_used_at, at):
+            changes.append(ChangeKey(replace(key, last_used_at=at)))
+    return Decision(tuple(changes), len(changes))
+
+
+class KeyUsage:
+    """Notes uses of keys. A batch that can't be written is lost: then `last_used_at` is older than it should be, and nothing
+    else is affected. With `read_only` nothing is noted."""
+
+    def __init__(self, key_store: KeyStore, *, read_only: bool) -> None:
+        self._key_store, self._read_only = key_store, read_only
+        self._noted: LruCache[str, datetime] = LruCache(_MAX_KEYS)
+        self._writer: BatchWriter[tuple[str, datetime]] = BatchWriter(self._write, max_waiting=_MAX_KEYS)
 
     def note(self, key: Key, at: datetime) -> None:
-        """Costs a look into memory; what there is to write is written later."""
+        """Notes a use at `at`. Does no I/O."""
         if self._read_only or not (due(key.last_used_at, at) and due(self._noted.get(key.id), at)):
             return
-        self._noted[key.id] = self._waiting[key.id] = at
-        self._noted.move_to_end(key.id)
-        if len(self._noted) > _MOST:
-            self._noted.popitem(last=False)
-        if self._writing is None:
-            self._writing = asyncio.create_task(self._later())
-
-    async def flush(self) -> None:
-        """Write what has been noted, now. Raises nothing of the store's."""
-        waiting, self._waiting = self._waiting, {}
-        if waiting:
-            try:
-                await self._vault.commit(used(waiting))
-            except Exception:
-                return
+        if self._writer.add([(key.id, at)]):
+            self._noted.put(key.id, at)
 
     async def close(self) -> None:
-        if self._writing is not None:
-            self._writing.cancel()
-            await asyncio.gather(self._writing, return_exceptions=True)
-        await self.flush()
+        """Writes the uses noted so far; gives up after five seconds. Idempotent."""
+        await self._writer.close()
 
-    async def _later(self) -> None:
-        """One at a time: while a store hangs, what comes waits with what came before."""
-        try:
-            while True:
-                await asyncio.sleep(_PAUSE)
-                await self.flush()
-                if not self._waiting:
-                    break
-        finally:
-            self._writing = None
+    async def _write(self, batch: list[tuple[str, datetime]]) -> None:
+        await self._key_store.commit(used(dict(batch)))

@@ -1,13 +1,12 @@
-"""Verification: whether a token opens anything, asked of the store at most once a second and never on the event loop.
+"""Verifier: decides whether a token is valid; asks the store at most once a second for each key, and caches the answer.
 
-Two rules meet here. *A fault of authorisation never lets more through*: a no of the store, an end that is known, a revocation
-in this process, and an answer that makes no sense all count at once, whatever was known before. *An availability fault gives
-less, never a failed request*: a key that the store vouched for goes on for `GRACE` seconds while the store can't be asked.
+Two rules meet here. *An authorisation fault never allows more*: a "no" of the store, a known expiry, a revocation in this
+process and an answer that makes no sense take effect at once, whatever the cache holds. *An availability fault never fails a
+request*: a key that the store confirmed stays valid for `GRACE` seconds while the store can't be asked.
 
-So the risk taken is this, and no more: a key that another process revoked while this one's store hangs goes on here until the
-store answers again, and never longer than `GRACE` since it was last confirmed. While a store hangs there is nothing in it that
-could be read with that key; what is left is what memory holds. Who is about to write waits for the store anyway, and should
-ask without patience: then there is no grace.
+The remaining risk: a key that another process revokes while this process's store hangs stays valid here until the store
+answers again, at most `GRACE` seconds after its last confirmation. A store that hangs serves no reads, so such a key reaches
+only what is cached in memory. Requests that write wait for the store anyway; they pass `patience=None`, which allows no grace.
 """
 
 from __future__ import annotations
@@ -20,124 +19,127 @@ from germane.access.key import Key
 from germane.access.key_cache import KeyCache
 from germane.access.key_store import KeyStore
 from germane.access.token import Presented, presented
-from germane.access.usage import Uses
+from germane.access.usage import KeyUsage
 from germane.clock import Clock
 from germane.errors import StoreError, StoreUnavailable
 
-__all__ = ["FRESH", "GRACE", "Verification"]
+__all__ = ["FRESH", "GRACE", "Verifier"]
 
 FRESH = 1.0
-"""Seconds for which an answer of the store is taken for the present: what another process revokes ends here after that."""
+"""Seconds for which a cached answer is valid: the delay after which a revocation by another process takes effect here."""
 GRACE = 120.0
-"""Seconds since it was last confirmed for which a key goes on while the store can't be asked: a minute's outage, twice."""
-_MOST = 4096
-"""Questions under way at once; beyond that the store counts as one that can't be asked."""
+"""Seconds after its last confirmation for which a key stays valid while the store can't be asked: twice a minute's outage."""
+_MAX_LOOKUPS = 4096
+"""Lookups under way at once; beyond that, a token is treated as if the store couldn't be asked."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Ask:
-    """A question under way, for all who wait for it; it was `started` at this moment of the steady clock."""
+class _Lookup:
+    """A lookup under way, shared by all callers with the same token; `started` is in seconds of the steady clock."""
 
     started: float
     task: asyncio.Task[Key | Exception | None]
 
 
-class Verification:
-    def __init__(self, vault: KeyStore, uses: Uses, clock: Clock) -> None:
-        self._vault, self._uses, self._clock = vault, uses, clock
-        self._known = KeyCache()
-        self._asks: dict[bytes, _Ask] = {}
+class Verifier:
+    """Caches and shares lookups in `key_store`, and notes uses in `usage`, which it closes. Belongs to one event loop."""
+
+    def __init__(self, key_store: KeyStore, usage: KeyUsage, clock: Clock) -> None:
+        self._key_store, self._usage, self._clock = key_store, usage, clock
+        self._cache = KeyCache()
+        self._lookups: dict[bytes, _Lookup] = {}
         self._running: set[asyncio.Task[Key | Exception | None]] = set()
         self._closed = False
 
     async def verify(self, token: object, patience: float | None) -> Grant | None:
-        """What the token opens. See `Keyring.verify`."""
+        """Returns what the token allows, or None. See `Keyring.verify`."""
         shown = presented(token)
-        key = self._remembered(shown, FRESH) or await self._asked(shown, patience)
+        key = self._cached(shown, FRESH) or await self._from_store(shown, patience)
         if key is None:
             return None
-        self._uses.note(key, self._clock.now())
+        self._usage.note(key, self._clock.now())
         return Grant.of(key)
 
     def forget(self, *ids: str) -> None:
-        """These keys have been changed by this process: nothing known of them holds, nor does an answer on its way."""
+        """Forgets the keys with these ids, which this process has changed, and ignores the answers of lookups under way."""
         for id in ids:
-            self._known.forget(id)
-        self._asks.clear()
+            self._cache.forget(id)
+        self._lookups.clear()
 
     async def close(self) -> None:
-        """Ends what is under way, writes what was noted. Who still waits is told that the store can't be asked."""
+        """Cancels the lookups under way, whose callers get `StoreUnavailable`, and writes the uses noted so far."""
         self._closed = True
-        self._asks.clear()
+        self._lookups.clear()
         for task in self._running:
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
-        await self._uses.close()
+        await self._usage.close()
 
-    def _remembered(self, shown: Presented, seconds: float) -> Key | None:
-        return self._known.recall(shown.digest, now=self._clock.now(), since=self._clock.steady() - seconds)
+    def _cached(self, shown: Presented, seconds: float) -> Key | None:
+        return self._cache.recall(shown.digest, now=self._clock.now(), since=self._clock.steady() - seconds)
 
-    async def _asked(self, shown: Presented, patience: float | None) -> Key | None:
+    async def _from_store(self, shown: Presented, patience: float | None) -> Key | None:
         begun, fault = self._clock.steady(), None
-        while (ask := self._ask(shown)) is not None:
-            left = None if patience is None else min(begun, ask.started) + patience - self._clock.steady()
+        while (lookup := self._lookup(shown)) is not None:
+            left = None if patience is None else min(begun, lookup.started) + patience - self._clock.steady()
             if left is None or left > 0:
-                await asyncio.wait({ask.task}, timeout=left)
-            if not ask.task.done():
+                await asyncio.wait({lookup.task}, timeout=left)
+            if not lookup.task.done():
                 break
-            if ask.task.cancelled():
-                if self._asks.get(shown.digest) is not ask:
-                    continue  # it took too long, and is begun anew
-                del self._asks[shown.digest]  # the store gave up by itself
+            if lookup.task.cancelled():
+                if self._lookups.get(shown.digest) is not lookup:
+                    continue  # it took too long and was replaced by a new lookup
+                del self._lookups[shown.digest]  # the store itself cancelled the call
                 break
-            answer = ask.task.result()
+            answer = lookup.task.result()
             if not isinstance(answer, Exception):
                 return answer
             fault = answer
             break
-        if patience is not None and (key := self._remembered(shown, GRACE)) is not None:
+        if patience is not None and (key := self._cached(shown, GRACE)) is not None:
             return key
         raise StoreUnavailable("the key can't be verified now: the store doesn't answer (try again)") from fault
 
-    def _ask(self, shown: Presented) -> _Ask | None:
-        """The question under way about this token, or a new one; None where there can't be one."""
+    def _lookup(self, shown: Presented) -> _Lookup | None:
+        """Returns the lookup under way for this token, or starts one; None where too many are under way or this is closed."""
         steady = self._clock.steady()
-        ask = self._asks.get(shown.digest)
-        if ask is not None and ask.started + FRESH > steady:
-            return ask
-        if len(self._asks) >= _MOST:
+        lookup = self._lookups.get(shown.digest)
+        if lookup is not None and lookup.started + FRESH > steady:
+            return lookup
+        if len(self._lookups) >= _MAX_LOOKUPS:
             self._abandon(steady - FRESH)
-        elif ask is not None:
-            self._asks.pop(shown.digest).task.cancel()
-        if self._closed or len(self._asks) >= _MOST:
+        elif lookup is not None:
+            self._lookups.pop(shown.digest).task.cancel()
+        if self._closed or len(self._lookups) >= _MAX_LOOKUPS:
             return None
         task = asyncio.create_task(self._find(shown, steady))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
-        self._asks[shown.digest] = _Ask(steady, task)
-        return self._asks[shown.digest]
+        self._lookups[shown.digest] = _Lookup(steady, task)
+        return self._lookups[shown.digest]
 
     def _abandon(self, before: float) -> None:
-        """They stand in the order in which they were begun."""
-        while self._asks and (oldest := next(iter(self._asks.items())))[1].started <= before:
-            self._asks.pop(oldest[0]).task.cancel()
+        """Cancels the lookups that started until `before`. The dict is in the order of their start."""
+        while self._lookups and (oldest := next(iter(self._lookups.items())))[1].started <= before:
+            self._lookups.pop(oldest[0]).task.cancel()
 
     async def _find(self, shown: Presented, started: float) -> Key | Exception | None:
-        """The store's answer, learnt unless something has happened meanwhile; an exception where it couldn't be asked."""
+        """Returns the valid key, None, or the exception that the store raised. The cache learns the answer unless the lookup
+        was replaced or a key was changed meanwhile."""
         key: Key | None = None
         fault: Exception | None = None
         try:
-            sealed = await self._vault.find(shown.id)
-            if shown.matches(sealed) and sealed is not None and sealed.key.holds(self._clock.now()):
-                key = sealed.key
+            stored = await self._key_store.find(shown.id)
+            if shown.matches(stored) and stored is not None and stored.key.holds(self._clock.now()):
+                key = stored.key
         except Exception as error:
             fault = error
-        ask = self._asks.get(shown.digest)
-        if ask is None or ask.task is not asyncio.current_task():
+        lookup = self._lookups.get(shown.digest)
+        if lookup is None or lookup.task is not asyncio.current_task():
             return key or fault
-        del self._asks[shown.digest]
+        del self._lookups[shown.digest]
         if key is not None:
-            self._known.learn(shown.digest, key, asked=started)
+            self._cache.learn(shown.digest, key, asked=started)
         elif not isinstance(fault, StoreError | OSError):
-            self._known.drop(shown.digest)
+            self._cache.drop(shown.digest)
         return key or fault

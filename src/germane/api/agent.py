@@ -17,11 +17,11 @@ from germane.api.wiring import Parts
 from germane.errors import EmbedderError, InvalidInput
 from germane.events.appending import Origin
 from germane.events.record import Recorded
+from germane.memories.checks import check_provenance
 from germane.memories.directive import set_directive
 from germane.memories.feedback import feedback
 from germane.memories.forget import Receipt, forget
 from germane.memories.memory import Memory
-from germane.memories.provenance import source
 from germane.memories.remember import new_memory, remember
 from germane.pipeline.format.nonce import nonce
 from germane.store import ScopedStore
@@ -189,7 +189,7 @@ class Agent:
         string("kind", kind, NAME)
         flags(agent_wide=agent_wide)
         if provenance is not None:
-            provenance = source(provenance)
+            provenance = check_provenance(provenance)
         scope = self._shared if agent_wide else self.scope
         now = self._parts.clock.now()
         memory = new_memory(text, kind=kind, scope=scope, now=now, provenance=provenance, given=fields)

@@ -117,7 +117,7 @@ class Germane:
         parts, self._parts = self._parts, None
         if parts is not None:
             await parts.retrievals.close()
-            await parts.verification.close()
+            await parts.verifier.close()
             await parts.store.close()
             await asyncio.to_thread(parts.background.close)
             if parts.embedder is not self._embedder:
@@ -130,7 +130,7 @@ class Germane:
     @property
     def keys(self) -> Keyring:
         """The key ring: the API keys of every org in the store (RPC-5)."""
-        return Keyring(self._open.store.keys, self._open.verification, self._clock)
+        return Keyring(self._open.store.keys, self._open.verifier, self._clock)
 
     @property
     def state(self) -> State:

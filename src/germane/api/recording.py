@@ -16,11 +16,11 @@ from typing import Any, TypeVar
 
 from germane.api.conversation import look, recordable
 from germane.dialects.registry import parse_all
-from germane.events.appending import Origin, append, ends, known
+from germane.events.appending import Origin, append, find_by_message_id, read_tail
 from germane.events.event import EventHead
-from germane.events.record import Recorded, agree, distinct, reach, record
+from germane.events.prepared_message import PreparedMessage
+from germane.events.record import Recorded, check_conflicts, record, tail_length, without_repeats
 from germane.events.resent import resent
-from germane.events.turn import Turn
 from germane.pipeline.background import Background
 from germane.pipeline.inject.recognise import without_injected
 from germane.ports.journal import Journal
@@ -80,64 +80,62 @@ class Recording:
             recordable(messages, self._origin.scope.zone, first=first)
             for nonce in self._nonces:
                 messages = without_injected(messages, nonce)
-            yield (
-                messages,
-                [raw if isinstance(raw, Mapping) else None for raw in slice] if len(messages) == len(slice) else None,
-            )
+            own = [raw if isinstance(raw, Mapping) else None for raw in slice]
+            yield messages, own if len(messages) == len(slice) else None
 
     async def _in_slices(self, slices: Iterator[Slice]) -> Recorded:
-        turns, kept = await self._background.run(partial(self._turns, slices))
-        held, length = await self._held(turns)
-        new = await self._background.run(partial(_without, range(len(turns)), held))
+        prepared, kept = await self._background.run(partial(self._prepared, slices))
+        held, length = await self._held(prepared)
+        new = await self._background.run(partial(_without, range(len(prepared)), held))
         added: list[str] = []
-        tries = at = 0
-        while at < len(new):
-            part = [turns[place] for place in new[at : at + _WRITTEN]]
-            part = part[: _fitting([len(turn.text) for turn in part])]
+        tries = done = 0
+        while done < len(new):
+            part = [prepared[index] for index in new[done : done + _WRITTEN]]
+            part = part[: _fitting([len(message.text) for message in part])]
             part = await self._background.run(partial(_analysed, part, self._background.breath))
             expected = length if tries < _TRIES else None
-            ids = await self._commit(append(part, self._origin, now=self._now, first=at, expected=expected))
+            ids = await self._commit(append(part, self._origin, now=self._now, first=done, expected=expected))
             if ids is None:
                 tries += 1
-                held, length = await self._held(turns)
-                new[at:] = _without(new[at:], held)
+                held, length = await self._held(prepared)
+                new[done:] = _without(new[done:], held)
                 continue
             added += ids
             tries = 0
-            at, length = at + len(part), length + len(part)
+            done, length = done + len(part), length + len(part)
         return Recorded(added=tuple(added), skipped=kept - len(added))
 
-    def _turns(self, slices: Iterator[Slice]) -> tuple[list[Turn], int]:
+    def _prepared(self, slices: Iterator[Slice]) -> tuple[list[PreparedMessage], int]:
         """Returns the prepared messages, each id once, and how many messages there were. Runs in the background's thread. Only
         the prepared messages outlive their slice: the garbage collector's walks grow with the number of objects."""
-        made, count = list[Turn | None](), 0
+        made, count = list[PreparedMessage | None](), 0
         for part, given in slices:
             count += len(part)
-            for at, message in enumerate(part):
-                made.append(Turn.of(message, None if given is None else given[at], self._origin.scope.zone))
+            for index, message in enumerate(part):
+                made.append(PreparedMessage.of(message, None if given is None else given[index], self._origin.scope.zone))
                 self._background.breath()
-        return distinct(made), count
+        return without_repeats(made), count
 
-    async def _held(self, turns: Sequence[Turn]) -> tuple[set[int], int]:
+    async def _held(self, prepared: Sequence[PreparedMessage]) -> tuple[set[int], int]:
         """Returns the indexes of the messages that the session holds already, and the session's next position."""
         session = self._origin.session
-        ids = [turn.id for turn in turns if turn.id is not None]
-        there: dict[str, EventHead] = {}
+        ids = [message.id for message in prepared if message.id is not None]
+        stored: dict[str, EventHead] = {}
         for start in range(0, len(ids), _SLICE):
-            some: dict[str, EventHead] = await self._commit(known(session, ids[start : start + _SLICE]))
-            there |= some
-        agree(turns, there)
-        held = {place for place, turn in enumerate(turns) if turn.id in there}
-        limit = reach(turns, len(there))
-        tail, length = await self._commit(ends(session, min(limit, _PAGE)))
+            page: dict[str, EventHead] = await self._commit(find_by_message_id(session, ids[start : start + _SLICE]))
+            stored |= page
+        check_conflicts(prepared, stored)
+        held = {index for index, message in enumerate(prepared) if message.id in stored}
+        limit = tail_length(prepared, len(stored))
+        tail, length = await self._commit(read_tail(session, min(limit, _PAGE)))
         pages = [tail]
         while tail and (left := limit - sum(map(len, pages))) > 0:
-            tail, _ = await self._commit(ends(session, min(left, _PAGE), tail[0].position))
+            tail, _ = await self._commit(read_tail(session, min(left, _PAGE), tail[0].position))
             pages.append(tail)
-        found = [head for page in reversed(pages) for head in page]
+        heads = [head for page in reversed(pages) for head in page]
         if limit:
-            whole = len(found) < limit
-            held |= await self._background.run(partial(resent, turns, found, length, whole=whole))
+            whole = len(heads) < limit
+            held |= await self._background.run(partial(resent, prepared, heads, length, whole=whole))
         return held, length
 
     async def _commit(self, plan: Plan[T]) -> T:
@@ -149,8 +147,8 @@ def _without(indexes: Sequence[int], held: set[int]) -> list[int]:
     return [index for index in indexes if index not in held]
 
 
-def _analysed(turns: Sequence[Turn], breath: Callable[[], None]) -> list[Turn]:
-    return [replace(turn, analysis=analysed(turn.text, breath)) for turn in turns]
+def _analysed(prepared: Sequence[PreparedMessage], breath: Callable[[], None]) -> list[PreparedMessage]:
+    return [replace(message, analysis=analysed(message.text, breath)) for message in prepared]
 
 
 def _fitting(sizes: Sequence[int]) -> int:

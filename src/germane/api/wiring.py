@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from germane.access.usage import Uses
-from germane.access.verifier import Verification
-from germane.api.retrieval_counter import Retrievals
+from germane.access.usage import KeyUsage
+from germane.access.verifier import Verifier
+from germane.api.retrieval_counter import RetrievalCounter
 from germane.api.strategies import Strategies
 from germane.api.warm_up import warm_up
 from germane.catalog.catalog import Catalog
@@ -45,8 +45,8 @@ class Parts:
     embedder: Embedder
     strategies: Strategies
     catalog: Catalog
-    retrievals: Retrievals
-    verification: Verification
+    retrievals: RetrievalCounter
+    verifier: Verifier
     background: Background
     """For long recordings."""
     clock: Clock
@@ -97,8 +97,8 @@ async def wire(
         embedder=vectors,
         strategies=strategies,
         catalog=catalog,
-        retrievals=Retrievals(store),
-        verification=Verification(store.keys, Uses(store.keys, read_only=store.read_only), clock),
+        retrievals=RetrievalCounter(store),
+        verifier=Verifier(store.keys, KeyUsage(store.keys, read_only=store.read_only), clock),
         background=Background(engine.admission.busy),
         clock=clock,
     )

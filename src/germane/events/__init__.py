@@ -1,1 +1,1 @@
-"""Events: what was said and done, verbatim, in sessions. What recording decides is a plan; a store carries it out."""
+"""Events: what was said and done, kept verbatim in sessions, and the rules by which a conversation is recorded."""

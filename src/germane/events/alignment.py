@@ -1,7 +1,7 @@
-"""Alignment: which messages of a list were said before, by comparing it with the end of what is stored.
+"""Alignment: compares a list of messages with a stored session and counts the leading messages that are stored already.
 
-Pure arithmetic over arrays of keys (equal numbers, equal messages) and times. Deliberately not a diff: stored messages are
-never reordered or taken back, and what can't be told apart from something new is new.
+Pure arithmetic over arrays of message keys (equal keys mean equal messages) and times. Deliberately not a diff: stored messages
+are never reordered or removed, and a message that can't be told apart from a new one counts as new.
 """
 
 from __future__ import annotations
@@ -12,82 +12,81 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["GONE", "UNTIMED", "Line", "aligned"]
+__all__ = ["FORGOTTEN", "UNTIMED", "MessageKeys", "aligned"]
 
-GONE = -1
-"""The key of a stored message that was forgotten: it may have been any."""
+FORGOTTEN = -1
+"""The key of a stored message that was forgotten: it matches any message."""
 UNTIMED = np.iinfo(np.int64).min
-"""The time of a message that nobody gave one: it fits any."""
+"""The time of a message without a time of its own: it matches any time."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """Messages in order: what they are, and when they were said in milliseconds."""
+class MessageKeys:
+    """Messages in order, as two arrays of one length: their keys, and their times in milliseconds since the epoch."""
 
     keys: NDArray[np.int64]
     times: NDArray[np.int64]
 
     @classmethod
-    def of(cls, keys: Sequence[int], times: Sequence[int]) -> Line:
+    def of(cls, keys: Sequence[int], times: Sequence[int]) -> MessageKeys:
         return cls(np.array(keys, dtype=np.int64), np.array(times, dtype=np.int64))
 
     def __len__(self) -> int:
         return len(self.keys)
 
-    def __getitem__(self, part: slice) -> Line:
-        return Line(self.keys[part], self.times[part])
+    def __getitem__(self, part: slice) -> MessageKeys:
+        return MessageKeys(self.keys[part], self.times[part])
 
 
-def aligned(said: Line, stored: Line, *, whole: bool) -> int:
-    """How many messages at the beginning of `said` are in `stored` already.
+def aligned(sent: MessageKeys, stored: MessageKeys, *, whole: bool) -> int:
+    """Returns how many messages at the beginning of `sent` are in `stored` already.
 
-    Either `said` begins with the last messages stored (any number of them), or, where `stored` is the `whole` session, with
-    at least two of its first. The reading that explains more wins; of equals the former.
+    `sent` begins either with the last messages stored (any number of them) or, where `stored` is the `whole` session, with its
+    first messages (at least two of them). The longer of the two matches counts.
     """
-    tail = _overlap(said, stored)
-    head = _common(said, stored) if whole else 0
+    tail = _overlap(sent, stored)
+    head = _common(sent, stored) if whole else 0
     return max(head, tail)
 
 
-def _fits(said: Line, stored: Line) -> NDArray[np.bool_]:
-    """Elementwise: the same message, as far as one can know."""
-    same = (said.keys == stored.keys) | (stored.keys == GONE)
-    untimed = (said.times == UNTIMED) | (stored.times == UNTIMED)
-    return np.asarray(same & (untimed | (said.times == stored.times)))
+def _fits(sent: MessageKeys, stored: MessageKeys) -> NDArray[np.bool_]:
+    """Elementwise: whether the two may be the same message."""
+    same = (sent.keys == stored.keys) | (stored.keys == FORGOTTEN)
+    untimed = (sent.times == UNTIMED) | (stored.times == UNTIMED)
+    return np.asarray(same & (untimed | (sent.times == stored.times)))
 
 
-def _common(said: Line, stored: Line) -> int:
-    """The length of the common beginning up to the last message of it that is still there; 0 with fewer than two of them."""
-    length = min(len(said), len(stored))
-    fits = _fits(said[:length], stored[:length])
+def _common(sent: MessageKeys, stored: MessageKeys) -> int:
+    """Returns the length of the common beginning, up to its last message that is still kept; 0 where fewer than two are."""
+    length = min(len(sent), len(stored))
+    fits = _fits(sent[:length], stored[:length])
     length = length if fits.all() else int(np.argmin(fits))
-    there = np.flatnonzero(stored.keys[:length] != GONE)
+    there = np.flatnonzero(stored.keys[:length] != FORGOTTEN)
     return int(there[-1]) + 1 if len(there) >= 2 else 0
 
 
-def _overlap(said: Line, stored: Line) -> int:
-    """The length of the longest end of `stored` that `said` begins with and of which something is still there.
+def _overlap(sent: MessageKeys, stored: MessageKeys) -> int:
+    """Returns the length of the longest end of `stored` that `sent` begins with and of which a message is still kept.
 
-    The longest candidate is compared whole; the place where it first fails (from the end) is then asked of all others at
-    once, which leaves few of them, so that the work stays near linear even where most messages are alike.
+    The longest candidate is compared as a whole. The place where it fails last (counted from the end) is then checked in all
+    other candidates at once, which leaves few of them: so the work stays near linear even where most messages are alike.
     """
-    there = np.flatnonzero(stored.keys != GONE)
+    there = np.flatnonzero(stored.keys != FORGOTTEN)
     if not len(there):
         return 0
     shortest = len(stored) - int(there[-1])
-    lengths = np.arange(min(len(said), len(stored)), shortest - 1, -1)
-    places = [shortest]
+    lengths = np.arange(min(len(sent), len(stored)), shortest - 1, -1)
+    from_end = shortest
     while len(lengths):
-        for place in places:
-            far = lengths < place
-            at = np.where(far, 0, lengths - place)
-            one = stored[len(stored) - place : len(stored) - place + 1]
-            lengths = lengths[far | _fits(Line(said.keys[at], said.times[at]), one)]
+        shorter = lengths < from_end
+        index = np.where(shorter, 0, lengths - from_end)
+        one = stored[len(stored) - from_end : len(stored) - from_end + 1]
+        lengths = lengths[shorter | _fits(MessageKeys(sent.keys[index], sent.times[index]), one)]
         if not len(lengths):
             break
         length = int(lengths[0])
-        fits = _fits(said[:length], stored[len(stored) - length :])
+        fits = _fits(sent[:length], stored[len(stored) - length :])
         if fits.all():
             return length
-        places = [length - int(np.flatnonzero(~fits)[-1])]
+        from_end = length - int(np.flatnonzero(~fits)[-1])
     return 0

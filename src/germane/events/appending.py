@@ -1,4 +1,4 @@
-"""Appending: new turns as events at the end of their session, and the plans that a long recording is made of, in slices."""
+"""Appending: the plans that append messages to a session slice by slice, for recordings too long for one transaction."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from datetime import datetime, timedelta
 
 from germane.events.event import Event, EventHead
 from germane.events.operations import EventsByMessageId, PutEvent, SessionLength, SessionTail
-from germane.events.turn import Turn
+from germane.events.prepared_message import PreparedMessage
 from germane.types.candidate import Provenance, Sensitivity, SourceKind
 from germane.types.ids import uuid7
 from germane.types.plan import Decision, Plan, read
 from germane.types.scope import Scope
 
-__all__ = ["Origin", "append", "ends", "known", "put"]
+__all__ = ["Origin", "append", "as_changes", "find_by_message_id", "read_tail"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """What the events of one recording have in common. Raises `InvalidInput` where the session's name can't be one."""
+    """The properties that all events of one recording share. Raises `InvalidInput` for an invalid session name."""
 
     scope: Scope
     session: str
@@ -32,58 +32,64 @@ class Origin:
         self.scope.within(self.session)
 
 
-def put(turns: Sequence[Turn], origin: Origin, *, length: int, now: datetime, first: int = 0) -> tuple[PutEvent, ...]:
-    """`turns` as the session's next events: `length` is the next position, `first` how many of the call came before them."""
+def as_changes(
+    prepared: Sequence[PreparedMessage], origin: Origin, *, length: int, now: datetime, first: int = 0
+) -> tuple[PutEvent, ...]:
+    """Returns the changes that append `prepared` to the session. `length` is the session's next position, `first` the number of
+    messages of the same call that were written before."""
     return tuple(
-        PutEvent(_event(turn, origin, position=length + place, at=now + timedelta(microseconds=first + place)), turn.analysis)
-        for place, turn in enumerate(turns)
+        PutEvent(
+            _event(message, origin, position=length + index, at=now + timedelta(microseconds=first + index)), message.analysis
+        )
+        for index, message in enumerate(prepared)
     )
 
 
-def known(session: str, ids: Sequence[str]) -> Plan[dict[str, EventHead]]:
-    """Which of these message ids the session holds. Changes nothing."""
+def find_by_message_id(session: str, ids: Sequence[str]) -> Plan[dict[str, EventHead]]:
+    """Reads the events of the session with these message ids; the outcome is by message id. Changes nothing."""
     return Decision((), (yield from read(EventsByMessageId(session, tuple(ids)))))
 
 
-def ends(session: str, limit: int, before: int | None = None) -> Plan[tuple[tuple[EventHead, ...], int]]:
-    """The last `limit` events of the session before position `before`, and its next position. Changes nothing."""
+def read_tail(session: str, limit: int, before: int | None = None) -> Plan[tuple[tuple[EventHead, ...], int]]:
+    """Reads the last `limit` events of the session before position `before` (default: its end), and its next position. Changes
+    nothing."""
     length = yield from read(SessionLength(session))
     return Decision((), ((yield from read(SessionTail(session, limit, before))), length))
 
 
 def append(
-    turns: Sequence[Turn], origin: Origin, *, now: datetime, first: int, expected: int | None
+    prepared: Sequence[PreparedMessage], origin: Origin, *, now: datetime, first: int, expected: int | None
 ) -> Plan[tuple[str, ...] | None]:
-    """The ids of the new events. None, and nothing is written, where the session's next position isn't the `expected` one:
-    another call has written to it. With `expected` None they are appended wherever it ends."""
+    """Appends `prepared`; the outcome is the new events' ids. Where the session's next position isn't `expected`, another call
+    has written to it: then nothing is written and the outcome is None. With `expected` None the position isn't checked."""
     length = yield from read(SessionLength(origin.session))
     if expected is not None and length != expected:
         return Decision((), None)
-    changes = put(turns, origin, length=length, now=now, first=first)
+    changes = as_changes(prepared, origin, length=length, now=now, first=first)
     return Decision(changes, tuple(change.event.id for change in changes))
 
 
-def _event(turn: Turn, origin: Origin, *, position: int, at: datetime) -> Event:
+def _event(message: PreparedMessage, origin: Origin, *, position: int, at: datetime) -> Event:
     return Event(
         id=origin.make_id(int(at.timestamp() * 1000)),
-        type=turn.type,
+        type=message.type,
         user=origin.scope.user,
         session=origin.session,
         position=position,
-        text=turn.text,
-        created_at=turn.created_at or at,
+        text=message.text,
+        created_at=message.created_at or at,
         recorded_at=at,
-        role=turn.role,
-        name=turn.name,
-        message_id=turn.id,
+        role=message.role,
+        name=message.name,
+        message_id=message.id,
         sensitivity=origin.sensitivity,
-        content_hash=turn.content_hash,
-        raw=turn.raw,
+        content_hash=message.content_hash,
+        raw=message.raw,
         provenance=Provenance(
-            source_kind="tool" if turn.type == "tool_message" else origin.source_kind,
+            source_kind="tool" if message.type == "tool_message" else origin.source_kind,
             channel=origin.channel,
             session=origin.session,
-            message_id=turn.id,
-            tool_call_id=turn.tool_call_id,
+            message_id=message.id,
+            tool_call_id=message.tool_call_id,
         ),
     )

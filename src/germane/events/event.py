@@ -1,4 +1,4 @@
-"""Event: something that happened in a session and is kept verbatim. A recorded message is one."""
+"""Event: something that happened in a session, kept verbatim, such as a recorded message; and the session itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ __all__ = ["Event", "EventHead", "Session"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """One conversation of one user (or agent-wide) with one agent. `number` counts from 1 within the scope, by beginning."""
+    """One conversation of one user (None: agent-wide) with one agent. `number` counts the sessions of the scope from 1, in the
+    order of their beginning; `length` is the number of events."""
 
     id: str
     user: str | None
@@ -28,9 +29,9 @@ class Session:
 class Event:
     """`type` is `user_message`, `assistant_message`, `system_message`, `tool_message`, or any other event type.
 
-    `message_id` is the caller's own id; `role` and `text` are as said; `raw` is the caller's dict, for export.
-    `position` counts within the session from 0 in the order of arrival; `created_at` is when it was said. An event that was
-    read for a request has no `raw`, and of a long text a passage.
+    `message_id` is the caller's own id; `role` and `text` are as sent; `raw` is the caller's dict, for export. `position`
+    counts the events of the session from 0, in the order of arrival; `created_at` is when the message was said, `recorded_at`
+    when it was stored. Events that are read for a request have no `raw`, and a passage in place of a long text.
     """
 
     id: str
@@ -52,11 +53,12 @@ class Event:
     raw: Mapping[str, Any] = field(default_factory=dict, hash=False)
     provenance: Provenance = field(default_factory=Provenance)
     passage: PassageRange | None = None
-    """Where `text` is a passage of a long text; None where it is all of it."""
+    """Where in the stored text `text` stands; None where `text` is the whole text."""
 
 
 class EventHead(NamedTuple):
-    """What tells whether a message is held already: an event without its text. `role` is empty for what isn't a message."""
+    """An event without its text: enough to tell whether a message is stored already. `role` is empty for events that aren't
+    messages."""
 
     position: int
     role: str

@@ -1,4 +1,4 @@
-"""Ledger: what plans about events read, and what they write. A store answers every read and applies every change here."""
+"""Event operations: the reads and changes of plans about events, which every store must support."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ __all__ = ["EventsByMessageId", "PutEvent", "SessionLength", "SessionTail"]
 
 @dataclass(frozen=True, slots=True)
 class EventsByMessageId(Read[dict[str, EventHead]]):
-    """By the caller's message id, within (agent, user, session)."""
+    """The events of a session with these message ids of the caller, by message id. The session is that of the scope's own
+    user."""
 
     session: str
     message_ids: tuple[str, ...]
@@ -21,7 +22,7 @@ class EventsByMessageId(Read[dict[str, EventHead]]):
 
 @dataclass(frozen=True, slots=True)
 class SessionTail(Read[tuple[EventHead, ...]]):
-    """The last `limit` events of the session, oldest first: those before position `before` where it is given."""
+    """The last `limit` events of the session, oldest first; with `before`, the last ones before that position."""
 
     session: str
     limit: int
@@ -30,15 +31,15 @@ class SessionTail(Read[tuple[EventHead, ...]]):
 
 @dataclass(frozen=True, slots=True)
 class SessionLength(Read[int]):
-    """How many events the session has: the next one's position."""
+    """The position of the session's next event, 0 for a new session."""
 
     session: str
 
 
 @dataclass(frozen=True, slots=True)
 class PutEvent(Change):
-    """Append to its session, which comes into being with its first event. Its search row and vector are derived in the same
-    transaction; `analysis` is that of its text, where it has been made before."""
+    """Appends an event to its session, which is created with its first event. Its search row and vector are derived in the same
+    transaction. `analysis` is the analysis of its text, where that was made in advance."""
 
     event: Event
     analysis: Analysis | None = None

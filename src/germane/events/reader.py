@@ -1,4 +1,4 @@
-"""What is read of stored events. Every method sees only the scope its reader was made for (SCOPE-2)."""
+"""Event reader: the protocol for reading the stored events and sessions of one scope (SCOPE-2)."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ __all__ = ["EventReader"]
 
 
 class EventReader(Protocol):
-    """Cancelling a call stops the work behind it."""
+    """Every method sees only the scope that the reader was made for. Cancelling a call stops its work."""
 
     async def get(self, ids: Sequence[str]) -> tuple[Event, ...]:
-        """Those of `ids` (germane's own) that exist here, in the order asked."""
+        """Returns the events with these ids of germane's, in this order; ids that don't exist in the scope are left out."""
 
     async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> tuple[Hit[Event], ...]:
-        """Best first; of long texts a passage that matches. With `wait` false it raises `Warming` where the partition isn't in
-        memory yet, and loads it behind."""
+        """Returns at most `limit` hits, best first; of a long text, the passage that matches. `keywords` and `vectors` say
+        which evidence is used. With `wait` false it raises `Warming` where the events aren't in memory yet, and loads them in
+        the background."""
 
     async def recent(
         self, limit: int, *, session: str | None = None, filters: Filters, whole: bool = False
     ) -> tuple[Event, ...]:
-        """The latest `limit` events, newest first; of one session where given, else of the five latest sessions. Of long texts
-        the beginning, without the callers' own dicts, unless `whole`."""
+        """Returns the latest `limit` events, newest first, of `session` or else of the five latest sessions. Long texts are cut
+        to their beginning and `raw` is empty, unless `whole`."""
 
     async def speakers(self) -> tuple[str, ...]:
-        """The distinct names under which messages were recorded."""
+        """Returns the distinct names under which messages were recorded, sorted."""
 
     async def sessions(self, limit: int) -> tuple[Session, ...]:
-        """Latest first."""
+        """Returns the latest `limit` sessions, latest first."""

@@ -1,8 +1,8 @@
-"""Record: keep a conversation verbatim, each message once, however often it is sent.
+"""Record: the plan that keeps a conversation verbatim, each message once however often it is sent.
 
-Clients send what they have: the turn that is new, the last few, or the whole conversation each time. `record` finds out what
-of it is kept already. Deliberately not here: extraction of anything from what was said; how a long conversation is written in
-slices (`recording.py`, of the plans in `appending.py`).
+Clients send the new message, the last few, or the whole conversation each time; `record` finds out which of them are stored
+already. Not here: extraction of memories from what was said, and the recording of long conversations in slices
+(`api/recording.py`, with the plans in `appending.py`).
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from datetime import datetime
 from typing import Any
 
 from germane.errors import Conflict, InvalidInput
-from germane.events.appending import Origin, put
+from germane.events.appending import Origin, as_changes
 from germane.events.event import EventHead
 from germane.events.operations import EventsByMessageId, SessionLength, SessionTail
+from germane.events.prepared_message import PreparedMessage
 from germane.events.resent import resent
-from germane.events.turn import Turn
 from germane.types.message import Message
 from germane.types.plan import Decision, Plan, read
 
-__all__ = ["Recorded", "agree", "distinct", "reach", "record"]
+__all__ = ["Recorded", "check_conflicts", "record", "tail_length", "without_repeats"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """`added` are germane's ids of the new events, in order; `skipped` counts the messages that were kept before, or aren't
-    kept at all (system messages, empty ones)."""
+    """`added` are germane's ids of the new events, in order. `skipped` counts the messages that were stored before or are never
+    stored (system messages and empty ones)."""
 
     added: tuple[str, ...] = ()
     skipped: int = 0
@@ -36,73 +36,77 @@ class Recorded:
 def record(
     messages: Sequence[Message], *, origin: Origin, now: datetime, raws: Sequence[Mapping[str, Any] | None] | None = None
 ) -> Plan[Recorded]:
-    """Append to the session those of `messages` that it doesn't hold. `raws` are the caller's own dicts, one a message.
+    """Appends to the session those of `messages` that it doesn't hold. `raws` are the caller's own dicts, one per message.
 
-    A message with an id is known by it, within (agent, user, session): sent again it is skipped, with another role or text
-    it is a `Conflict` and nothing of the call is written.
+    A message with an id is identified by it within (agent, user, session). Sent again, it is skipped; sent with another role or
+    text, it raises `Conflict` and nothing of the call is written.
 
-    Messages without ids are aligned by role and content: what the list begins with is taken as re-sent where it is how the
-    stored session ends, and only what comes after is new: [a, ok] then [a, ok, ok] adds one "ok". So is, with two messages
-    and more, how the session begins, while it has at most 64 messages more than the list and is less than 9 times as long.
-    A list that as a whole equals the end of the session is a retry and adds nothing: to record "ok" twice in calls of their
-    own, give ids or times. Two messages that both came with a `created_at` are the same only if it is the same to the
-    millisecond. Where only some have ids, one without that stands beside a known one, as it does in the store, is known too.
+    Messages without ids are aligned by role and content. Where the list begins with the messages that the stored session ends
+    with, these count as re-sent and only the messages after them are new: [a, ok] followed by [a, ok, ok] adds one "ok". The
+    same holds where the list begins with at least two messages that the session begins with, provided that the session has at
+    most 64 messages more than the list and is less than 9 times as long. A list that equals the end of the session is a retry
+    and adds nothing: to record "ok" twice in two calls, give ids or times. Two messages that both came with a `created_at` are
+    equal only if it is equal to the millisecond. Where only some messages have ids, a message without an id that stands beside
+    a known one, in the list as in the store, is known too.
 
-    System messages are the caller's instructions, not part of what was said: they are neither kept nor compared, nor are
-    messages without content. A message without `created_at` gets `now`, plus a microsecond for each before it; times in the
-    future stay as given. Lone surrogates are kept as U+FFFD. Raises `Conflict`, `InvalidInput`.
+    System messages (the caller's instructions) and messages without content are neither stored nor compared. A message without
+    `created_at` gets `now`, plus one microsecond for each message before it; times in the future stay as given. Lone surrogates
+    are stored as U+FFFD. Raises `Conflict` and `InvalidInput`.
     """
     if raws is not None and len(raws) != len(messages):
         raise InvalidInput(f"{len(raws)} dicts for {len(messages)} messages: give one for each")
     zone = origin.scope.zone
-    turns = distinct(Turn.of(message, raws[i] if raws else None, zone) for i, message in enumerate(messages))
-    if not turns:
+    prepared = without_repeats(
+        PreparedMessage.of(message, raws[i] if raws else None, zone) for i, message in enumerate(messages)
+    )
+    if not prepared:
         return Decision((), Recorded(skipped=len(messages)))
-    ids = tuple(turn.id for turn in turns if turn.id is not None)
+    ids = tuple(message.id for message in prepared if message.id is not None)
     known: dict[str, EventHead] = (yield from read(EventsByMessageId(origin.session, ids))) if ids else {}
-    agree(turns, known)
+    check_conflicts(prepared, known)
     length = yield from read(SessionLength(origin.session))
-    held = {place for place, turn in enumerate(turns) if turn.id in known}
-    if limit := reach(turns, len(known)):
+    held = {index for index, message in enumerate(prepared) if message.id in known}
+    if limit := tail_length(prepared, len(known)):
         tail = yield from read(SessionTail(origin.session, limit))
         length = max(length, tail[-1].position + 1 if tail else 0)
-        held |= resent(turns, tail, length, whole=len(tail) < limit)
-    new = [turn for place, turn in enumerate(turns) if place not in held]
-    changes = put(new, origin, length=length, now=now)
+        held |= resent(prepared, tail, length, whole=len(tail) < limit)
+    new = [message for index, message in enumerate(prepared) if index not in held]
+    changes = as_changes(new, origin, length=length, now=now)
     outcome = Recorded(added=tuple(change.event.id for change in changes), skipped=len(messages) - len(changes))
     return Decision(changes, outcome)
 
 
-def reach(turns: Sequence[Turn], known: int) -> int:
-    """How many of the session's last events tell which of `turns` it holds; 0 where their ids have told, `known` of them."""
-    if known in (0, len(turns)) and all(turn.id is not None for turn in turns):
+def tail_length(prepared: Sequence[PreparedMessage], known: int) -> int:
+    """Returns how many of the session's last events must be compared to tell which of `prepared` it holds. 0 where all messages
+    have ids and either all or none of them are known; `known` is the number of known ids."""
+    if known in (0, len(prepared)) and all(message.id is not None for message in prepared):
         return 0
-    return len(turns) + min(8 * (len(turns) - 1), 64)
+    return len(prepared) + min(8 * (len(prepared) - 1), 64)
 
 
-def distinct(turns: Iterable[Turn | None]) -> list[Turn]:
-    """Those that are kept, each id once. Raises `Conflict` where one id stands for two contents."""
-    seen: dict[str, Turn] = {}
-    kept: list[Turn] = []
-    for turn in turns:
-        if turn is None:
+def without_repeats(prepared: Iterable[PreparedMessage | None]) -> list[PreparedMessage]:
+    """Returns the messages that aren't None, each id once. Raises `Conflict` where an id is used for two contents."""
+    seen: dict[str, PreparedMessage] = {}
+    kept: list[PreparedMessage] = []
+    for message in prepared:
+        if message is None:
             continue
-        if turn.id is not None:
-            if turn.id in seen:
-                _agree(turn.id, turn, seen[turn.id])
+        if message.id is not None:
+            if message.id in seen:
+                _check_conflict(message.id, message, seen[message.id])
                 continue
-            seen[turn.id] = turn
-        kept.append(turn)
+            seen[message.id] = message
+        kept.append(message)
     return kept
 
 
-def agree(turns: Iterable[Turn], known: Mapping[str, EventHead]) -> None:
-    """Raises `Conflict` where an id is known with another content."""
-    for turn in turns:
-        if turn.id is not None and turn.id in known:
-            _agree(turn.id, turn, known[turn.id])
+def check_conflicts(prepared: Iterable[PreparedMessage], known: Mapping[str, EventHead]) -> None:
+    """Raises `Conflict` where a message's id is known with another role or content."""
+    for message in prepared:
+        if message.id is not None and message.id in known:
+            _check_conflict(message.id, message, known[message.id])
 
 
-def _agree(id: str | None, turn: Turn, other: Turn | EventHead) -> None:
-    if (turn.role, turn.content_hash) != (other.role, other.content_hash):
+def _check_conflict(id: str | None, message: PreparedMessage, other: PreparedMessage | EventHead) -> None:
+    if (message.role, message.content_hash) != (other.role, other.content_hash):
         raise Conflict(f"message id {id!r} was recorded before with different content: give new content an id of its own")

@@ -1,71 +1,76 @@
-"""Resent: which turns of a call the session holds already, as far as its last events tell."""
+"""Resent: finds the messages of a call that the session holds already, from the session's last events."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
 
-from germane.events.alignment import GONE, UNTIMED, Line, aligned
+from germane.events.alignment import FORGOTTEN, UNTIMED, MessageKeys, aligned
 from germane.events.event import EventHead
-from germane.events.turn import Turn
+from germane.events.prepared_message import PreparedMessage
 
 __all__ = ["resent"]
 
 _Numbers = dict[tuple[str, str | int], int]
 
 
-def resent(turns: Sequence[Turn], tail: Sequence[EventHead], length: int, *, whole: bool) -> set[int]:
-    """The places in `turns` that the session holds. `tail` are its last events (all of them: `whole`), `length` is the
-    position that comes next.
+def resent(prepared: Sequence[PreparedMessage], tail: Sequence[EventHead], length: int, *, whole: bool) -> set[int]:
+    """Returns the indexes of those `prepared` messages that the session holds. `tail` are the session's last events (`whole`:
+    all of them), `length` is its next position.
 
-    Positions that no event has were forgotten: they stand open, since they may have held what is sent again and must not
-    come back. Events that aren't messages are passed over.
+    A position without an event was forgotten: it matches any message, so that a forgotten message doesn't come back when it is
+    sent again. Events that aren't messages are skipped.
     """
     if not any(event.role for event in tail):
         return set()
     numbers: _Numbers = {}
-    said = Line.of([_number(numbers, turn) for turn in turns], [_milliseconds(turn.created_at) for turn in turns])
+    sent = MessageKeys.of(
+        [_number(numbers, message) for message in prepared], [_milliseconds(message.created_at) for message in prepared]
+    )
     keys: list[int] = []
     times: list[int] = []
     next_position = 0 if whole else tail[0].position
     for event in tail:
-        keys += [GONE] * (event.position - next_position)
+        keys += [FORGOTTEN] * (event.position - next_position)
         times += [UNTIMED] * (event.position - next_position)
         next_position = event.position + 1
         if event.role:
             keys.append(_number(numbers, event))
             times.append(_milliseconds(None if event.created_at == event.recorded_at else event.created_at))
-    gone = length - next_position
-    stored = Line.of(keys + [GONE] * gone, times + [UNTIMED] * gone)
-    held = set(range(aligned(said, stored, whole=whole)))
-    return held | _beside(
-        turns, said, stored, {event.message_id: numbers["id", event.message_id] for event in tail if event.message_id}
+    missing = length - next_position
+    stored = MessageKeys.of(keys + [FORGOTTEN] * missing, times + [UNTIMED] * missing)
+    held = set(range(aligned(sent, stored, whole=whole)))
+    return held | _neighbours(
+        prepared, sent, stored, {event.message_id: numbers["id", event.message_id] for event in tail if event.message_id}
     )
 
 
-def _beside(turns: Sequence[Turn], said: Line, stored: Line, known: dict[str | None, int]) -> set[int]:
-    """Turns without an id that stand beside one known by its id, in the list as in the store, in either direction."""
-    where = {int(key): place for place, key in enumerate(stored.keys)}
-    anchors = [(place, where[known[turn.id]]) for place, turn in enumerate(turns) if turn.id in known]
+def _neighbours(
+    prepared: Sequence[PreparedMessage], sent: MessageKeys, stored: MessageKeys, known: dict[str | None, int]
+) -> set[int]:
+    """Indexes of messages without an id that stand beside a message known by its id, in the list as in the store, in either
+    direction."""
+    stored_at = {int(key): index for index, key in enumerate(stored.keys)}
+    anchors = [(index, stored_at[known[message.id]]) for index, message in enumerate(prepared) if message.id in known]
     held: set[int] = set()
     for step in (1, -1):
-        for place, at in anchors if step == 1 else reversed(anchors):
-            place, at = place + step, at + step
+        for i, j in anchors if step == 1 else reversed(anchors):
+            i, j = i + step, j + step
             while (
-                0 <= place < len(turns)
-                and 0 <= at < len(stored)
-                and turns[place].id is None
-                and stored.keys[at] in (said.keys[place], GONE)
-                and (UNTIMED in (said.times[place], stored.times[at]) or said.times[place] == stored.times[at])
+                0 <= i < len(prepared)
+                and 0 <= j < len(stored)
+                and prepared[i].id is None
+                and stored.keys[j] in (sent.keys[i], FORGOTTEN)
+                and (UNTIMED in (sent.times[i], stored.times[j]) or sent.times[i] == stored.times[j])
             ):
-                held.add(place)
-                place, at = place + step, at + step
+                held.add(i)
+                i, j = i + step, j + step
     return held
 
 
-def _number(numbers: _Numbers, message: Turn | EventHead) -> int:
-    """Equal for equal messages: by the caller's id where there is one, else by role and content."""
-    id = message.id if isinstance(message, Turn) else message.message_id
+def _number(numbers: _Numbers, message: PreparedMessage | EventHead) -> int:
+    """Returns a number that is equal for equal messages: by the caller's id where there is one, else by role and content."""
+    id = message.id if isinstance(message, PreparedMessage) else message.message_id
     return numbers.setdefault(("", message.content_hash) if id is None else ("id", id), len(numbers))
 
 

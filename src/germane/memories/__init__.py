@@ -1,1 +1,1 @@
-"""Memories: what is worth knowing, its kinds and its life. What is decided here is a plan; a store carries it out."""
+"""Memories: the six kinds of memory, and the rules by which they are remembered, updated, rated and forgotten."""

@@ -1,67 +1,90 @@
-"""Checks: one value a caller gave, made sure of or refused with its name in the message. Content is never quoted."""
+"""Checks: validate single values that a caller gives for a memory: texts, labels, tags, times, JSON, provenance.
+
+Each check returns the value in its normal form or raises `InvalidInput`, whose message names the value and never quotes
+content.
+"""
 
 from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice
-from typing import Any
+from typing import Any, get_args
 
 from germane.clock import aware
 from germane.errors import InvalidInput
 from germane.text.normal import normalised
+from germane.types.candidate import Provenance, SourceKind
 from germane.types.extent import bounded
-from germane.types.limits import FIELD_VALUES, LABEL, MEMORY_TEXT, NAMES, TAG, shown, within
+from germane.types.limits import (
+    FIELD_VALUES,
+    ID,
+    LABEL,
+    MEMORY_TEXT,
+    NAME,
+    NAMES,
+    REFERENCES,
+    TAG,
+    entries,
+    shown,
+    text,
+    within,
+)
 
-__all__ = ["LONGEST", "flag", "json_value", "label", "moment", "share", "tag_names", "words"]
+__all__ = ["check_provenance", "flag", "json_value", "label", "moment", "share", "tag_names", "words"]
 
-LONGEST = MEMORY_TEXT.most
-"""Characters of one memory's text: longer ones belong into several memories or into recorded messages."""
-_LONGEST_LABEL = LABEL.most
-_LONGEST_TAG = TAG.most
+_MAX_TEXT = MEMORY_TEXT.most
+"""Characters of one memory's text. Longer texts belong in several memories or in recorded messages."""
+_MAX_LABEL = LABEL.most
+_MAX_TAG = TAG.most
 _SLACK = 16
+"""A label that is this many times too long is refused before it is normalised."""
+_SOURCE_KINDS = get_args(SourceKind)
 
 
 def words(name: str, value: object, *, empty: bool = False) -> str:
-    """A text as it was given; with `empty` it may be blank. Raises `InvalidInput`."""
+    """Returns a text unchanged. It must not be blank, unless `empty`."""
     if not isinstance(value, str):
         raise InvalidInput(f"{name} must be a string, not {type(value).__name__}")
     if not empty and not value.strip():
         raise InvalidInput(f"{name} is empty: give it some text")
-    if len(value) > LONGEST:
-        raise InvalidInput(f"{name} has {len(value):,} characters, {LONGEST:,} are allowed: split it into several memories")
-    _whole(name, value)
+    if len(value) > _MAX_TEXT:
+        raise InvalidInput(f"{name} has {len(value):,} characters, {_MAX_TEXT:,} are allowed: split it into several memories")
+    _check_unicode(name, value)
     return value
 
 
-def label(name: str, value: object, *, longest: int = _LONGEST_LABEL) -> str:
-    """A short name such as a fact's key or a tag: NFC, blanks at the ends gone and inside single. Case is kept."""
+def label(name: str, value: object, *, max_length: int = _MAX_LABEL) -> str:
+    """Returns a short name, such as a fact's key or a tag, in NFC, stripped and with single blanks. Case is kept."""
     if not isinstance(value, str):
         raise InvalidInput(f"{name} must be a string, not {type(value).__name__}")
-    if len(value) > _SLACK * longest:  # before any work: blanks and accents written apart may make a label longer than it is
-        raise InvalidInput(f"{name} must have 1 to {longest} characters, not {len(value):,}")
-    _whole(name, value)
+    if (
+        len(value) > _SLACK * max_length
+    ):  # before any work; blanks and combining accents make a label longer than its normal form
+        raise InvalidInput(f"{name} must have 1 to {max_length} characters, not {len(value):,}")
+    _check_unicode(name, value)
     value = " ".join(normalised(value).split())
-    if not 1 <= len(value) <= longest:
-        raise InvalidInput(f"{name} must have 1 to {longest} characters, not {len(value)}")
+    if not 1 <= len(value) <= max_length:
+        raise InvalidInput(f"{name} must have 1 to {max_length} characters, not {len(value)}")
     if any(unicodedata.category(char) == "Cc" for char in value):
         raise InvalidInput(f"{name} must not hold control characters")
     return value
 
 
 def tag_names(value: object) -> tuple[str, ...]:
-    """Tags as labels of at most 64 characters, sorted, each once."""
+    """Returns tags as labels of at most 64 characters, sorted, each once."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidInput(f"tags must be a list of strings, not {type(value).__name__}")
     tags = tuple(islice(value, NAMES.most + 1))
     within("tags", len(tags), NAMES, at_least=True)
-    return tuple(sorted({label("tag", tag, longest=_LONGEST_TAG) for tag in tags}))
+    return tuple(sorted({label("tag", tag, max_length=_MAX_TAG) for tag in tags}))
 
 
 def moment(name: str, value: object, zone: str) -> datetime:
-    """A time in UTC, from a datetime or an ISO 8601 string; a naive one is local time of `zone` (SCOPE-4)."""
+    """Returns a time in UTC, from a datetime or an ISO 8601 string. A naive time is local time of `zone` (SCOPE-4)."""
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
@@ -73,7 +96,7 @@ def moment(name: str, value: object, zone: str) -> datetime:
 
 
 def share(name: str, value: object) -> float:
-    """A number in [0, 1]."""
+    """Returns a number in [0, 1]."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise InvalidInput(f"{name} must be a number from 0 to 1, not {shown(value)}")
     return float(value)
@@ -86,7 +109,8 @@ def flag(name: str, value: object) -> bool:
 
 
 def json_value(name: str, value: object) -> Any:
-    """`value` as JSON would bring it back (tuples become lists). Raises `InvalidInput` for what JSON can't hold."""
+    """Returns `value` as it comes back from JSON (tuples become lists). A text is returned unchanged. Raises `InvalidInput` for
+    a value that JSON can't hold."""
     if isinstance(value, str):
         return words(name, value)
     bounded(name, value, FIELD_VALUES)
@@ -100,7 +124,22 @@ def json_value(name: str, value: object) -> Any:
         raise InvalidInput(f"{name} can't be written as JSON: {type(error).__name__} in a {type(value).__name__}") from error
 
 
-def _whole(name: str, value: str) -> None:
+def check_provenance(given: object) -> Provenance:
+    """Returns the provenance with its references as a tuple and its metadata as it comes back from JSON."""
+    if not isinstance(given, Provenance):
+        raise InvalidInput(f"provenance must be a Provenance, not {type(given).__name__}")
+    if given.source_kind not in _SOURCE_KINDS:
+        raise InvalidInput(f"provenance: source_kind {shown(given.source_kind)} is none of {', '.join(_SOURCE_KINDS)}")
+    for name, limit in (("channel", NAME), ("session", ID), ("message_id", ID), ("tool_call_id", ID)):
+        if (value := getattr(given, name)) is not None:
+            text(f"provenance: {name}", value, limit)
+    if not isinstance(given.metadata, Mapping):
+        raise InvalidInput(f"provenance: metadata must be a dict, not {type(given.metadata).__name__}")
+    metadata = json_value("provenance: metadata", dict(given.metadata)) if given.metadata else {}
+    return replace(given, refs=entries("provenance: refs", given.refs, REFERENCES, ID), metadata=metadata)
+
+
+def _check_unicode(name: str, value: str) -> None:
     try:
         value.encode()
     except UnicodeEncodeError as error:

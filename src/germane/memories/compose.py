@@ -1,5 +1,7 @@
-"""Compose: the content of a memory from what a caller gave, strictly (MEM-1). Deliberately not what is *about* a memory
-(tags, sensitivity, validity): see `remember.py`."""
+"""Compose: builds the content of a memory from the fields that a caller gives, strictly (MEM-1).
+
+Attributes that every memory has (tags, sensitivity, validity) aren't content: see `remember.py`.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ __all__ = ["MAIN_FIELDS", "compose", "content_fields"]
 MAIN_FIELDS: Mapping[str, str] = MappingProxyType(
     {"fact": "value", "preference": "text", "procedure": "body", "behavior": "text", "episode": "summary", "note": "body"}
 )
-"""The field that a memory's positional text is."""
+"""The field of each kind that a memory's positional `text` fills."""
 
 _Check = Callable[[object, str], Any]
 _CHECKS: Mapping[str, _Check] = MappingProxyType(
@@ -35,17 +37,17 @@ _CHECKS: Mapping[str, _Check] = MappingProxyType(
 
 
 def content_fields(kind: str) -> tuple[str, ...]:
-    """The fields that memories of this kind have. Raises `UnknownName` for a kind that doesn't exist."""
+    """Returns the names of the fields of this kind. Raises `UnknownName` for an unknown kind."""
     if kind not in KINDS:
         raise UnknownName(f"unknown kind {kind!r}: it is one of {', '.join(KINDS)}")
     return tuple(field.name for field in fields(KINDS[kind]))
 
 
 def compose(text: str | None = None, *, kind: str = "note", given: Mapping[str, Any], zone: str = "UTC") -> Content:
-    """The content of a `kind`, from its main text (`MAIN_FIELDS` says which field that is) and its other fields by name.
+    """Returns the content of a memory of this `kind` from its main `text` (see `MAIN_FIELDS`) and the other fields by name.
 
-    Naive times are local time of `zone`. Raises `UnknownName` for the kind, `InvalidInput` for a field that the kind doesn't
-    have, one that is missing, and any value that doesn't fit.
+    Naive times are local time of `zone`. Raises `UnknownName` for an unknown kind, and `InvalidInput` for an unknown field, a
+    missing field, and an invalid value.
     """
     allowed, main = content_fields(kind), MAIN_FIELDS[kind]
     given = dict(given)

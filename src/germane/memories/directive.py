@@ -1,4 +1,4 @@
-"""Directive: the operator's standing instructions, written into every prompt as they are."""
+"""Directive: the plan that sets the standing instructions, which are written into every prompt unchanged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ __all__ = ["set_directive"]
 
 
 def set_directive(text: str) -> Plan[str]:
-    """Replaces what stood before; blank removes it. The outcome is what stands now. Raises `InvalidInput`."""
+    """Replaces the directive; a blank `text` removes it. The outcome is the new directive, '' for none. Raises
+    `InvalidInput`."""
     yield from ()
     text = words("directive", text, empty=True)
     text = text if text.strip() else ""

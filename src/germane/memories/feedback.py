@@ -1,4 +1,4 @@
-"""Feedback: what came of memories that were injected. It moves usefulness and frequency, never content (MEM-5)."""
+"""Feedback: the plans that count votes on memories and their retrievals; they never change content (MEM-5)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["count_retrievals", "feedback"]
 
 
 def feedback(ids: Iterable[str], helpful: bool, *, scope: Scope) -> Plan[int]:
-    """One verdict for each memory among `ids` that is the scope's own, however often it is named; the outcome is how many those
-    were. Ids of messages, of others and of nothing are passed over, so the ids of a whole context can be given.
+    """Counts one vote for each memory in `ids` that the scope owns; the outcome is their number. Repeated ids count once. Ids
+    of messages, of other owners' memories and unknown ids are skipped, so the ids of a whole context can be given.
 
-    So are agent-wide memories where the scope has a user: what moves their usefulness moves it for every user of the agent, so
-    only a scope without a user judges them, to the good as to the bad.
+    Where the scope has a user, agent-wide memories are skipped too: a vote on them changes their usefulness for every user of
+    the agent, so it takes a scope without a user. Raises `InvalidInput` where `helpful` isn't a bool.
     """
     if not isinstance(helpful, bool):
         raise InvalidInput(f"helpful must be True or False, not {shown(helpful)}")
@@ -32,8 +32,8 @@ def feedback(ids: Iterable[str], helpful: bool, *, scope: Scope) -> Plan[int]:
 
 
 def count_retrievals(ids: Iterable[str]) -> Plan[int]:
-    """One more retrieval for each mention in `ids`: a batch of several answers names a memory once for each. What isn't a
-    memory of this scope, the store passes over. The outcome is the number of mentions."""
+    """Adds one retrieval to a memory for each time that `ids` names it: a batch of several contexts names a memory once for
+    each of them. Ids that aren't memories of the scope are skipped. The outcome is the length of `ids`."""
     yield from ()
     mentions = Counter(ids)
     rounds = range(max(mentions.values(), default=0))

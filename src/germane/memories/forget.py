@@ -1,4 +1,7 @@
-"""Forget: take text away for good, and say what went (MEM-3). Not the end of a fact's validity: that stays in history."""
+"""Forget: the plan that removes memories and messages for good and reports which ones (MEM-3).
+
+A fact that is no longer true isn't forgotten but superseded: it stays in history (see `remember.py`).
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,12 @@ __all__ = ["Receipt", "forget"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """What was forgotten or, after a dry run, what would be. Forgetting the same again gives one without ids.
+    """The ids that were forgotten or, after a dry run, that would be. Forgetting the same again returns a receipt without ids.
 
-    What was forgotten is found no more, whatever `scrubbed` says. `scrubbed` says that nothing of it, nor of anything forgotten
-    before, is left in any file of the store: the database, its log. It is False where something stands in the way:
-    `waiting_for` says in words what, and scrubbing is finished as soon as that ends, also by another process or after a
-    restart. Forgetting the same again tries again and says how it is then. After a dry run they say nothing: False and ''.
+    Forgotten text is never found again, whatever `scrubbed` says. `scrubbed` is True where nothing of it, nor of anything that
+    was forgotten before, is left in any file of the store (the database and its log). It is False while something delays
+    that, which `waiting_for` names in words; the scrubbing is completed as soon as that ends, by this process, by another one
+    or after a restart. Forgetting the same again retries and reports the state then. After a dry run the two are False and ''.
     """
 
     memory_ids: tuple[str, ...] = ()
@@ -49,12 +52,13 @@ def forget(
     by: str = "",
     reason: str = "",
 ) -> Plan[Receipt]:
-    """What matches every criterion given. `ids` are germane's or the caller's message ids, none of them selects nothing.
+    """Forgets the memories and messages that match every criterion given; the outcome says which ones. With `dry_run` nothing
+    is written. `ids` are germane's ids or the caller's message ids; an empty list selects nothing.
 
-    `everything`, or a `user` and no other criterion, also takes directive, sessions and the name of whose they were.
+    `everything`, or `user` as the only criterion, also removes the directive, the sessions, and the owner's name.
 
-    `by` and `reason` stay in the tombstone: they must not hold what is being forgotten. Raises `InvalidInput` where no
-    criterion is given, where one is blank, and where a user's scope names another user.
+    `by` and `reason` are kept in the tombstone, so they must not hold what is being forgotten. Raises `InvalidInput` where no
+    criterion is given, where a criterion is blank, and where the scope of a user names another user.
     """
     named = {"key": key, "tag": tag, "session": session, "user": user}
     if ids is None and not everything and all(value is None for value in named.values()):

@@ -1,4 +1,4 @@
-"""Memory: something worth knowing that was stated, not said in passing. Six kinds, each with fields of its own (MEM-1)."""
+"""Memory: the six kinds of memory with their fields (MEM-1), and a memory as it is stored (MEM-2)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """`value` is any JSON value; `key` names what it is the value of. The newest on a key is the one that holds."""
+    """A named value: `value` is any JSON value, `key` its name. Of several facts with one key, the newest is valid."""
 
     key: str
     value: Any
@@ -41,11 +41,15 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preference:
+    """What a user prefers."""
+
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Procedure:
+    """How something is done."""
+
     body: str
     title: str = ""
 
@@ -56,11 +60,15 @@ class Procedure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Behavior:
+    """How the agent is to behave."""
+
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episode:
+    """Something that happened."""
+
     summary: str
     occurred_at: datetime | None = None
 
@@ -71,6 +79,8 @@ class Episode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
+    """Anything else."""
+
     body: str
     title: str = ""
 
@@ -98,9 +108,9 @@ CATEGORIES: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """One memory as stored (MEM-2). `user` None means agent-wide. Times are aware, UTC.
+    """One memory as stored (MEM-2). `user` None means agent-wide. Times are aware, in UTC.
 
-    It holds from `valid_from` until `valid_to` (exclusive; None: still). `expires_at` ends it as well.
+    A memory is valid from `valid_from` until `valid_to` or `expires_at` (both exclusive; None: no end), whichever is earlier.
     """
 
     id: str
@@ -121,7 +131,7 @@ class Memory:
     harmful: int = 0
     retrieval_count: int = 0
     content_hash: int = 0
-    """64 bits of the normalised text and kind: equal for exact duplicates."""
+    """A 64-bit hash of the kind and the normalised text, equal for exact duplicates."""
     provenance: Provenance = field(default_factory=Provenance)
 
     @property
@@ -134,10 +144,10 @@ class Memory:
 
     @property
     def usefulness(self) -> float:
-        """(helpful + 1) / (helpful + harmful + 2) (SCORE-4)."""
+        """The Laplace-smoothed share of helpful votes, in (0, 1): (helpful + 1) / (helpful + harmful + 2) (SCORE-4)."""
         return (self.helpful + 1) / (self.helpful + self.harmful + 2)
 
     def holds(self, at: datetime) -> bool:
-        """Whether it is valid at this time."""
+        """Whether the memory is valid at this time."""
         ends = [end for end in (self.valid_to, self.expires_at) if end is not None]
         return self.valid_from <= at and all(at < end for end in ends)

@@ -1,7 +1,7 @@
-"""Ledger: what plans about memories read, and what they write. A store answers every read and applies every change here.
+"""Memory operations: the reads and changes of plans about memories, which every store must support.
 
-All of it happens within the scope the plan is committed under: reads see what that scope sees, changes write to its user
-(agent-wide where it has none).
+A store runs them within the scope that the plan is committed under. Reads see what that scope sees; changes write to the
+scope's own user, or agent-wide where it has none.
 """
 
 from __future__ import annotations
@@ -30,31 +30,33 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class MemoriesById(Read[dict[str, Memory]]):
+    """Those memories with these ids that the scope sees, by id."""
+
     ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class MemoriesByHash(Read[tuple[Memory, ...]]):
-    """Memories of exactly this owner (the scope's user) with this content hash, oldest first, ended ones included."""
+    """The memories with this content hash that belong to the scope's own user, oldest first, ended ones included."""
 
     content_hash: int
 
 
 @dataclass(frozen=True, slots=True)
 class FactsOnKey(Read[tuple[Memory, ...]]):
-    """All facts of exactly this owner on this key, by `valid_from`, ended ones included."""
+    """All facts with this key that belong to the scope's own user, by `valid_from`, ended ones included."""
 
     key: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Select(Read["Selection"]):
-    """What a forgetting would take: memories and events that match every criterion given. `everything` with no other
-    criterion selects all that the scope owns. Only what the scope's own user owns (agent-wide things where it has none),
-    or, with `user` given, what that user owns with this agent."""
+    """The memories and events that match every criterion given, for a plan that forgets them. `everything` as the only
+    criterion selects all that the owner has. The owner is the scope's own user (agent-wide where it has none) or, with `user`,
+    that user of the scope's agent."""
 
     ids: tuple[str, ...] | None = None
-    """Germane's ids, or the caller's message ids."""
+    """Ids of germane's or message ids of the caller's."""
     key: str | None = None
     tag: str | None = None
     session: str | None = None
@@ -64,20 +66,23 @@ class Select(Read["Selection"]):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
+    """What `Select` found."""
+
     memory_ids: tuple[str, ...] = ()
     event_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PutMemory(Change):
-    """Insert, or replace the one with this id. Its full-text row and vector are derived in the same transaction."""
+    """Inserts the memory, or replaces the memory with its id. Its search row and vector are derived in the same
+    transaction."""
 
     memory: Memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndMemory(Change):
-    """It holds no longer from `at` on; it stays in history."""
+    """Ends a memory's validity at `at`. The memory stays in history."""
 
     id: str
     at: datetime
@@ -86,7 +91,8 @@ class EndMemory(Change):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forget(Change):
-    """Remove the text of these from the file, indexes, vectors and caches; leave a tombstone without content."""
+    """Removes these memories and events, with their search rows, vectors and cached copies; leaves a tombstone without
+    content."""
 
     memory_ids: tuple[str, ...] = ()
     event_ids: tuple[str, ...] = ()
@@ -97,8 +103,8 @@ class Forget(Change):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetOwner(Change):
-    """As `Forget`, of all that one owner has: memories, messages, directive, sessions, and the owner's own name. The owner is
-    the scope's own user (agent-wide where it has none), or, with `user` given, that user of this agent, if there is one."""
+    """Removes all that one owner has, as `Forget` does: memories, messages, directive, sessions, and the owner's name. The
+    owner is the scope's own user (agent-wide where it has none) or, with `user`, that user of the scope's agent."""
 
     user: str | None = None
     at: datetime
@@ -108,8 +114,8 @@ class ForgetOwner(Change):
 
 @dataclass(frozen=True, slots=True)
 class CountFeedback(Change):
-    """Adds to `helpful` or `harmful` of those that are the scope's own: a user's scope doesn't judge what is agent-wide, for
-    others. Doesn't change the content's revision (MEM-5)."""
+    """Adds one to `helpful` or `harmful` of those memories that belong to the scope's own user; others are skipped. Doesn't
+    raise the content's revision (MEM-5)."""
 
     ids: tuple[str, ...]
     helpful: bool
@@ -117,13 +123,14 @@ class CountFeedback(Change):
 
 @dataclass(frozen=True, slots=True)
 class CountRetrievals(Change):
-    """Adds one to `retrieval_count` of each memory; doesn't change the content's revision (MEM-5)."""
+    """Adds one to `retrieval_count` of each of these memories that the scope sees. Doesn't raise the content's revision
+    (MEM-5)."""
 
     ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SetDirective(Change):
-    """The standing instructions for this agent (or for the scope's user with it); empty removes them."""
+    """Sets the standing instructions of the scope's agent, or of its user with that agent; an empty text removes them."""
 
     text: str

@@ -1,4 +1,4 @@
-"""What is read of stored memories. Every method sees only the scope its reader was made for (SCOPE-2)."""
+"""Memory reader: the protocol for reading and searching the stored memories of one scope (SCOPE-2)."""
 
 from __future__ import annotations
 
@@ -16,26 +16,29 @@ __all__ = ["MemoryReader", "Page"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """`cursor` continues the listing; None when this is the last page."""
+    """One page of a listing. `cursor` continues the listing; None on the last page."""
 
     memories: tuple[Memory, ...]
     cursor: str | None = None
 
 
 class MemoryReader(Protocol):
-    """Cancelling a call stops the work behind it."""
+    """Every method sees only the scope that the reader was made for. Cancelling a call stops its work."""
 
     async def get(self, ids: Sequence[str]) -> tuple[Memory, ...]:
-        """Those of `ids` that exist here, in the order asked."""
+        """Returns the memories with these ids, in this order; ids that don't exist in the scope are left out."""
 
     async def list(self, filters: Filters, *, at: datetime, limit: int, cursor: str | None = None) -> Page:
-        """Newest first."""
+        """Returns a page of at most `limit` memories that pass `filters` and are valid at `at`, newest first. `cursor` is that
+        of the page before. Raises `InvalidInput` for a limit below 1 or a cursor of another listing."""
 
     async def pinned(self, keys: Sequence[str], tags: Sequence[str], *, at: datetime, filters: Filters) -> tuple[Memory, ...]:
-        """Pinned memories, the newest valid fact of each key (in the order of `keys`), and those with any of `tags`."""
+        """Returns the pinned memories, the newest valid fact of each key in `keys` (in that order), and the memories with any
+        of `tags`, each once."""
 
     async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> tuple[Hit[Memory], ...]:
-        """Best first. With `wait` false it raises `Warming` where the partition isn't in memory yet, and loads it behind."""
+        """Returns at most `limit` hits, best first. `keywords` and `vectors` say which evidence is used. With `wait` false it
+        raises `Warming` where the memories aren't in memory yet, and loads them in the background."""
 
     async def history(self, id: str) -> tuple[Memory, ...]:
-        """The memory and all that superseded it or was superseded by it, oldest first."""
+        """Returns the memory, those that superseded it and those that it superseded, directly or not, oldest first."""

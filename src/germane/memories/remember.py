@@ -1,6 +1,6 @@
-"""Remember: a new memory from what a caller gave, and what keeping it does to those already there (MEM-1, MEM-4).
+"""Remember: builds a new memory, and plans how storing it affects the memories already there (MEM-1, MEM-4).
 
-Deliberately not here: near-duplicates, and any judgement of whether a text is worth remembering.
+Not here: the detection of near-duplicates, and any judgement of whether a text is worth remembering.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ SENSITIVITIES: tuple[Sensitivity, ...] = get_args(Sensitivity)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remembered:
-    """`memory` is what holds now; `created` is false where an exact duplicate was already there; `superseded` are the ids
-    of the facts whose validity this one ended."""
+    """`memory` is the stored memory. `created` is false where it is an exact duplicate that was stored before. `superseded` are
+    the ids of the facts whose validity the new memory ended."""
 
     memory: Memory
     created: bool
@@ -60,11 +60,11 @@ ATTRIBUTES: Mapping[str, Callable[[object, str], Any]] = MappingProxyType(
         "valid_to": _or_none("valid_to"),
     }
 )
-"""What any memory may be given whatever its kind, with the check of each: `check(value, zone)`."""
+"""The attributes that memories of every kind have, each with its check `check(value, zone)`."""
 
 
 def attributes(kind: str, given: Mapping[str, Any], zone: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """`given` parted into content fields (unchecked) and attributes (checked). Raises `InvalidInput` for anything else."""
+    """Splits `given` into content fields (unchecked) and attributes (checked). Raises `InvalidInput` for other names."""
     fields = content_fields(kind)
     if strangers := sorted(set(given) - set(fields) - set(ATTRIBUTES)):
         allowed = ", ".join((*fields, *ATTRIBUTES))
@@ -75,7 +75,8 @@ def attributes(kind: str, given: Mapping[str, Any], zone: str) -> tuple[dict[str
 
 
 def hash_of(kind: str, content: Content) -> int:
-    """64 bits of kind and text, blanks single and, but for facts (whose value may differ by it), case folded."""
+    """Returns a 64-bit hash of the kind and the text with single blanks. The text's case is folded except in facts, where
+    values may differ by case."""
     text = content.text if isinstance(content, Fact) else content.text.casefold()
     return content_hash(kind, " ".join(text.split()))
 
@@ -90,11 +91,11 @@ def new_memory(
     provenance: Provenance | None = None,
     given: Mapping[str, Any] | None = None,
 ) -> Memory:
-    """A memory of the scope's user (agent-wide without one), not yet kept.
+    """Returns a memory of the scope's user (agent-wide without one) that isn't stored yet.
 
-    `given` holds fields of the kind and `ATTRIBUTES` by name. It holds from `valid_from`; a fact without it from its
-    `observed_at`; else from `now`. An end (`valid_to`, `expires_at`) must lie after that; one in the past is accepted where
-    the beginning is given too, so that history can be imported. Raises `InvalidInput`, `UnknownName`.
+    `given` holds fields of the kind and `ATTRIBUTES`, by name. The memory is valid from `valid_from`, where that isn't given
+    from a fact's `observed_at`, else from `now`. Its end (`valid_to`, `expires_at`) must lie after that; both may lie in the
+    past, so that history can be imported. Raises `InvalidInput` and `UnknownName`.
     """
     fields, about = attributes(kind, given or {}, scope.zone)
     content = compose(text, kind=kind, given=fields, zone=scope.zone)
@@ -118,12 +119,12 @@ def new_memory(
 
 
 def remember(memory: Memory) -> Plan[Remembered]:
-    """Keep `memory`, unless one with the same normalised text, kind and owner already holds: then that one is the outcome
-    (and takes the stricter sensitivity of the two).
+    """Stores `memory`, unless a memory with the same normalised text, kind and owner is valid already: then that memory is the
+    outcome, with the stricter sensitivity of the two.
 
-    Facts on one key form a line in time, ordered by `valid_from`: a newer one ends the one before it; one that arrives late
-    takes its place in history and ends where the next begins. A pinned fact's pin passes to what supersedes it. That a fact
-    was seen again is not kept: one that arrives late ends it even so.
+    The facts with one key form a timeline ordered by `valid_from`: a newer fact ends the fact before it; a fact that arrives
+    late is inserted at its place and ends where the next one begins. A fact that supersedes a pinned fact becomes pinned. That
+    a fact was repeated isn't stored: a late fact between the two statements ends it all the same.
     """
     same = yield from read(MemoriesByHash(memory.content_hash))
     for twin in same:
@@ -140,7 +141,7 @@ def remember(memory: Memory) -> Plan[Remembered]:
 
 
 def _repeats(memory: Memory, twin: Memory) -> bool:
-    """Whether `twin` already says so: a fact when `memory`'s begins, anything else also now."""
+    """Whether `twin` already says the same: it is valid when `memory` begins or, unless that is a fact, now."""
     return twin.holds(memory.valid_from) or (not isinstance(memory.content, Fact) and twin.holds(memory.created_at))
 
 

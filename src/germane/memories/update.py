@@ -1,4 +1,4 @@
-"""Update: correct a memory in place (MEM-3). What holds no longer is not corrected but superseded: `remember` the new fact."""
+"""Update: the plan that corrects a memory in place (MEM-3); what is no longer true is superseded with `remember`."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ __all__ = ["update"]
 
 
 def update(id: str, changes: Mapping[str, Any], *, text: str | None = None, at: datetime, scope: Scope) -> Plan[Memory]:
-    """The memory with `changes` (fields of its kind, and `ATTRIBUTES`) and, where given, a new main `text`.
+    """Applies `changes` (fields of the memory's kind, and `ATTRIBUTES`) and, where given, a new main `text`; the outcome is the
+    memory. Nothing is written where nothing differs.
 
-    Only the scope's own: a user's scope doesn't change what is agent-wide, nor the other way round. Nothing is written
-    where nothing differs. Raises `NotFound`, and `InvalidInput` for an empty change, a field that doesn't fit the kind, a
-    value that doesn't fit its field, and the key of a fact (its place in history hangs on it).
+    The memory must belong to the scope's own user: the scope of a user can't change an agent-wide memory, nor the other way
+    round. Raises `NotFound`, and `InvalidInput` for an empty change, an unknown field, an invalid value, and a new key of a
+    fact, whose timeline depends on it.
     """
     if not changes and text is None:
         raise InvalidInput("nothing to update: give a text or a field")

@@ -1,1 +1,1 @@
-"""Stores: where things are kept, a package each. Adapters: `wiring` alone imports them."""
+"""Stores: implementations of the `Store` protocol, one package each; only `api/wiring.py` imports them."""

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from germane.access.issue import Wanted, issue
+from germane.access.issue import KeyRequest, issue
 from germane.access.key import Key, NewKey, StoredKey
 from germane.access.operations import AddKey, ChangeKey, KeyById
 from germane.access.revoke import revoke
 from germane.access.token import presented
-from germane.access.use import used
+from germane.access.usage import used
 from germane.errors import Conflict, GermaneError, NotFound, StoreUnavailable
 from germane.memories.operations import SetDirective
 from germane.store import Store
@@ -36,7 +36,7 @@ def issuing(
 ) -> Plan[NewKey]:
     """The plan that issues a key of `acme` at `NOON`. The same `number` gives the same key every time; `wanted` are fields of
     `Wanted`."""
-    asked = Wanted(**{"org": "acme", **wanted})
+    asked = KeyRequest(**{"org": "acme", **wanted})
     return issue(asked, replaces=replaces, overlap=overlap, at=NOON, randomness=lambda count: bytes([number]) * count)
 
 

@@ -1,4 +1,4 @@
-"""The embedded store: one SQLite file, through apsw."""
+"""SQLite store: the embedded store in one SQLite file, accessed through apsw."""
 
 from germane.stores.sqlite.store import SqliteStore
 

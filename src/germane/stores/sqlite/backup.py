@@ -1,4 +1,4 @@
-"""Backup: a consistent copy of a store in use, through SQLite's own online backup."""
+"""Backup: writes a consistent copy of a store in use, with SQLite's online backup API."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ from germane.stores.sqlite.failures import mapped
 __all__ = ["back_up"]
 
 _PAGES = 2000
-"""Copied between two reports."""
+"""Pages copied between two progress reports."""
 
 
 async def back_up(database: Database, target: Path, progress: Callable[[int, int], None] | None) -> None:
-    """Copy to `target`, which must not exist yet; it appears only when it is whole. Cancelling stops it and leaves nothing."""
+    """Copies the database to `target`, which must not exist; it is created only when the copy is complete. `progress(done,
+    total)` is called in the event loop, with pages. Cancelling stops the copy and removes it. Raises `InvalidInput` where the
+    target exists, and `StoreUnavailable` where it can't be written."""
     loop, stop = asyncio.get_running_loop(), threading.Event()
 
     def report(done: int, total: int) -> None:
@@ -58,7 +60,7 @@ def _pages(database: Database, partial: Path, report: Callable[[int, int], None]
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
         copy = apsw.Connection(f"file:{quote(str(partial.absolute()))}{mode}", flags=flags)
     try:
-        source.execute("BEGIN; SELECT 1 FROM meta")  # one snapshot, so that nothing written meanwhile starts it over
+        source.execute("BEGIN; SELECT 1 FROM meta")  # one snapshot, so that writes meanwhile don't restart the backup
         with copy.backup("main", source, "main") as backup:
             while not backup.done and not stop.is_set():
                 backup.step(_PAGES)

@@ -1,4 +1,4 @@
-"""Checkup: what `doctor` looks at in a store."""
+"""Checkup: examines a store's file for `germane doctor`: schema, integrity, erasure, vectors, permissions, disk."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ import apsw
 from germane.store import Checkup
 from germane.stores.sqlite.database import APPLICATION, Database, migrations
 from germane.stores.sqlite.encoding import moment
-from germane.stores.sqlite.erasure import Mark, mark
+from germane.stores.sqlite.erasure import ErasureState, erasure_state
 from germane.stores.sqlite.failures import mapped
 from germane.stores.sqlite.rows import only, rows
 
 __all__ = ["examine"]
 
 _ROOM = 100 << 20
-"""Bytes free on the disk below which it is told."""
+"""Free bytes on the disk below which the finding isn't fine."""
 _COUNTED = ("partitions", "sessions", "events", "memories", "tombstones")
 
 
 async def examine(database: Database, model: str, *, stale: int, read_only: bool, waiting_for: str) -> Checkup:
-    """`stale` texts have no vector of `model`; `waiting_for` is what scrubbing was held up by when this process last tried."""
+    """Examines the file in a thread. `stale` is the number of texts without a vector of `model`, `waiting_for` what delayed
+    this process's last scrub, in words."""
     return await asyncio.to_thread(_examine, database, model, stale, read_only, waiting_for)
 
 
@@ -35,7 +36,7 @@ def _examine(database: Database, model: str, stale: int, read_only: bool, waitin
         connection = database.connect(reading=True)
         try:
             findings += _structure(connection)
-            findings.append(_erasure(mark(connection), waiting_for))
+            findings.append(_erasure(erasure_state(connection), waiting_for))
         finally:
             connection.close()
     findings.append(("access", "read-only" if read_only else "read and write", not read_only))
@@ -47,7 +48,7 @@ def _examine(database: Database, model: str, stale: int, read_only: bool, waitin
     return Checkup(findings=tuple(findings))
 
 
-def _erasure(found: Mark, waiting_for: str) -> tuple[str, str, bool]:
+def _erasure(found: ErasureState, waiting_for: str) -> tuple[str, str, bool]:
     if not found.due:
         return ("erasure", "nothing that was forgotten is left in the files", True)
     since = "" if found.since is None else f" since {moment(found.since).isoformat(timespec='seconds')}"
@@ -55,7 +56,7 @@ def _erasure(found: Mark, waiting_for: str) -> tuple[str, str, bool]:
 
 
 def _mode(path: Path) -> list[tuple[str, str, bool]]:
-    """Who may read the file; told only where the system knows of modes. No fault: whoever made the file may have wanted it."""
+    """Reports the file's mode on POSIX systems. A readable file is still fine: its owner may want that."""
     if os.name != "posix":
         return []
     mode = stat.S_IMODE(path.stat().st_mode)

@@ -1,9 +1,10 @@
-"""Cursor: where a listing goes on, sealed, so that it tells its holder nothing and no other listing takes it.
+"""Cursor: encrypts the position at which a listing continues, and binds it to the listing's scope and filters.
 
-Within lie the time and the row key of the last memory listed. Row keys count the writes of every org in the store, so the
-place is enciphered, and authenticated together with whom and for which filters it was given. Both keys come from the store's
-secret. One place of one listing is always the same cursor; of two different ones nothing can be compared. Standard library
-only: the tag is a keyed BLAKE2 of the place and serves as the nonce of the key stream (SIV).
+A position is the time and the row key of the last memory listed. Row keys count the writes of all orgs in the store, so the
+position is encrypted, and authenticated together with the scope and the filters. Both keys are derived from the store's secret.
+The same position of the same listing gives the same cursor; cursors of different listings can't be compared. The scheme is a
+synthetic IV (SIV, RFC 5297) from the standard library: the tag is a keyed BLAKE2 hash of the position, and serves as the nonce
+of the key stream.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from germane.types.scope import Scope
 
 __all__ = ["Listing"]
 
-_PLACE = Struct(">qq")
+_POSITION = Struct(">qq")
 _TAG = 16
 
 
 class Listing:
-    """One scope's listing with these filters; `secret` is the store's."""
+    """The listing of one scope with these filters; `secret` is the store's secret."""
 
     def __init__(self, secret: bytes, scope: Scope, filters: Filters) -> None:
         given = {name: getattr(filters, name) for name in filters.__slots__}
@@ -35,29 +36,31 @@ class Listing:
         self._hiding = blake2b(key=secret, person=b"cursor: hide", digest_size=32).digest()
 
     def cursor(self, created_at: int, key: int) -> str:
-        place = _PLACE.pack(created_at, key)
-        tag = self._tag(place)
-        return urlsafe_b64encode(tag + self._hidden(tag, place)).decode().rstrip("=")
+        """Returns the cursor that continues after this row."""
+        position = _POSITION.pack(created_at, key)
+        tag = self._tag(position)
+        return urlsafe_b64encode(tag + self._hidden(tag, position)).decode().rstrip("=")
 
-    def place(self, cursor: str) -> tuple[int, int]:
-        """Time and key of the last row listed. Raises `InvalidInput` for what this listing never gave."""
+    def position(self, cursor: str) -> tuple[int, int]:
+        """Returns the time and the key of the last row listed. Raises `InvalidInput` for a text that isn't a cursor of this
+        listing."""
         try:
             sealed = urlsafe_b64decode(f"{cursor}=")
         except ValueError:
             sealed = b""
-        tag, place = sealed[:_TAG], self._hidden(sealed[:_TAG], sealed[_TAG:])
-        good = len(sealed) == _TAG + _PLACE.size and hmac.compare_digest(tag, self._tag(place))
+        tag, position = sealed[:_TAG], self._hidden(sealed[:_TAG], sealed[_TAG:])
+        good = len(sealed) == _TAG + _POSITION.size and hmac.compare_digest(tag, self._tag(position))
         if not good or urlsafe_b64encode(sealed).decode().rstrip("=") != cursor:
             raise InvalidInput(
                 "cursor isn't one that a listing gave to this scope, with these filters: begin again without one"
             )
-        created_at, key = _PLACE.unpack(place)
+        created_at, key = _POSITION.unpack(position)
         return created_at, key
 
-    def _tag(self, place: bytes) -> bytes:
-        return blake2b(place, key=self._sealing, digest_size=_TAG).digest()
+    def _tag(self, position: bytes) -> bytes:
+        return blake2b(position, key=self._sealing, digest_size=_TAG).digest()
 
-    def _hidden(self, tag: bytes, place: bytes) -> bytes:
-        """Hides a place, or shows it again."""
-        stream = blake2b(tag, key=self._hiding, digest_size=_PLACE.size).digest()
-        return bytes(one ^ other for one, other in zip(place, stream, strict=False))
+    def _hidden(self, tag: bytes, position: bytes) -> bytes:
+        """Hides a position, or shows it again."""
+        stream = blake2b(tag, key=self._hiding, digest_size=_POSITION.size).digest()
+        return bytes(one ^ other for one, other in zip(position, stream, strict=False))

@@ -1,6 +1,6 @@
-"""Database: the file. Opening it, bringing its schema up to date, and refusing what isn't ours.
+"""Database: the file: opens connections, migrates the schema, and refuses files that aren't a germane store.
 
-Everything that is true of every connection is said here; who uses them is `writer.py`'s and `readers.py`'s concern.
+The settings that all connections share are here; `writer.py` and `readers.py` use the connections.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from germane.stores.sqlite.reserve import Reserve
 __all__ = ["APPLICATION", "BUSY", "Database", "migrations", "private"]
 
 APPLICATION = 0x6765726D
-"""`germ`, in the file's header: how a germane store is told from any other SQLite file."""
+"""SQLite's application id in the file's header, `germ` in ASCII: it distinguishes a germane store from other SQLite files."""
 BUSY = 5000
-"""Milliseconds to wait for another process's write."""
+"""Milliseconds that a write waits for another process's write."""
 _STEP = 256 << 10
-"""Bytes by which the file grows."""
+"""Bytes by which the file grows at least."""
 
 
 def migrations() -> tuple[str, ...]:
-    """The scripts in order: the first brings an empty file to version 1."""
+    """Returns the migration scripts in order; the first one brings an empty file to version 1."""
     folder = files("germane.stores.sqlite") / "migrations"
     scripts = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".sql")), key=lambda entry: entry.name)
     return tuple(script.read_text("utf-8") for script in scripts)
@@ -44,7 +44,7 @@ def migrations() -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Database:
-    """`name` is what messages call it, `uri` what SQLite opens; `path` is None for one in memory."""
+    """`name` stands in messages, SQLite opens `uri`, and `path` is None for a database in memory."""
 
     name: str
     uri: str
@@ -53,14 +53,14 @@ class Database:
 
     @classmethod
     def at(cls, path: str | Path, vfs: str | None = None) -> Database:
-        """The database at `path`; `:memory:` is one of its own that lives as long as its connections."""
+        """Returns the database at `path`. Each `:memory:` is a new database that lives as long as its connections."""
         if str(path) == ":memory:":
             return cls(name=":memory:", uri=f"file:/germane-{secrets.token_hex(8)}?vfs=memdb", path=None)
         place = Path(path).resolve()  # what lies beside it lies beside the file, not beside a link to it
         return cls(name=str(path), uri=f"file:{quote(str(place))}", path=place, vfs=vfs)
 
     def connect(self, *, reading: bool = False) -> apsw.Connection:
-        """A connection with germane's settings. Raises what SQLite raises."""
+        """Opens a connection with germane's settings. Raises what SQLite raises."""
         access = apsw.SQLITE_OPEN_READONLY if reading else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         with private(None if reading else self.path) as mode:
             connection = apsw.Connection(
@@ -75,23 +75,23 @@ class Database:
         return connection
 
     def room(self, connection: apsw.Connection, pages: int) -> int:
-        """Make the file as long as this transaction needs it, where that is more than the `pages` it had room for. So a full
-        disk is noticed before the commit, not when the log is to be copied into the file: then it could never be emptied.
-        Returns the pages there is room for now; raises `apsw.FullError`."""
+        """Extends the file to the size that the open transaction needs, where that is more than the `pages` that it has room
+        for. So a full disk is noticed before the commit, and not when the log is copied into the file, where it would block
+        every later checkpoint. Returns the number of pages that there is room for now. Raises `apsw.FullError`."""
         wanted: int = connection.pragma("page_count")
         if self.path is None or wanted <= pages:
             return pages
         needed = ctypes.c_int64(wanted * connection.pragma("page_size"))
         try:
             connection.file_control("main", apsw.SQLITE_FCNTL_SIZE_HINT, ctypes.addressof(needed))
-        except apsw.IOError as error:  # some file systems can't be asked
+        except apsw.IOError as error:  # some file systems don't support size hints
             if shutil.disk_usage(self.path.parent).free < 2 * _STEP:
                 raise apsw.FullError("the disk is full") from error
         return wanted
 
     def open(self, clock: Clock) -> tuple[apsw.Connection | None, Database]:
-        """The writing connection of an up-to-date store (None where it can only be read), and the database to read from.
-        Raises `StoreUnavailable`, `StoreCorrupt` or `StoreTooNew`."""
+        """Opens and migrates the store. Returns the connection for writing (None where the store is read-only), and the
+        database to open connections for reading from. Raises `StoreUnavailable`, `StoreCorrupt` or `StoreTooNew`."""
         if self.path is not None and self.path.is_dir():
             raise StoreUnavailable(f"store {self.name!r} is a directory: name a file in it")
         if self.path is not None and not self.path.parent.is_dir():
@@ -140,7 +140,8 @@ class Database:
         connection.pragma("journal_mode", "wal")
 
     def _readable(self) -> Database:
-        """This database for reading only; where not even a log can be kept beside it, as a file that never changes."""
+        """Returns this database as it can be read: with its log, or as an immutable file where no log can be created beside
+        it."""
         if self.path is None or not self.path.exists():
             raise StoreUnavailable(f"store {self.name!r} can't be made: check that the directory may be written")
         last: BaseException | None = None
@@ -160,11 +161,12 @@ class Database:
     def _frozen(self) -> Database:
         log = Path(f"{self.path}-wal")
         if log.exists() and log.stat().st_size:
-            return self  # reading past the log would hide what it holds
+            return self  # an immutable file is read without its log, whose commits would be missing
         return Database(name=self.name, uri=f"{self.uri}?immutable=1", path=self.path, vfs=self.vfs)
 
     def _known(self, connection: apsw.Connection) -> int:
-        """The schema's version: 0 for an empty file. Raises where the file isn't ours, or is newer than this germane."""
+        """Returns the schema's version, 0 for an empty file. Raises `StoreCorrupt` where the file isn't a germane store, and
+        `StoreTooNew` where it is newer than this germane."""
         application = connection.pragma("application_id")
         version = self._version(connection)
         if application != APPLICATION and (application or connection.execute("SELECT 1 FROM sqlite_schema").fetchone()):
@@ -184,7 +186,7 @@ class Database:
             return
         connection.execute("BEGIN IMMEDIATE")
         try:
-            version = self._known(connection)  # another process may have been quicker
+            version = self._known(connection)  # another process may have migrated it meanwhile
             for number, script in enumerate(migrations()[version:], start=version + 1):
                 connection.execute(script)
                 connection.execute(f"PRAGMA user_version = {number}")
@@ -202,8 +204,8 @@ class Database:
 
 @contextmanager
 def private(path: Path | None) -> Iterator[str]:
-    """What to add to the URI of a file that isn't there yet, so that it is made with mode 0600 whatever the umask, and its log
-    with it. A file that is there keeps its mode."""
+    """Yields what to append to the URI of a file that doesn't exist yet, so that SQLite creates it and its log with mode 0600
+    whatever the umask. A file that exists keeps its mode."""
     if path is None or os.name != "posix" or path.exists():
         yield ""
         return

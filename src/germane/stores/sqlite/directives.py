@@ -1,4 +1,4 @@
-"""Directives: an agent's standing instructions, and a user's own in their place."""
+"""Directives: reads and writes the standing instructions of agents and of their users."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import apsw
 from germane.stores.sqlite.encoding import shown, stored
 from germane.stores.sqlite.rows import first, rows
 from germane.stores.sqlite.transaction import Transaction
-from germane.stores.sqlite.visible_partitions import listed, places
+from germane.stores.sqlite.visible_partitions import in_clause, visible_partitions
 from germane.types.scope import Scope
 
 __all__ = ["directive", "directive_now", "set_directive"]
@@ -19,7 +19,7 @@ _NOW = (
 
 
 def set_directive(transaction: Transaction, partition: int, text: str) -> None:
-    """Replace it; empty removes it, and the text is erased either way."""
+    """Replaces the partition's directive, or removes it where `text` is empty; the old text is erased."""
     connection = transaction.connection
     had = first(connection, "SELECT 1 FROM directives WHERE partition = ?", (partition,))
     connection.execute("DELETE FROM directives WHERE partition = ?", (partition,))
@@ -32,13 +32,14 @@ def set_directive(transaction: Transaction, partition: int, text: str) -> None:
 
 
 def directive_now(connection: apsw.Connection, org: str, agent: str, user: str | None) -> str:
-    """As `directive` says it, for who has the names alone; cheap enough to be asked thousands of times."""
+    """Returns what `directive` returns, by the names in the scope; cheap enough for thousands of calls."""
     found = first(connection, _NOW, (org, agent, user or ""))
     return "" if found is None else shown(found[0])
 
 
 def directive(connection: apsw.Connection, scope: Scope) -> str:
-    seen = places(connection, scope)
-    sql = f"SELECT partition, text FROM directives WHERE partition IN {listed(seen)}"
+    """Returns the directive of the scope's user, else the agent's, else ''."""
+    visible = visible_partitions(connection, scope)
+    sql = f"SELECT partition, text FROM directives WHERE partition IN {in_clause(visible)}"
     found: dict[int, str | bytes] = dict(rows(connection, sql))
-    return next((shown(found[place.id]) for place in reversed(seen) if place.id in found), "")
+    return next((shown(found[partition.id]) for partition in reversed(visible) if partition.id in found), "")

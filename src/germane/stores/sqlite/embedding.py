@@ -1,6 +1,7 @@
-"""Embedding: vectors for what has none of the model in use: texts of a slow embedder, and all of them after a change of model.
+"""Embedding: makes missing vectors: for texts stored with a slow embedder, and for all texts after a change of model.
 
-Read a batch, embed it outside any transaction, write what is still there. Safe to stop and start again at any point.
+It reads a batch, embeds it outside any transaction, and writes the vectors of the texts that still exist. It may be stopped and
+started again at any point.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ class _Text(NamedTuple):
 
 
 def model_row(database: Database, writing: apsw.Connection | None, embedder: Embedder) -> int:
-    """The number under which the file knows this model; 0 in a read-only file that has never seen it."""
+    """Returns the file's row id of the embedder's model, which is inserted where it is new; 0 where it is new and the file is
+    read-only."""
     connection = writing or database.connect(reading=True)
     try:
         sql = "SELECT id FROM models WHERE identity = ?"
@@ -51,10 +53,13 @@ def model_row(database: Database, writing: apsw.Connection | None, embedder: Emb
 
 
 class Embedding:
+    """`model` is the file's row id of the embedder's model."""
+
     def __init__(self, embedder: Embedder, model: int, readers: Readers) -> None:
         self._embedder, self._model, self._readers = embedder, model, readers
 
     async def pending(self, writer: Writer, limit: int | None) -> int:
+        """Embeds at most `limit` texts without a vector; returns how many."""
         done = 0
         for domain in _DOMAINS:
             after = 0
@@ -68,6 +73,8 @@ class Embedding:
         return done
 
     async def stale(self) -> int:
+        """Returns the number of texts without a vector of the model in use."""
+
         def work(reading: Reading) -> int:
             (models,) = only(reading.connection, "SELECT count(*) FROM models")
             where = "vector IS NULL" if models == 1 and self._model else f"model IS NOT {self._model}"
@@ -77,6 +84,7 @@ class Embedding:
         return await self._readers.run(work)
 
     async def again(self, writer: Writer, progress: Callable[[int, int], None] | None) -> int:
+        """Embeds all stale texts and removes the models without vectors; returns how many texts were embedded."""
         total, seen, done = await self.stale(), 0, 0
         for domain in _DOMAINS:
             after = 0
@@ -90,7 +98,7 @@ class Embedding:
         return done
 
     def _sweep(self, transaction: Transaction) -> None:
-        """Models that no vector is of any more."""
+        """Removes the models that have no vectors any more."""
         transaction.connection.execute("DELETE FROM models WHERE id <> ?", (self._model,))
 
     async def _texts(self, domain: Domain, where: str, after: int, limit: int) -> list[_Text]:
@@ -105,17 +113,17 @@ class Embedding:
         return await self._readers.run(work)
 
     async def _embed(self, writer: Writer, domain: Domain, texts: list[_Text]) -> int:
-        vectors = encode(await self._embedder.embed([one.text for one in texts]))
+        vectors = encode(await self._embedder.embed([text.text for text in texts]))
 
         def work(transaction: Transaction) -> int:
             sql = f"UPDATE units_{domain} SET vector = ?, model = ?, revision = ? WHERE key = ? AND revision = ?"
             before = transaction.connection.total_changes()
             vectored = [
-                (vector, self._model, transaction.revision, one.key, one.revision)
-                for one, vector in zip(texts, vectors, strict=True)
+                (vector, self._model, transaction.revision, text.key, text.revision)
+                for text, vector in zip(texts, vectors, strict=True)
             ]
             transaction.connection.executemany(sql, vectored)
-            transaction.touch({one.partition for one in texts})
+            transaction.touch({text.partition for text in texts})
             return int(transaction.connection.total_changes() - before)
 
         return await writer.run(work)

@@ -1,4 +1,4 @@
-"""Encoding: how values of Python become values of SQLite, and come back equal."""
+"""Encoding: converts Python values to SQLite values and back without loss."""
 
 from __future__ import annotations
 
@@ -31,11 +31,12 @@ _PLAIN = Provenance()
 
 
 def micros(moment: datetime) -> int:
-    """Microseconds since 1970, exact."""
+    """Returns microseconds since 1970 (Unix epoch), without rounding."""
     return (moment - _EPOCH) // _MICROSECOND
 
 
 def moment(value: int) -> datetime:
+    """The inverse of `micros`."""
     return _EPOCH + timedelta(0, 0, value)
 
 
@@ -48,7 +49,7 @@ def maybe_moment(value: int | None) -> datetime | None:
 
 
 def stored(text: str) -> str | bytes:
-    """Text as SQLite takes it; what UTF-8 can't hold (lone surrogates) goes in as bytes, so that it comes back verbatim."""
+    """Returns text as SQLite can store it: text with lone surrogates, which UTF-8 can't hold, as bytes."""
     if text.isascii():
         return text
     try:
@@ -59,11 +60,12 @@ def stored(text: str) -> str | bytes:
 
 
 def shown(value: str | bytes) -> str:
+    """The inverse of `stored`."""
     return value if isinstance(value, str) else value.decode("utf-8", "surrogatepass")
 
 
 def to_json(value: object) -> str:
-    """ASCII only, so that anything a str can hold gets through."""
+    """Returns compact JSON in ASCII, which can hold any `str`, lone surrogates included."""
     return json.dumps(value, default=_plain, separators=(",", ":"))
 
 
@@ -76,7 +78,8 @@ def sensitivity_of(code: int) -> Sensitivity:
 
 
 def written_provenance(provenance: Provenance, **known: str | None) -> str | None:
-    """None where there is nothing to say but what is `known` from the rest of the row."""
+    """Returns the provenance as JSON, without the fields whose value is `known` from the rest of the row; None where no other
+    field is set."""
     usual = replace(_PLAIN, **known) if known else _PLAIN  # type: ignore[arg-type]
     if provenance == usual and not provenance.metadata:
         return None
@@ -85,7 +88,7 @@ def written_provenance(provenance: Provenance, **known: str | None) -> str | Non
 
 
 def provenance_of(text: str | None, **known: str | None) -> Provenance:
-    """`known` is what the row says elsewhere, and the text doesn't repeat."""
+    """The inverse of `written_provenance`, with the same `known` fields."""
     if text is None:
         return Provenance(**known) if known else _PLAIN  # type: ignore[arg-type]
     fields = known | json.loads(text)

@@ -1,11 +1,12 @@
-"""Erasure: the thread that sees to it that what was forgotten is in no file, whoever forgot it.
+"""Erasure: the thread that scrubs the files after something was forgotten, by this process or another one.
 
-A commit that takes content away says so in the file, in the same transaction (`counters.erased`); scrubbing ends with a commit
-that says so as well (`counters.scrubbed`). As long as the first is ahead of the second there is something to be done: after a
-commit of this process at once, after an opening at once (a process may have been killed), and after another process's commit
-where that process doesn't get on with it. Where something stands in the way it is tried again, until it is done.
+A commit that removes content records its revision in the file, in the same transaction (`counters.erased`); a scrub ends with a
+commit that records how far it came (`counters.scrubbed`). While the first is larger than the second, a scrub is due: at once
+after a commit of this process and after opening (a process may have been killed), and after a commit of another process where
+that process makes no progress. A scrub that is delayed is retried until it succeeds.
 
-The same look at the file tells of what other processes took away, so that nothing of it is remembered here.
+The thread polls the file for this, and so it also learns what other processes removed or replaced, so that cached copies can be
+dropped here.
 """
 
 from __future__ import annotations
@@ -24,95 +25,101 @@ from germane.stores.sqlite.reserve import Reserve
 from germane.stores.sqlite.rows import only
 from germane.stores.sqlite.scrub import Scrub
 
-__all__ = ["Erasure", "Mark", "mark"]
+__all__ = ["Erasure", "ErasureState", "erasure_state"]
 
-_LOOK = 0.5
-"""Seconds between two looks at what other processes did."""
-_OTHERS = 4
-"""Looks at the same unfinished work of another process before it is taken over."""
+_POLL = 0.5
+"""Seconds between two polls of the file."""
+_TAKEOVER_POLLS = 4
+"""Polls without progress after which another process's scrub is taken over."""
 _TRIES = 6
-"""Times that it is tried before the caller is told what it waits for: about a second."""
-_SOON, _LATE = 0.01, 1.0
-"""Seconds until it is tried again, at first and at last; each time twice as many."""
-_DOUBLED = 7
-"""Times until that is the longest."""
-_HARDLY, _OFTEN = 5, 8
-"""Milliseconds that readers are waited for from then on, as writers wait as long; every so many times it is longer."""
-_ROOM = 16
-"""Looks between two tries to have the room back that is kept for forgetting."""
+"""Attempts after which the callers get their answer although the scrub is delayed: about a second."""
+_FIRST_RETRY, _LAST_RETRY = 0.01, 1.0
+"""Seconds before the first and before later retries; each pause is twice the one before, up to the second value."""
+_MAX_DOUBLINGS = 7
+"""Doublings after which the pause stays the same."""
+_SHORT_PATIENCE, _LONG_EVERY = 5, 8
+"""Milliseconds that later attempts wait for readers (short, since writers wait meanwhile), and every how many attempts the
+usual time is waited."""
+_RESERVE_POLLS = 16
+"""Polls between two attempts to restore the disk reserve."""
 _OTHER = "another process that is scrubbing"
 
 
-class Mark(NamedTuple):
-    """As revisions: the last commit that took content away, how far scrubbing has come, since when they differ (microseconds),
-    the last commit that took a whole partition, and the last one that took or replaced a directive."""
+class ErasureState(NamedTuple):
+    """The erasure columns of the table `counters`."""
 
     erased: int
+    """Revision of the last commit that removed content."""
     scrubbed: int
+    """Revision up to which removed content has been scrubbed."""
     since: int | None
+    """When a scrub became due, in microseconds since the epoch; None where none is due."""
     vanished: int
+    """Revision of the last commit that removed a whole partition."""
     replaced: int
+    """Revision of the last commit that removed or replaced a directive."""
 
     @property
     def due(self) -> bool:
+        """Whether removed content hasn't been scrubbed yet."""
         return self.erased > self.scrubbed
 
 
-def mark(connection: apsw.Connection) -> Mark:
-    return Mark(*only(connection, "SELECT erased, scrubbed, erased_at, vanished, replaced FROM counters"))
+def erasure_state(connection: apsw.Connection) -> ErasureState:
+    return ErasureState(*only(connection, "SELECT erased, scrubbed, erased_at, vanished, replaced FROM counters"))
 
 
 class Erasure:
-    """`told` is called in this thread, with a connection to read from, within a second after `Mark.replaced` has risen, and not
-    oftener than every half. Where the store can only be read (`writable` false) nothing is scrubbed."""
+    """`listener` is called in this thread, with a connection to read from, within a second after `ErasureState.replaced` has
+    risen, at most twice a second. Where the store isn't `writable`, nothing is scrubbed."""
 
-    def __init__(self, database: Database, told: Callable[[apsw.Connection], None], *, writable: bool) -> None:
-        self._database, self._told, self._writable = database, told, writable
+    def __init__(self, database: Database, listener: Callable[[apsw.Connection], None], *, writable: bool) -> None:
+        self._database, self._listener, self._writable = database, listener, writable
         self._guard = database.connect(reading=True)
-        self._seen = mark(self._guard)
+        self._seen = erasure_state(self._guard)
         self._connection: apsw.Connection | None = None
         self._lock, self._wake = threading.Lock(), threading.Event()
         self.gate = threading.Lock()
-        """Held by whoever of this process writes, one after another."""
-        self._settling: list[tuple[int, list[Job]]] = []
-        self._asking: list[Job] = []
+        """Held by each thread of this process while it writes."""
+        self._waiting_for_scrub: list[tuple[int, list[Job]]] = []
+        self._scrub_calls: list[Job] = []
         self._mine = self._seen.due and writable
-        self._heard, self._told_at = self._seen.replaced, 0.0
+        self._seen_replaced, self._called_at = self._seen.replaced, 0.0
         self._closing = self._closed = False
-        self._tries = self._looks = 0
+        self._tries = self._polls = 0
         self.reserve = Reserve(database.path if writable else None)
         self.reserve.keep()
         self.waiting_for = ""
-        """What the last try was held up by, in words; '' when it came to its end."""
+        """What delays the scrub, in words; '' where the last attempt succeeded."""
         self.begun = threading.Event()
-        """Set once what was found at opening has been done or tried."""
+        """Set after the first attempt at a scrub that was due at opening; at once where none was due."""
         if not self._mine:
             self.begun.set()
         self._thread = threading.Thread(target=self._serve, name="germane-erasure", daemon=True)
         self._thread.start()
 
-    def settle(self, jobs: list[Job], revision: int) -> None:
-        """Deliver these, whose commit took content away, once nothing of it is left in any file; after about a second at the
-        latest where something stands in the way."""
+    def deliver_when_scrubbed(self, jobs: list[Job], revision: int) -> None:
+        """Delivers these jobs, whose commit `revision` removed content, when nothing of it is left in any file, or after about
+        a second where the scrub is delayed."""
         with self._lock:
-            self._settling.append((revision, jobs))
+            self._waiting_for_scrub.append((revision, jobs))
             self._mine, self._tries = True, 0
         self._wake.set()
 
     async def scrub(self) -> str:
-        """Try at once, where anything that was forgotten before is left. Returns what that waits for, in words; '' when nothing
-        is left. Raises nothing."""
+        """Attempts a scrub now, where one is due. Returns what delays it, in words; '' where nothing is left to scrub. Raises
+        nothing."""
         job = Job(lambda _: None)
         with self._lock:
             if self._closed:
                 return "the store to be opened again"
-            self._asking.append(job)
+            self._scrub_calls.append(job)
         self._wake.set()
         waiting: str = await job.future
         return waiting
 
     def join(self) -> None:
-        """Try a last time, and end. What is left to be done then is found at the next opening."""
+        """Makes a last attempt and ends the thread. A scrub that is still due is done at the next opening. Blocks."""
         self._closing = True
         self._wake.set()
         self._thread.join()
@@ -121,7 +128,7 @@ class Erasure:
                 connection.close()
 
     def _serve(self) -> None:
-        pause: float | None = 0.0 if self._mine else _LOOK
+        pause: float | None = 0.0 if self._mine else _POLL
         closing = False
         while not closing:
             self._wake.wait(pause if self._database.path is not None or self._mine else None)
@@ -131,45 +138,46 @@ class Erasure:
             self.begun.set()
 
     def _turn(self, closing: bool) -> float:
-        """What there is to be done now. Returns the seconds until the next turn."""
+        """Polls, scrubs where that is due, and answers the callers. Returns the seconds until the next turn."""
         with self._lock:
-            asking, self._asking = self._asking, []
+            scrub_calls, self._scrub_calls = self._scrub_calls, []
             self._closed = closing
-        seen = self._look()
-        asked, due = seen.erased, seen.due and self._writable and (self._mine or bool(asking))
+        seen = self._poll()
+        asked, due = seen.erased, seen.due and self._writable and (self._mine or bool(scrub_calls))
         if due:
             self.waiting_for = self._scrubbed()
-            seen = self._look()
+            seen = self._poll()
         with self._lock:
             self._tries = self._tries + 1 if self.waiting_for else 0
             over = closing or self._tries >= _TRIES or not self._writable
-            ready = [job for revision, jobs in self._settling if over or revision <= seen.scrubbed for job in jobs]
-            self._settling = [] if over else [pair for pair in self._settling if pair[0] > seen.scrubbed]
-            self._mine = (self._mine and seen.due) or bool(self._settling)  # a commit may have come since the look
-        for job in asking:
+            ready = [job for revision, jobs in self._waiting_for_scrub if over or revision <= seen.scrubbed for job in jobs]
+            self._waiting_for_scrub = [] if over else [pair for pair in self._waiting_for_scrub if pair[0] > seen.scrubbed]
+            self._mine = (self._mine and seen.due) or bool(self._waiting_for_scrub)  # a commit may have come since the poll
+        for job in scrub_calls:
             job.outcome = "" if asked <= seen.scrubbed else self.waiting_for or _OTHER
-        deliver([*ready, *asking])
+        deliver([*ready, *scrub_calls])
         if self.waiting_for:
-            return min(_LATE, _SOON * (1 << min(self._tries, _DOUBLED)))
-        return 0 if self._mine else _LOOK
+            return min(_LAST_RETRY, _FIRST_RETRY * (1 << min(self._tries, _MAX_DOUBLINGS)))
+        return 0 if self._mine else _POLL
 
-    def _look(self) -> Mark:
-        """The mark as it is now. Takes over what another process doesn't get on with."""
+    def _poll(self) -> ErasureState:
+        """Reads the file's erasure state and calls the listener where it is due. Takes over another process's scrub that makes
+        no progress."""
         try:
-            seen, before = mark(self._guard), self._seen
+            seen, before = erasure_state(self._guard), self._seen
         except apsw.Error:
             return self._seen
         self._seen = seen
-        if seen.replaced > self._heard and monotonic() - self._told_at >= _LOOK:
-            self._heard, self._told_at = seen.replaced, monotonic()
-            with suppress(Exception):  # this thread lives on whatever they do with it
-                self._told(self._guard)
+        if seen.replaced > self._seen_replaced and monotonic() - self._called_at >= _POLL:
+            self._seen_replaced, self._called_at = seen.replaced, monotonic()
+            with suppress(Exception):  # this thread must survive the listener's errors
+                self._listener(self._guard)
         if not seen.due:
             self.waiting_for = ""
-        self._looks = self._looks + 1 if seen.scrubbed == before.scrubbed else 0
-        if seen.due and self._writable and self._looks >= _OTHERS:
+        self._polls = self._polls + 1 if seen.scrubbed == before.scrubbed else 0
+        if seen.due and self._writable and self._polls >= _TAKEOVER_POLLS:
             self._mine = True
-        if self._looks % _ROOM == 0:
+        if self._polls % _RESERVE_POLLS == 0:
             self.reserve.keep()
         return seen
 
@@ -180,7 +188,7 @@ class Erasure:
         except apsw.Error:
             return "the file to be opened"
         scrub = Scrub(self._database, self._connection, self._guard, self.gate)
-        waiting = scrub.run() if self._tries < _TRIES or not self._tries % _OFTEN else scrub.run(_HARDLY)
+        waiting = scrub.run() if self._tries < _TRIES or not self._tries % _LONG_EVERY else scrub.run(_SHORT_PATIENCE)
         if not waiting:
             self.reserve.keep()
         return waiting

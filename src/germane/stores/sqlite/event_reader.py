@@ -1,4 +1,4 @@
-"""Reading events: `EventReader` over the file, for one scope."""
+"""SqliteEvents: reads, lists and searches the events and sessions of one scope."""
 
 from __future__ import annotations
 
@@ -9,69 +9,40 @@ from itertools import islice
 from typing import Any
 
 from germane.events.event import Event, Session
-from germane.ports.word_vectors import WordVectors
 from germane.search.hit import Hit
-from germane.search.relevance import Relevance
 from germane.stores.sqlite.encoding import moment, shown, stored, to_json
 from germane.stores.sqlite.events import BRIEF, EVENT, brief_of, event_of, session_of
-from germane.stores.sqlite.partitions import Partitions
 from germane.stores.sqlite.readers import Readers, Reading
-from germane.stores.sqlite.search import hits
-from germane.stores.sqlite.visible_partitions import Place, listed, places
+from germane.stores.sqlite.search import Searcher
+from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, owners, visible_partitions
 from germane.stores.sqlite.where_clauses import excluded, for_events, impossible
 from germane.types.query import Filters, Query
 from germane.types.scope import Scope
 
-__all__ = ["SqliteEvents"]
+__all__ = ["SqliteEvents", "fetch_events"]
 
 _SESSIONS = 5
-"""Latest sessions that `recent` looks into."""
+"""Latest sessions that `recent` reads."""
 
 
 class SqliteEvents:
-    def __init__(
-        self,
-        scope: Scope,
-        readers: Readers,
-        partitions: Partitions,
-        model: str,
-        relevance: Relevance | None = None,
-        words: WordVectors | None = None,
-    ) -> None:
-        self._scope, self._readers, self._partitions, self._model = scope, readers, partitions, model
-        self._relevance, self._words = relevance, words
+    """Implements `germane.events.reader.EventReader`."""
+
+    def __init__(self, scope: Scope, readers: Readers, searcher: Searcher[Event]) -> None:
+        self._scope, self._readers, self._searcher = scope, readers, searcher
 
     async def get(self, ids: Sequence[str]) -> tuple[Event, ...]:
         def work(reading: Reading) -> tuple[Event, ...]:
-            seen = places(reading.connection, self._scope)
-            sql = f"{EVENT} WHERE +e.partition IN {listed(seen)} AND e.id IN (SELECT value FROM json_each(?))"
-            users = {place.id: place.user for place in seen}
+            visible = visible_partitions(reading.connection, self._scope)
+            sql = f"{EVENT} WHERE +e.partition IN {in_clause(visible)} AND e.id IN (SELECT value FROM json_each(?))"
+            users = owners(visible)
             found = {row[2]: event_of(row, users) for row in reading.connection.execute(sql, (to_json(ids),))}
             return tuple(found[id] for id in dict.fromkeys(ids) if id in found)
 
         return await self._readers.run(work)
 
     async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> tuple[Hit[Event], ...]:
-        vectors = vectors and query.model in (None, self._model)
-
-        def work(reading: Reading) -> tuple[Hit[Event], ...]:
-            seen = places(reading.connection, self._scope)
-            return hits(
-                reading,
-                self._partitions,
-                seen,
-                "events",
-                query,
-                limit,
-                _fetch,
-                keywords=keywords,
-                vectors=vectors,
-                wait=wait,
-                relevance=self._relevance,
-                words=self._words,
-            )
-
-        return await self._readers.search(work)
+        return await self._searcher.search(self._scope, query, limit, keywords=keywords, vectors=vectors, wait=wait)
 
     async def recent(
         self, limit: int, *, session: str | None = None, filters: Filters, whole: bool = False
@@ -81,37 +52,37 @@ class SqliteEvents:
         chosen = session if session is not None else filters.session
         if session is not None and filters.session not in (None, session):
             return ()
-        return await self._readers.glance(lambda reading: self._recent(reading, limit, chosen, filters, whole))
+        return await self._readers.read_batched(lambda reading: self._recent(reading, limit, chosen, filters, whole))
 
     async def speakers(self) -> tuple[str, ...]:
         def work(reading: Reading) -> tuple[str, ...]:
             sql = "SELECT DISTINCT name FROM speakers WHERE partition IN {} ORDER BY name"
-            rows = reading.connection.execute(sql.format(listed(places(reading.connection, self._scope))))
+            rows = reading.connection.execute(sql.format(in_clause(visible_partitions(reading.connection, self._scope))))
             return tuple(shown(name) for (name,) in rows)
 
-        return await self._readers.glance(work)
+        return await self._readers.read_batched(work)
 
     async def sessions(self, limit: int) -> tuple[Session, ...]:
         def work(reading: Reading) -> tuple[Session, ...]:
-            seen = places(reading.connection, self._scope)
+            visible = visible_partitions(reading.connection, self._scope)
             sql = (
                 "SELECT partition, id, number, started_at, last_at, length FROM sessions"
-                f" WHERE partition IN {listed(seen)} ORDER BY last_at DESC, key DESC LIMIT ?"
+                f" WHERE partition IN {in_clause(visible)} ORDER BY last_at DESC, key DESC LIMIT ?"
             )
-            users = {place.id: place.user for place in seen}
+            users = owners(visible)
             return tuple(session_of(row, users) for row in reading.connection.execute(sql, (max(0, limit),)))
 
         return await self._readers.run(work)
 
     def _recent(self, reading: Reading, limit: int, session: str | None, filters: Filters, whole: bool) -> tuple[Event, ...]:
-        """Session by session, the latest first, for as long as there may be something newer than what has been found."""
+        """Reads session by session, latest first, until no session can hold an event newer than those found."""
         connection = reading.connection
-        seen = places(reading.connection, self._scope)
-        clause, values = for_events(seen, filters)
+        visible = visible_partitions(reading.connection, self._scope)
+        clause, values = for_events(visible, filters)
         sql = f"{EVENT if whole else BRIEF} WHERE e.session = ? AND {clause} ORDER BY e.created_at DESC, e.position DESC"
-        users = {place.id: place.user for place in seen}
+        users = owners(visible)
         newest: list[Event] = []
-        for key, last_at in self._latest(reading, seen, session):
+        for key, last_at in self._latest(reading, visible, session):
             if len(newest) == limit and newest[-1].created_at > moment(last_at):
                 break
             found = connection.execute(sql, [key, *values])
@@ -120,8 +91,8 @@ class SqliteEvents:
             newest = list(islice(merge(newest, wanted, key=_age, reverse=True), limit))
         return tuple(newest)
 
-    def _latest(self, reading: Reading, seen: tuple[Place, ...], session: str | None) -> list[tuple[int, int]]:
-        sql, values = f"SELECT key, last_at FROM sessions WHERE partition IN {listed(seen)}", list[Any]()
+    def _latest(self, reading: Reading, visible: tuple[VisiblePartition, ...], session: str | None) -> list[tuple[int, int]]:
+        sql, values = f"SELECT key, last_at FROM sessions WHERE partition IN {in_clause(visible)}", list[Any]()
         if session is not None:
             sql += " AND id = ?"
             values.append(stored(session))
@@ -134,10 +105,14 @@ def _age(event: Event) -> tuple[datetime, int]:
     return event.created_at, event.position
 
 
-def _fetch(
-    reading: Reading, seen: tuple[Place, ...], keys: Sequence[int], locate: Callable[[int], float], words: Sequence[str]
+def fetch_events(
+    reading: Reading,
+    visible: tuple[VisiblePartition, ...],
+    keys: Sequence[int],
+    locate: Callable[[int], float],
+    words: Sequence[str],
 ) -> dict[int, Event]:
-    sql = f"{BRIEF} WHERE e.key IN (SELECT value FROM json_each(?)) AND +e.partition IN {listed(seen)}"
-    users, connection = {place.id: place.user for place in seen}, reading.connection
+    sql = f"{BRIEF} WHERE e.key IN (SELECT value FROM json_each(?)) AND +e.partition IN {in_clause(visible)}"
+    users, connection = owners(visible), reading.connection
     found: list[tuple[Any, ...]] = connection.execute(sql, (to_json(keys),)).fetchall()
     return {row[0]: brief_of(connection, row, users, locate, words) for row in found}

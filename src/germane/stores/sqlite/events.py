@@ -1,4 +1,4 @@
-"""Events: their rows, and what plans read and write of them."""
+"""Event rows: converts events to rows and back, and runs the reads and changes of plans about events."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from germane.stores.sqlite.encoding import (
     written_provenance,
 )
 from germane.stores.sqlite.passage import passage
-from germane.stores.sqlite.sessions import Begun
+from germane.stores.sqlite.sessions import GrowingSession
 from germane.stores.sqlite.transaction import Transaction
-from germane.stores.sqlite.visible_partitions import Place
+from germane.stores.sqlite.visible_partitions import VisiblePartition
 from germane.types.candidate import LONG
 
 __all__ = ["BRIEF", "EVENT", "brief_of", "by_message_id", "event_of", "length", "put_events", "session_of", "tail"]
@@ -36,17 +36,17 @@ EVENT = (
     " e.message_id, e.sensitivity, e.content_hash, s.started_at, s.number, e.raw, e.provenance"
     " FROM events e JOIN sessions s ON s.key = e.session"
 )
-"""What `event_of` reads."""
+"""The rows that `event_of` takes."""
 BRIEF = EVENT.replace("e.text,", f"CASE WHEN octet_length(e.text) <= {LONG} THEN e.text END,").replace(
     "e.raw,", "octet_length(e.text),"
 )
-"""What `brief_of` reads: neither long texts nor the callers' own dicts."""
+"""The rows that `brief_of` takes: without long texts and without the callers' dicts."""
 _HEAD = (
     "SELECT e.position, e.role, e.content_hash, e.message_id, e.created_at, e.recorded_at"
     " FROM events e JOIN sessions s ON s.key = e.session WHERE s.partition = ? AND s.id = ?"
 )
 _NOWHERE = 1 << 62
-"""Beyond every position."""
+"""Larger than every position."""
 _INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _SPEAKER = (
     "INSERT INTO speakers (partition, name, code, events) VALUES (?, ?, ?, ?)"
@@ -55,7 +55,7 @@ _SPEAKER = (
 
 
 def event_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> Event:
-    """The event in a row of `EVENT`; `users` says whose each partition is."""
+    """Returns the event in a row of `EVENT`; `users` maps partition ids to users."""
     session, message_id = shown(row[4]), None if row[11] is None else shown(row[11])
     return Event(
         id=row[2],
@@ -85,7 +85,8 @@ def brief_of(
     locate: Callable[[int], float] = lambda key: 0.0,
     words: Sequence[str] = (),
 ) -> Event:
-    """The event in a row of `BRIEF`, of a long text a passage: around where `locate` says of its key, and `words` stand."""
+    """Returns the event in a row of `BRIEF`, a long text as a passage near `locate(key)` (a fraction of the text) where `words`
+    stand."""
     key, size = row[0], row[16]
     if row[6] is not None:
         return event_of((*row[:16], None, row[17]), users)
@@ -93,20 +94,20 @@ def brief_of(
     return replace(event_of((*row[:6], "", *row[7:16], None, row[17]), users), text=found.text, passage=found.passage)
 
 
-def by_message_id(connection: apsw.Connection, place: Place, read: EventsByMessageId) -> dict[str, EventHead]:
+def by_message_id(connection: apsw.Connection, partition: VisiblePartition, read: EventsByMessageId) -> dict[str, EventHead]:
     sql = f"{_HEAD} AND e.message_id = ?"
     found: dict[str, EventHead] = {}
     for message_id in read.message_ids:
-        row = connection.execute(sql, (place.id, stored(read.session), stored(message_id))).fetchone()
+        row = connection.execute(sql, (partition.id, stored(read.session), stored(message_id))).fetchone()
         if row is not None:
             found[message_id] = _head(row)
     return found
 
 
-def tail(connection: apsw.Connection, place: Place, read: SessionTail) -> tuple[EventHead, ...]:
+def tail(connection: apsw.Connection, partition: VisiblePartition, read: SessionTail) -> tuple[EventHead, ...]:
     sql = f"{_HEAD} AND e.position < ? ORDER BY e.position DESC LIMIT ?"
     before = _NOWHERE if read.before is None else read.before
-    rows = connection.execute(sql, (place.id, stored(read.session), before, read.limit)).fetchall()
+    rows = connection.execute(sql, (partition.id, stored(read.session), before, read.limit)).fetchall()
     return tuple(map(_head, reversed(rows)))
 
 
@@ -116,18 +117,18 @@ def _head(row: tuple[Any, ...]) -> EventHead:
     return EventHead(position, role, content_hash, said, moment(created_at), moment(recorded_at))
 
 
-def length(connection: apsw.Connection, place: Place, read: SessionLength) -> int:
+def length(connection: apsw.Connection, partition: VisiblePartition, read: SessionLength) -> int:
     sql = "SELECT next FROM sessions WHERE partition = ? AND id = ?"
-    found = connection.execute(sql, (place.id, stored(read.session))).fetchone()
+    found = connection.execute(sql, (partition.id, stored(read.session))).fetchone()
     return 0 if found is None else int(found[0])
 
 
 def put_events(transaction: Transaction, partition: int, changes: Sequence[PutEvent]) -> None:
-    """Append them to their sessions, in one go."""
+    """Appends the events to their sessions, with one statement per table."""
     connection, sessions = transaction.connection, dict[str, int]()
     events = [change.event for change in changes]
     for id in dict.fromkeys(event.session for event in events):
-        session = Begun(connection, partition, id)
+        session = GrowingSession(connection, partition, id)
         for event in events:
             if event.session == id:
                 session.add(event)
@@ -184,7 +185,7 @@ def _speakers(connection: apsw.Connection, partition: int, events: Sequence[Even
 
 
 def session_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> Session:
-    """From partition, id, number, started_at, last_at, length."""
+    """Returns the session in a row of partition, id, number, started_at, last_at and length."""
     return Session(
         id=shown(row[1]),
         user=users[row[0]],

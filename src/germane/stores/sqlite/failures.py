@@ -1,4 +1,4 @@
-"""Failures: what SQLite raises, as germane's errors. The only place that reads apsw's exceptions; messages hold no content."""
+"""Failures: translates SQLite's exceptions to germane's errors, whose messages hold no content."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CORRUPT = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
 
 
 def read_as(error: BaseException, name: str) -> BaseException:
-    """The germane error that `error` means for the store called `name`; anything that isn't SQLite's comes back as it is."""
+    """Returns the germane error for `error` in the store called `name`; an error that isn't SQLite's is returned unchanged."""
     if isinstance(error, UnicodeEncodeError | apsw.TooBigError):
         return InvalidInput(f"the request holds a value that no store can hold ({type(error).__name__})")
     if not isinstance(error, apsw.Error):
@@ -45,7 +45,7 @@ def read_as(error: BaseException, name: str) -> BaseException:
 
 @contextmanager
 def mapped(name: str) -> Iterator[None]:
-    """Raise germane's errors for SQLite's."""
+    """Raises germane's errors in place of SQLite's."""
     try:
         yield
     except apsw.Error as error:

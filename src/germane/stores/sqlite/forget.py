@@ -1,6 +1,8 @@
-"""Forget: what a forgetting would take, and taking it: rows, search rows, vectors, the caller's own dict, the provenance. What
-stays is a tombstone without content. Of a partition that is forgotten as a whole not even its name stays: its row gets names
-that no scope has, so that its tombstones still belong to something and who read it before finds it gone."""
+"""Forget: selects and deletes memories and events with their search rows and vectors; leaves tombstones without content.
+
+A partition that is forgotten as a whole loses its name too: its row gets random names that no scope has, so that its tombstones
+still belong to a partition and other processes notice that it is gone.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from germane.stores.sqlite.rows import Row, first, only, rows
 from germane.stores.sqlite.sessions import shrink
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.units import Domain, delete_units
-from germane.stores.sqlite.visible_partitions import GONE, Place, listed
+from germane.stores.sqlite.visible_partitions import FORGOTTEN_ORG, VisiblePartition, in_clause
 
 __all__ = ["forget", "forget_whole", "select"]
 
@@ -28,53 +30,53 @@ _NAMED = (
 _SPEAKER_LESS = "UPDATE speakers SET events = events - 1 WHERE partition = ? AND name = ?"
 
 
-def select(connection: apsw.Connection, place: Place, read: Select) -> Selection:
-    """All criteria given must hold; none given selects nothing."""
+def select(connection: apsw.Connection, partition: VisiblePartition, read: Select) -> Selection:
+    """Returns what matches all criteria given; nothing where no criterion is given."""
     given = [read.ids, read.key, read.tag, read.session, read.user]
     if not read.everything and all(one is None for one in given):
         return Selection()
-    return Selection(memory_ids=_memories(connection, place, read), event_ids=_events(connection, place, read))
+    return Selection(memory_ids=_memories(connection, partition, read), event_ids=_events(connection, partition, read))
 
 
-def forget(transaction: Transaction, places: tuple[Place, ...], change: Forget) -> None:
-    """Remove those that lie in `places`; the others are left alone. Idempotent."""
+def forget(transaction: Transaction, partitions: tuple[VisiblePartition, ...], change: Forget) -> None:
+    """Deletes the memories and events of `change` that lie in `partitions`. Idempotent."""
     transaction.flush()
-    _forget_memories(transaction, places, change)
-    _forget_events(transaction, places, change)
+    _forget_memories(transaction, partitions, change)
+    _forget_events(transaction, partitions, change)
 
 
-def forget_whole(transaction: Transaction, place: Place, change: ForgetOwner) -> None:
-    """Remove all there is in `place`, and the place itself: directive, sessions, speakers, the names of org, agent and user.
-    What earlier tombstones say of who and why goes too: it may name somebody. Of `change` itself it stays, unless it holds one
-    of the names that are gone with this."""
+def forget_whole(transaction: Transaction, partition: VisiblePartition, change: ForgetOwner) -> None:
+    """Remove all there is in `partition`, and the partition itself: directive, sessions, speakers, the names of org, agent and
+    user. What earlier tombstones say of who and why goes too: it may name somebody. Of `change` itself it stays, unless it
+    holds one of the names that are gone with this."""
     transaction.flush()
     connection = transaction.connection
     everything = Select(everything=True)
-    memories, events = _memories(connection, place, everything), _events(connection, place, everything)
-    connection.execute("UPDATE tombstones SET by = '', reason = '' WHERE partition = ?", (place.id,))
-    names = _names_only_here(connection, place)
+    memories, events = _memories(connection, partition, everything), _events(connection, partition, everything)
+    connection.execute("UPDATE tombstones SET by = '', reason = '' WHERE partition = ?", (partition.id,))
+    names = _names_only_here(connection, partition)
     told = not any(name in f"{change.by}\n{change.reason}".casefold() for name in names)
     by, reason = (change.by, change.reason) if told else ("", "")
-    forget(transaction, (place,), Forget(memory_ids=memories, event_ids=events, at=change.at, by=by, reason=reason))
+    forget(transaction, (partition,), Forget(memory_ids=memories, event_ids=events, at=change.at, by=by, reason=reason))
     for table in ("directives", "sessions", "speakers"):
-        connection.execute(f"DELETE FROM {table} WHERE partition = ?", (place.id,))
-    row = (GONE, secrets.token_hex(16), place.id)
+        connection.execute(f"DELETE FROM {table} WHERE partition = ?", (partition.id,))
+    row = (FORGOTTEN_ORG, secrets.token_hex(16), partition.id)
     connection.execute("UPDATE partitions SET org = ?, agent = ?, user = '' WHERE id = ?", row)
-    transaction.erase(place.id, vanished=True)
+    transaction.erase(partition.id, vanished=True)
 
 
-def _names_only_here(connection: apsw.Connection, place: Place) -> list[str]:
-    names = only(connection, "SELECT org, agent, user FROM partitions WHERE id = ?", (place.id,))
+def _names_only_here(connection: apsw.Connection, partition: VisiblePartition) -> list[str]:
+    names = only(connection, "SELECT org, agent, user FROM partitions WHERE id = ?", (partition.id,))
     found = list[str]()
     for column, name in zip(("org", "agent", "user"), names, strict=True):
         elsewhere = f"SELECT 1 FROM partitions WHERE {column} = ? AND id <> ?"
-        if name and first(connection, elsewhere, (name, place.id)) is None:
+        if name and first(connection, elsewhere, (name, partition.id)) is None:
             found.append(name.casefold())
     return found
 
 
-def _memories(connection: apsw.Connection, place: Place, read: Select) -> tuple[str, ...]:
-    where, values = ["partition = ?"], list[Any]([place.id])
+def _memories(connection: apsw.Connection, partition: VisiblePartition, read: Select) -> tuple[str, ...]:
+    where, values = ["partition = ?"], list[Any]([partition.id])
     criteria: list[tuple[str, Any]] = [("fact_key = ?", read.key), ("session = ?", read.session)]
     criteria.append(("key IN (SELECT memory FROM memory_tags WHERE partition = memories.partition AND tag = ?)", read.tag))
     for clause, value in criteria:
@@ -85,21 +87,22 @@ def _memories(connection: apsw.Connection, place: Place, read: Select) -> tuple[
     return _matching(connection, sql, values, read.ids, lambda wanted: _scanned(connection, sql, values, wanted))
 
 
-def _events(connection: apsw.Connection, place: Place, read: Select) -> tuple[str, ...]:
+def _events(connection: apsw.Connection, partition: VisiblePartition, read: Select) -> tuple[str, ...]:
     if read.key is not None or read.tag is not None:
         return ()
-    where, values = ["partition = ?"], list[Any]([place.id])
+    where, values = ["partition = ?"], list[Any]([partition.id])
     if read.session is not None:
         where.append("session = (SELECT key FROM sessions WHERE partition = events.partition AND id = ?)")
         values.append(stored(read.session))
     sql = f"SELECT id, message_id FROM events WHERE {' AND '.join(where)}"
 
     def named(wanted: Collection[Any]) -> list[str]:
-        """By the index on each session's message ids, unless going through all events is less work."""
-        sessions, events = only(connection, "SELECT count(*), total(length) FROM sessions WHERE partition = ?", (place.id,))
+        """Finds events by message id: with the index on each session's message ids, unless a scan of all events is less
+        work."""
+        sessions, events = only(connection, "SELECT count(*), total(length) FROM sessions WHERE partition = ?", (partition.id,))
         if read.session is not None or sessions * len(wanted) > events:
             return _scanned(connection, sql, values, wanted)
-        return [id for one in wanted for (id,) in rows(connection, _NAMED, (one, place.id))]
+        return [id for one in wanted for (id,) in rows(connection, _NAMED, (one, partition.id))]
 
     return _matching(connection, sql, values, read.ids, named)
 
@@ -111,7 +114,8 @@ def _matching(
     ids: tuple[str, ...] | None,
     named: Callable[[Collection[Any]], list[str]],
 ) -> tuple[str, ...]:
-    """All rows, or those with one of `ids`; only what isn't an id of germane's is looked for among the caller's."""
+    """Returns the ids of all rows, or of the rows with one of `ids`. Only ids that aren't germane's are looked up with `named`
+    as the caller's message ids."""
     if ids is None:
         return tuple(id for id, _ in rows(connection, f"{sql} ORDER BY key", values))
     wanted = dict.fromkeys(map(stored, ids))
@@ -127,8 +131,8 @@ def _scanned(connection: apsw.Connection, sql: str, values: list[Any], wanted: C
     return [id for id, message_id in found if message_id in wanted]
 
 
-def _forget_memories(transaction: Transaction, places: tuple[Place, ...], change: Forget) -> None:
-    sql = "SELECT key, id, partition FROM memories WHERE id = ? AND partition IN " + listed(places)
+def _forget_memories(transaction: Transaction, partitions: tuple[VisiblePartition, ...], change: Forget) -> None:
+    sql = "SELECT key, id, partition FROM memories WHERE id = ? AND partition IN " + in_clause(partitions)
     found = _found(transaction.connection, sql, change.memory_ids)
     keys = [(row[0],) for row in found]
     transaction.connection.executemany("DELETE FROM memory_tags WHERE memory = ?", keys)
@@ -136,9 +140,9 @@ def _forget_memories(transaction: Transaction, places: tuple[Place, ...], change
     _bury(transaction, "memories", found, change)
 
 
-def _forget_events(transaction: Transaction, places: tuple[Place, ...], change: Forget) -> None:
+def _forget_events(transaction: Transaction, partitions: tuple[VisiblePartition, ...], change: Forget) -> None:
     connection = transaction.connection
-    sql = "SELECT key, id, partition, session, name FROM events WHERE id = ? AND partition IN " + listed(places)
+    sql = "SELECT key, id, partition, session, name FROM events WHERE id = ? AND partition IN " + in_clause(partitions)
     found = _found(connection, sql, change.event_ids)
     connection.executemany("DELETE FROM events WHERE key = ?", [(row[0],) for row in found])
     connection.executemany(_SPEAKER_LESS, [(row[2], row[4]) for row in found if row[4]])

@@ -1,4 +1,4 @@
-"""Delivery: how a thread hands results to the event loops that wait for them."""
+"""Jobs: calls that a thread runs, and the delivery of their results to the event loops that wait for them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ __all__ = ["Job", "deliver"]
 
 
 class Job:
-    """One call on its way: `work` is done by a thread, whose outcome settles `future` on `loop`. `cancelled` says that
-    nobody waits any more."""
+    """One call: a thread runs `work`, and its outcome or error settles `future` on `loop`. `cancelled` says that the caller no
+    longer waits."""
 
     __slots__ = ("cancelled", "error", "future", "loop", "outcome", "work")
 
@@ -25,6 +25,7 @@ class Job:
         self.error: BaseException | None = None
 
     def settle(self) -> None:
+        """Sets the future's result; runs on `loop`."""
         if self.future.done():
             return
         if self.error is None:
@@ -34,7 +35,7 @@ class Job:
 
 
 def deliver(jobs: Iterable[Job]) -> None:
-    """Settle all of them, waking each loop once. A loop that has been closed has nobody left to tell."""
+    """Settles all jobs, waking each event loop once. Jobs of a closed loop are dropped. Thread-safe."""
     waiting: dict[asyncio.AbstractEventLoop, list[Job]] = defaultdict(list)
     for job in jobs:
         waiting[job.loop].append(job)

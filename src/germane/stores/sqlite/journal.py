@@ -1,7 +1,7 @@
-"""Journal: drives a plan inside the writer's transaction: answers what it reads, writes what it decides.
+"""SqliteJournal: runs a plan inside the writer's transaction: answers its reads and applies its changes.
 
-The plan's scope bounds both. Reads see what the scope sees; changes reach only what it owns, and what a `Select` of the same
-plan named. A plan runs once; what it decided can be written again, as far as it only forgets: that is idempotent.
+The plan's scope bounds both: reads see what the scope sees; changes reach what its user owns and what a `Select` of the same
+plan named. A plan runs once. The changes of a plan that only forgets may be applied twice, since forgetting is idempotent.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from germane.memories.operations import (
 )
 from germane.stores.sqlite import events, memories
 from germane.stores.sqlite.directives import set_directive
-from germane.stores.sqlite.erasure import Erasure, mark
+from germane.stores.sqlite.erasure import Erasure, erasure_state
 from germane.stores.sqlite.forget import forget, forget_whole, select
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.transaction import Transaction
-from germane.stores.sqlite.visible_partitions import Place, places
+from germane.stores.sqlite.visible_partitions import VisiblePartition, visible_partitions
 from germane.stores.sqlite.writer import Writer
 from germane.types.plan import Change, Decision, Plan, Read, run_plan
 from germane.types.scope import Scope
@@ -47,10 +47,13 @@ _OWN_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
     MemoriesByHash: (memories.by_hash, tuple),
     FactsOnKey: (memories.facts_on_key, tuple),
 }
-"""What reads only the scope's own partition, and what the answer is while there is none."""
+"""The reads of the scope's own partition alone: the function that answers each, and its answer where the partition doesn't
+exist."""
 
 
 class SqliteJournal:
+    """Implements `germane.ports.journal.Journal`."""
+
     def __init__(self, scope: Scope, writer: Writer | None, readers: Readers, erasure: Erasure, name: str) -> None:
         self._scope = scope
         self._writer = writer
@@ -64,25 +67,26 @@ class SqliteJournal:
         return await self._writer.run(_Drive(self._scope, plan))
 
     async def revision(self) -> int:
-        """What vanished counts for every scope: a partition that is gone has no revision of its own any more."""
+        """See `Journal.revision`. The last removal of a whole partition counts for every scope, since the removed partition has
+        no revision of its own any more."""
 
         def work(reading: Reading) -> int:
-            seen = places(reading.connection, self._scope)
-            return max([mark(reading.connection).vanished, *(place.revision for place in seen)])
+            visible = visible_partitions(reading.connection, self._scope)
+            return max([erasure_state(reading.connection).vanished, *(partition.revision for partition in visible)])
 
-        return await self._readers.glance(work)
+        return await self._readers.read_batched(work)
 
     async def scrub(self) -> str:
         return await self._erasure.scrub()
 
 
 class _Drive(Generic[T]):
-    """A plan on its way through the writer. Called, it returns the plan's outcome; what it decided is written, and will hold
-    once the transaction is committed."""
+    """A plan as a job of the writer. Calling it runs the plan, applies its changes in the transaction, and returns its
+    outcome."""
 
     def __init__(self, scope: Scope, plan: Plan[T]) -> None:
         self._scope, self._plan = scope, plan
-        self._selected: set[Place] = set()
+        self._selected: set[VisiblePartition] = set()
         self._decided: Decision[T] | None = None
         self._transaction: Transaction
 
@@ -95,24 +99,24 @@ class _Drive(Generic[T]):
 
     @property
     def forgets(self) -> bool:
-        """Whether it does nothing but forget, as far as is known: before the plan has run it may."""
+        """Whether all changes of the plan forget. True before the plan has run, since its changes aren't known then."""
         return self._decided is None or all(isinstance(change, Forget | ForgetOwner) for change in self._decided.changes)
 
     def answer(self, read: Read[Any]) -> Any:
         connection = self._transaction.connection
         if isinstance(read, Select):
             return self._select(read)
-        seen = self._transaction.places(self._scope)
+        visible = self._transaction.visible_partitions(self._scope)
         if isinstance(read, MemoriesById):
-            return memories.by_id(connection, seen, read)
+            return memories.by_id(connection, visible, read)
         if type(read) not in _OWN_READS:
             raise InvalidInput(f"the store can't answer {type(read).__name__}")
         reader, empty = _OWN_READS[type(read)]
-        own = self._own(seen)
+        own = self._own(visible)
         return empty() if own is None else reader(connection, own, read)
 
-    def _own(self, seen: tuple[Place, ...]) -> Place | None:
-        return next((place for place in seen if place.user == self._scope.user), None)
+    def _own(self, visible: tuple[VisiblePartition, ...]) -> VisiblePartition | None:
+        return next((partition for partition in visible if partition.user == self._scope.user), None)
 
     def _select(self, read: Select) -> Selection:
         own = self._owned(read.user)
@@ -121,16 +125,17 @@ class _Drive(Generic[T]):
         self._selected.add(own)
         return select(self._transaction.connection, own, read)
 
-    def _owned(self, user: str | None) -> Place | None:
-        """The partition of this user, else of the scope's own; another user's only for who speaks for the agent as a whole."""
+    def _owned(self, user: str | None) -> VisiblePartition | None:
+        """Returns the partition of `user` (None: of the scope's own user). A scope with a user gets no other user's
+        partition."""
         user = self._scope.user if user is None else user
         if self._scope.user not in (None, user):
             return None
         whose = Scope(org=self._scope.org, agent=self._scope.agent, user=user)
-        return next((place for place in self._transaction.places(whose) if place.user == user), None)
+        return next((partition for partition in self._transaction.visible_partitions(whose) if partition.user == user), None)
 
     def apply(self, changes: tuple[Change, ...]) -> None:
-        """In order; a run of events is written in one go."""
+        """Applies the changes in order; consecutive events are written together."""
         run: list[PutEvent] = []
         for change in changes:
             if isinstance(change, PutEvent):
@@ -162,19 +167,21 @@ class _Drive(Generic[T]):
             case EndMemory():
                 memories.end_memory(transaction, transaction.own(scope), change)
             case Forget():
-                own = self._own(transaction.places(scope))
+                own = self._own(transaction.visible_partitions(scope))
                 forget(transaction, tuple(self._selected | ({own} if own else set())), change)
             case ForgetOwner():
                 whole = self._owned(change.user)
                 if whole is not None:
                     forget_whole(transaction, whole, change)
             case CountFeedback():
-                own = self._own(transaction.places(scope))
+                own = self._own(transaction.visible_partitions(scope))
                 memories.count_feedback(connection, (own,) if own else (), change)
             case CountRetrievals():
-                memories.count_retrievals(connection, transaction.places(scope), change)
+                memories.count_retrievals(connection, transaction.visible_partitions(scope), change)
             case SetDirective(text):
-                if text or self._own(transaction.places(scope)) is not None:  # nothing to remove makes no partition
+                if (
+                    text or self._own(transaction.visible_partitions(scope)) is not None
+                ):  # removing nothing creates no partition
                     set_directive(transaction, transaction.own(scope), text)
             case _:
                 raise InvalidInput(f"the store can't write {type(change).__name__}")

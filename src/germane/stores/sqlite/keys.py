@@ -1,4 +1,4 @@
-"""Keys: rows of API keys, and the vault over them."""
+"""SqliteKeys: stores API keys in the table `keys`."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _COLUMNS = "id, org, agents, rights, note, created_at, expires_at, revoked_at, r
 
 
 class SqliteKeys:
-    """Fulfils `germane.access.vault.KeyStore`."""
+    """Implements `germane.access.key_store.KeyStore`."""
 
     def __init__(self, writer: Writer | None, readers: Readers, name: str) -> None:
         self._writer, self._readers, self._name = writer, readers, name
 
     async def find(self, id: str) -> StoredKey | None:
-        return await self._readers.glance(lambda reading: _sealed(reading.connection, id))
+        return await self._readers.read_batched(lambda reading: _stored_key(reading.connection, id))
 
     async def list(self, org: str | None = None) -> tuple[Key, ...]:
         where, values = ("", ()) if org is None else ("WHERE org = ?", (org,))
@@ -55,15 +55,15 @@ def _run(transaction: Transaction, plan: Plan[T]) -> T:
 def _answer(connection: apsw.Connection, read: Read[Any]) -> Key | None:
     if not isinstance(read, KeyById):
         raise InvalidInput(f"the keys can't answer {type(read).__name__}")
-    sealed = _sealed(connection, read.id)
-    return None if sealed is None else sealed.key
+    stored = _stored_key(connection, read.id)
+    return None if stored is None else stored.key
 
 
 def _apply(connection: apsw.Connection, change: Change) -> None:
     match change:
-        case AddKey(sealed):
+        case AddKey(stored):
             sql = f"INSERT INTO keys ({_COLUMNS}, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-            connection.execute(sql, (*_row(sealed.key), sealed.digest))
+            connection.execute(sql, (*_row(stored.key), stored.digest))
         case ChangeKey(key):
             id, *values = _row(key)
             assigned = ", ".join(f"{column} = ?" for column in _COLUMNS.split(", ")[1:])
@@ -72,7 +72,7 @@ def _apply(connection: apsw.Connection, change: Change) -> None:
             raise InvalidInput(f"the keys can't be changed by {type(change).__name__}")
 
 
-def _sealed(connection: apsw.Connection, id: str) -> StoredKey | None:
+def _stored_key(connection: apsw.Connection, id: str) -> StoredKey | None:
     row = first(connection, f"SELECT {_COLUMNS}, digest FROM keys WHERE id = ?", (id,))
     return None if row is None else StoredKey(key=_key(row), digest=bytes(row[10]))
 

@@ -1,4 +1,4 @@
-"""Memories: their rows, and what plans read and write of them."""
+"""Memory rows: converts memories to rows and back, and runs the reads and changes of plans about memories."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from germane.stores.sqlite.encoding import (
 )
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.units import delete_units
-from germane.stores.sqlite.visible_partitions import Place, listed
+from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, owners
 
 __all__ = [
     "MEMORY",
@@ -46,14 +46,14 @@ _COLUMNS = (
     " helpful, harmful, retrieval_count, content_hash, created_at, updated_at, valid_from, valid_to, expires_at, superseded_by"
 )
 MEMORY = f"SELECT {_COLUMNS} FROM memories"
-"""What `memory_of` reads."""
+"""The rows that `memory_of` takes."""
 _INSERT = f"INSERT INTO memories ({_COLUMNS}) VALUES ({', '.join('?' * 23)})"
 _UPDATE = f"UPDATE memories SET ({_COLUMNS.removeprefix('key, ')}) = ({', '.join('?' * 22)}) WHERE key = ?"
 _TIMES = ("observed_at", "occurred_at")
 
 
 def memory_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> Memory:
-    """The memory in a row of `MEMORY`; `users` says whose each partition is."""
+    """Returns the memory in a row of `MEMORY`; `users` maps partition ids to users."""
     return Memory(
         id=row[1],
         kind=row[3],
@@ -77,27 +77,28 @@ def memory_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> Memory:
     )
 
 
-def by_id(connection: apsw.Connection, places: tuple[Place, ...], read: MemoriesById) -> dict[str, Memory]:
-    sql = f"{MEMORY} WHERE +partition IN {listed(places)} AND id IN (SELECT value FROM json_each(?))"
-    users = {place.id: place.user for place in places}
+def by_id(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], read: MemoriesById) -> dict[str, Memory]:
+    sql = f"{MEMORY} WHERE +partition IN {in_clause(visible)} AND id IN (SELECT value FROM json_each(?))"
+    users = owners(visible)
     found = [memory_of(row, users) for row in connection.execute(sql, (to_json(read.ids),))]
     return {memory.id: memory for memory in found}
 
 
-def by_hash(connection: apsw.Connection, place: Place, read: MemoriesByHash) -> tuple[Memory, ...]:
+def by_hash(connection: apsw.Connection, partition: VisiblePartition, read: MemoriesByHash) -> tuple[Memory, ...]:
     sql = f"{MEMORY} WHERE partition = ? AND content_hash = ? ORDER BY created_at, key"
-    rows = connection.execute(sql, (place.id, read.content_hash))
-    return tuple(memory_of(row, {place.id: place.user}) for row in rows)
+    rows = connection.execute(sql, (partition.id, read.content_hash))
+    return tuple(memory_of(row, {partition.id: partition.user}) for row in rows)
 
 
-def facts_on_key(connection: apsw.Connection, place: Place, read: FactsOnKey) -> tuple[Memory, ...]:
+def facts_on_key(connection: apsw.Connection, partition: VisiblePartition, read: FactsOnKey) -> tuple[Memory, ...]:
     sql = f"{MEMORY} WHERE partition = ? AND fact_key = ? ORDER BY valid_from, key"
-    rows = connection.execute(sql, (place.id, stored(read.key)))
-    return tuple(memory_of(row, {place.id: place.user}) for row in rows)
+    rows = connection.execute(sql, (partition.id, stored(read.key)))
+    return tuple(memory_of(row, {partition.id: partition.user}) for row in rows)
 
 
 def put_memory(transaction: Transaction, partition: int, memory: Memory) -> None:
-    """Insert it, or replace the partition's own one with this id."""
+    """Inserts the memory, or replaces the partition's memory with its id. Raises `NotFound` where another partition has this
+    id."""
     connection = transaction.connection
     found = connection.execute("SELECT key, partition FROM memories WHERE id = ?", (memory.id,)).fetchone()
     if found is not None and found[1] != partition:
@@ -111,13 +112,13 @@ def put_memory(transaction: Transaction, partition: int, memory: Memory) -> None
         connection.execute(_UPDATE, (*_row(partition, memory), key))
         connection.execute("DELETE FROM memory_tags WHERE memory = ?", (key,))
         delete_units(connection, "memories", (key,))
-        transaction.erase(partition)  # what it said before is to be in no file either
+        transaction.erase(partition)  # the old text must be scrubbed from the files too
     tags = [(partition, stored(tag), key) for tag in dict.fromkeys(memory.tags)]
     connection.executemany("INSERT INTO memory_tags VALUES (?, ?, ?)", tags)
     ends = [end.timestamp() for end in (memory.valid_to, memory.expires_at) if end is not None]
     unit = describe(
         key=key,
-        session=line[0],  # a new one each time: nothing is a memory's neighbour, least of all what it said before
+        session=line[0],  # a session of its own each time: a memory has no neighbours, its former text included
         created_at=memory.created_at.timestamp(),
         text="\n".join((memory.text, *memory.tags)),
         role="",
@@ -149,17 +150,17 @@ def end_memory(transaction: Transaction, partition: int, change: EndMemory) -> N
     transaction.touch((partition,))
 
 
-def count_feedback(connection: apsw.Connection, places: tuple[Place, ...], change: CountFeedback) -> None:
+def count_feedback(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], change: CountFeedback) -> None:
     column = "helpful" if change.helpful else "harmful"
-    _count(connection, places, column, change.ids)
+    _count(connection, visible, column, change.ids)
 
 
-def count_retrievals(connection: apsw.Connection, places: tuple[Place, ...], change: CountRetrievals) -> None:
-    _count(connection, places, "retrieval_count", change.ids)
+def count_retrievals(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], change: CountRetrievals) -> None:
+    _count(connection, visible, "retrieval_count", change.ids)
 
 
-def _count(connection: apsw.Connection, places: tuple[Place, ...], column: str, ids: tuple[str, ...]) -> None:
-    sql = f"UPDATE memories SET {column} = {column} + 1 WHERE id = ? AND partition IN {listed(places)}"
+def _count(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], column: str, ids: tuple[str, ...]) -> None:
+    sql = f"UPDATE memories SET {column} = {column} + 1 WHERE id = ? AND partition IN {in_clause(visible)}"
     connection.executemany(sql, [(id,) for id in ids])
 
 

@@ -1,4 +1,4 @@
-"""Reading memories: `MemoryReader` over the file, for one scope."""
+"""SqliteMemories: reads, lists and searches the memories of one scope."""
 
 from __future__ import annotations
 
@@ -9,22 +9,19 @@ from typing import Any
 from germane.errors import InvalidInput
 from germane.memories.memory import Memory
 from germane.memories.reader import Page
-from germane.ports.word_vectors import WordVectors
 from germane.search.hit import Hit
-from germane.search.relevance import Relevance
 from germane.stores.sqlite.cursor import Listing
 from germane.stores.sqlite.encoding import stored, to_json
 from germane.stores.sqlite.memories import MEMORY, memory_of
-from germane.stores.sqlite.partitions import Partitions
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import only, rows
-from germane.stores.sqlite.search import hits
-from germane.stores.sqlite.visible_partitions import Place, listed, places
+from germane.stores.sqlite.search import Searcher
+from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, owners, visible_partitions
 from germane.stores.sqlite.where_clauses import excluded, for_memories, impossible, tagged
 from germane.types.query import Filters, Query
 from germane.types.scope import Scope
 
-__all__ = ["SqliteMemories"]
+__all__ = ["SqliteMemories", "fetch_memories"]
 
 _SECRET = "SELECT value FROM meta WHERE key = 'nonce_key'"
 _CHAIN = (
@@ -38,17 +35,10 @@ _CHAIN = (
 
 
 class SqliteMemories:
-    def __init__(
-        self,
-        scope: Scope,
-        readers: Readers,
-        partitions: Partitions,
-        model: str,
-        relevance: Relevance | None = None,
-        words: WordVectors | None = None,
-    ) -> None:
-        self._scope, self._readers, self._partitions, self._model = scope, readers, partitions, model
-        self._relevance, self._words = relevance, words
+    """Implements `germane.memories.reader.MemoryReader`."""
+
+    def __init__(self, scope: Scope, readers: Readers, searcher: Searcher[Memory]) -> None:
+        self._scope, self._readers, self._searcher = scope, readers, searcher
 
     async def get(self, ids: Sequence[str]) -> tuple[Memory, ...]:
         def work(reading: Reading) -> tuple[Memory, ...]:
@@ -64,33 +54,14 @@ class SqliteMemories:
         return await self._readers.run(lambda reading: _page(reading, self._scope, filters, at, limit, cursor))
 
     async def pinned(self, keys: Sequence[str], tags: Sequence[str], *, at: datetime, filters: Filters) -> tuple[Memory, ...]:
-        return await self._readers.glance(lambda reading: _pinned(reading, self._scope, keys, tags, at, filters))
+        return await self._readers.read_batched(lambda reading: _pinned(reading, self._scope, keys, tags, at, filters))
 
     async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> tuple[Hit[Memory], ...]:
-        vectors = vectors and query.model in (None, self._model)
-
-        def work(reading: Reading) -> tuple[Hit[Memory], ...]:
-            seen = places(reading.connection, self._scope)
-            return hits(
-                reading,
-                self._partitions,
-                seen,
-                "memories",
-                query,
-                limit,
-                _fetch,
-                keywords=keywords,
-                vectors=vectors,
-                wait=wait,
-                relevance=self._relevance,
-                words=self._words,
-            )
-
-        return await self._readers.search(work)
+        return await self._searcher.search(self._scope, query, limit, keywords=keywords, vectors=vectors, wait=wait)
 
     async def history(self, id: str) -> tuple[Memory, ...]:
         def work(reading: Reading) -> tuple[Memory, ...]:
-            here = listed(places(reading.connection, self._scope))
+            here = in_clause(visible_partitions(reading.connection, self._scope))
             chain = [row[0] for row in rows(reading.connection, _CHAIN.format(here), (id,))]
             clause = "id IN (SELECT value FROM json_each(?)) ORDER BY valid_from, created_at, key"
             return tuple(_select(reading, self._scope, clause, [to_json(chain)]))
@@ -99,23 +70,23 @@ class SqliteMemories:
 
 
 def _select(reading: Reading, scope: Scope, clause: str, values: list[Any]) -> list[Memory]:
-    seen = places(reading.connection, scope)
-    found = rows(reading.connection, f"{MEMORY} WHERE +partition IN {listed(seen)} AND {clause}", values)
-    users = {place.id: place.user for place in seen}
+    visible = visible_partitions(reading.connection, scope)
+    found = rows(reading.connection, f"{MEMORY} WHERE +partition IN {in_clause(visible)} AND {clause}", values)
+    users = owners(visible)
     return [memory_of(row, users) for row in found]
 
 
 def _page(reading: Reading, scope: Scope, filters: Filters, at: datetime, limit: int, cursor: str | None) -> Page:
     listing = Listing(only(reading.connection, _SECRET)[0], scope, filters)
-    after = None if cursor is None else listing.place(cursor)
+    after = None if cursor is None else listing.position(cursor)
     if impossible(filters, "memories"):
         return Page(memories=())
-    seen = places(reading.connection, scope)
-    clause, values = for_memories(seen, filters, at)
+    visible = visible_partitions(reading.connection, scope)
+    clause, values = for_memories(visible, filters, at)
     if after is not None:
         clause += " AND (created_at, key) < (?, ?)"
         values += after
-    users = {place.id: place.user for place in seen}
+    users = owners(visible)
     memories: list[Memory] = []
     last: tuple[int, int] | None = None
     for row in rows(reading.connection, f"{MEMORY} WHERE {clause} ORDER BY created_at DESC, key DESC", values):
@@ -134,9 +105,9 @@ def _pinned(
 ) -> tuple[Memory, ...]:
     if impossible(filters, "memories"):
         return ()
-    seen = places(reading.connection, scope)
-    clause, values = for_memories(seen, filters, at)
-    users = {place.id: place.user for place in seen}
+    visible = visible_partitions(reading.connection, scope)
+    clause, values = for_memories(visible, filters, at)
+    users = owners(visible)
     found: dict[str, Memory] = {}
 
     def add(more: str, bound: list[Any]) -> None:
@@ -149,13 +120,17 @@ def _pinned(
     for key in keys:
         add("fact_key = ? ORDER BY valid_from DESC, key DESC LIMIT 1", [stored(key)])
     if tags:
-        add(f"key IN ({tagged(seen)}) ORDER BY created_at DESC, key DESC", [to_json(tags)])
+        add(f"key IN ({tagged(visible)}) ORDER BY created_at DESC, key DESC", [to_json(tags)])
     return tuple(found.values())
 
 
-def _fetch(
-    reading: Reading, seen: tuple[Place, ...], keys: Sequence[int], locate: Callable[[int], float], words: Sequence[str]
+def fetch_memories(
+    reading: Reading,
+    visible: tuple[VisiblePartition, ...],
+    keys: Sequence[int],
+    locate: Callable[[int], float],
+    words: Sequence[str],
 ) -> dict[int, Memory]:
-    sql = f"{MEMORY} WHERE key IN (SELECT value FROM json_each(?)) AND +partition IN {listed(seen)}"
-    users = {place.id: place.user for place in seen}
+    sql = f"{MEMORY} WHERE key IN (SELECT value FROM json_each(?)) AND +partition IN {in_clause(visible)}"
+    users = owners(visible)
     return {row[0]: memory_of(row, users) for row in rows(reading.connection, sql, (to_json(keys),))}

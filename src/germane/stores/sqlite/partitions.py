@@ -1,7 +1,7 @@
-"""Partitions: what has been loaded into memory to be searched, least recently used out first.
+"""Partitions: an LRU cache of partitions that are loaded into memory for search, bounded by bytes.
 
-A loaded partition knows the revision it reflects. Before every search that is compared with the file's, and only what changed
-since is read: the same way whether this process wrote it or another (OPS-2). A large load happens behind the caller's back.
+A loaded partition knows the revision that it reflects. Each search compares it with the file's revision and reads what changed
+since, whether this process or another one wrote it (OPS-2). Large loads run in the background.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from germane.stores.sqlite.encoding import shown
 from germane.stores.sqlite.readers import Reading
 from germane.stores.sqlite.rows import first, rows
 from germane.stores.sqlite.units import Domain, changed, dropped, many
-from germane.stores.sqlite.visible_partitions import Place
+from germane.stores.sqlite.visible_partitions import VisiblePartition
 
 __all__ = ["Loaded", "Partitions"]
 
 _SMALL = 5000
-"""Changed units that are loaded while the caller waits."""
+"""Changed units up to which a partition is loaded while the caller waits."""
 _STALE = 1000
-"""Replaced units that a partition may drag along; a large one as many again as it has living ones."""
+"""Replaced units that a partition may keep before it is rebuilt; a large partition also as many as it has live units."""
 
 
 class Loaded:
-    """One partition in memory, and the names behind its speakers' hashes. `lock` is held while it is brought up to date."""
+    """One partition in memory, and the speakers' names by their hash. `lock` is held while the partition is updated."""
 
     __slots__ = ("loading", "lock", "partition", "speakers")
 
@@ -41,12 +41,13 @@ class Loaded:
 
 
 class Partitions:
-    """`behind` takes work that nobody waits for; `model` is the row of the embedder whose vectors are loaded."""
+    """`model` is the row of the embedder whose vectors are loaded; at most `max_bytes` stay in memory. Thread-safe."""
 
     def __init__(
-        self, *, dimension: int, model: int, limit: int, behind: Callable[[Callable[[Reading], object]], None]
+        self, *, dimension: int, model: int, max_bytes: int, run_in_background: Callable[[Callable[[Reading], object]], None]
     ) -> None:
-        self._dimension, self._model, self._limit, self._behind = dimension, model, limit, behind
+        self._dimension, self._model, self._max_bytes = dimension, model, max_bytes
+        self._run_in_background = run_in_background
         self._held: OrderedDict[tuple[int, Domain], Loaded] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -58,27 +59,30 @@ class Partitions:
     def __len__(self) -> int:
         return len(self._held)
 
-    def ready(self, reading: Reading, places: tuple[Place, ...], domain: Domain, *, wait: bool) -> list[Loaded]:
-        """These partitions as the file has them now. With `wait` false, raises `Warming` where much would have to be read."""
-        held = [self._held_for(place.id, domain) for place in places]
-        behind = [
-            (place, loaded) for place, loaded in zip(places, held, strict=True) if loaded.partition.revision < place.revision
+    def ready(self, reading: Reading, visible: tuple[VisiblePartition, ...], domain: Domain, *, wait: bool) -> list[Loaded]:
+        """Returns these partitions as they are in the file now. With `wait` false it raises `Warming` where more than 5,000
+        units would have to be read, and loads them in the background."""
+        held = [self._held_for(partition.id, domain) for partition in visible]
+        outdated = [
+            (in_file, loaded)
+            for in_file, loaded in zip(visible, held, strict=True)
+            if loaded.partition.revision < in_file.revision
         ]
         if not wait:
-            large = [pair for pair in behind if self._large(reading.connection, *pair, domain)]
-            for place, loaded in large:
-                self._load_behind(place, loaded, domain)
+            large = [pair for pair in outdated if self._large(reading.connection, *pair, domain)]
+            for in_file, loaded in large:
+                self._load_in_background(in_file, loaded, domain)
             if large:
                 raise Warming
-        for place, loaded in behind:
+        for in_file, loaded in outdated:
             with reading.shielded():
-                self._refresh(reading.connection, place, loaded, domain)
-        if behind:
-            self._evict({place.id for place in places})
+                self._refresh(reading.connection, in_file, loaded, domain)
+        if outdated:
+            self._evict({in_file.id for in_file in visible})
         return held
 
     def drop(self, gone: Callable[[int], bool]) -> None:
-        """Let go of those that are gone from the file."""
+        """Drops the partitions for whose id `gone` is true."""
         with self._lock:
             held = list(self._held)
         for key in [key for key in held if gone(key[0])]:
@@ -86,7 +90,7 @@ class Partitions:
                 self._held.pop(key, None)
 
     def forget(self) -> None:
-        """Let go of everything."""
+        """Drops all partitions."""
         with self._lock:
             self._held.clear()
 
@@ -98,12 +102,12 @@ class Partitions:
             self._held.move_to_end((partition, domain))
             return loaded
 
-    def _large(self, connection: apsw.Connection, place: Place, loaded: Loaded, domain: Domain) -> bool:
+    def _large(self, connection: apsw.Connection, in_file: VisiblePartition, loaded: Loaded, domain: Domain) -> bool:
         return (loaded.loading and not loaded.partition.revision) or many(
-            connection, domain, place.id, loaded.partition.revision, _SMALL
+            connection, domain, in_file.id, loaded.partition.revision, _SMALL
         )
 
-    def _load_behind(self, place: Place, loaded: Loaded, domain: Domain) -> None:
+    def _load_in_background(self, in_file: VisiblePartition, loaded: Loaded, domain: Domain) -> None:
         with self._lock:
             if loaded.loading:
                 return
@@ -111,60 +115,60 @@ class Partitions:
 
         def load(reading: Reading) -> None:
             try:
-                found = first(reading.connection, "SELECT revision FROM partitions WHERE id = ?", (place.id,))
+                found = first(reading.connection, "SELECT revision FROM partitions WHERE id = ?", (in_file.id,))
                 if found is not None:
-                    self._rebuild(reading.connection, place._replace(revision=found[0]), loaded, domain)
+                    self._rebuild(reading.connection, in_file._replace(revision=found[0]), loaded, domain)
             finally:
                 loaded.loading = False
 
-        self._behind(load)
+        self._run_in_background(load)
 
-    def _refresh(self, connection: apsw.Connection, place: Place, loaded: Loaded, domain: Domain) -> None:
-        """Within a snapshot of the file that is at `place.revision`. What was forgotten is found no more at once; where it
+    def _refresh(self, connection: apsw.Connection, in_file: VisiblePartition, loaded: Loaded, domain: Domain) -> None:
+        """Within a snapshot of the file that is at `in_file.revision`. What was forgotten is found no more at once; where it
         still lends its words to its neighbours, the partition is built anew."""
         partition = loaded.partition
         if not partition.revision or (len(partition) <= _SMALL and partition.dropped > _STALE):
-            return self._rebuild(connection, place, loaded, domain)
+            return self._rebuild(connection, in_file, loaded, domain)
         with loaded.lock:
             since = partition.revision
-            if partition is not loaded.partition or since >= place.revision:
-                return None  # another thread was quicker
-            gone = dropped(connection, domain, place.id, since)
+            if partition is not loaded.partition or since >= in_file.revision:
+                return None  # another thread has updated it meanwhile
+            gone = dropped(connection, domain, in_file.id, since)
             if not gone or len(partition) > _SMALL:
                 partition.drop(gone)
-                partition.extend(changed(connection, domain, place.id, since, self._model))
-                loaded.speakers = _speakers(connection, place, domain)
-                partition.revision = place.revision
+                partition.extend(changed(connection, domain, in_file.id, since, self._model))
+                loaded.speakers = _speakers(connection, in_file, domain)
+                partition.revision = in_file.revision
         if gone and len(partition) <= _SMALL:
-            self._rebuild(connection, place, loaded, domain)
+            self._rebuild(connection, in_file, loaded, domain)
         elif gone or partition.dropped > _STALE + len(partition):
-            self._load_behind(place, loaded, domain)
+            self._load_in_background(in_file, loaded, domain)
         return None
 
-    def _rebuild(self, connection: apsw.Connection, place: Place, loaded: Loaded, domain: Domain) -> None:
-        """Load all of it, and only then put it in the place of what was there."""
+    def _rebuild(self, connection: apsw.Connection, in_file: VisiblePartition, loaded: Loaded, domain: Domain) -> None:
+        """Loads the whole partition, and then replaces the one in use."""
         partition = Partition(self._dimension)
-        partition.extend(changed(connection, domain, place.id, 0, self._model))
-        partition.revision = place.revision
+        partition.extend(changed(connection, domain, in_file.id, 0, self._model))
+        partition.revision = in_file.revision
         with loaded.lock:
-            if loaded.partition.revision <= place.revision:
-                loaded.partition, loaded.speakers = partition, _speakers(connection, place, domain)
+            if loaded.partition.revision <= in_file.revision:
+                loaded.partition, loaded.speakers = partition, _speakers(connection, in_file, domain)
 
     def _evict(self, needed: Set[int]) -> None:
-        """Until the limit is kept to, but never what a scope that is being asked sees, in either domain: one partition larger
-        than the limit would be thrown out for its empty twin, and read again for every question."""
+        """Evicts the least recently used partitions until the limit is met, except those `needed` by the scope that is
+        searched, in both domains: else a partition larger than the limit would be evicted and read again with every search."""
         with self._lock:
             total = sum(loaded.partition.nbytes for loaded in self._held.values())
             for key, loaded in list(self._held.items()):
-                if total <= self._limit:
+                if total <= self._max_bytes:
                     return
                 if key[0] not in needed and not loaded.loading:
                     total -= loaded.partition.nbytes
                     del self._held[key]
 
 
-def _speakers(connection: apsw.Connection, place: Place, domain: Domain) -> dict[int, str]:
+def _speakers(connection: apsw.Connection, in_file: VisiblePartition, domain: Domain) -> dict[int, str]:
     if domain == "memories":
         return {}
     sql = "SELECT code, name FROM speakers WHERE partition = ?"
-    return {code: shown(name) for code, name in rows(connection, sql, (place.id,))}
+    return {code: shown(name) for code, name in rows(connection, sql, (in_file.id,))}

@@ -1,4 +1,4 @@
-"""Passage: of a long stored text the part that a request can use. The rest is neither read from the file nor looked at."""
+"""Passage: reads the part of a long stored text that a request can use, without reading the rest from the file."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from germane.types.candidate import PassageRange
 __all__ = ["PASSAGE", "Passage", "passage"]
 
 PASSAGE = 4_096
-"""Characters of a longer one that are shown at most: some 1,000 tokens of English."""
+"""Characters of a passage at most: some 1,000 tokens of English."""
 _BYTES = 3 * PASSAGE // 2
-"""Bytes of a passage at most: what takes more bytes a character takes more tokens, and more time to write."""
-_READ, _MOST_READ, _OFF = 8 * PASSAGE, 32 * PASSAGE, 0.06
-"""Bytes that are read around the place where the words stand, at least and at most, and which part of the text: its terms
-tell the place only to some per cent."""
+"""Bytes of a passage at most: characters of more bytes take more tokens, and more time to write."""
+_MIN_READ, _MAX_READ, _READ_FRACTION = 8 * PASSAGE, 32 * PASSAGE, 0.06
+"""Bytes read around the place where the query's words stand: 6 % of the text, since its terms tell the place only to some per
+cent, within these bounds."""
 _MARK = "…"
 _EDGE = 64
 
@@ -29,9 +29,9 @@ class Passage(NamedTuple):
 
 
 def passage(connection: apsw.Connection, key: int, size: int, *, at: float = 0.0, words: Sequence[str] = ()) -> Passage:
-    """At most `PASSAGE` characters of the text of event `key`, which has `size` bytes: around the fraction `at` of it, where
-    most of `words` (folded) stand. It is marked where it was cut."""
-    reach = min(size, max(_READ, min(_MOST_READ, int(_OFF * size))))
+    """Returns at most `PASSAGE` characters of the text of event `key`, which has `size` bytes: near the fraction `at` of the
+    text, where most of `words` (case-folded) stand. An ellipsis marks where the text was cut."""
+    reach = min(size, max(_MIN_READ, min(_MAX_READ, int(_READ_FRACTION * size))))
     first = min(max(0, int(at * size) - reach // 2), size - reach)
     with connection.blob_open("main", "events", "text", key, False) as blob:
         blob.seek(first)
@@ -42,16 +42,16 @@ def passage(connection: apsw.Connection, key: int, size: int, *, at: float = 0.0
 
 
 def _cut(text: str, offset: int, size: int, middle: int, words: Sequence[str]) -> Passage:
-    """The best stretch of `text`, which begins at byte `offset`: the one with most of the words, of equals the one nearest to
-    `middle`."""
+    """Returns the best part of `text`, which begins at byte `offset` of the stored text: the part with most of the words, and
+    of equal parts the one nearest to `middle`."""
     low = text.casefold() if words else ""
     whole = len(text.encode("utf-8", "surrogatepass"))
     width = max(1, min(PASSAGE, _BYTES * len(text) // max(1, whole)))
     last = max(0, len(text) - width)
 
     def worth(start: int) -> tuple[int, int]:
-        found = sum(low.find(word, start, start + width) >= 0 for word in words)
-        return found, -abs(start + width // 2 - middle)
+        matched = sum(low.find(word, start, start + width) >= 0 for word in words)
+        return matched, -abs(start + width // 2 - middle)
 
     start = max((*range(0, last, max(1, width // 4)), last), key=worth)
     matches = worth(start)[0]
@@ -65,5 +65,5 @@ def _cut(text: str, offset: int, size: int, middle: int, words: Sequence[str]) -
 
 
 def _border(text: str, start: int, limit: int) -> int:
-    """The beginning of the next word, if it is near."""
+    """Returns the beginning of the next word before `limit`, or `start` where there is none."""
     return next((place + 1 for place in range(start, min(limit, len(text))) if text[place].isspace()), start)

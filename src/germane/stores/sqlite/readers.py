@@ -1,10 +1,10 @@
-"""Readers: threads that read, each with a connection of its own, so that nothing blocks the event loop.
+"""Readers: threads for reading, each with a connection of its own, so that reads don't block the event loop.
 
-Searches have threads of their own, so that what takes microseconds doesn't wait for what takes milliseconds. What is asked in
-one turn of the event loop goes to one thread together and comes back together: a hop costs more than most small reads, and two
-threads that search for one request are in each other's way.
+Searches have their own threads, so that small reads (microseconds) don't wait for searches (milliseconds). Reads that are
+requested in one iteration of the event loop go to one thread as a batch and return together: a thread switch costs more than
+most small reads, and two threads that search for one request slow each other down.
 
-Cancelling the task that waits makes SQLite and the search stop at their next step; the thread is free again soon after.
+Cancelling the waiting task stops SQLite and the search at their next step, which frees the thread.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ __all__ = ["Readers", "Reading"]
 T = TypeVar("T")
 _Queue = queue.SimpleQueue["list[Job] | Callable[[Reading], object] | None"]
 _STEPS = 2000
-"""SQLite's virtual machine steps between two looks at whether anybody still waits."""
+"""Instructions of SQLite's virtual machine between two checks for cancellation."""
 
 
 class Reading:
-    """One thread's connection, inside a snapshot, and whether to go on."""
+    """What a read gets: its thread's connection, inside a snapshot, and `stop`, which says whether the read was cancelled."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self.connection = connection
@@ -45,7 +45,7 @@ class Reading:
 
     @contextmanager
     def shielded(self) -> Iterator[None]:
-        """What is done within is finished even when nobody waits: work that the next caller would only have to repeat."""
+        """Within this block cancellation is ignored: for work that the next caller would have to repeat."""
         self._shielded = True
         try:
             yield
@@ -54,7 +54,7 @@ class Reading:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Everything within sees the file as it was at the first look."""
+        """Within this block all reads see the file as it was at the first read."""
         self.connection.execute("BEGIN")
         try:
             yield
@@ -63,7 +63,7 @@ class Reading:
                 self.connection.execute("COMMIT")
 
     def do(self, work: Callable[[Reading], T], stopped: Callable[[], bool]) -> T:
-        """`work`, until `stopped`."""
+        """Runs `work`, which is stopped when `stopped()` is true."""
         self._stopped = stopped
         try:
             return work(self)
@@ -72,7 +72,7 @@ class Reading:
 
 
 class Readers:
-    """`count` threads for searches, as many for everything else."""
+    """`count` threads for searches, and `count` threads for all other reads."""
 
     def __init__(self, database: Database, count: int) -> None:
         self._name = database.name
@@ -91,28 +91,28 @@ class Readers:
             thread.start()
 
     async def run(self, work: Callable[[Reading], T]) -> T:
-        """Something that may take long, but isn't a search."""
+        """Runs a read by itself; for reads that may take long but aren't searches."""
         job = Job(work)
         self._put(self._small, [job])
         outcome: T = await self._outcome(job)
         return outcome
 
     async def search(self, work: Callable[[Reading], T]) -> T:
-        """Something large: one request's searches go together, one after another."""
+        """Runs a search; the searches of one request run one after another in one thread."""
         return await self._with_others(self._large, work)
 
-    async def glance(self, work: Callable[[Reading], T]) -> T:
-        """Something small: goes with whatever else is glanced at in this turn of the loop, in order, within one snapshot."""
+    async def read_batched(self, work: Callable[[Reading], T]) -> T:
+        """Runs a small read together with all others of this iteration of the event loop, in order, within one snapshot."""
         return await self._with_others(self._small, work)
 
-    def behind(self, work: Callable[[Reading], object]) -> None:
-        """Do it some time, for nobody in particular; from any thread. Nothing is told of how it went."""
+    def run_in_background(self, work: Callable[[Reading], object]) -> None:
+        """Runs `work` later, without a result; its exceptions are dropped. May be called from any thread."""
         with self._lock:
             if not self._closed:
                 self._small.put(work)
 
     def stop(self) -> None:
-        """What runs is stopped, what waits is refused."""
+        """Stops the reads that run and refuses those that wait with `StoreUnavailable`."""
         with self._lock:
             if not self._closed:
                 self._closed = True
@@ -121,6 +121,7 @@ class Readers:
                     self._large.put(None)
 
     def join(self) -> None:
+        """Waits until the threads have ended; call `stop` before. Blocks."""
         for thread in self._threads:
             thread.join()
 
@@ -176,7 +177,7 @@ class Readers:
                 for job in jobs:
                     if not job.cancelled:
                         self._settle(reading, job)
-        except BaseException as error:  # the thread must live on, and the callers be told
+        except BaseException as error:  # the thread must survive, and every caller gets the error
             for job in jobs:
                 job.error = job.error or (self._gone() if self._closed else read_as(error, self._name))
         deliver(jobs)

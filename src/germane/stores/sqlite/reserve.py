@@ -1,7 +1,7 @@
-"""Reserve: room on the disk that is kept back for forgetting, as a file beside the database.
+"""Reserve: disk space that is kept for forgetting, as a file beside the database.
 
-Deleting needs room too: what it changes goes to the log first. So that a full disk refuses no forgetting, some room is taken
-while there is any, given back when a forgetting finds none, and taken again afterwards.
+A deletion needs disk space too, since its changes go to the log first. So that forgetting works on a full disk, a file reserves
+some space while there is any. The file is deleted when a forgetting finds the disk full, and created again afterwards.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from pathlib import Path
 __all__ = ["ROOM", "Reserve"]
 
 ROOM = 512 << 10
-"""Bytes: a forgetting of some dozen messages or memories."""
+"""Bytes: enough to forget some dozen messages or memories."""
 
 
 class Reserve:
-    """Of the database at `path`; None keeps nothing."""
+    """The reserve of the database at `path`; None reserves nothing."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = None if path is None else path.with_name(f"{path.name}-reserve")
 
     def keep(self) -> bool:
-        """Take the room, where it isn't taken yet. Returns whether it is there now; that it isn't is no error."""
+        """Reserves the space unless it is reserved already. Returns whether it is reserved now; raises nothing."""
         if self._path is None:
             return False
         try:
@@ -50,7 +50,7 @@ class Reserve:
         return True
 
     def release(self) -> bool:
-        """Give the room back. Returns whether there was any."""
+        """Frees the space. Returns whether any was reserved."""
         if self._path is None:
             return False
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Rows: asking SQLite and getting tuples, with the types that apsw can't know."""
+"""Rows: queries with typed results: all rows, the first row, or the only row."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ Row = tuple[Any, ...]
 
 
 def rows(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
-    """All of them, one at a time."""
+    """Returns an iterator over all rows."""
     return connection.execute(sql, values)
 
 
 def first(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> Row | None:
-    """The first one, if there is any."""
+    """Returns the first row, or None."""
     return connection.execute(sql, values).fetchone()
 
 
 def only(connection: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> Row:
-    """The one that is always there, such as a count."""
+    """Returns the row of a query that always has one, such as a count."""
     found = first(connection, sql, values)
     assert found is not None
     return found

@@ -1,4 +1,4 @@
-"""Scoped store: the part of the file that one scope can reach."""
+"""SqliteScopedStore: the reads and writes of one scope."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from germane.stores.sqlite.journal import SqliteJournal
 from germane.stores.sqlite.memory_reader import SqliteMemories
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import rows
-from germane.stores.sqlite.visible_partitions import places
+from germane.stores.sqlite.visible_partitions import visible_partitions
 from germane.stores.sqlite.where_clauses import for_events, for_memories
 from germane.types.query import Filters
 from germane.types.scope import Scope
@@ -21,6 +21,8 @@ __all__ = ["SqliteScopedStore"]
 
 
 class SqliteScopedStore:
+    """Implements `germane.store.ScopedStore`."""
+
     def __init__(
         self, scope: Scope, readers: Readers, memories: SqliteMemories, events: SqliteEvents, journal: SqliteJournal
     ) -> None:
@@ -44,7 +46,7 @@ class SqliteScopedStore:
         return self._journal
 
     async def directive(self) -> str:
-        return await self._readers.glance(lambda reading: directive(reading.connection, self._scope))
+        return await self._readers.read_batched(lambda reading: directive(reading.connection, self._scope))
 
     async def allowed(self, ids: Sequence[str], *, at: datetime, filters: Filters) -> frozenset[str]:
         if not ids or not filters.sensitivities:
@@ -52,13 +54,13 @@ class SqliteScopedStore:
         gate = Filters(sensitivities=filters.sensitivities, with_history=filters.with_history)
 
         def work(reading: Reading) -> frozenset[str]:
-            seen = places(reading.connection, self._scope)
+            visible = visible_partitions(reading.connection, self._scope)
             asked = "id IN (SELECT value FROM json_each(?))"
-            memory, bound = for_memories(seen, gate, at)
-            event, also = for_events(seen, gate)
+            memory, bound = for_memories(visible, gate, at)
+            event, also = for_events(visible, gate)
             sql = f"SELECT id FROM memories INDEXED BY memories_id WHERE {asked} AND {memory}"
             sql += f" UNION ALL SELECT e.id FROM events e INDEXED BY events_id WHERE e.{asked} AND {event}"
             wanted = to_json(ids)
             return frozenset(id for (id,) in rows(reading.connection, sql, [wanted, *bound, wanted, *also]))
 
-        return await self._readers.glance(work)
+        return await self._readers.read_batched(work)

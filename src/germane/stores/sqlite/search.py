@@ -1,10 +1,10 @@
-"""Search: from a query to the keys and evidence of what may answer it, over the partitions a scope sees."""
+"""Searcher: searches the memories or the events of a scope: finds keys in loaded partitions and reads their rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import TypeVar
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 from germane.events.event import Event
 from germane.memories.memory import Memory
@@ -17,82 +17,95 @@ from germane.search.proximity import best_passage
 from germane.search.relevance import Relevance
 from germane.search.soft import soft
 from germane.stores.sqlite.partitions import Partitions
-from germane.stores.sqlite.readers import Reading
+from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.units import Domain
-from germane.stores.sqlite.visible_partitions import Place
+from germane.stores.sqlite.visible_partitions import VisiblePartition, visible_partitions
 from germane.stores.sqlite.where_clauses import event_keys, excluded, impossible, memory_keys
 from germane.types.evidence import FEATURES, Evidence
 from germane.types.query import Query
+from germane.types.scope import Scope
 
-__all__ = ["hits"]
+__all__ = ["Fetch", "Searcher"]
 
 T = TypeVar("T", Memory, Event)
-Fetch = Callable[[Reading, tuple[Place, ...], Sequence[int], Callable[[int], float], Sequence[str]], dict[int, T]]
-"""Things by their keys. Of a long text it may ask where in it, as a fraction, the query's words stand, and which they are."""
+Fetch = Callable[
+    [Reading, tuple[VisiblePartition, ...], Sequence[int], Callable[[int], float], Sequence[str]],
+    dict[int, T],
+]
+"""Reads memories or events by their keys: `fetch(reading, visible, keys, locate, words)`. For a long text, `locate(key)`
+returns where in it the query's words stand, as a fraction of its length, and `words` are those words."""
 _SOFT = FEATURES.index("soft")
 _STRETCH = 0.02
-"""The part of a long text within which the query's words are looked for together."""
+"""The fraction of a long text within which the query's words are looked for together."""
 
 
-def hits(
-    reading: Reading,
-    partitions: Partitions,
-    places: tuple[Place, ...],
-    domain: Domain,
-    query: Query,
-    limit: int,
-    fetch: Fetch[T],
-    *,
-    keywords: bool,
-    vectors: bool,
-    wait: bool,
-    relevance: Relevance | None = None,
-    words: WordVectors | None = None,
-) -> tuple[Hit[T], ...]:
-    """At most `limit`, best first by `relevance` as far as it can tell before the texts are read. What was excluded by
-    name is made up for by looking further."""
-    if limit <= 0 or not places or impossible(query.filters, domain):
-        return ()
-    loaded = partitions.ready(reading, places, domain, wait=wait)
-    narrow = event_keys if domain == "events" else memory_keys
-    allowed = narrow(reading.connection, places, query.filters)
-    speakers = {code: name for one in loaded for code, name in one.speakers.items()}
-    searched = [one.partition for one in loaded]
-    asked = limit
-    while True:
-        found, terms = find(
-            searched,
-            query if vectors else replace(query, vector=None),
-            asked,
-            keywords=keywords,
-            vectors=vectors,
-            speakers=speakers,
-            at=query.at.timestamp(),
-            stop=reading.stop,
-            allowed=allowed,
-            relevance=relevance,
-        )
-        locate, wanted = _locating(searched, found, terms), [term.word for term in terms]
-        things = fetch(reading, places, [one.key for one in found], locate, wanted)
-        kept = [
-            (things[one.key], one.features)
-            for one in found
-            if one.key in things and not excluded(things[one.key], query.filters)
-        ]
-        if len(kept) >= limit or len(found) < asked or reading.stop():
-            return _read(kept[:limit], terms, words)
-        asked = max(asked * 4, limit + len(query.filters.exclude))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searcher(Generic[T]):
+    """What all searches of one domain share. `model` is the identity of the embedder in use: vectors of other models are
+    ignored. `relevance` None stands for the shipped model; without `words` the evidence `soft` is missing. Thread-safe."""
+
+    domain: Domain
+    fetch: Fetch[T]
+    readers: Readers
+    partitions: Partitions
+    model: str
+    relevance: Relevance | None
+    words: WordVectors | None
+
+    async def search(
+        self, scope: Scope, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool
+    ) -> tuple[Hit[T], ...]:
+        """Returns at most `limit` hits, best first as far as `relevance` can tell before the texts are read. With `wait` false
+        it raises `Warming` where the partitions aren't in memory yet, and loads them in the background."""
+        if not vectors or query.model not in (None, self.model):
+            query = replace(query, vector=None)
+        return await self.readers.search(lambda reading: self._hits(reading, scope, query, limit, keywords=keywords, wait=wait))
+
+    def _hits(
+        self, reading: Reading, scope: Scope, query: Query, limit: int, *, keywords: bool, wait: bool
+    ) -> tuple[Hit[T], ...]:
+        visible = visible_partitions(reading.connection, scope)
+        if limit <= 0 or not visible or impossible(query.filters, self.domain):
+            return ()
+        loaded = self.partitions.ready(reading, visible, self.domain, wait=wait)
+        keys_passing = event_keys if self.domain == "events" else memory_keys
+        allowed = keys_passing(reading.connection, visible, query.filters)
+        speakers = {code: name for one in loaded for code, name in one.speakers.items()}
+        searched = [one.partition for one in loaded]
+        wanted = limit
+        while True:
+            matches, terms = find(
+                searched,
+                query,
+                wanted,
+                keywords=keywords,
+                vectors=query.vector is not None,
+                speakers=speakers,
+                at=query.at.timestamp(),
+                stop=reading.stop,
+                allowed=allowed,
+                relevance=self.relevance,
+            )
+            keys = [match.key for match in matches]
+            things = self.fetch(reading, visible, keys, _locator(searched, matches, terms), [term.word for term in terms])
+            kept = [
+                (things[match.key], match.features)
+                for match in matches
+                if match.key in things and not excluded(things[match.key], query.filters)
+            ]
+            if len(kept) >= limit or len(matches) < wanted or reading.stop():
+                return self._with_text_evidence(kept[:limit], terms)
+            wanted = max(wanted * 4, limit + len(query.filters.exclude))  # further matches replace those excluded by name
+
+    def _with_text_evidence(self, kept: Sequence[tuple[T, list[float]]], terms: Terms) -> tuple[Hit[T], ...]:
+        """Adds the evidence that takes the text: the likeness of its words to the query's."""
+        if self.words is not None and terms:
+            likeness = soft(terms, [thing.text for thing, _ in kept], self.words).tolist()
+            for (_, row), value in zip(kept, likeness, strict=True):
+                row[_SOFT] = value
+        return tuple(Hit(thing=thing, evidence=Evidence.of(row)) for thing, row in kept)
 
 
-def _locating(partitions: Sequence[Partition], found: Sequence[Match], terms: Terms) -> Callable[[int], float]:
-    places = {one.key: (partitions[one.partition], one.position) for one in found}
-    return lambda key: best_passage(*places[key], terms, _STRETCH)
-
-
-def _read(kept: Sequence[tuple[T, list[float]]], terms: Terms, words: WordVectors | None) -> tuple[Hit[T], ...]:
-    """With the evidence that only the text gives."""
-    if words is not None and terms:
-        answered = soft(terms, [thing.text for thing, _ in kept], words).tolist()
-        for (_, row), value in zip(kept, answered, strict=True):
-            row[_SOFT] = value
-    return tuple(Hit(thing=thing, evidence=Evidence.of(row)) for thing, row in kept)
+def _locator(partitions: Sequence[Partition], matches: Sequence[Match], terms: Terms) -> Callable[[int], float]:
+    row_of = {match.key: (partitions[match.partition], match.position) for match in matches}
+    return lambda key: best_passage(*row_of[key], terms, _STRETCH)

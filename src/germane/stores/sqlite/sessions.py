@@ -1,5 +1,7 @@
-"""Sessions: the conversations of a partition, and their numbers. A session begins with its first event and is gone with its
-last: its id is the caller's, and may be somebody's name."""
+"""Session rows: creates, extends, numbers and removes the sessions of a partition.
+
+A session is created with its first event and removed with its last one, since its id is the caller's and may name a person.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from germane.events.event import Event
 from germane.stores.sqlite.encoding import micros, stored
 from germane.stores.sqlite.rows import first, rows
 
-__all__ = ["Begun", "shrink"]
+__all__ = ["GrowingSession", "shrink"]
 
 _LATEST = "SELECT number, started_at FROM sessions WHERE partition = ? AND key <> ? ORDER BY started_at DESC, key DESC LIMIT 1"
 _NUMBERED = (
@@ -25,8 +27,8 @@ _RECOUNT = (
 )
 
 
-class Begun:
-    """A session that grows; nothing is written before `save`."""
+class GrowingSession:
+    """A session to which events are added; `save` writes its row."""
 
     __slots__ = ("_added", "_id", "_key", "_last", "_next", "_partition", "_started", "_was")
 
@@ -48,7 +50,7 @@ class Begun:
         self._added += 1
 
     def save(self, connection: apsw.Connection) -> int:
-        """Its row's key."""
+        """Inserts or updates the row and returns its key."""
         if self._key is None:
             sql = "INSERT INTO sessions (partition, id, number, started_at, last_at, length, next) VALUES (?, ?, 0, ?, ?, ?, ?)"
             row = (self._partition, stored(self._id), self._started, self._last, self._added, self._next)
@@ -63,7 +65,7 @@ class Begun:
         return self._key
 
     def _number(self, connection: apsw.Connection) -> None:
-        """The newest counts on; one that began before others moves them."""
+        """Gives a new session the next number; where it began before others, all are renumbered."""
         latest = first(connection, _LATEST, (self._partition, self._key))
         if latest is not None and self._started is not None and self._started < latest[1]:
             connection.execute(_NUMBERED, (self._partition,))
@@ -73,7 +75,7 @@ class Begun:
 
 
 def shrink(connection: apsw.Connection, sessions: Iterable[int]) -> None:
-    """After events of these were removed: count again, remove the empty ones, and number what is left."""
+    """Updates these sessions after events were removed: recounts them, removes the empty ones, and renumbers the rest."""
     partitions: set[int] = set()
     for key in sessions:
         partitions.update(row[0] for row in rows(connection, "SELECT partition FROM sessions WHERE key = ?", (key,)))

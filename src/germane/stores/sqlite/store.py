@@ -1,7 +1,7 @@
-"""SqliteStore: the embedded store. One file, one writing thread, reading threads, and partitions in memory to search.
+"""SqliteStore: the embedded store: one file, one writer thread, reader threads, and partitions in memory for search.
 
-What a person should know of it: a commit is on disk when it is answered (`synchronous=FULL`), readers never wait for the
-writer, several processes may share the file.
+A commit is on disk when it returns (`synchronous=FULL`), readers never wait for the writer, and several processes may share the
+file.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import apsw
 
 from germane.clock import Clock
 from germane.errors import StoreUnavailable
+from germane.events.event import Event
+from germane.memories.memory import Memory
 from germane.ports.embedder import Embedder
 from germane.ports.word_vectors import WordVectors
 from germane.search.relevance import Relevance
@@ -26,29 +29,34 @@ from germane.stores.sqlite.directives import directive_now
 from germane.stores.sqlite.embedding import Embedding, model_row
 from germane.stores.sqlite.encoding import micros
 from germane.stores.sqlite.erasure import Erasure
-from germane.stores.sqlite.event_reader import SqliteEvents
+from germane.stores.sqlite.event_reader import SqliteEvents, fetch_events
 from germane.stores.sqlite.failures import mapped
 from germane.stores.sqlite.journal import SqliteJournal
 from germane.stores.sqlite.keys import SqliteKeys
-from germane.stores.sqlite.memory_reader import SqliteMemories
+from germane.stores.sqlite.memory_reader import SqliteMemories, fetch_memories
 from germane.stores.sqlite.partitions import Partitions
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import only
 from germane.stores.sqlite.scoped_store import SqliteScopedStore
+from germane.stores.sqlite.search import Fetch, Searcher
 from germane.stores.sqlite.transaction import Transaction
-from germane.stores.sqlite.visible_partitions import gone, places
+from germane.stores.sqlite.units import Domain
+from germane.stores.sqlite.visible_partitions import is_forgotten, visible_partitions
 from germane.stores.sqlite.writer import Writer
 from germane.types.scope import Scope
 
 __all__ = ["SqliteStore"]
 
-_MEMORY = 256 << 20
-_SCRUBBING = 0.25
-"""Seconds that an opening waits for scrubbing that a killed process left."""
+T = TypeVar("T", Memory, Event)
+
+_MEMORY_LIMIT = 256 << 20
+"""Bytes of search partitions in memory."""
+_SCRUB_TIMEOUT = 0.25
+"""Seconds that `open` waits for scrubbing that a killed process left undone."""
 
 
 class SqliteStore:
-    """Open it with `SqliteStore.open`. Fulfils `germane.scoped.Store`."""
+    """Implements `germane.store.Store`. Open it with `SqliteStore.open`."""
 
     def __init__(
         self,
@@ -63,19 +71,23 @@ class SqliteStore:
         words: WordVectors | None = None,
     ) -> None:
         self._database, self._embedder, self._clock = database, embedder, clock
-        self._relevance_model, self._words = relevance, words
         with mapped(database.name):
             self._model = model_row(database, writing, embedder)
             self._readers = Readers(database, readers)
-            self._aside = Readers(database, 1)
+            self._background = Readers(database, 1)
         self._partitions = Partitions(
-            dimension=embedder.dimension, model=self._model, limit=memory_limit, behind=self._aside.behind
+            dimension=embedder.dimension,
+            model=self._model,
+            max_bytes=memory_limit,
+            run_in_background=self._background.run_in_background,
         )
-        self._told: Callable[[Callable[[str, str, str | None], str]], None] | None = None
+        self._memories = self._searcher("memories", fetch_memories, relevance, words)
+        self._events = self._searcher("events", fetch_events, relevance, words)
+        self._listener: Callable[[Callable[[str, str, str | None], str]], None] | None = None
         with mapped(database.name):
             self._erasure = Erasure(database, self._vanished, writable=writing is not None)
         self._writer = None if writing is None else Writer(writing, self._begin, database, self._erasure)
-        self._embedding = Embedding(embedder, self._model, self._aside)
+        self._embedding = Embedding(embedder, self._model, self._background)
 
     @classmethod
     def open(
@@ -85,20 +97,21 @@ class SqliteStore:
         embedder: Embedder,
         clock: Clock,
         readers: int = 2,
-        memory_limit: int = _MEMORY,
+        memory_limit: int = _MEMORY_LIMIT,
         vfs: str | None = None,
         relevance: Relevance | None = None,
         words: WordVectors | None = None,
     ) -> SqliteStore:
-        """The store in the file at `path`, made if there is none; `:memory:` for one that is gone when closed.
+        """Opens the store in the file at `path`, which is created if it doesn't exist. `:memory:` opens a store in memory,
+        which is gone when it is closed. A file that can't be written is opened read-only.
 
-        `readers` threads read at once, `memory_limit` bytes of search partitions are kept, `vfs` names another of SQLite's
-        file systems, `relevance` is the model that search chooses by (none: the shipped one), `words` knows words of nearly
-        the same meaning. Where the file can't be written it is opened for reading. Raises `StoreUnavailable`, `StoreCorrupt`
-        or `StoreTooNew`.
+        `readers` is the number of threads for searches, and for other reads as well. At most `memory_limit` bytes of search
+        partitions stay in memory. `vfs` names another of SQLite's file systems. `relevance` is the model that ranks hits
+        (default: the shipped one), `words` finds words of similar meaning.
 
-        Blocks for some milliseconds. Where a process was killed before everything it forgot was scrubbed, that is done first,
-        but not waited for longer than a quarter of a second: it goes on in a thread, and `check` tells of it until it is done.
+        Blocks for some milliseconds. Where a process was killed before all that was forgotten was scrubbed, `open` starts the
+        scrubbing and waits for it up to a quarter of a second; it continues in a thread, and `check` reports it meanwhile.
+        Raises `StoreUnavailable`, `StoreCorrupt` or `StoreTooNew`.
         """
         writing, database = Database.at(path, vfs).open(clock)
         try:
@@ -116,7 +129,7 @@ class SqliteStore:
             if writing is not None:
                 writing.close()
             raise
-        store._erasure.begun.wait(_SCRUBBING)
+        store._erasure.begun.wait(_SCRUB_TIMEOUT)
         return store
 
     @property
@@ -128,25 +141,25 @@ class SqliteStore:
         return SqliteKeys(self._writer, self._readers, self._database.name)
 
     def within(self, scope: Scope) -> SqliteScopedStore:
-        readers, partitions, model = self._readers, self._partitions, self._embedder.identity
+        readers = self._readers
         return SqliteScopedStore(
             scope,
             readers,
-            SqliteMemories(scope, readers, partitions, model, self._relevance_model, self._words),
-            SqliteEvents(scope, readers, partitions, model, self._relevance_model, self._words),
+            SqliteMemories(scope, readers, self._memories),
+            SqliteEvents(scope, readers, self._events),
             SqliteJournal(scope, self._writer, readers, self._erasure, self._database.name),
         )
 
-    def when_vanished(self, told: Callable[[Callable[[str, str, str | None], str]], None]) -> None:
-        self._told = told
+    def when_vanished(self, listener: Callable[[Callable[[str, str, str | None], str]], None]) -> None:
+        self._listener = listener
 
     async def warm(self, scope: Scope) -> None:
         def work(reading: Reading) -> None:
-            seen = places(reading.connection, scope)
+            visible = visible_partitions(reading.connection, scope)
             for domain in ("memories", "events"):
-                self._partitions.ready(reading, seen, domain, wait=True)
+                self._partitions.ready(reading, visible, domain, wait=True)
 
-        await self._aside.run(work)
+        await self._background.run(work)
 
     async def nonce_key(self) -> bytes:
         sql = "SELECT value FROM meta WHERE key = 'nonce_key'"
@@ -166,21 +179,21 @@ class SqliteStore:
         )
 
     async def embed_pending(self, limit: int | None = None) -> int:
-        """Embed what was stored without a vector; answers how many. Slow embedders' texts come this way."""
+        """See `Store.embed_pending`. Safe to cancel at any point."""
         return await self._embedding.pending(self._write(), limit)
 
     async def stale_vectors(self) -> int:
-        """How many texts have no vector of the embedder in use: keywords alone find them (SEARCH-3)."""
+        """See `Store.stale_vectors`."""
         return await self._embedding.stale()
 
     async def reembed(self, progress: Callable[[int, int], None] | None = None) -> int:
-        """Give every text a vector of the embedder in use; `progress(done, total)`. Answers how many were made."""
+        """See `Store.reembed`. Safe to cancel at any point."""
         return await self._embedding.again(self._write(), progress)
 
     async def close(self) -> None:
-        """Finish what is being written, stop what is being read, end the threads. Again is fine."""
+        """Completes the writes that wait, stops the reads, and ends the threads. Idempotent."""
         self._readers.stop()
-        self._aside.stop()
+        self._background.stop()
         if self._writer is not None:
             self._writer.stop()
         await asyncio.to_thread(self._join)
@@ -188,21 +201,32 @@ class SqliteStore:
 
     def _join(self) -> None:
         self._readers.join()
-        self._aside.join()
+        self._background.join()
         if self._writer is not None:
             self._writer.join()
         self._erasure.join()
         if self._writer is not None:
             self._writer.close()
 
+    def _searcher(self, domain: Domain, fetch: Fetch[T], relevance: Relevance | None, words: WordVectors | None) -> Searcher[T]:
+        return Searcher(
+            domain=domain,
+            fetch=fetch,
+            readers=self._readers,
+            partitions=self._partitions,
+            model=self._embedder.identity,
+            relevance=relevance,
+            words=words,
+        )
+
     def _begin(self, connection: apsw.Connection) -> Transaction:
         return Transaction(connection, self._embedder, self._model, micros(self._clock.now()))
 
     def _vanished(self, connection: apsw.Connection) -> None:
-        """Some process took away what nobody asks the file about again: nothing of it stays in memory."""
-        self._partitions.drop(lambda partition: gone(connection, partition))
-        if self._told is not None:
-            self._told(partial(directive_now, connection))
+        """Drops cached copies of what some process has forgotten or replaced. Called in the erasure thread."""
+        self._partitions.drop(lambda partition: is_forgotten(connection, partition))
+        if self._listener is not None:
+            self._listener(partial(directive_now, connection))
 
     def _write(self) -> Writer:
         if self._writer is None:

@@ -1,5 +1,7 @@
-"""Transaction: what the plans of one commit share: the new revision, new keys, and the search rows that are still to be
-derived. Texts of all plans are embedded together, right before the commit."""
+"""Transaction: the state that the plans of one commit share: revision, new row keys, and search rows still to be derived.
+
+The texts of all plans are embedded together, right before the commit.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +17,17 @@ from germane.search.quantised import encode
 from germane.search.unit import Unit
 from germane.stores.sqlite.rows import only
 from germane.stores.sqlite.units import Domain, Pending, insert_units
-from germane.stores.sqlite.visible_partitions import Place, places
+from germane.stores.sqlite.visible_partitions import VisiblePartition, visible_partitions
 from germane.types.scope import Scope
 
-__all__ = ["Mark", "Transaction"]
+__all__ = ["Savepoint", "Transaction"]
 
 _ERASED = "UPDATE counters SET erased_at = CASE WHEN erased > scrubbed THEN erased_at ELSE ?1 END, erased = ?2"
 
 
-class Mark(NamedTuple):
+class Savepoint(NamedTuple):
+    """A transaction's state before one job, to return to where the job fails."""
+
     pending: list[Pending]
     length: int
     touched: frozenset[int]
@@ -33,12 +37,13 @@ class Mark(NamedTuple):
 
 
 class Transaction:
-    """`revision` is the one this commit brings. `model` is the row of the embedder in use, `now` the time in microseconds."""
+    """`revision` is the one that this commit creates. `model` is the row of the embedder in use, `now` is in microseconds since
+    the epoch."""
 
     def __init__(self, connection: apsw.Connection, embedder: Embedder, model: int, now: int) -> None:
         self.connection = connection
         self.erased = 0
-        """How often content was taken away so far."""
+        """How often content was removed so far."""
         self._embedder = embedder
         self._model = model
         self._now = now
@@ -48,72 +53,72 @@ class Transaction:
         self._keys: dict[Domain, int] = {"events": events, "memories": memories}
         self._pending: list[Pending] = []
         self._touched: frozenset[int] = frozenset()
-        self._places: dict[tuple[str, str, str | None], tuple[Place, ...]] = {}
+        self._visible: dict[tuple[str, str, str | None], tuple[VisiblePartition, ...]] = {}
 
-    def mark(self) -> Mark:
-        return Mark(self._pending, len(self._pending), self._touched, self.erased, self._vanished, self._replaced)
+    def savepoint(self) -> Savepoint:
+        return Savepoint(self._pending, len(self._pending), self._touched, self.erased, self._vanished, self._replaced)
 
-    def undo(self, mark: Mark) -> None:
-        """Back to `mark`, also where rows were flushed since: their savepoint has taken them back."""
-        self._pending = mark.pending
-        del self._pending[mark.length :]
-        self._touched, self.erased = mark.touched, mark.erased
-        self._vanished, self._replaced = mark.vanished, mark.replaced
-        self._places.clear()
+    def roll_back_to(self, savepoint: Savepoint) -> None:
+        """Restores the state of `savepoint`. Rows that were flushed since are gone too: SQLite has rolled them back."""
+        self._pending = savepoint.pending
+        del self._pending[savepoint.length :]
+        self._touched, self.erased = savepoint.touched, savepoint.erased
+        self._vanished, self._replaced = savepoint.vanished, savepoint.replaced
+        self._visible.clear()
 
-    def places(self, scope: Scope) -> tuple[Place, ...]:
-        """What the scope sees; asked of the file once."""
+    def visible_partitions(self, scope: Scope) -> tuple[VisiblePartition, ...]:
+        """Returns the partitions that the scope sees, read from the file once."""
         whose = (scope.org, scope.agent, scope.user)
-        if whose not in self._places:
-            self._places[whose] = places(self.connection, scope)
-        return self._places[whose]
+        if whose not in self._visible:
+            self._visible[whose] = visible_partitions(self.connection, scope)
+        return self._visible[whose]
 
     def own(self, scope: Scope) -> int:
-        """The partition this scope writes to; made when there is none yet."""
-        for place in self.places(scope):
-            if place.user == scope.user:
-                return place.id
+        """Returns the id of the partition that this scope writes to; creates it where it doesn't exist."""
+        for partition in self.visible_partitions(scope):
+            if partition.user == scope.user:
+                return partition.id
         row = (scope.org, scope.agent, scope.user or "")
         self.connection.execute("INSERT INTO partitions (org, agent, user) VALUES (?, ?, ?)", row)
-        self._places.clear()
+        self._visible.clear()
         return self.connection.last_insert_rowid()
 
     def touch(self, partitions: Iterable[int]) -> None:
-        """The content of these changes with this commit."""
+        """Marks these partitions as changed by this commit."""
         self._touched |= frozenset(partitions)
 
     def erase(self, partition: int, *, vanished: bool = False, replaced: bool = False) -> None:
-        """Content of this partition is taken away with this commit: the files are to be scrubbed. `vanished`: the partition
-        itself; `replaced`: its directive, which processes remember without asking the file again."""
+        """Marks content of this partition as removed by this commit, so that the files are scrubbed. `vanished` says that the
+        whole partition was removed, `replaced` that its directive was: processes must drop their cached copies of it."""
         self.touch((partition,))
         self.erased += 1
         self._vanished |= vanished
         self._replaced |= replaced or vanished
-        self._places.clear()
+        self._visible.clear()
 
     def keys(self, domain: Domain, count: int) -> range:
-        """New row numbers, never given out again."""
+        """Returns `count` new row keys, which are never used again."""
         first = self._keys[domain] + 1
         self._keys[domain] += count
         return range(first, first + count)
 
     def derive(self, domain: Domain, partition: int, units: Sequence[tuple[Unit, str]]) -> None:
-        """Search rows to be written with this commit, each with the text its vector is made from."""
+        """Adds search rows to be written with this commit, each with the text that its vector is made from."""
         self._pending += [Pending(domain, partition, unit, text) for unit, text in units]
 
     def flush(self) -> None:
-        """Write what is still to be derived."""
+        """Embeds the pending texts where the embedder is quick, and writes their search rows."""
         if not self._pending:
             return
         pending, self._pending = self._pending, []
         vectors: Sequence[bytes | None] = [None] * len(pending)
         if self._embedder.quick:
-            with suppress(EmbedderError):  # keywords serve until they are embedded
-                vectors = encode(self._embedder.embed_now([one.text for one in pending]))
+            with suppress(EmbedderError):  # keywords find them until they are embedded
+                vectors = encode(self._embedder.embed_now([entry.text for entry in pending]))
         insert_units(self.connection, pending, vectors, revision=self.revision, model=self._model)
 
     def finish(self) -> None:
-        """The last statements before COMMIT."""
+        """Runs the last statements before COMMIT."""
         self.flush()
         if not self._touched:
             return

@@ -1,4 +1,4 @@
-"""Units: the rows a search reads, as they lie in the file. Everything here is derived: from a text, once, when it is stored."""
+"""Units: reads and writes the search rows (terms, vector, times), which are derived from each stored text."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ _CHANGED = (
 
 
 class Pending(NamedTuple):
+    """A unit that waits to be written, with the text that its vector is made from."""
+
     domain: Domain
     partition: int
     unit: Unit
@@ -34,9 +36,9 @@ def insert_units(
 ) -> None:
     for domain in ("events", "memories"):
         rows = [
-            (one.partition, revision, None if vector is None else model, vector, *one.unit[:4], *one.unit[5:])
-            for one, vector in zip(pending, vectors, strict=True)
-            if one.domain == domain
+            (entry.partition, revision, None if vector is None else model, vector, *entry.unit[:4], *entry.unit[5:])
+            for entry, vector in zip(pending, vectors, strict=True)
+            if entry.domain == domain
         ]
         if rows:
             connection.executemany(_INSERT.format(domain), rows)
@@ -47,12 +49,13 @@ def delete_units(connection: apsw.Connection, domain: Domain, keys: Iterable[int
 
 
 def changed(connection: apsw.Connection, domain: Domain, partition: int, since: int, model: int) -> list[tuple[Any, ...]]:
-    """Units in the order of `Unit`'s fields that are newer than revision `since`; vectors of other models are left out."""
+    """Returns the rows of units newer than revision `since`, in the order of `Unit`'s fields; vectors of other models are
+    None."""
     return connection.execute(_CHANGED.format(domain), (model, partition, since)).fetchall()
 
 
 def dropped(connection: apsw.Connection, domain: Domain, partition: int, since: int) -> list[int]:
-    """Keys that were forgotten after revision `since`."""
+    """Returns the keys that were forgotten after revision `since`."""
     sql = "SELECT key FROM tombstones WHERE partition = ? AND what = ? AND revision > ?"
     return [key for (key,) in connection.execute(sql, (partition, domain, since))]
 

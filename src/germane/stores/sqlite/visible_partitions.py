@@ -1,4 +1,4 @@
-"""Visible partitions: which partitions of the file a scope may touch. Every statement of a scoped store is bound to them."""
+"""Visible partitions: the partitions that a scope can reach; each statement of a scoped store is bound to them."""
 
 from __future__ import annotations
 
@@ -9,34 +9,40 @@ import apsw
 from germane.stores.sqlite.rows import first, rows
 from germane.types.scope import Scope
 
-__all__ = ["GONE", "Place", "gone", "listed", "places"]
+__all__ = ["FORGOTTEN_ORG", "VisiblePartition", "in_clause", "is_forgotten", "owners", "visible_partitions"]
 
-GONE = ""
-"""The org of a partition of which everything was forgotten; no scope has it."""
+FORGOTTEN_ORG = ""
+"""The org of a partition that was forgotten as a whole; no scope has this org."""
 
 _SQL = "SELECT id, user, revision FROM partitions WHERE org = ? AND agent = ? AND user IN (?, ?)"
 
 
-class Place(NamedTuple):
-    """One partition: `user` is None where it is agent-wide, `revision` that of its last change."""
+class VisiblePartition(NamedTuple):
+    """One partition: the rows of one user with one agent (`user` None: agent-wide). `revision` is that of its last change."""
 
     id: int
     user: str | None
     revision: int
 
 
-def places(connection: apsw.Connection, scope: Scope) -> tuple[Place, ...]:
-    """What the scope sees, agent-wide first. A partition nothing was ever written to doesn't exist."""
+def visible_partitions(connection: apsw.Connection, scope: Scope) -> tuple[VisiblePartition, ...]:
+    """Returns the partitions that the scope sees: the agent-wide one, then its user's. A partition doesn't exist before its
+    first write."""
     found = rows(connection, _SQL, (scope.org, scope.agent, "", scope.user or ""))
-    seen = [Place(id, user or None, revision) for id, user, revision in found]
-    return tuple(sorted(seen, key=lambda place: place.user is not None))
+    seen = [VisiblePartition(id, user or None, revision) for id, user, revision in found]
+    return tuple(sorted(seen, key=lambda partition: partition.user is not None))
 
 
-def gone(connection: apsw.Connection, partition: int) -> bool:
-    """Whether no scope can reach this partition any more."""
-    return first(connection, "SELECT 1 FROM partitions WHERE id = ? AND org <> ?", (partition, GONE)) is None
+def is_forgotten(connection: apsw.Connection, partition: int) -> bool:
+    """Whether this partition was forgotten as a whole, so that no scope can reach it."""
+    return first(connection, "SELECT 1 FROM partitions WHERE id = ? AND org <> ?", (partition, FORGOTTEN_ORG)) is None
 
 
-def listed(places: tuple[Place, ...]) -> str:
-    """The ids for an SQL `IN`. They are integers from the file itself, never a caller's text."""
-    return f"({','.join(str(int(place.id)) for place in places)})"
+def owners(visible: tuple[VisiblePartition, ...]) -> dict[int, str | None]:
+    """Returns each partition's user by the partition's id; None for the agent-wide partition."""
+    return {partition.id: partition.user for partition in visible}
+
+
+def in_clause(visible: tuple[VisiblePartition, ...]) -> str:
+    """Returns the ids for an SQL `IN`. They are integers from the file, never a caller's text."""
+    return f"({','.join(str(int(partition.id)) for partition in visible)})"

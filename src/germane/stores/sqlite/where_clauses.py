@@ -1,4 +1,4 @@
-"""Narrowing: a request's filters as SQL. Every clause is bound to the partitions that the scope may see."""
+"""Where clauses: a request's filters as SQL conditions, each bound to the partitions that the scope may see."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from germane.memories.memory import Memory
 from germane.search.unit import SENSITIVITY_CODES
 from germane.stores.sqlite.encoding import micros, stored, to_json
 from germane.stores.sqlite.units import Domain
-from germane.stores.sqlite.visible_partitions import Place, listed
+from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
 from germane.types.query import Filters
 
 __all__ = ["Clause", "event_keys", "excluded", "for_events", "for_memories", "impossible", "memory_keys", "tagged"]
 
 Clause = tuple[str, list[Any]]
-"""SQL after WHERE, and what is bound to it."""
+"""SQL after WHERE, and the values bound to it."""
 
 
 def impossible(filters: Filters, domain: Domain) -> bool:
-    """Whether nothing of the domain can pass: an event has no kind and no tags, a memory no event type, and neither a task."""
+    """Whether nothing of the domain can pass: events have no kind and no tags, memories no event type, and neither has a
+    task."""
     if filters.task is not None or not filters.sensitivities:
         return True
     if domain == "events":
@@ -31,13 +32,13 @@ def impossible(filters: Filters, domain: Domain) -> bool:
 
 
 def excluded(thing: Memory | Event, filters: Filters) -> bool:
-    """Whether it was ruled out by name: germane's id or the caller's."""
+    """Whether the filters exclude this id, germane's or the caller's message id."""
     message_id = thing.message_id if isinstance(thing, Event) else thing.provenance.message_id
     return thing.id in filters.exclude or (message_id is not None and message_id in filters.exclude)
 
 
-def for_memories(places: tuple[Place, ...], filters: Filters, at: datetime) -> Clause:
-    clause, values = _shared(places, filters)
+def for_memories(visible: tuple[VisiblePartition, ...], filters: Filters, at: datetime) -> Clause:
+    clause, values = _shared(visible, filters)
     if not filters.with_history:
         now = micros(at)
         clause += " AND valid_from <= ? AND (valid_to IS NULL OR valid_to > ?) AND (expires_at IS NULL OR expires_at > ?)"
@@ -49,37 +50,38 @@ def for_memories(places: tuple[Place, ...], filters: Filters, at: datetime) -> C
         clause += " AND session = ?"
         values.append(stored(filters.session))
     if filters.tags is not None:
-        clause += f" AND key IN ({tagged(places)})"
+        clause += f" AND key IN ({tagged(visible)})"
         values.append(to_json(filters.tags))
     return clause, values
 
 
-def for_events(places: tuple[Place, ...], filters: Filters) -> Clause:
-    """For rows of `events` called `e`."""
-    clause, values = _shared(places, filters, "e.")
+def for_events(visible: tuple[VisiblePartition, ...], filters: Filters) -> Clause:
+    """The condition for rows of `events AS e`."""
+    clause, values = _shared(visible, filters, "e.")
     if filters.event_types is not None:
         clause += f" AND e.type IN {_AMONG}"
         values.append(to_json(filters.event_types))
     return clause, values
 
 
-def memory_keys(connection: apsw.Connection, places: tuple[Place, ...], filters: Filters) -> frozenset[int] | None:
-    """Keys that pass what a search doesn't check for itself (tags, session); None for no narrowing."""
+def memory_keys(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], filters: Filters) -> frozenset[int] | None:
+    """Returns the keys that pass the filters that search doesn't check itself (tags, session); None where none is set."""
     if filters.tags is None and filters.session is None:
         return None
     wide = Filters(tags=filters.tags, session=filters.session, sensitivities=filters.sensitivities, with_history=True)
-    clause, values = for_memories(places, wide, datetime.max)
+    clause, values = for_memories(visible, wide, datetime.max)
     return frozenset(key for (key,) in connection.execute(f"SELECT key FROM memories WHERE {clause}", values))
 
 
-def event_keys(connection: apsw.Connection, places: tuple[Place, ...], filters: Filters) -> frozenset[int] | None:
-    """Keys that pass what a search doesn't check for itself (event types, session); None for no narrowing."""
-    parts, values = [f"partition IN {listed(places)}"], list[Any]()
+def event_keys(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], filters: Filters) -> frozenset[int] | None:
+    """Returns the keys that pass the filters that search doesn't check itself (event types, session); None where none is
+    set."""
+    parts, values = [f"partition IN {in_clause(visible)}"], list[Any]()
     if filters.event_types is not None:
         parts.append(f"type IN {_AMONG}")
         values.append(to_json(filters.event_types))
     if filters.session is not None:
-        parts.append(f"session IN (SELECT key FROM sessions WHERE partition IN {listed(places)} AND id = ?)")
+        parts.append(f"session IN (SELECT key FROM sessions WHERE partition IN {in_clause(visible)} AND id = ?)")
         values.append(stored(filters.session))
     if len(parts) == 1:
         return None
@@ -87,18 +89,18 @@ def event_keys(connection: apsw.Connection, places: tuple[Place, ...], filters: 
     return frozenset(key for (key,) in connection.execute(sql, values))
 
 
-def tagged(places: tuple[Place, ...]) -> str:
-    """SQL for the keys of memories with any of the tags that are bound to it as a JSON list."""
-    return f"SELECT memory FROM memory_tags WHERE partition IN {listed(places)} AND tag IN {_AMONG}"
+def tagged(visible: tuple[VisiblePartition, ...]) -> str:
+    """Returns SQL for the keys of memories with any of the tags, which are bound to it as one JSON list."""
+    return f"SELECT memory FROM memory_tags WHERE partition IN {in_clause(visible)} AND tag IN {_AMONG}"
 
 
 _AMONG = "(SELECT value FROM json_each(?))"
-"""One bound value however many there are: SQLite takes 32,766 variables and no more."""
+"""One bound value for any number of values: SQLite allows 32,766 variables."""
 
 
-def _shared(places: tuple[Place, ...], filters: Filters, table: str = "") -> Clause:
+def _shared(visible: tuple[VisiblePartition, ...], filters: Filters, table: str = "") -> Clause:
     codes = sorted({SENSITIVITY_CODES[level] for level in filters.sensitivities if level in SENSITIVITY_CODES})
-    clause = f"{table}partition IN {listed(places)} AND {table}sensitivity IN ({', '.join('?' * len(codes))})"
+    clause = f"{table}partition IN {in_clause(visible)} AND {table}sensitivity IN ({', '.join('?' * len(codes))})"
     values: list[Any] = [*codes]
     if filters.since is not None:
         clause += f" AND {table}created_at >= ?"

@@ -1,9 +1,9 @@
 """Writer: the one thread that writes, with group commit.
 
-It takes everything that waits, does each in a savepoint of one transaction, and answers all of them after one COMMIT, so
-fifty callers share one fsync. What fails rolls back to its own savepoint; a failing COMMIT fails all. Who took content away is
-answered by `erasure.py`, once nothing of it is left in any file. A full disk fails everything but a forgetting, which is done
-again by itself with the room that is kept back for it.
+The writer takes all jobs that wait, runs each in a savepoint of one transaction, and answers them after one COMMIT, so that
+fifty callers share one fsync. A job that fails is rolled back to its savepoint; a COMMIT that fails, fails all jobs. Jobs that
+removed content are answered by `erasure.py`, when nothing of it is left in any file. On a full disk every job fails except one
+that only forgets: it is repeated alone, in the disk space that is reserved for it (`reserve.py`).
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ from germane.stores.sqlite.transaction import Transaction
 __all__ = ["Writer"]
 
 T = TypeVar("T")
-_MOST = 500
+_MAX_JOBS = 500
 """Jobs in one commit at most."""
 
 
 class Writer:
+    """`connection` is used by the writer's thread alone; `begin` makes the transaction of one commit."""
+
     def __init__(
         self,
         connection: apsw.Connection,
@@ -44,7 +46,7 @@ class Writer:
         self._database, self._name = database, database.name
         self._erasure = erasure
         self._pages = 0
-        """Of the file, that there is room for."""
+        """Pages that the file has room for."""
         self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._closed = False
@@ -52,7 +54,8 @@ class Writer:
         self._thread.start()
 
     async def run(self, work: Callable[[Transaction], T]) -> T:
-        """What `work` returns, once it is durable. Cancelled before its turn, it is never done."""
+        """Runs `work` in the next commit and returns its result once that is durable. Work that is cancelled before its turn is
+        never run. Raises what `work` raises, and `StoreUnavailable` after `stop`."""
         job = Job(work)
         with self._lock:
             if self._closed:
@@ -66,25 +69,25 @@ class Writer:
             raise
 
     def stop(self) -> None:
-        """Finish what waits, then end. Call `join` from where blocking is allowed."""
+        """Lets the thread complete the jobs that wait, and then end. Idempotent."""
         with self._lock:
             if not self._closed:
                 self._closed = True
                 self._queue.put(None)
 
     def join(self) -> None:
-        """Wait for the end."""
+        """Waits until the thread has ended; call `stop` before. Blocks."""
         self._thread.join()
 
     def close(self) -> None:
-        """Close the connection: the last one to do so, that the log is removed."""
+        """Closes the connection. It must be the store's last one to close, so that SQLite removes the log."""
         self._connection.close()
 
     def _serve(self) -> None:
         going = True
         while going:
             taken = [self._queue.get()]
-            while len(taken) < _MOST and not self._queue.empty():
+            while len(taken) < _MAX_JOBS and not self._queue.empty():
                 taken.append(self._queue.get())
             going = None not in taken
             jobs = [job for job in taken if job is not None and not job.cancelled]
@@ -95,19 +98,20 @@ class Writer:
         try:
             with self._erasure.gate:
                 revision, erasing, full = self._together(jobs)
-        except BaseException as error:  # the thread must live on, and everybody be told
+        except BaseException as error:  # the thread must survive, and every caller gets the error
             self._rollback()
             failed = [job for job in jobs if job.error is None]
             for job in failed:
                 job.error = read_as(error, self._name)
             revision, erasing, full = 0, [], failed if isinstance(error, apsw.FullError) else []
         if erasing:
-            self._erasure.settle(erasing, revision)
+            self._erasure.deliver_when_scrubbed(erasing, revision)
         settled = {*erasing, *(job for job in full if self._insisted(job))}
         deliver([job for job in jobs if job not in settled])
 
     def _together(self, jobs: list[Job]) -> tuple[int, list[Job], list[Job]]:
-        """All of them in one transaction: its revision, those that took content away, and those the disk had no room for."""
+        """Runs all jobs in one transaction. Returns its revision, the jobs that removed content, and the jobs that failed for
+        lack of disk space."""
         connection = self._connection
         connection.execute("BEGIN IMMEDIATE")
         transaction = self._begin(connection)
@@ -122,10 +126,10 @@ class Writer:
         return transaction.revision, erasing, full
 
     def _attempt(self, job: Job, transaction: Transaction) -> bool:
-        """Whether the disk had no room for it."""
+        """Runs one job in a savepoint. Returns whether it failed for lack of disk space."""
         connection = self._connection
         connection.execute("SAVEPOINT one")
-        mark = transaction.mark()
+        savepoint = transaction.savepoint()
         try:
             job.outcome = job.work(transaction)
             connection.execute("RELEASE one")
@@ -133,18 +137,18 @@ class Writer:
             if not connection.in_transaction:  # a full disk may end the whole transaction
                 raise
             connection.execute("ROLLBACK TO one; RELEASE one")
-            transaction.undo(mark)
+            transaction.roll_back_to(savepoint)
             job.error = read_as(error, self._name)
             return isinstance(error, apsw.FullError)
         return False
 
     def _insisted(self, job: Job) -> bool:
-        """Whether it was done in spite of a full disk, and took content away. Only what does nothing but forget is done again:
-        with the room that emptying the log makes, then with the room that is kept back."""
+        """Repeats a job that failed on a full disk, provided that it only forgets: first with the space that a checkpoint
+        frees, then with the reserve. Returns whether the job succeeded and removed content."""
         for kept_back in (False, True):
             if not _forgets(job) or (kept_back and not self._erasure.reserve.release()):
                 break
-            with suppress(apsw.Error):  # else what is in the log stays there for now
+            with suppress(apsw.Error):  # a failed checkpoint leaves the log as it is
                 self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
             try:
                 with self._erasure.gate:
@@ -157,7 +161,7 @@ class Writer:
                 break
             job.error = None
             if transaction.erased:
-                self._erasure.settle([job], transaction.revision)
+                self._erasure.deliver_when_scrubbed([job], transaction.revision)
             return bool(transaction.erased)
         return False
 
@@ -176,7 +180,7 @@ class Writer:
         self._connection.execute("COMMIT")
 
     def _rollback(self) -> None:
-        self._pages = 0  # what the file was made longer for isn't written, and may go again
+        self._pages = 0  # the file may be truncated to its former size
         try:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
@@ -185,5 +189,5 @@ class Writer:
 
 
 def _forgets(job: Job) -> bool:
-    """Whether its work does nothing but forget, as far as is known yet (see `journal.py`)."""
+    """Whether the job only forgets, as far as is known before its plan has run (see `journal.py`)."""
     return bool(getattr(job.work, "forgets", False))

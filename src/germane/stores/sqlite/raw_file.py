@@ -1,26 +1,29 @@
-"""Raw: the bytes of the database's file, or of its log, past SQLite's cache but through its own handle.
+"""Raw file: reads and writes bytes of the database file and of its write-ahead log, without SQLite's cache.
 
-Opening the file a second time isn't safe: POSIX drops a process's locks on a file when *any* descriptor of it is closed. So
-what is read and written here goes through the handle of a connection (`sqlite3_file` of sqlite.org/c3ref/file.html), whatever
-file layer that has. Other threads go on meanwhile.
+Opening the file a second time isn't safe: POSIX drops a process's locks on a file when *any* descriptor of it is closed. So the
+bytes are read and written through the file handle of a connection (`sqlite3_file`, sqlite.org/c3ref/file.html), which works
+with every VFS. The calls release the GIL. The log's format is in sqlite.org/fileformat2.html, 4.1.
 """
 
 from __future__ import annotations
 
 import ctypes
+from pathlib import Path
 
 import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Raw"]
+__all__ = ["RawFile", "log_is_empty", "pages_in_log"]
 
+_HEADER, _FRAME = 32, 24
+"""Bytes of the log's own header, and of the one before each page."""
 _FILE = ctypes.c_void_p
 _OFFSET = ctypes.c_int64
 
 
 class _Methods(ctypes.Structure):
-    """The beginning of `sqlite3_io_methods`; SQLite only ever adds to its end."""
+    """The first fields of `sqlite3_io_methods`; new versions of SQLite only append fields."""
 
     _fields_ = (
         ("version", ctypes.c_int),
@@ -33,7 +36,7 @@ class _Methods(ctypes.Structure):
     )
 
 
-class Raw:
+class RawFile:
     """The main file of `connection`, or with `log` its log, which must be there. Of no use once the connection is closed.
     Every method raises what SQLite raises."""
 
@@ -64,10 +67,30 @@ class Raw:
         _check(self._methods.write(self._file, content, len(content), start))
 
     def sync(self) -> None:
-        """What was written survives a power failure."""
+        """Returns when the bytes written survive a power failure."""
         _check(self._methods.sync(self._file, apsw.SQLITE_SYNC_FULL))
 
 
 def _check(code: int) -> None:
     if code not in (apsw.SQLITE_OK, apsw.SQLITE_IOERR_SHORT_READ):
         raise apsw.exception_for(code)
+
+
+def log_is_empty(connection: apsw.Connection) -> bool:
+    """Whether the log file has no bytes."""
+    return not Path(connection.filename_wal).stat().st_size
+
+
+def pages_in_log(connection: apsw.Connection) -> frozenset[int]:
+    """Returns the pages in the log; they may include pages of commits that never completed. Call it while nobody can write."""
+    if log_is_empty(connection):
+        return frozenset()
+    size, pages = connection.pragma("page_size"), set[int]()
+    log = RawFile(connection, log=True)
+    salts = log.read(_HEADER, 0).tobytes()[16:24]
+    for start in range(_HEADER, log.size - _FRAME - size + 1, _FRAME + size):
+        frame = log.read(16, start).tobytes()
+        if frame[8:16] != salts:  # a frame from before the log was restarted
+            break
+        pages.add(int.from_bytes(frame[:4], "big"))
+    return frozenset(pages)

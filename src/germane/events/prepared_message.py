@@ -1,4 +1,4 @@
-"""Turn: a message made ready to be kept: its text as valid Unicode, its type, its time, and the caller's dict slimmed."""
+"""Prepared message: a message in the form in which it is stored (valid Unicode, event type, UTC time)."""
 
 from __future__ import annotations
 
@@ -14,22 +14,24 @@ from germane.search.unit import Analysis
 from germane.text.normal import content_hash
 from germane.types.message import Message, Opaque
 
-__all__ = ["Turn", "clean", "slim"]
+__all__ = ["PreparedMessage", "clean", "slim"]
 
 _LONE = re.compile("[\ud800-\udfff]")
 _PAYLOAD = re.compile(r"[A-Za-z0-9+/=_\-\s]++")
 _DATA_URL = re.compile(r"data:[^,]{0,200};base64,")
-_LARGEST_PAYLOAD = 4_096
-_DEEPEST = 32
-_LONGEST_NAME = 256
+_MAX_PAYLOAD = 4_096
+"""Characters of base64 in a caller's dict; longer payloads are replaced by a marker."""
+_MAX_DEPTH = 32
+_MAX_NAME = 256
+"""Characters."""
 _DROP = object()
 _PLAIN = frozenset({"role", "content", "id", "name", "created_at"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
-    """What is kept of a message. `content_hash` is of role and content as sent, so that a re-sent one compares equal; `raw`
-    is empty where it would only say the same again."""
+class PreparedMessage:
+    """`content_hash` is made from role and content as sent, so that a message that is sent again has the same hash. `raw` is
+    empty where the caller's dict says no more than the other fields."""
 
     role: str
     type: str
@@ -41,11 +43,12 @@ class Turn:
     tool_call_id: str | None
     raw: Mapping[str, Any] = field(default_factory=dict, hash=False)
     analysis: Analysis | None = field(default=None, compare=False, repr=False)
-    """The text's, where it was made ahead of the transaction."""
+    """The analysis of `text`, where it was made before the transaction."""
 
     @classmethod
-    def of(cls, message: Message, raw: Mapping[str, Any] | None, zone: str) -> Turn | None:
-        """None for what `record` doesn't keep: system messages, and messages with nothing in them."""
+    def of(cls, message: Message, raw: Mapping[str, Any] | None, zone: str) -> PreparedMessage | None:
+        """Prepares `message`; `raw` is the caller's dict, `zone` the time zone of naive times. Returns None for messages that
+        aren't stored: system messages and messages without content. Raises `InvalidInput` for an invalid id."""
         if message.role == "system":
             return None
         content = message.content
@@ -61,7 +64,7 @@ class Turn:
             text=clean(content),
             content_hash=content_hash(message.role, content),
             id=None if message.id is None else _id(message.id),
-            name=clean(message.name or "")[:_LONGEST_NAME],
+            name=clean(message.name or "")[:_MAX_NAME],
             created_at=None if message.created_at is None else aware(message.created_at, zone),
             tool_call_id=clean(results[0].call_id) if len(results) == 1 else None,
             raw={} if raw is None or _plain(raw) else slim(raw),
@@ -69,17 +72,18 @@ class Turn:
 
 
 def _plain(raw: Mapping[str, Any]) -> bool:
-    """Whether the dict says nothing that the other fields don't."""
+    """Whether the dict holds only what the other fields hold too."""
     return _PLAIN.issuperset(raw) and isinstance(raw.get("content"), str)
 
 
 def clean(text: str) -> str:
-    """`text` as valid Unicode: lone surrogates become U+FFFD."""
+    """Returns `text` as valid Unicode: lone surrogates become U+FFFD."""
     return text if text.isascii() else _LONE.sub("\ufffd", text)
 
 
 def slim(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """`raw` as JSON can hold it: what it can't is dropped, base64 payloads above 4 KB are replaced by a marker."""
+    """Returns what JSON can hold of `raw`: other values and what is nested deeper than 32 levels are dropped, base64 payloads
+    above 4,096 characters are replaced by a marker."""
     kept = _json(raw, 0)
     return kept if isinstance(kept, dict) else {}
 
@@ -93,7 +97,7 @@ def _json(value: Any, depth: int) -> Any:
         return value if value - value == 0 else _DROP
     if isinstance(value, datetime):
         return value.isoformat()
-    if depth >= _DEEPEST:
+    if depth >= _MAX_DEPTH:
         return _DROP
     if isinstance(value, Mapping):
         pairs = ((clean(key), _json(item, depth + 1)) for key, item in value.items() if isinstance(key, str))
@@ -104,14 +108,14 @@ def _json(value: Any, depth: int) -> Any:
 
 
 def _text(value: str) -> str:
-    if len(value) > _LARGEST_PAYLOAD:
+    if len(value) > _MAX_PAYLOAD:
         head = _DATA_URL.match(value)
-        if head or (" " not in value[:_LARGEST_PAYLOAD] and _PAYLOAD.fullmatch(value)):
+        if head or (" " not in value[:_MAX_PAYLOAD] and _PAYLOAD.fullmatch(value)):
             return f"{head[0] if head else ''}[{len(value):,} characters of base64 left out]"
     return clean(value)
 
 
 def _id(value: object) -> str:
-    if not isinstance(value, str) or not value or len(value) > _LONGEST_NAME:
-        raise InvalidInput(f"a message id must be a string of 1 to {_LONGEST_NAME} characters")
+    if not isinstance(value, str) or not value or len(value) > _MAX_NAME:
+        raise InvalidInput(f"a message id must be a string of 1 to {_MAX_NAME} characters")
     return clean(value)

@@ -1,4 +1,4 @@
-"""Turn: what is kept of a caller's dict."""
+"""Prepared messages: what is stored of a caller's dict."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.events.turn import clean, slim
+from germane.events.prepared_message import clean, slim
 
 
 def test_what_json_cannot_hold_is_dropped() -> None:

@@ -1,4 +1,4 @@
-"""What is known of keys without asking: good ones only, bounded, by digest, to their end and no longer."""
+"""Key cache: it holds valid keys only, is bounded, and never returns a key after its end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from germane.testing.stored import NOON
 
 @pytest.mark.requirement("RPC-5")
 def test_a_key_is_known_from_when_the_store_was_asked() -> None:
-    """Not from when it answered: what is older than `since` counts for nothing."""
+    """The moment of the question counts, not that of the answer; an entry older than `since` isn't returned."""
     known, key = KeyCache(), a_key()
     known.learn(b"d", key, asked=5.0)
     assert known.recall(b"d", now=NOON, since=4.999) == key
@@ -23,7 +23,7 @@ def test_a_key_is_known_from_when_the_store_was_asked() -> None:
 
 @pytest.mark.requirement("RPC-5")
 def test_an_end_that_is_known_is_kept_to() -> None:
-    """To the microsecond."""
+    """The key isn't returned from its end on, to the microsecond."""
     known = KeyCache()
     known.learn(b"d", a_key(expires_at=NOON), asked=5.0)
     assert known.recall(b"d", now=NOON - timedelta(microseconds=1), since=0.0)
@@ -31,7 +31,7 @@ def test_an_end_that_is_known_is_kept_to() -> None:
 
 
 def test_the_one_used_least_lately_goes_first() -> None:
-    """The bound holds however many come."""
+    """However many keys are learnt, the cache keeps its bound."""
     known = KeyCache(2)
     for digest in (b"a", b"b"):
         known.learn(digest, a_key(digest.decode() * 16), asked=1.0)
@@ -43,7 +43,7 @@ def test_the_one_used_least_lately_goes_first() -> None:
 
 @pytest.mark.requirement("RPC-5")
 def test_what_has_been_changed_is_known_no_longer() -> None:
-    """By the key's id, whatever it was known by; or by what was shown."""
+    """An entry is removed by the key's id, or by the digest of a token."""
     known = KeyCache()
     for digest, id in ((b"a", "a"), (b"b", "a"), (b"c", "c"), (b"d", "d")):
         known.learn(digest, a_key(id * 16), asked=1.0)
