@@ -52,7 +52,9 @@ class Broken(Hashed):
         raise EmbedderError("out of order")
 
 
-@pytest.mark.parametrize(("embedder", "contextual"), [(Six(), False), (Hashed(), False), (Whole(), True)], ids=repr)
+@pytest.mark.parametrize(
+    ("embedder", "contextual"), [(Six(), False), (Hashed(), False), (Whole(), True)], ids=lambda value: type(value).__name__
+)
 async def test_an_embedder_says_itself_whether_it_reads_texts_as_a_whole(embedder: Embedder, contextual: bool) -> None:
     """The relevance coefficients follow from that, whoever wrote the embedder."""
     parts = await wire(":memory:", settings=Settings(), embedder=embedder, clock=Clock(), sources={})
