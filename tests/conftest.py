@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 from hypothesis import settings
 
 from germane import Agent, Germane
@@ -52,3 +53,11 @@ async def germane(opening: Opening) -> AsyncIterator[Germane]:
 @pytest.fixture
 def agent(germane: Germane) -> Agent:
     return germane.agent("support", org="acme", user="caroline")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared(embedder: Static) -> AsyncIterator[Germane]:
+    """One empty store for all tests of a module that write nothing. They run on the module's event loop:
+    `@pytest.mark.asyncio(loop_scope="module")`."""
+    async with Germane.open(":memory:", embedder=embedder, clock=Calendar().clock, freeze=False) as opened:
+        yield opened

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import grpc.aio
 import pytest
+import pytest_asyncio
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -24,9 +24,10 @@ ASSEMBLE = "/germane.context.v1.ContextAssemblyService/AssembleContext"
 OPTIONS = context_pb2.AssembleOptions
 
 
-@pytest.fixture
-async def wire(tmp_path: Path) -> AsyncIterator[Wire]:
-    async with opened(tmp_path) as germane, listening(germane, max_message_bytes=256 * 1024) as wire:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def wire(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Wire]:
+    """One served store for all tests of the module: what is refused leaves nothing behind."""
+    async with opened(tmp_path_factory.mktemp("served")) as germane, listening(germane, max_message_bytes=256 * 1024) as wire:
         yield wire
 
 
@@ -61,6 +62,7 @@ async def wire(tmp_path: Path) -> AsyncIterator[Wire]:
     ],
     ids=lambda value: value.split(":")[0] if isinstance(value, str) else "",
 )
+@pytest.mark.asyncio(loop_scope="module")
 async def test_what_an_assembly_lacks_is_named_as_the_proto_names_it(wire: Wire, request_: Any, text: str) -> None:
     """INVALID_ARGUMENT, and the field."""
     code, told = await refused(wire.assembly.AssembleContext(request_))
@@ -98,6 +100,7 @@ async def test_what_an_assembly_lacks_is_named_as_the_proto_names_it(wire: Wire,
         ("GiveFeedback", pb.GiveFeedbackRequest(scope=SCOPE, ids=["x"]), "verdict is missing"),
     ],
 )
+@pytest.mark.asyncio(loop_scope="module")
 async def test_what_another_request_lacks_is_named_too(wire: Wire, rpc: str, request_: Message, text: str) -> None:
     """The same of memories."""
     code, told = await refused(getattr(wire.memories, rpc)(request_))
@@ -105,12 +108,14 @@ async def test_what_another_request_lacks_is_named_too(wire: Wire, rpc: str, req
 
 
 @pytest.mark.parametrize("data", [b"\xff", b"\x0a\xff\xff\xff\xff\x0f", b"\x0a\x01\xff", CANARY.encode(), b"\x32\x02\x0a\x05"])
+@pytest.mark.asyncio(loop_scope="module")
 async def test_what_is_no_message_at_all_is_refused(wire: Wire, data: bytes) -> None:
     """Bytes that don't decode."""
     code, told = await refused(raw(wire, ASSEMBLE)(data))
     assert (code, told) == ("INVALID_ARGUMENT", "the request isn't a germane.context.v1.AssembleContextRequest message")
 
 
+@pytest.mark.asyncio(loop_scope="module")
 async def test_a_message_that_is_too_large_isnt_read(wire: Wire) -> None:
     """RESOURCE_EXHAUSTED, by size alone; the connection stays."""
     code, told = await refused(wire.assembly.AssembleContext(asked(said(CANARY * 20_000))))
@@ -119,6 +124,7 @@ async def test_a_message_that_is_too_large_isnt_read(wire: Wire) -> None:
     assert (await refused(wire.assembly.AssembleContext(asked())))[0] == "OK"
 
 
+@pytest.mark.asyncio(loop_scope="module")
 async def test_an_rpc_there_isnt_is_unimplemented(wire: Wire) -> None:
     """Whatever it is called."""
     assert (await refused(raw(wire, "/germane.context.v1.MemoryService/Guess")(b"")))[0] == "UNIMPLEMENTED"
@@ -161,6 +167,7 @@ def wrong_messages() -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.requirement("RPC-4")
+@pytest.mark.asyncio(loop_scope="module")
 async def test_no_message_however_wrong_is_quoted(wire: Wire) -> None:
     """Roles, names, times, parts: in all three shapes."""
     codes = set()
@@ -176,6 +183,7 @@ async def test_no_message_however_wrong_is_quoted(wire: Wire) -> None:
 
 
 @pytest.mark.requirement("RPC-4")
+@pytest.mark.asyncio(loop_scope="module")
 async def test_no_text_of_any_request_is_quoted(wire: Wire) -> None:
     """Every text field of every request in turn, but for name fields."""
     requests: list[tuple[Callable[[Any], Any], Message]] = [

@@ -49,20 +49,22 @@ LANGUAGES = {
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in WRONG.items() for value in values])
-async def test_an_argument_of_assemble_that_cannot_be_used_is_named(agent: Agent, name: str, value: Any) -> None:
+@pytest.mark.asyncio(loop_scope="module")
+async def test_an_argument_of_assemble_that_cannot_be_used_is_named(shared: Germane, name: str, value: Any) -> None:
     """A typed error at the edge, before anything is done."""
     given: dict[str, Any] = {"messages": ASKED, "model": "gpt-4o", "deadline": None} | {name: value}
     with pytest.raises(InvalidInput, match=name):
-        await agent.assemble(given.pop("messages"), **given)
+        await shared.agent().assemble(given.pop("messages"), **given)
 
 
 @pytest.mark.parametrize("message", MALFORMED, ids=repr)
-async def test_a_message_that_cannot_be_read_is_named_by_its_place(agent: Agent, message: Any) -> None:
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_message_that_cannot_be_read_is_named_by_its_place(shared: Germane, message: Any) -> None:
     """In asking and in recording."""
     with pytest.raises(InvalidInput, match="message 1"):
-        await agent.assemble([*ASKED, message], model="gpt-4o")
+        await shared.agent().assemble([*ASKED, message], model="gpt-4o")
     with pytest.raises(InvalidInput, match="message 1"):
-        await agent.record([*ASKED, message], session="s1")
+        await shared.agent().record([*ASKED, message], session="s1")
 
 
 @pytest.mark.parametrize(
@@ -93,21 +95,23 @@ def test_a_filter_that_cannot_be_used_is_named(field: str, value: Any) -> None:
         ("record", {"messages": iter(ASKED), "session": "s"}, "messages"),
     ],
 )
+@pytest.mark.asyncio(loop_scope="module")
 async def test_an_argument_of_any_verb_that_cannot_be_used_is_named(
-    agent: Agent, verb: str, arguments: Any, named: str
+    shared: Germane, verb: str, arguments: Any, named: str
 ) -> None:
     """Nobody gets another's exception."""
     with pytest.raises(InvalidInput, match=named):
-        await getattr(agent, verb)(**arguments)
+        await getattr(shared.agent(), verb)(**arguments)
 
 
 @pytest.mark.parametrize(
     "scope", [{"agent": 5}, {"agent": ""}, {"org": "x" * 257}, {"user": "a\0b"}, {"zone": "Nowhere"}, {"zone": 5}]
 )
-async def test_a_scope_that_cannot_be_is_refused(germane: Germane, scope: Any) -> None:
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_scope_that_cannot_be_is_refused(shared: Germane, scope: Any) -> None:
     """By the name of its part."""
     with pytest.raises(InvalidInput, match=next(iter(scope))):
-        germane.agent(**scope)
+        shared.agent(**scope)
 
 
 @pytest.mark.requirement("BUD-1")

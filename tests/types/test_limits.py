@@ -28,21 +28,17 @@ for _ in range(100):
 ENDLESS: dict[str, Any] = {}
 ENDLESS["self"] = ENDLESS
 LONG = "x" * 300
+_NUMBERS = count()
 
 
 @pytest.fixture
-async def germane() -> Any:
-    async with Germane.open(":memory:", freeze=False) as opened:
-        yield opened
+def agent(shared: Germane) -> Agent:
+    """An agent of its own for each test, in the module's store."""
+    return shared.agent(f"support {next(_NUMBERS)}", user="ann")
 
 
 @pytest.fixture
-def agent(germane: Germane) -> Agent:
-    return germane.agent("support", user="ann")
-
-
-@pytest.fixture
-def idle(germane: Germane, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def idle(shared: Germane, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """From now on whatever reaches the store fails the test."""
 
     def worked(*_: object) -> None:
@@ -203,6 +199,7 @@ async def asked(agent: Agent, verb: str, arguments: dict[str, Any]) -> Any:
 @pytest.mark.requirement("LIMITS-1")
 @pytest.mark.usefixtures("idle")
 @pytest.mark.parametrize(("argument", "text"), ASSEMBLE, ids=lambda value: value[:30] if isinstance(value, str) else "")
+@pytest.mark.asyncio(loop_scope="module")
 async def test_an_assembly_that_is_too_large_is_refused_by_the_arguments_name(
     agent: Agent, argument: dict[str, Any], text: str
 ) -> None:
@@ -213,6 +210,7 @@ async def test_an_assembly_that_is_too_large_is_refused_by_the_arguments_name(
 
 @pytest.mark.usefixtures("idle")
 @pytest.mark.parametrize(("verb", "arguments", "text"), OTHERS, ids=[f"{verb}: {text[:30]}" for verb, _, text in OTHERS])
+@pytest.mark.asyncio(loop_scope="module")
 async def test_so_is_every_other_verb(agent: Agent, verb: str, arguments: dict[str, Any], text: str) -> None:
     """The same."""
     with pytest.raises(InvalidInput, match=text):
@@ -228,9 +226,10 @@ def test_filters_that_are_too_many_are_refused_when_they_are_made(given: dict[st
 
 @pytest.mark.usefixtures("idle")
 @pytest.mark.parametrize(("given", "text"), SENSE, ids=lambda value: value[:30] if isinstance(value, str) else "")
-async def test_filters_without_sense_are_refused_where_they_are_used(germane: Germane, given: Any, text: str) -> None:
+@pytest.mark.asyncio(loop_scope="module")
+async def test_filters_without_sense_are_refused_where_they_are_used(shared: Germane, given: Any, text: str) -> None:
     """By assembling, recalling and listing alike."""
-    agent, filters = germane.agent(zone="America/New_York"), Filters(**given)
+    agent, filters = shared.agent(zone="America/New_York"), Filters(**given)
     for verb, arguments in (
         ("assemble", {"messages": ASKED, "model": "gpt-4o"}),
         ("recall", {"query": "x"}),
@@ -242,6 +241,7 @@ async def test_filters_without_sense_are_refused_where_they_are_used(germane: Ge
 
 @pytest.mark.usefixtures("idle")
 @pytest.mark.parametrize(("made", "text"), STRATEGIES, ids=lambda value: value[:30] if isinstance(value, str) else "")
+@pytest.mark.asyncio(loop_scope="module")
 async def test_a_strategy_that_cannot_be_used_is_refused_and_degrades_nothing(agent: Agent, made: Any, text: str) -> None:
     """By `Strategy` itself, or by the verb it is given to."""
     with pytest.raises(InvalidInput, match=text):
@@ -278,6 +278,7 @@ def names() -> Iterator[tuple[str, dict[str, Any]]]:
 
 @pytest.mark.usefixtures("idle")
 @pytest.mark.parametrize(("verb", "arguments"), list(names()), ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.asyncio(loop_scope="module")
 async def test_half_a_character_is_refused_in_every_name(agent: Agent, verb: str, arguments: dict[str, Any]) -> None:
     """Lone surrogates: no file, database or wire takes them."""
     with pytest.raises(InvalidInput):
@@ -294,12 +295,14 @@ def test_half_a_character_is_refused_in_every_filter(name: str) -> None:
 
 
 @pytest.mark.parametrize("argument", ["org", "agent", "user", "zone"])
-async def test_half_a_character_is_refused_in_a_scope(germane: Germane, argument: str) -> None:
+@pytest.mark.asyncio(loop_scope="module")
+async def test_half_a_character_is_refused_in_a_scope(shared: Germane, argument: str) -> None:
     """By the name of its part."""
     with pytest.raises(InvalidInput, match=argument):
-        germane.agent(**{argument: HALF})
+        shared.agent(**{argument: HALF})
 
 
+@pytest.mark.asyncio(loop_scope="module")
 async def test_half_a_character_goes_through_in_what_people_type(agent: Agent) -> None:
     """An emoji cut in two: in messages and in the question that stands in for them."""
     await agent.record([{"role": "user", "content": f"My greyhound is Biscuit {HALF}"}], session="s1")
@@ -308,6 +311,7 @@ async def test_half_a_character_goes_through_in_what_people_type(agent: Agent) -
     assert await agent.recall(f"greyhound {HALF}")
 
 
+@pytest.mark.asyncio(loop_scope="module")
 async def test_what_reaches_the_limits_is_let_through(agent: Agent) -> None:
     """SQLite takes a thousand names and ten thousand ids."""
     kept = await agent.remember("My greyhound is called Biscuit", tags=["pet"])
@@ -328,9 +332,10 @@ async def test_what_reaches_the_limits_is_let_through(agent: Agent) -> None:
 
 
 @pytest.mark.parametrize("at", [datetime.min, datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)])
-async def test_the_first_and_the_last_moment_there_are_can_be_asked_about(germane: Germane, at: datetime) -> None:
+@pytest.mark.asyncio(loop_scope="module")
+async def test_the_first_and_the_last_moment_there_are_can_be_asked_about(shared: Germane, at: datetime) -> None:
     """In a zone that is hours away, with relative days in the question, and as the bounds of a filter."""
-    agent = germane.agent(zone="America/New_York")
+    agent = shared.agent(f"moment {next(_NUMBERS)}", zone="America/New_York")
     await agent.record([{"role": "user", "content": "yesterday's greyhound", "created_at": at}], session="s")
     filters = Filters(since=datetime.min.replace(tzinfo=UTC), until=datetime.max.replace(tzinfo=UTC))
     context = await agent.assemble(
@@ -354,6 +359,7 @@ async def test_the_first_and_the_last_moment_there_are_can_be_asked_about(german
         (Message(role="user", parts=5), "message 0: parts is int"),  # type: ignore[arg-type]
     ],
 )
+@pytest.mark.asyncio(loop_scope="module")
 async def test_a_message_value_that_is_not_what_its_type_says_is_refused(agent: Agent, message: Message, text: str) -> None:
     """No dialect looks at it: it is read as it is."""
     for verb, arguments in (("assemble", {"model": "gpt-4o"}), ("record", {"session": "s"})):
@@ -376,9 +382,10 @@ def test_the_blocking_twin_refuses_the_same() -> None:
                 blocking.count(**given)
 
 
-async def test_keys_have_limits_too(germane: Germane) -> None:
+@pytest.mark.asyncio(loop_scope="module")
+async def test_keys_have_limits_too(shared: Germane) -> None:
     """Endless lists, long names, numbers beyond bounds."""
-    keys = germane.keys
+    keys = shared.keys
     for arguments, text in (
         ({"org": LONG}, "org must have"),
         ({"org": "o", "agents": (str(n) for n in count())}, "agents must be 1 to 256 names"),

@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from germane.api.wiring import wire
-from germane.clock import Clock
 from germane.embedders.minilm import MiniLM
 from germane.embedders.openai import OpenAICompatible
-from germane.ports.embedder import Embedder
+from germane.embedders.static import Static
+from germane.ports.embedder import is_contextual
 from germane.search.relevance import matrix, shipped
-from germane.settings.settings import Settings
 from germane.types.evidence import FEATURES, Evidence
 
 
@@ -32,11 +30,8 @@ def test_without_vectors_a_column_of_its_own_applies() -> None:
     assert not np.array_equal(people.weights[0], people.weights[1])
 
 
-async def test_embedders_that_read_a_text_as_a_whole_have_coefficients_of_their_own() -> None:
+def test_embedders_that_read_a_text_as_a_whole_have_coefficients_of_their_own() -> None:
+    """What an embedder says of itself chooses them when a store is opened (tests/api/test_embedder_capabilities.py)."""
     endpoint = OpenAICompatible("http://localhost:9", "any", None, 8, 1.0)
-    chosen: tuple[tuple[str | Embedder, bool], ...] = ((MiniLM(), True), (endpoint, True), ("static", False))
-    for embedder, contextual in chosen:
-        parts = await wire(":memory:", settings=Settings(), embedder=embedder, clock=Clock(), sources={})
-        assert parts.engine.relevance is shipped(contextual=contextual)
-        await parts.store.close()
-        await parts.embedder.close()
+    assert [is_contextual(embedder) for embedder in (MiniLM(), endpoint, Static())] == [True, True, False]
+    assert shipped(contextual=True) is not shipped(contextual=False)
