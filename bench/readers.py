@@ -15,7 +15,7 @@ from typing import Any
 from germane.access.pseudonym import pseudonym
 from germane.catalog.catalog import Catalog
 from germane.catalog.ceiling import Ceiling
-from germane.catalog.measure import message_tokens
+from germane.catalog.measure_budget import message_tokens
 from germane.catalog.payload import split_payloads, written
 from germane.catalog.profile import Profile
 from germane.cli.screen import plain, printable_json
@@ -254,7 +254,9 @@ _OTHERS: dict[str, Reader] = {
     "catalog.catalog.Catalog.find": _CATALOG.find,
     "catalog.ceiling.Ceiling.count": Ceiling().count,
     "catalog.ceiling.Ceiling.ceiling": Ceiling().ceiling,
-    "catalog.measure.message_tokens": lambda text: message_tokens(_parts(text), Profile(name="m", provider="openai"), len),
+    "catalog.measure_budget.message_tokens": lambda text: message_tokens(
+        _parts(text), Profile(name="m", provider="openai"), len
+    ),
     "catalog.payload.split_payloads": lambda text: split_payloads({"data": text, "url": f"data:{text};base64,{text}"}),
     "catalog.payload.written": lambda text: written({text: [text]}),
     "cli.screen.plain": plain,

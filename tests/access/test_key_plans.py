@@ -10,9 +10,9 @@ import pytest
 
 from germane.access.grant import Grant
 from germane.access.key import Key, NewKey
+from germane.access.key_token import presented
 from germane.access.operations import AddKey, ChangeKey, KeyById
 from germane.access.revoke import revoke
-from germane.access.token import presented
 from germane.access.usage import used
 from germane.errors import InvalidInput, NotFound
 from germane.testing.key_contract import a_key, issuing

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from germane.access.key import NewKey, StoredKey
-from germane.access.token import Presented, key_id, mint, presented
+from germane.access.key_token import Presented, key_id, mint, presented
 from germane.testing.key_contract import a_key
 
 ID, TOKEN = mint(lambda count: bytes(range(count)))
@@ -76,7 +76,7 @@ def test_digests_are_compared_in_constant_time_and_always(monkeypatch: pytest.Mo
         compared.append((one, other))
         return exact(one, other)
 
-    monkeypatch.setattr("germane.access.token.hmac.compare_digest", compare)
+    monkeypatch.setattr("germane.access.key_token.hmac.compare_digest", compare)
     shown = presented(TOKEN)
     assert not shown.matches(None)
     assert shown.matches(sealed_of(TOKEN))

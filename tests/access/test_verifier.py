@@ -11,8 +11,8 @@ import pytest
 
 from germane.access.grant import Grant
 from germane.access.key import StoredKey
+from germane.access.key_token import mint
 from germane.access.keyring import Keyring
-from germane.access.token import mint
 from germane.access.usage import KeyUsage
 from germane.access.verifier import FRESH, GRACE, Verifier
 from germane.clock import Clock

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from germane.catalog.catalog import Catalog
 from germane.catalog.ceiling import Ceiling, at_most, light
-from germane.catalog.measure import measure
+from germane.catalog.measure_budget import measure
 from germane.tokenizers.named import open_tokenizer
 from germane.types.message import Image, Message, Text, ToolCall, ToolResult
 

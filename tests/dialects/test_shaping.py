@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from germane.catalog.catalog import Catalog
-from germane.catalog.measure import measure
+from germane.catalog.measure_budget import measure
 from germane.dialects.registry import DIALECTS, dialect
 from germane.dialects.shaping import shaping
 from germane.tokenizers import open_tokenizer

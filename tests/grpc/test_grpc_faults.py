@@ -18,12 +18,12 @@ from germane.api.agent import Agent
 from germane.clock import Clock
 from germane.errors import EmbedderError, StoreCorrupt, StoreUnavailable
 from germane.grpc import assembly_servicer
-from germane.grpc.admission import Admission
 from germane.grpc.call import RpcCall, UnobservedRpc
+from germane.grpc.call_admission import Admission
 from germane.grpc.loop_bridge import LoopBridge
 from germane.grpc.methods import Method
+from germane.grpc.org_slots import Limits, OrgSlots
 from germane.grpc.server_interceptor import ServerInterceptor
-from germane.grpc.slots import Limits, Slots
 from germane.grpc.stubs import context_pb2
 from germane.grpc.stubs import memory_pb2 as pb
 from germane.testing.faults import Fault, Garbage, Hang, Raise, faulty
@@ -307,7 +307,7 @@ async def test_a_call_whose_time_is_over_costs_nothing_more() -> None:
     async def answer(*_: Any) -> Any:
         raise AssertionError("nobody waits for this")
 
-    slots = Slots(Limits())
+    slots = OrgSlots(Limits())
     admission = Admission(keys=None, bridge=LoopBridge(), slots=slots, limits=Limits())
     gate = ServerInterceptor(admission, slots, clock=Clock(), limits=Limits())
     method = Method(name="/a.B/C", request=context_pb2.AssembleContextRequest, right="read", unary=answer)

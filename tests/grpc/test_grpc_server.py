@@ -19,8 +19,8 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from germane import Germane
 from germane.api.agent import Agent
 from germane.errors import InvalidInput
+from germane.grpc.org_slots import Limits
 from germane.grpc.server import GrpcServer
-from germane.grpc.slots import Limits
 from germane.grpc.stubs import memory_pb2 as pb
 from germane.settings.address import Address
 from germane.settings.serving import ServiceSettings

@@ -17,11 +17,11 @@ from germane import Germane
 from germane.access.grant import Grant
 from germane.api.agent import Agent
 from germane.clock import Clock
-from germane.grpc.admission import Admission
+from germane.grpc.call_admission import Admission
 from germane.grpc.loop_bridge import LoopBridge
+from germane.grpc.org_slots import Limits, OrgSlots
 from germane.grpc.server import registry
 from germane.grpc.server_interceptor import ServerInterceptor
-from germane.grpc.slots import Limits, Slots
 from germane.grpc.stubs import memory_pb2 as pb
 from support.listening import SCOPE, Wire, asked, listening, opened, raw, refused
 
@@ -78,7 +78,7 @@ async def test_a_key_is_looked_at_before_the_request_is_there(germane: Germane) 
 
 async def test_grpc_reads_no_request_by_itself(germane: Germane) -> None:
     """gRPC reads the request of a unary handler before the key can be verified, so no handler is unary."""
-    slots = Slots(Limits())
+    slots = OrgSlots(Limits())
     admission = Admission(keys=germane.keys, bridge=LoopBridge(), slots=slots, limits=Limits())
     gate = ServerInterceptor(admission, slots, clock=Clock(), limits=Limits())
     for method in registry(germane, LoopBridge(), Clock()).methods:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from germane.api.strategies import DEFAULT
-from germane.pipeline.admission import AdmissionQueue, Overloaded
+from germane.pipeline.admission_queue import AdmissionQueue, Overloaded
 from germane.pipeline.circuit_breaker import Breakers
 from germane.pipeline.engine import Engine
 from germane.store import ScopedStore

@@ -12,7 +12,7 @@ import pytest
 from germane.api.strategies import DEFAULT
 from germane.clock import Clock
 from germane.errors import StoreCorrupt, StoreUnavailable
-from germane.pipeline.admission import AdmissionQueue
+from germane.pipeline.admission_queue import AdmissionQueue
 from germane.pipeline.engine import Engine
 from germane.pipeline.gather.abandoned import Abandoned
 from germane.store import ScopedStore
@@ -253,7 +253,7 @@ async def test_a_fault_between_measuring_and_writing_leaves_the_directive(stage:
         "germane.pipeline.engine.open_format",
         "germane.pipeline.engine.nonce",
         "germane.pipeline.format.layout.Format.write",
-        "germane.pipeline.assembly.inject",
+        "germane.pipeline.assembly_state.inject",
         "germane.catalog.catalog.Catalog.find",
     ],
 )

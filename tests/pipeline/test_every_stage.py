@@ -55,7 +55,7 @@ STORE = (
     "journal.revision",
 )
 STAGES = {
-    "turns": "germane.pipeline.admission.AdmissionQueue.acquire",
+    "turns": "germane.pipeline.admission_queue.AdmissionQueue.acquire",
     "measure": "germane.pipeline.engine.measure",
     "settle": "germane.pipeline.engine.count_within",
     "cache suits": "germane.pipeline.result_cache.ResultCache.suits",
@@ -79,7 +79,7 @@ LAST = {
     "format": "germane.pipeline.engine.open_format",
     "nonce": "germane.pipeline.engine.nonce",
     "write": "germane.pipeline.format.layout.Format.write",
-    "inject": "germane.pipeline.assembly.inject",
+    "inject": "germane.pipeline.assembly_state.inject",
 }
 """Where it can't."""
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from germane.api.strategies import COMPACT, DEFAULT, derive
-from germane.pipeline.assembly import Outcome
+from germane.pipeline.assembly_state import Outcome
 from germane.pipeline.result_cache import ResultCache
 from germane.testing.builders import MOMENT, message
 from germane.types.message import Image, Message, Opaque, Text, ToolCall, ToolResult

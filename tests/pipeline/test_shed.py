@@ -10,7 +10,7 @@ import pytest
 
 from germane.api.strategies import DEFAULT
 from germane.dialects.registry import parse_all
-from germane.pipeline.admission import AdmissionQueue, Overloaded
+from germane.pipeline.admission_queue import AdmissionQueue, Overloaded
 from germane.pipeline.engine import Engine
 from germane.testing.time_warp import warped
 from germane.tokenizers.named import open_tokenizer

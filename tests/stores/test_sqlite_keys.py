@@ -11,8 +11,8 @@ from typing import Any
 import apsw
 import pytest
 
+from germane.access.key_token import presented
 from germane.access.revoke import revoke
-from germane.access.token import presented
 from germane.api.export import everything
 from germane.clock import Clock
 from germane.errors import StoreUnavailable

@@ -14,8 +14,8 @@ from google.protobuf.struct_pb2 import Struct
 from germane import Germane
 from germane.grpc.authentication import Keys
 from germane.grpc.call import RpcObserver
+from germane.grpc.org_slots import Limits
 from germane.grpc.server import GrpcServer
-from germane.grpc.slots import Limits
 from germane.grpc.stubs import context_pb2, context_pb2_grpc, ibex_pb2, ibex_pb2_grpc, memory_pb2, memory_pb2_grpc
 from germane.settings.address import Address
 from germane.settings.serving import ServiceSettings

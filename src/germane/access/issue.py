@@ -9,8 +9,8 @@ from itertools import islice
 from typing import cast
 
 from germane.access.key import RIGHTS, Key, NewKey, Right, StoredKey
+from germane.access.key_token import key_id, mint, presented
 from germane.access.operations import AddKey, ChangeKey, KeyById
-from germane.access.token import key_id, mint, presented
 from germane.errors import InvalidInput, NotFound
 from germane.memories.checks import label
 from germane.types.limits import AGENTS, NAMES, shown, within

@@ -10,8 +10,8 @@ from germane.access.grant import Grant
 from germane.access.issue import KeyRequest, issue
 from germane.access.key import Key, NewKey, Right
 from germane.access.key_store import KeyStore
+from germane.access.key_token import key_id
 from germane.access.revoke import revoke
-from germane.access.token import key_id
 from germane.access.verifier import Verifier
 from germane.clock import Clock
 from germane.errors import InvalidInput

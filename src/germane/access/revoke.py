@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from germane.access.key import Key
+from germane.access.key_token import key_id
 from germane.access.operations import ChangeKey, KeyById
-from germane.access.token import key_id
 from germane.errors import NotFound
 from germane.types.plan import Decision, Plan, read
 

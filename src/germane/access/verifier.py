@@ -18,7 +18,7 @@ from germane.access.grant import Grant
 from germane.access.key import Key
 from germane.access.key_cache import KeyCache
 from germane.access.key_store import KeyStore
-from germane.access.token import Presented, presented
+from germane.access.key_token import Presented, presented
 from germane.access.usage import KeyUsage
 from germane.clock import Clock
 from germane.errors import StoreError, StoreUnavailable

@@ -10,7 +10,7 @@ from typing import Any, get_args, overload
 
 from germane.api.agent_memories import Recollections
 from germane.api.arguments import build_request, flags, identifiers, number, optional
-from germane.api.conversation import listed
+from germane.api.check_messages import listed
 from germane.api.export import Exported, everything
 from germane.api.recording import Recording
 from germane.api.wiring import Parts

@@ -11,7 +11,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from germane.api.conversation import conversation
+from germane.api.check_messages import conversation
 from germane.catalog.catalog import Catalog
 from germane.clock import Clock, aware
 from germane.dialects.registry import dialect, parse_all

@@ -14,7 +14,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
-from germane.api.conversation import look, recordable
+from germane.api.check_messages import look, recordable
 from germane.dialects.registry import parse_all
 from germane.events.appending import Origin, append, find_by_message_id, read_tail
 from germane.events.event import EventHead

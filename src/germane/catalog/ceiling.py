@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from germane.catalog.measure import message_tokens, tools_tokens
+from germane.catalog.measure_budget import message_tokens, tools_tokens
 from germane.catalog.profile import Profile
 from germane.ports.tokenizer import Tokenizer
 from germane.types.budget import Budget, allocate

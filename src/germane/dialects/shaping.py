@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from germane.catalog.images import price
-from germane.catalog.measure import PER_CALL
+from germane.catalog.measure_budget import PER_CALL
 from germane.catalog.profile import Profile
 from germane.dialects.anthropic_check import ID
 from germane.dialects.dialect import OutgoingMessage

@@ -17,10 +17,10 @@ from google.protobuf.message import DecodeError
 from grpc_health.v1 import health_pb2
 
 from germane.errors import StoreError
-from germane.grpc.admission import Admission
-from germane.grpc.places import Evicted
+from germane.grpc.anonymous_slots import Evicted
+from germane.grpc.call_admission import Admission
+from germane.grpc.org_slots import Limits, OrgSlots, exhausted
 from germane.grpc.refusals import Refused, invalid
-from germane.grpc.slots import Limits, Slots, exhausted
 
 __all__ = ["Health"]
 
@@ -31,7 +31,7 @@ Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 class Health:
     """Runs health calls with their limits. For the port's loop."""
 
-    def __init__(self, admission: Admission, slots: Slots, limits: Limits) -> None:
+    def __init__(self, admission: Admission, slots: OrgSlots, limits: Limits) -> None:
         self._admission, self._slots, self._limits = admission, slots, limits
 
     async def answer(self, handler: Handler, metadata: Iterable[tuple[str, str | bytes]] | None, context: Context) -> Any:

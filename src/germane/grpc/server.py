@@ -12,20 +12,20 @@ from grpc_reflection.v1alpha import reflection
 from germane.api.germane import Germane
 from germane.clock import Clock
 from germane.errors import InvalidInput
-from germane.grpc.admission import Admission
 from germane.grpc.agent_resolver import AgentResolver
 from germane.grpc.assemble_response import GermaneResponses, IbexResponses
 from germane.grpc.assembly_servicer import AssemblyServicer
 from germane.grpc.authentication import Keys
 from germane.grpc.call import RpcObserver
+from germane.grpc.call_admission import Admission
 from germane.grpc.directive_servicer import DirectiveServicer
 from germane.grpc.event_servicer import EventServicer
 from germane.grpc.loop_bridge import LoopBridge
 from germane.grpc.memory_servicer import MemoryServicer
 from germane.grpc.methods import Registry
+from germane.grpc.org_slots import Limits, OrgSlots
 from germane.grpc.port import bind, options
 from germane.grpc.server_interceptor import ServerInterceptor
-from germane.grpc.slots import Limits, Slots
 from germane.grpc.stubs import context_pb2, ibex_pb2, memory_pb2
 from germane.observe.traffic import Traffic
 from germane.settings.serving import ServiceSettings
@@ -74,7 +74,7 @@ class GrpcServer:
         self._germane, self._settings, self._keys = germane, settings, keys
         self._shared, self._clock = shared, clock or Clock(steady=monotonic)
         self._limits = limits or Limits()
-        self._slots = Slots(self._limits)
+        self._slots = OrgSlots(self._limits)
         self._running: _RunningServer | None = None
         self._bridge: LoopBridge | None = None
         self._ready = True

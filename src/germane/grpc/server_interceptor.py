@@ -20,14 +20,14 @@ import grpc.aio
 from google.protobuf.message import DecodeError, Message
 
 from germane.clock import Clock
-from germane.grpc.admission import Admission
 from germane.grpc.call import RpcCall, RpcObserver, RpcRecord, UnobservedRpc
+from germane.grpc.call_admission import Admission
 from germane.grpc.health import Health
 from germane.grpc.methods import Method
-from germane.grpc.pace import Pace
+from germane.grpc.org_slots import Limits, OrgSlots
 from germane.grpc.port import LOOKAHEAD_BYTES
+from germane.grpc.refusal_pace import RefusalPace
 from germane.grpc.refusals import Refused, Status, invalid, refusal
-from germane.grpc.slots import Limits, Slots
 
 __all__ = ["ServerInterceptor"]
 
@@ -44,12 +44,12 @@ class ServerInterceptor(grpc.aio.ServerInterceptor):
     """Wraps the handler of every RPC. For the port's loop."""
 
     def __init__(
-        self, admission: Admission, slots: Slots, *, clock: Clock, limits: Limits, observer: RpcObserver | None = None
+        self, admission: Admission, slots: OrgSlots, *, clock: Clock, limits: Limits, observer: RpcObserver | None = None
     ) -> None:
         self._admission, self._slots, self._limits = admission, slots, limits
         self._clock, self._observer = clock, observer
         self._health = Health(admission, slots, limits)
-        self._pace = Pace()
+        self._pace = RefusalPace()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._running = 0
         self._idle = asyncio.Event()

@@ -15,11 +15,12 @@ from functools import partial
 
 from germane.catalog.bounded import count_within
 from germane.catalog.catalog import Catalog
-from germane.catalog.measure import measure, texts_of
+from germane.catalog.measure_budget import measure, texts_of
 from germane.clock import Clock, zone
 from germane.dialects.shaping import shaping
-from germane.pipeline.admission import AdmissionQueue, Overloaded, Slot
-from germane.pipeline.assembly import PROPAGATED, Assembly, Late, Measured, Outcome, unanswered
+from germane.pipeline.admission_queue import AdmissionQueue, Overloaded, Slot
+from germane.pipeline.assembly_state import PROPAGATED, Assembly, Late, Measured, Outcome, unanswered
+from germane.pipeline.call_guard import Guard, breaker_key
 from germane.pipeline.circuit_breaker import Breakers
 from germane.pipeline.deadline import Deadline
 from germane.pipeline.directive_cache import DirectiveCache
@@ -32,7 +33,6 @@ from germane.pipeline.gather.builtin import sources
 from germane.pipeline.gather.gather import Gathered, gather
 from germane.pipeline.gather.merge import fresh, merge
 from germane.pipeline.gather.source import SourceFactory
-from germane.pipeline.guard import Guard, breaker_key
 from germane.pipeline.pack.gate import gate
 from germane.pipeline.pack.pack import pack, trim
 from germane.pipeline.pack.packing import Packing

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from germane.catalog.catalog import Catalog
 from germane.catalog.ceiling import Ceiling, at_most, light
-from germane.catalog.measure import measure
+from germane.catalog.measure_budget import measure
 from germane.dialects.shaping import shaping
-from germane.pipeline.assembly import PROPAGATED, Assembly, Measured
+from germane.pipeline.assembly_state import PROPAGATED, Assembly, Measured
 from germane.pipeline.directive_cache import DirectiveCache
 from germane.pipeline.format.layout import Format
 from germane.ports.tokenizer import Tokenizer

@@ -11,7 +11,7 @@ import json
 from collections.abc import Hashable
 from hashlib import blake2b
 
-from germane.pipeline.assembly import Outcome
+from germane.pipeline.assembly_state import Outcome
 from germane.types.lru_cache import LruCache
 from germane.types.message import Image, Opaque
 from germane.types.request import Request

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from germane.clock import zone
 from germane.search.bm25 import LexicalScores, Terms
 from germane.search.cosine import Cosines, windows
-from germane.search.dated import dated
+from germane.search.date_nearness import dated
 from germane.search.partition import Partition
 from germane.search.proximity import phrase
 from germane.search.snapshot import Snapshot

@@ -11,9 +11,9 @@ import pytest
 
 from germane.access.issue import KeyRequest, issue
 from germane.access.key import Key, NewKey, StoredKey
+from germane.access.key_token import presented
 from germane.access.operations import AddKey, ChangeKey, KeyById
 from germane.access.revoke import revoke
-from germane.access.token import presented
 from germane.access.usage import used
 from germane.errors import Conflict, GermaneError, NotFound, StoreUnavailable
 from germane.memories.operations import SetDirective

@@ -15,7 +15,7 @@ from germane.search.hit import Hit
 from germane.search.partition import Partition
 from germane.search.proximity import best_passage
 from germane.search.relevance import Relevance
-from germane.search.soft import soft
+from germane.search.soft_match import soft
 from germane.stores.sqlite.partitions import Partitions
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.units import Domain

@@ -1,4 +1,4 @@
-"""Admission: lets a call in by its metadata: verifies the key, takes a slot, and only then reads the request.
+"""Call admission: lets a call in by its metadata: verifies the key, takes a slot, and only then reads the request.
 
 A key that was valid before takes a slot of its org first and is verified again while it holds it. Keys that haven't been seen
 share a few places of their own while they are verified, so that any number of invalid keys takes nothing from valid callers.
@@ -17,11 +17,11 @@ import grpc.aio
 
 from germane.access.grant import Grant
 from germane.access.key import Right
+from germane.grpc.anonymous_slots import Evicted
 from germane.grpc.authentication import Keys, authenticate, presented_key, unauthenticated
 from germane.grpc.loop_bridge import LoopBridge
-from germane.grpc.places import Evicted
+from germane.grpc.org_slots import Limits, OrgSlots, exhausted
 from germane.grpc.refusals import Refused, invalid
-from germane.grpc.slots import Limits, Slots, exhausted
 from germane.types.lru_cache import LruCache
 
 __all__ = ["Admission"]
@@ -35,7 +35,7 @@ _MAX_KNOWN_KEYS = 4096
 class Admission:
     """For the port's loop; keys are verified on the engine's. `keys` None disables authentication."""
 
-    def __init__(self, *, keys: Keys | None, bridge: LoopBridge, slots: Slots, limits: Limits) -> None:
+    def __init__(self, *, keys: Keys | None, bridge: LoopBridge, slots: OrgSlots, limits: Limits) -> None:
         self._keys, self._bridge, self._slots, self._limits = keys, bridge, slots, limits
         self._known_keys: LruCache[bytes, str] = LruCache(_MAX_KNOWN_KEYS)  # a key's digest: its org
 

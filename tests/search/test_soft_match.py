@@ -13,7 +13,7 @@ from germane.embedders.static import Static
 from germane.embedders.word_vectors import StaticWordVectors
 from germane.search.bm25 import WeightedTerm
 from germane.search.relevance import matrix, shipped
-from germane.search.soft import soft
+from germane.search.soft_match import soft
 from germane.text.analyse import analyse, term_hash, worded
 from germane.types.evidence import Evidence
 

@@ -1,4 +1,4 @@
-"""Assembly: the state of one assembly while it runs, and the context that is made of it, however far it got."""
+"""Assembly state: what one assembly knows while it runs, and the context that is made of it, however far it got."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversation: checks of a caller's messages by size and shape, before any message is parsed.
+"""Check messages: checks of a caller's messages by size and shape, before any message is parsed.
 
 Messages are a list; they hold no more messages, characters and values than one request may, and none is nested without end.
 """

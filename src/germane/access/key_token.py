@@ -1,4 +1,4 @@
-"""Token: the secret text of a key, `gk_<id>_<secret>`: how one is made, parsed and compared.
+"""Key token: the secret text of a key, `gk_<id>_<secret>`: how one is made, parsed and compared.
 
 A store keeps the SHA-256 of a token. That is safe because the secret is 256 random bits, which can't be guessed at any speed.
 Slow hashes (bcrypt, scrypt, Argon2) protect passwords that people choose; here they would add tens of milliseconds to each

@@ -1,4 +1,4 @@
-"""Guard: the rules for every call to the store, the embedder or a source: circuit breaker, time limit, abandoned tasks."""
+"""Call guard: the rules for every call to the store, the embedder or a source: circuit breaker, time limit, abandoned tasks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from germane.clock import Clock
 from germane.errors import InvalidInput
-from germane.pipeline.assembly import Late
+from germane.pipeline.assembly_state import Late
 from germane.pipeline.circuit_breaker import Attempt, BreakerKey, BreakerOpen, Breakers
 from germane.pipeline.gather.abandoned import Abandoned
 from germane.pipeline.gather.source import Skipped

@@ -1,4 +1,4 @@
-"""Places: a small pool for calls without a verified key; when full, it evicts a call of the busiest address.
+"""Anonymous slots: a small pool for calls without a verified key; when full, it evicts a call of the busiest address.
 
 It evicts the oldest call of that address. So calls that hold a place and do nothing can't keep other callers out, and one
 address can't take all places.
@@ -11,14 +11,14 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-__all__ = ["Evicted", "Places"]
+__all__ = ["AnonymousSlots", "Evicted"]
 
 
 class Evicted(Exception):
     """A newer call took the place."""
 
 
-class Places:
+class AnonymousSlots:
     """A pool of `max_places`. For one event loop; only its length may be read from any thread."""
 
     def __init__(self, max_places: int) -> None:

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from germane.grpc.places import Evicted, Places
+from germane.grpc.anonymous_slots import AnonymousSlots, Evicted
+from germane.grpc.org_slots import Limits, OrgSlots
 from germane.grpc.refusals import Refused
-from germane.grpc.slots import Limits, Slots
 
 pytestmark = pytest.mark.requirement("RPC-5")
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.requirement("RPC-5")
 PEER = "ipv4:127.0.0.1:4711"
 
 
-def taken(slots: Slots, org: str | None) -> int:
+def taken(slots: OrgSlots, org: str | None) -> int:
     """Takes all slots that the org can get and returns how many."""
     count = 0
     try:
@@ -29,7 +29,7 @@ def taken(slots: Slots, org: str | None) -> int:
 
 def test_one_org_gets_half_and_the_next_as_many_as_are_free() -> None:
     """No org can take all slots, and a new org always gets some."""
-    slots = Slots(Limits(calls=2000))
+    slots = OrgSlots(Limits(calls=2000))
     assert taken(slots, "one") == 1000
     assert taken(slots, "two") == 500
     assert taken(slots, "three") == 250
@@ -38,7 +38,7 @@ def test_one_org_gets_half_and_the_next_as_many_as_are_free() -> None:
 
 def test_it_is_full_when_nobody_who_has_calls_could_have_another() -> None:
     """One org alone that has its share makes the port full; as soon as another org is served, the port isn't."""
-    slots = Slots(Limits(calls=100))
+    slots = OrgSlots(Limits(calls=100))
     looks = [slots.traffic.full]
     assert taken(slots, "one") == 50
     looks.append(slots.traffic.full)
@@ -48,7 +48,7 @@ def test_it_is_full_when_nobody_who_has_calls_could_have_another() -> None:
 
 def test_without_keys_all_slots_may_be_taken_and_no_more() -> None:
     """Without keys there is no org, so there are no shares."""
-    slots = Slots(Limits(calls=3))
+    slots = OrgSlots(Limits(calls=3))
     assert taken(slots, None) == 3
     assert slots.traffic.full
     assert (slots.traffic.refused["slots"], slots.traffic.used["calls"], slots.traffic.admitted) == (1, 3, 3)
@@ -56,7 +56,7 @@ def test_without_keys_all_slots_may_be_taken_and_no_more() -> None:
 
 def test_a_slot_that_is_given_back_is_there_for_the_next() -> None:
     """For its org as well."""
-    slots = Slots(Limits(calls=2))
+    slots = OrgSlots(Limits(calls=2))
     give_back = slots.acquire("acme")
     with pytest.raises(Refused, match="org"):
         slots.acquire("acme")
@@ -66,7 +66,7 @@ def test_a_slot_that_is_given_back_is_there_for_the_next() -> None:
 
 async def test_the_oldest_place_is_given_to_the_newest() -> None:
     """The evicted call raises `Evicted`; the others go on."""
-    places, told = Places(2), list[str]()
+    places, told = AnonymousSlots(2), list[str]()
 
     async def stays(name: str) -> None:
         try:
@@ -87,7 +87,7 @@ async def test_the_oldest_place_is_given_to_the_newest() -> None:
 
 async def test_a_place_ends_by_itself() -> None:
     """It raises `TimeoutError`, not `Evicted`."""
-    places = Places(1)
+    places = AnonymousSlots(1)
     with pytest.raises(TimeoutError):
         async with places.place(0.01, PEER):
             await asyncio.Event().wait()
@@ -96,21 +96,21 @@ async def test_a_place_ends_by_itself() -> None:
 
 async def test_who_is_done_in_the_moment_of_going_is_done() -> None:
     """The place was needed, but the answer was there."""
-    places = Places(1)
+    places = AnonymousSlots(1)
     async with places.place(3600, PEER):
         task = asyncio.create_task(_through(places))
         await asyncio.sleep(0)
     await task
 
 
-async def _through(places: Places) -> None:
+async def _through(places: AnonymousSlots) -> None:
     async with places.place(3600, PEER):
         return
 
 
 async def test_the_address_with_most_places_makes_room() -> None:
     """A single call of another address keeps its place, over however many connections the busy address calls."""
-    places, told = Places(3), list[str]()
+    places, told = AnonymousSlots(3), list[str]()
 
     async def stays(peer: str) -> None:
         try:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from germane.clock import zone
-from germane.search.dated import dated
+from germane.search.date_nearness import dated
 from germane.types.query import Days
 
 NAMED = date(2026, 3, 10)

@@ -1,4 +1,4 @@
-"""Soft: soft keyword match, how well a text's words match the query's words or words of similar meaning.
+"""Soft match: how well a text's words match the query's words or words of similar meaning.
 
 The score is Σ over the query's words of (idf share · best cosine with a word of the text), with cosine 1 for an equal stem; it
 lies in [0, 1]. It needs the texts themselves, as the index holds stems and not words, so it is computed for search results

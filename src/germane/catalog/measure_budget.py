@@ -1,4 +1,4 @@
-"""Measure: the tokens of a request as the caller sent it, and the budget left (BUD-3, BUD-4, BUD-5).
+"""Measure budget: the tokens of a request as the caller sent it, and the budget left (BUD-3, BUD-4, BUD-5).
 
 Everything counts: role and separators of each message, names, texts, tool calls and results with their ids, images by the
 model's rule, opaque parts by their size, tool schemas as JSON. Where a provider's own serialisation is unknown, the count is an

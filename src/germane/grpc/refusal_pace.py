@@ -1,4 +1,4 @@
-"""Pace: the rate limit on refusals, so that an org with invalid requests doesn't slow down the others.
+"""Refusal pace: the rate limit on refusals, so that an org with invalid requests doesn't slow down the others.
 
 A refusal costs about a millisecond of processor time, and some callers send the next invalid request as soon as they have the
 answer. Each org gets a few refusals at once and then a steady rate; a large request counts for several. The class only
@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from germane.types.lru_cache import LruCache
 
-__all__ = ["Pace"]
+__all__ = ["RefusalPace"]
 
 _MAX_ORGS = 1024
 _BYTES_PER_REFUSAL = 64 * 1024
 """Bytes of a request that cost as much time to receive and parse as one refusal."""
 
 
-class Pace:
+class RefusalPace:
     """A leaky bucket for each org. Bounded; evicts the org that was refused least recently."""
 
     def __init__(self, *, rate: float = 50.0, burst: int = 50, max_delay: float = 1.0) -> None:

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from germane.clock import Clock
-from germane.pipeline.admission import AdmissionQueue, Overloaded, Slot
+from germane.pipeline.admission_queue import AdmissionQueue, Overloaded, Slot
 from germane.pipeline.deadline import Deadline
 from germane.testing.time_warp import warped
 

@@ -1,4 +1,4 @@
-"""Dated: evidence from dates, whether a unit was created at or near the days that the query names."""
+"""Date nearness: evidence from dates, whether a unit was created at or near the days that the query names."""
 
 from __future__ import annotations
 

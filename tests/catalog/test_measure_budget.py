@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from germane.catalog.catalog import Catalog
-from germane.catalog.measure import measure, message_tokens, texts_of, tools_tokens
+from germane.catalog.measure_budget import measure, message_tokens, texts_of, tools_tokens
 from germane.catalog.payload import split_payloads
 from germane.catalog.profile import Profile
 from germane.tokenizers import open_tokenizer

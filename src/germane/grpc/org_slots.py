@@ -1,4 +1,4 @@
-"""Slots: how many calls may run at once, shared fairly among the orgs; also the limits of the port.
+"""Org slots: how many calls may run at once, shared fairly among the orgs; also the limits of the port.
 
 An org may take another slot as long as it holds fewer than are free. So one org alone gets half of all slots, two orgs get a
 third each, and a new org always finds as many free slots as each other org holds. The class only counts: no I/O, no clock.
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import grpc
 
-from germane.grpc.places import Places
+from germane.grpc.anonymous_slots import AnonymousSlots
 from germane.grpc.refusals import Refused
 from germane.observe.traffic import REASONS, Traffic
 
-__all__ = ["Limits", "Slots", "exhausted"]
+__all__ = ["Limits", "OrgSlots", "exhausted"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class Limits:
     """Until a reflection call is ended."""
 
 
-class Slots:
+class OrgSlots:
     """The slots of one port. For its event loop; only `traffic` may be read from any thread.
 
     `verifying` are the places of keys that haven't been seen before, `watching` those of health watches without a key.
@@ -51,7 +51,7 @@ class Slots:
         self._held: Counter[str] = Counter()
         self._calls = self._admitted = 0
         self._refused = dict.fromkeys(REASONS, 0)  # never gets another key, since other threads read it
-        self.verifying, self.watching = Places(limits.keys), Places(limits.health)
+        self.verifying, self.watching = AnonymousSlots(limits.keys), AnonymousSlots(limits.health)
 
     def acquire(self, org: str | None) -> Callable[[], None]:
         """Takes a slot for a call of `org`, None where authentication is disabled. Returns the function that releases the slot,
