@@ -15,11 +15,12 @@ crowd DATA     calibration of probabilities by store size
 tuning DATA    recall by relevance floor and recency weight
 pack           time of packing and formatting alone
 packers DATA   exact packing compared with greedy packing
+proven         the exact packer against brute force
 observing      time that logs, metrics and spans add to a call
 forgetting     time to forget in a large store, and the delay for other callers
 kills          traces left in files by a process killed while it forgets
 leftover       tasks, threads, files and memory left after 10,000 time-outs
-soak           the long runs in turn: budget, forgery, linear, leftover, kills, giant, port, neighbour
+soak           the long runs in turn: budget, forgery, linear, proven, leftover, kills, giant, port, neighbour
 golden …       messages and traces of 300 assemblies, to compare before and after a refactoring
 peers …        comparison with other libraries
 evaluated …    tables of the docs from files that `germane eval DATA --json FILE` saved
@@ -51,6 +52,7 @@ from bench import (
     pack,
     packers,
     port,
+    proven,
     service,
     tuning,
 )
@@ -59,6 +61,7 @@ _LONG: Mapping[str, Callable[[], int]] = {
     "budget": lambda: budget.main(["--count", "100000"]),
     "forgery": lambda: forgery.main(["--count", "100000"]),
     "linear": lambda: linear.main([]),
+    "proven": lambda: proven.main(["--count", "100000"]),
     "leftover": lambda: leftover.main([]),
     "kills": lambda: kills.main([]),
     "giant": lambda: giant.main([]),
@@ -100,6 +103,8 @@ def main() -> int:
             service.main(rest)
         case "client":
             client.main(rest)
+        case "proven":
+            return proven.main(rest)
         case "port":
             return port.main(rest)
         case "peers":

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from bench.proven import best_of_all
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -48,15 +49,6 @@ def sacks(draw: st.DrawFn) -> Knapsack:
 
 def fits(full: Knapsack, picked: Ints) -> bool:
     return bool((full.used(picked) <= full.room).all())
-
-
-def best_of_all(full: Knapsack) -> float:
-    """Every set of items at once, a row each."""
-    count, groups = len(full.values), full.headers.shape[1]
-    taken = (np.arange(2**count)[:, None] >> np.arange(count)) & 1
-    opened = np.stack([taken[:, full.group == number].any(axis=1) for number in range(groups)], axis=1)
-    used = taken @ full.uses.T + opened @ full.headers.T
-    return float((taken @ full.values)[(used <= full.room).all(axis=1)].max())
 
 
 @pytest.mark.requirement("PACK-6")
