@@ -12,14 +12,14 @@ from germane.errors import StoreUnavailable
 from germane.testing.faults import Hang, Raise, faulty
 from germane.testing.stored import NOON
 from germane.testing.time_warp import warped
-from support.key_stores import Chest
+from support.key_stores import MemoryKeyStore
 
 
 @pytest.mark.requirement("RPC-5")
 @warped
 async def test_a_use_is_written_after_the_answers_and_once_an_hour() -> None:
     """Noting costs no write by itself; uses of many keys are one commit."""
-    chest = Chest()
+    chest = MemoryKeyStore()
     keys = [chest.put(number).key for number in (1, 2)]
     usage = KeyUsage(chest, read_only=False)
     for minute in range(60):
@@ -37,7 +37,7 @@ async def test_a_use_is_written_after_the_answers_and_once_an_hour() -> None:
 @warped
 async def test_what_another_process_wrote_within_the_hour_is_enough() -> None:
     """The stored time of the last use decides."""
-    chest = Chest()
+    chest = MemoryKeyStore()
     key = chest.put(last_used_at=NOON).key
     usage = KeyUsage(chest, read_only=False)
     usage.note(key, NOON + timedelta(minutes=59))
@@ -48,7 +48,7 @@ async def test_what_another_process_wrote_within_the_hour_is_enough() -> None:
 @warped
 async def test_nothing_is_written_where_nothing_can_be() -> None:
     """A read-only store isn't written to; a store that fails raises nothing."""
-    chest = Chest()
+    chest = MemoryKeyStore()
     key = chest.put().key
     for key_store, read_only in ((chest, True), (faulty(chest, Raise(StoreUnavailable("full")), "commit"), False)):
         usage = KeyUsage(key_store, read_only=read_only)
@@ -62,7 +62,7 @@ async def test_nothing_is_written_where_nothing_can_be() -> None:
 @warped
 async def test_while_the_store_hangs_one_write_waits() -> None:
     """However many keys are used, one task waits and noting does no I/O."""
-    chest = Chest()
+    chest = MemoryKeyStore()
     usage = KeyUsage(faulty(chest, Hang(), "commit"), read_only=False)
     for number in range(50):
         usage.note(chest.put(number + 1).key, NOON)
@@ -74,7 +74,7 @@ async def test_while_the_store_hangs_one_write_waits() -> None:
 async def test_closing_gives_up_on_a_store_that_hangs() -> None:
     """After a bound, whether the store hung before or hangs only on the last write; and leaves no task behind."""
     for pause in (0.0, 0.5, 5.0):
-        chest = Chest()
+        chest = MemoryKeyStore()
         usage = KeyUsage(faulty(chest, Hang(), "commit"), read_only=False)
         usage.note(chest.put().key, NOON)
         await asyncio.sleep(pause)

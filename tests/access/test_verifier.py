@@ -22,7 +22,7 @@ from germane.testing.key_contract import issuing
 from germane.testing.stored import NOON
 from germane.testing.time_warp import warped
 from germane.types.plan import replay
-from support.key_stores import Chest, Failing
+from support.key_stores import FailingKeyStore, MemoryKeyStore
 
 
 def now() -> datetime:
@@ -46,7 +46,7 @@ def keyring(key_store: Any) -> Keyring:
 @warped
 async def test_a_good_key_opens_what_it_was_made_for() -> None:
     """One org, its agents, its rights; the key's id for logs."""
-    chest = Chest()
+    chest = MemoryKeyStore()
     new_key = chest.put(agents=("support",), rights=("read",))
     grant = await keyring(chest).verify(new_key.token)
     assert grant == Grant(key=new_key.key.id, org="acme", agents=("support",), rights=("read",))
@@ -56,7 +56,7 @@ async def test_a_good_key_opens_what_it_was_made_for() -> None:
 @warped
 async def test_keys_that_open_nothing_look_the_same_and_take_the_same_way() -> None:
     """An unknown, malformed, wrong, expired or revoked token: None after one lookup in the store, every time."""
-    chest = Chest()
+    chest = MemoryKeyStore()
     good, other = chest.put(1), chest.put(2)
     expired, revoked = chest.put(3, expires_at=NOON), chest.put(4, revoked_at=NOON)
     wrong, unknown = good.token[:-52] + other.token[-52:], replay(issuing(9), {}).outcome.token
@@ -71,7 +71,7 @@ async def test_keys_that_open_nothing_look_the_same_and_take_the_same_way() -> N
 @warped
 async def test_a_good_key_is_asked_about_once_a_second() -> None:
     """The cache answers in between, so that a busy caller costs the store nothing; concurrent callers share one lookup."""
-    chest = Chest()
+    chest = MemoryKeyStore()
     new_key, keys = chest.put(), keyring(faulty(chest, Slow(0.001), "find"))
     for _ in range(30):
         assert all(await asyncio.gather(*(keys.verify(new_key.token) for _ in range(50))))
@@ -83,7 +83,7 @@ async def test_a_good_key_is_asked_about_once_a_second() -> None:
 @warped
 async def test_a_revocation_in_another_process_holds_within_a_second() -> None:
     """However often the key is used in between."""
-    chest = Chest()
+    chest = MemoryKeyStore()
     new_key, keys = chest.put(), keyring(chest)
     assert await keys.verify(new_key.token)
     await asyncio.sleep(0.3)
@@ -97,7 +97,7 @@ async def test_a_revocation_in_another_process_holds_within_a_second() -> None:
     assert 0.5 < max(held) <= FRESH
 
 
-class Late(Chest):
+class Late(MemoryKeyStore):
     """A store that reads at once and answers late."""
 
     async def find(self, id: str) -> StoredKey | None:
@@ -124,10 +124,10 @@ async def test_an_answer_is_as_old_as_its_question() -> None:
 @warped
 async def test_a_revocation_in_this_process_holds_at_once() -> None:
     """Also where an older answer was on its way when the key was revoked, and the store hangs afterwards."""
-    chest = Chest()
+    chest = MemoryKeyStore()
     new_key = chest.put()
     good = chest.rows[new_key.key.id]
-    key_store = Failing(chest, Slow(0.01), after=0)
+    key_store = FailingKeyStore(chest, Slow(0.01), after=0)
     keys = keyring(key_store)
     on_its_way = asyncio.create_task(keys.verify(new_key.token))
     await asyncio.sleep(0.001)
@@ -143,7 +143,7 @@ async def test_a_revocation_in_this_process_holds_at_once() -> None:
 @warped
 async def test_a_key_replaced_without_overlap_ends_at_once() -> None:
     """The cache forgets a key that this process changes."""
-    chest = Chest()
+    chest = MemoryKeyStore()
     old, keys = chest.put(), keyring(chest)
     assert await keys.verify(old.token)
     new = await keys.create(org="acme", replaces=old.token, overlap=timedelta(0))
@@ -158,9 +158,9 @@ def test_a_known_key_goes_on_for_a_while_when_the_store_cant_be_asked(fault: Any
 
     @warped
     async def story() -> None:
-        chest = Chest()
+        chest = MemoryKeyStore()
         known, new = chest.put(1), chest.put(2)
-        key_store = Failing(chest, fault)
+        key_store = FailingKeyStore(chest, fault)
         keys = keyring(key_store)
         assert await keys.verify(known.token)
         while time() < GRACE - 2:
@@ -183,8 +183,8 @@ def test_a_known_key_goes_on_for_a_while_when_the_store_cant_be_asked(fault: Any
 @warped
 async def test_while_the_store_hangs_memory_answers_at_once() -> None:
     """The first caller waits for its patience, later callers don't wait, and the store gets one lookup a second."""
-    chest = Chest()
-    new_key, key_store = chest.put(), Failing(chest, Hang())
+    chest = MemoryKeyStore()
+    new_key, key_store = chest.put(), FailingKeyStore(chest, Hang())
     keys = keyring(key_store)
     assert await keys.verify(new_key.token)
     await asyncio.sleep(FRESH)
@@ -202,7 +202,7 @@ async def test_while_the_store_hangs_memory_answers_at_once() -> None:
 @warped
 async def test_without_any_time_memory_answers_and_the_store_is_asked_behind_it() -> None:
     """No caller waits, and the store's answer counts for the next call."""
-    chest = Chest()
+    chest = MemoryKeyStore()
     new_key, keys = chest.put(), keyring(faulty(chest, Slow(0.01), "find"))
     with pytest.raises(StoreUnavailable):
         await keys.verify(new_key.token, patience=0)
@@ -224,8 +224,8 @@ async def test_without_any_time_memory_answers_and_the_store_is_asked_behind_it(
 @warped
 async def test_a_revocation_that_nobody_waited_for_may_have_been_done() -> None:
     """The cached key is forgotten all the same, so that no outage brings it back."""
-    chest = Chest()
-    new_key, key_store = chest.put(), Failing(chest, Hang())
+    chest = MemoryKeyStore()
+    new_key, key_store = chest.put(), FailingKeyStore(chest, Hang())
     keys = keyring(faulty(key_store, Hang(), "commit"))
     assert await keys.verify(new_key.token)
     leaving = asyncio.create_task(keys.revoke(new_key.key.id))
@@ -241,8 +241,8 @@ async def test_a_revocation_that_nobody_waited_for_may_have_been_done() -> None:
 @warped
 async def test_what_the_store_says_after_an_outage_counts() -> None:
     """A key that was revoked during the outage becomes invalid when the outage ends, not when the grace does."""
-    chest = Chest()
-    new_key, key_store = chest.put(), Failing(chest, Raise(StoreUnavailable("away")))
+    chest = MemoryKeyStore()
+    new_key, key_store = chest.put(), FailingKeyStore(chest, Raise(StoreUnavailable("away")))
     keys = keyring(key_store)
     assert await keys.verify(new_key.token)
     chest.change(new_key.key.id, revoked_at=NOON)
@@ -259,9 +259,9 @@ async def test_what_the_store_says_after_an_outage_counts() -> None:
 @warped
 async def test_an_end_that_is_known_is_kept_to_through_an_outage() -> None:
     """The grace doesn't extend an expiry that is known."""
-    chest = Chest()
+    chest = MemoryKeyStore()
     new_key = chest.put(expires_at=NOON + timedelta(seconds=30))
-    keys = keyring(Failing(chest, Hang()))
+    keys = keyring(FailingKeyStore(chest, Hang()))
     assert await keys.verify(new_key.token)
     await asyncio.sleep(29)
     assert await keys.verify(new_key.token)
@@ -274,14 +274,14 @@ async def test_an_end_that_is_known_is_kept_to_through_an_outage() -> None:
 @warped
 async def test_without_patience_only_the_stores_word_counts() -> None:
     """A request that writes waits for the store and gets no grace."""
-    chest = Chest()
-    new_key, key_store = chest.put(), Failing(chest, Raise(StoreUnavailable("away")))
+    chest = MemoryKeyStore()
+    new_key, key_store = chest.put(), FailingKeyStore(chest, Raise(StoreUnavailable("away")))
     keys = keyring(key_store)
     assert await keys.verify(new_key.token, patience=None)
     await asyncio.sleep(FRESH)
     with pytest.raises(StoreUnavailable, match="doesn't answer"):
         await keys.verify(new_key.token, patience=None)
-    slow = keyring(Failing(chest, Slow(3600), after=0))
+    slow = keyring(FailingKeyStore(chest, Slow(3600), after=0))
     assert await slow.verify(new_key.token, patience=None)
 
 
@@ -292,8 +292,8 @@ def test_an_answer_that_makes_no_sense_lets_nobody_in(nonsense: Any) -> None:
 
     @warped
     async def story() -> None:
-        chest = Chest()
-        new_key, key_store = chest.put(), Failing(chest, nonsense)
+        chest = MemoryKeyStore()
+        new_key, key_store = chest.put(), FailingKeyStore(chest, nonsense)
         keys = keyring(key_store)
         assert await keys.verify(new_key.token)
         await asyncio.sleep(FRESH)
@@ -308,8 +308,8 @@ def test_an_answer_that_makes_no_sense_lets_nobody_in(nonsense: Any) -> None:
 @warped
 async def test_a_store_that_cancels_by_itself_is_one_that_cant_be_asked() -> None:
     """No caller waits for ever, and no caller's own task is cancelled."""
-    chest = Chest()
-    new_key, key_store = chest.put(), Failing(chest, Raise(asyncio.CancelledError))
+    chest = MemoryKeyStore()
+    new_key, key_store = chest.put(), FailingKeyStore(chest, Raise(asyncio.CancelledError))
     keys = keyring(key_store)
     assert await keys.verify(new_key.token)
     await asyncio.sleep(FRESH)
@@ -321,7 +321,7 @@ async def test_a_store_that_cancels_by_itself_is_one_that_cant_be_asked() -> Non
 @warped
 async def test_a_caller_who_leaves_takes_nobody_along() -> None:
     """The lookup continues for the other callers and for later ones."""
-    chest = Chest()
+    chest = MemoryKeyStore()
     new_key = chest.put()
     keys = keyring(faulty(chest, Slow(0.01), "find"))
     leaving, staying = (asyncio.create_task(keys.verify(new_key.token)) for _ in range(2))
@@ -337,9 +337,9 @@ async def test_a_caller_who_leaves_takes_nobody_along() -> None:
 @warped
 async def test_an_outage_leaves_no_tasks_behind() -> None:
     """10,000 calls against a store that hangs: one lookup at a time for each key, and none after closing."""
-    chest = Chest()
+    chest = MemoryKeyStore()
     new_key = chest.put()
-    checking = verifier(Failing(chest, Hang()))
+    checking = verifier(FailingKeyStore(chest, Hang()))
     assert await checking.verify(new_key.token, 0.02)
     for _ in range(10_000):
         await asyncio.sleep(0.012)
@@ -355,8 +355,8 @@ async def test_an_outage_leaves_no_tasks_behind() -> None:
 @warped
 async def test_a_flood_of_bad_keys_costs_a_bounded_number_of_looks() -> None:
     """Beyond the bound the store counts as unavailable; a cached key stays valid, and afterwards all keys verify again."""
-    chest = Chest()
-    new_key, key_store = chest.put(), Failing(chest, Hang())
+    chest = MemoryKeyStore()
+    new_key, key_store = chest.put(), FailingKeyStore(chest, Hang())
     checking = verifier(key_store)
     assert await checking.verify(new_key.token, 0.02)
     strangers = [mint(lambda count, n=n: n.to_bytes(count))[1] for n in range(1000, 6000)]  # type: ignore[misc]
@@ -376,9 +376,9 @@ async def test_a_flood_of_bad_keys_costs_a_bounded_number_of_looks() -> None:
 @warped
 async def test_who_waits_while_it_is_closed_is_told() -> None:
     """They get an error: they aren't left waiting or cancelled."""
-    chest = Chest()
+    chest = MemoryKeyStore()
     new_key = chest.put()
-    checking = verifier(Failing(chest, Hang(), after=0))
+    checking = verifier(FailingKeyStore(chest, Hang(), after=0))
     waiting = asyncio.create_task(checking.verify(new_key.token, None))
     await asyncio.sleep(0.001)
     await checking.close()
@@ -390,4 +390,4 @@ async def test_who_waits_while_it_is_closed_is_told() -> None:
 async def test_a_patience_that_makes_no_sense_is_refused(patience: Any) -> None:
     """The message holds the value."""
     with pytest.raises(InvalidInput, match="patience"):
-        await keyring(Chest()).verify("x", patience=patience)
+        await keyring(MemoryKeyStore()).verify("x", patience=patience)

@@ -15,7 +15,7 @@ from germane.types.plan import Plan, Read, replay, run_plan
 T = TypeVar("T")
 
 
-class Chest:
+class MemoryKeyStore:
     """A key store in memory. `looks` lists the ids passed to `find`. `put` and `change` act as another process would."""
 
     def __init__(self) -> None:
@@ -60,10 +60,10 @@ class Chest:
         self.rows[id] = replace(self.rows[id], key=replace(key or self.rows[id].key, **fields))
 
 
-class Failing:
+class FailingKeyStore:
     """A wrapper around `chest` whose `find` meets `fault` after the first `after` calls, until `well` is set."""
 
-    def __init__(self, chest: Chest, fault: Fault, *, after: int = 1) -> None:
+    def __init__(self, chest: MemoryKeyStore, fault: Fault, *, after: int = 1) -> None:
         self._chest, self._faulty, self._left = chest, faulty(chest, fault, "find"), after
         self.list: Callable[[str | None], Awaitable[tuple[Key, ...]]] = chest.list
         self.well = False

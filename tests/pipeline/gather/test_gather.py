@@ -16,7 +16,17 @@ from germane.testing.builders import candidate
 from germane.testing.faults import Hang, Raise, Slow, faulty
 from germane.testing.time_warp import warped
 from germane.types.strategy import SourcePlan
-from support.stand_ins import Answers, Late, RecordedAttempt, Stubborn, Talk, asking, gathered, report, scoped
+from support.gather_stubs import (
+    AnsweringSource,
+    EventsStub,
+    RecordedAttempt,
+    SlowEmbedder,
+    UncancellableSource,
+    asking,
+    gathered,
+    report,
+    scoped,
+)
 
 TEA, MILK, RAIN = candidate("tea", id="tea"), candidate("milk", id="milk"), candidate("rain", id="rain")
 
@@ -33,7 +43,7 @@ def ids(answer: Any) -> set[str]:
 @warped
 async def test_sources_run_side_by_side() -> None:
     """Three that take 10 ms each take 10 ms."""
-    found = await gathered({name: Answers(candidate(name), after=0.010) for name in ("a", "b", "history")})
+    found = await gathered({name: AnsweringSource(candidate(name), after=0.010) for name in ("a", "b", "history")})
     assert now() == pytest.approx(0.010)
     assert len(found.candidates) == 3
     assert [(one.status, one.found, round(one.latency, 3)) for one in found.reports if one.name != "embedding"] == [
@@ -45,9 +55,9 @@ async def test_sources_run_side_by_side() -> None:
 @warped
 async def test_when_time_is_up_what_is_there_is_used_and_the_rest_abandoned() -> None:
     """To the moment: 40 ms, not a hanging source's."""
-    slow = Answers(RAIN, after=9.0)
+    slow = AnsweringSource(RAIN, after=9.0)
     abandoned = Abandoned()
-    found = await gathered({"a": Answers(TEA, after=0.039), "b": slow}, abandoned=abandoned)
+    found = await gathered({"a": AnsweringSource(TEA, after=0.039), "b": slow}, abandoned=abandoned)
     assert now() == pytest.approx(0.040)
     assert ids(found) == {"tea"}
     assert (report(found, "a").status, report(found, "b").status, report(found, "b").found) == ("ok", "timeout", 0)
@@ -59,14 +69,14 @@ async def test_when_time_is_up_what_is_there_is_used_and_the_rest_abandoned() ->
 @pytest.mark.parametrize("within", [0.001, 0.029, 0.5])
 @warped
 async def test_the_deadline_is_whatever_is_given(within: float) -> None:
-    await gathered({"a": Answers(TEA, after=60.0)}, within=within)
+    await gathered({"a": AnsweringSource(TEA, after=60.0)}, within=within)
     assert now() == pytest.approx(within)
 
 
 @pytest.mark.requirement("GATHER-2")
 @warped
 async def test_a_deadline_that_has_passed_waits_for_nobody() -> None:
-    found = await gathered({"a": Answers(TEA, after=1.0)}, within=-1.0)
+    found = await gathered({"a": AnsweringSource(TEA, after=1.0)}, within=-1.0)
     assert now() == 0
     assert report(found, "a").status == "timeout"
 
@@ -76,7 +86,7 @@ async def test_a_deadline_that_has_passed_waits_for_nobody() -> None:
 async def test_a_source_may_have_a_time_of_its_own() -> None:
     """It is given up at 5 ms; the others have theirs."""
     plans = (SourcePlan(name="a", timeout=0.005), SourcePlan(name="b"))
-    found = await gathered({"a": Answers(TEA, after=0.010), "b": Answers(MILK, after=0.020)}, *plans)
+    found = await gathered({"a": AnsweringSource(TEA, after=0.010), "b": AnsweringSource(MILK, after=0.020)}, *plans)
     assert now() == pytest.approx(0.020)
     assert ids(found) == {"milk"}
     assert report(found, "a").status == "timeout"
@@ -86,7 +96,7 @@ async def test_a_source_may_have_a_time_of_its_own() -> None:
 @warped
 async def test_no_source_gives_more_than_its_limit() -> None:
     """Whatever it answers; and a limit of nothing doesn't ask it at all."""
-    talkative, mute = Answers(*(candidate(f"{number}") for number in range(9))), Answers(MILK)
+    talkative, mute = AnsweringSource(*(candidate(f"{number}") for number in range(9))), AnsweringSource(MILK)
     found = await gathered({"a": talkative, "b": mute}, SourcePlan(name="a", limit=3), SourcePlan(name="b", limit=0))
     assert [one.text for one in found.candidates] == ["0", "1", "2"]
     assert mute.asked == []
@@ -106,7 +116,7 @@ async def test_no_source_gives_more_than_its_limit() -> None:
 @warped
 async def test_a_source_that_fails_takes_no_other_down(error: BaseException, status: str, reason: str, name: str) -> None:
     """Its report says how, without content; whether it waits for the query's vector or not."""
-    found = await gathered({name: Answers(error=error), "b": Answers(TEA)})
+    found = await gathered({name: AnsweringSource(error=error), "b": AnsweringSource(TEA)})
     assert ids(found) == {"tea"}
     assert (report(found, name).status, report(found, name).reason) == (status, reason)
     assert report(found, "b").status == "ok"
@@ -116,7 +126,7 @@ async def test_a_source_that_fails_takes_no_other_down(error: BaseException, sta
 @pytest.mark.parametrize("rubbish", ["tea", 7, {"tea": 1}])
 @warped
 async def test_an_answer_that_is_no_candidates_is_none(rubbish: object) -> None:
-    found = await gathered({"a": Answers(raw=rubbish), "b": Answers(raw=[TEA, "rubbish", None])})
+    found = await gathered({"a": AnsweringSource(raw=rubbish), "b": AnsweringSource(raw=[TEA, "rubbish", None])})
     assert ids(found) == {"tea"}
     assert (report(found, "a").status, report(found, "a").reason) == ("error", "garbage")
 
@@ -124,7 +134,7 @@ async def test_an_answer_that_is_no_candidates_is_none(rubbish: object) -> None:
 @warped
 async def test_a_source_that_nobody_knows_is_told() -> None:
     """A name misspelt in a strategy is not passed over in silence."""
-    found = await gathered({"a": Answers(TEA)}, "a", "mesages")
+    found = await gathered({"a": AnsweringSource(TEA)}, "a", "mesages")
     assert (report(found, "mesages").status, report(found, "mesages").reason) == ("skipped", "unknown")
 
 
@@ -132,8 +142,8 @@ async def test_a_source_that_nobody_knows_is_told() -> None:
 @warped
 async def test_without_a_deadline_everything_is_waited_for() -> None:
     """Own time-outs and a slow embedder included."""
-    source = Answers(TEA, after=3600.0)
-    found = await gathered({"a": source}, SourcePlan(name="a", timeout=0.001), within=None, embedder=Late(60.0))
+    source = AnsweringSource(TEA, after=3600.0)
+    found = await gathered({"a": source}, SourcePlan(name="a", timeout=0.001), within=None, embedder=SlowEmbedder(60.0))
     assert ids(found) == {"tea"}
     assert source.asked[0].vector is not None
     assert now() == pytest.approx(3660.0)
@@ -143,9 +153,9 @@ async def test_without_a_deadline_everything_is_waited_for() -> None:
 @warped
 async def test_a_source_that_ignores_its_cancellation_costs_a_place_and_nothing_else() -> None:
     """Counted and bounded by name; when its places are gone it is shed, and the others go on."""
-    stubborn, abandoned = Stubborn(), Abandoned(max_per_name=3)
+    stubborn, abandoned = UncancellableSource(), Abandoned(max_per_name=3)
     for _ in range(5):
-        found = await gathered({"a": stubborn, "b": Answers(TEA)}, abandoned=abandoned)
+        found = await gathered({"a": stubborn, "b": AnsweringSource(TEA)}, abandoned=abandoned)
         assert ids(found) == {"tea"}
     assert len(abandoned) == 3
     assert (report(found, "a").status, report(found, "a").reason) == ("skipped", "shed")
@@ -163,7 +173,9 @@ async def test_after_many_time_outs_nothing_is_left_over() -> None:
     mute = faulty(scoped(), Hang(), "events.speakers")
     for turn in range(200):
         on = (hanging, mute)[turn % 2]
-        await gathered({"a": Answers(after=9.0)}, "directive", "a", on=on, embedder=Late(9.0), abandoned=abandoned)
+        await gathered(
+            {"a": AnsweringSource(after=9.0)}, "directive", "a", on=on, embedder=SlowEmbedder(9.0), abandoned=abandoned
+        )
     await asyncio.sleep(0.001)
     assert len(abandoned) == 0
     assert asyncio.all_tasks() == {asyncio.current_task()}
@@ -173,8 +185,10 @@ async def test_after_many_time_outs_nothing_is_left_over() -> None:
 @warped
 async def test_a_caller_that_is_cancelled_takes_its_sources_with_it() -> None:
     """The cancellation goes on to the caller, what it began is given up."""
-    source, embedder, abandoned = Answers(TEA, after=9.0), Late(9.0), Abandoned()
-    call = asyncio.create_task(gathered({"history": source, "messages": Answers()}, embedder=embedder, abandoned=abandoned))
+    source, embedder, abandoned = AnsweringSource(TEA, after=9.0), SlowEmbedder(9.0), Abandoned()
+    call = asyncio.create_task(
+        gathered({"history": source, "messages": AnsweringSource()}, embedder=embedder, abandoned=abandoned)
+    )
     await asyncio.sleep(0.010)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -187,7 +201,7 @@ async def test_a_caller_that_is_cancelled_takes_its_sources_with_it() -> None:
 @warped
 async def test_the_directive_is_read_beside_the_others_and_is_no_candidate() -> None:
     found = await gathered(
-        {"a": Answers(TEA, after=0.01)}, "directive", "a", on=scoped(lambda: asyncio.sleep(0.01, "Be kind."))
+        {"a": AnsweringSource(TEA, after=0.01)}, "directive", "a", on=scoped(lambda: asyncio.sleep(0.01, "Be kind."))
     )
     assert now() == pytest.approx(0.010)
     assert (found.directive, ids(found)) == ("Be kind.", {"tea"})
@@ -199,18 +213,18 @@ async def test_the_directive_is_read_beside_the_others_and_is_no_candidate() -> 
 @warped
 async def test_a_directive_that_cannot_be_had_in_time_is_none_not_empty(fault: Any) -> None:
     """So that the last known one can stand in."""
-    found = await gathered({"a": Answers(TEA)}, "directive", "a", on=faulty(scoped(), fault, "directive"))
+    found = await gathered({"a": AnsweringSource(TEA)}, "directive", "a", on=faulty(scoped(), fault, "directive"))
     assert found.directive is None
     assert ids(found) == {"tea"}
-    assert (await gathered({"a": Answers(TEA)})).directive == ""
+    assert (await gathered({"a": AnsweringSource(TEA)})).directive == ""
 
 
 @pytest.mark.requirement("GATHER-2", "SIG-0")
 @warped
 async def test_a_slow_embedder_is_passed_over_and_keywords_answer() -> None:
     """After 20 ms the sources go on without a vector, and the report says why there is none."""
-    source = Answers(TEA, after=0.005)
-    found = await gathered({"messages": source}, embedder=Late(0.5))
+    source = AnsweringSource(TEA, after=0.005)
+    found = await gathered({"messages": source}, embedder=SlowEmbedder(0.5))
     assert now() == pytest.approx(0.025)
     assert source.asked[0].vector is None
     assert ids(found) == {"tea"}
@@ -221,7 +235,7 @@ async def test_a_slow_embedder_is_passed_over_and_keywords_answer() -> None:
 @warped
 async def test_with_little_time_a_slow_embedder_gets_half_of_it() -> None:
     """Keywords are not given up for a vector that won't come."""
-    found = await gathered({"messages": Answers(TEA, after=0.005)}, embedder=Late(0.5), within=0.012)
+    found = await gathered({"messages": AnsweringSource(TEA, after=0.005)}, embedder=SlowEmbedder(0.5), within=0.012)
     assert ids(found) == {"tea"}
     assert report(found, "embedding").reason == "slow_embedder"
 
@@ -230,7 +244,7 @@ async def test_with_little_time_a_slow_embedder_gets_half_of_it() -> None:
 @pytest.mark.parametrize("fault", [Hang(), Raise(OSError)])
 @warped
 async def test_names_that_cannot_be_read_cost_the_vector_not_the_search(fault: Any) -> None:
-    found = await gathered({"messages": Answers(TEA)}, on=faulty(scoped(), fault, "events.speakers"))
+    found = await gathered({"messages": AnsweringSource(TEA)}, on=faulty(scoped(), fault, "events.speakers"))
     assert ids(found) == {"tea"}
     assert report(found, "embedding").status in ("timeout", "error")
 
@@ -238,11 +252,11 @@ async def test_names_that_cannot_be_read_cost_the_vector_not_the_search(fault: A
 @pytest.mark.requirement("SIG-0")
 @warped
 async def test_searching_sources_get_the_vector_and_the_others_do_not_wait_for_it() -> None:
-    late, early = Answers(TEA), Answers(MILK)
-    found = await gathered({"messages": late, "recent": early}, embedder=Late(0.010))
+    late, early = AnsweringSource(TEA), AnsweringSource(MILK)
+    found = await gathered({"messages": late, "recent": early}, embedder=SlowEmbedder(0.010))
     assert early.asked[0].vector is None
     assert late.asked[0].vector is not None
-    assert late.asked[0].model == found.query.model == Late(0).identity
+    assert late.asked[0].model == found.query.model == SlowEmbedder(0).identity
     assert now() == pytest.approx(0.010)
 
 
@@ -250,15 +264,15 @@ async def test_searching_sources_get_the_vector_and_the_others_do_not_wait_for_i
 @warped
 async def test_nothing_is_embedded_for_sources_that_do_not_look_at_it() -> None:
     """Early ones, such as aren't asked, and such as there isn't the time for."""
-    embedder = Late(9.0)
-    found = await gathered({"history": Answers(TEA), "messages": BusySource()}, embedder=embedder)
+    embedder = SlowEmbedder(9.0)
+    found = await gathered({"history": AnsweringSource(TEA), "messages": BusySource()}, embedder=embedder)
     assert (now(), ids(found)) == (0, {"tea"})
     assert [(one.name, one.reason) for one in found.reports] == [("history", ""), ("messages", "busy")]
 
     def refuse(name: str) -> Any:
         raise Skipped("breaker")
 
-    found = await gathered({"messages": Answers(TEA)}, embedder=embedder, start_attempt=refuse)
+    found = await gathered({"messages": AnsweringSource(TEA)}, embedder=embedder, start_attempt=refuse)
     assert [(one.name, one.status, one.reason) for one in found.reports] == [("messages", "skipped", "breaker")]
 
 
@@ -266,14 +280,14 @@ async def test_nothing_is_embedded_for_sources_that_do_not_look_at_it() -> None:
 @pytest.mark.parametrize(
     ("source", "plan", "within", "verdict"),
     [
-        (Answers(TEA), {}, 0.040, True),
-        (Answers(error=OSError()), {}, 0.001, False),
-        (Answers(raw="rubbish"), {}, 0.040, False),
-        (Answers(after=9.0), {}, 0.040, False),
-        (Answers(after=9.0), {}, 0.009, None),
-        (Answers(after=9.0), {"timeout": 0.005}, 0.040, False),
-        (Answers(error=Warming(), after=0.020), {}, 0.040, None),
-        (Answers(error=Skipped("no_query"), after=0.020), {}, 0.040, None),
+        (AnsweringSource(TEA), {}, 0.040, True),
+        (AnsweringSource(error=OSError()), {}, 0.001, False),
+        (AnsweringSource(raw="rubbish"), {}, 0.040, False),
+        (AnsweringSource(after=9.0), {}, 0.040, False),
+        (AnsweringSource(after=9.0), {}, 0.009, None),
+        (AnsweringSource(after=9.0), {"timeout": 0.005}, 0.040, False),
+        (AnsweringSource(error=Warming(), after=0.020), {}, 0.040, None),
+        (AnsweringSource(error=Skipped("no_query"), after=0.020), {}, 0.040, None),
     ],
     ids=["answered", "failed", "rubbish", "late", "no time", "its own limit", "warming", "nothing to do"],
 )
@@ -289,7 +303,7 @@ async def test_each_attempt_is_reported_to_the_breaker_with_its_result(
 
 @warped
 async def test_a_query_without_words_has_no_vector_and_that_is_no_fault() -> None:
-    found = await gathered({"messages": Answers(TEA)}, query=asking("  "))
+    found = await gathered({"messages": AnsweringSource(TEA)}, query=asking("  "))
     assert found.query.vector is None
     assert (report(found, "embedding").status, report(found, "embedding").reason) == ("skipped", "no_vector")
 
@@ -297,9 +311,9 @@ async def test_a_query_without_words_has_no_vector_and_that_is_no_fault() -> Non
 @warped
 async def test_names_of_speakers_are_left_out_of_the_vector_only() -> None:
     """The query's words stay as they were."""
-    on = scoped(events=Talk(names=("Ann Lee",)))
-    found = await gathered({"messages": Answers(TEA)}, on=on, query=asking("what tea does Ann drink"))
-    plain = await gathered({"messages": Answers(TEA)}, query=asking("what tea does  drink"))
+    on = scoped(events=EventsStub(names=("Ann Lee",)))
+    found = await gathered({"messages": AnsweringSource(TEA)}, on=on, query=asking("what tea does Ann drink"))
+    plain = await gathered({"messages": AnsweringSource(TEA)}, query=asking("what tea does  drink"))
     assert found.query.text == "what tea does Ann drink"
     assert found.query.vector is not None
     assert plain.query.vector is not None
@@ -308,7 +322,7 @@ async def test_names_of_speakers_are_left_out_of_the_vector_only() -> None:
 
 @warped
 async def test_the_same_finds_come_whatever_order_sources_finish_in() -> None:
-    one = await gathered({"a": Answers(TEA, after=0.001), "b": Answers(MILK, after=0.002)})
-    two = await gathered({"a": Answers(TEA, after=0.002), "b": Answers(MILK, after=0.001)})
+    one = await gathered({"a": AnsweringSource(TEA, after=0.001), "b": AnsweringSource(MILK, after=0.002)})
+    two = await gathered({"a": AnsweringSource(TEA, after=0.002), "b": AnsweringSource(MILK, after=0.001)})
     assert one.candidates == two.candidates
     assert replace(one.query, vector=None) == replace(two.query, vector=None)

@@ -18,7 +18,7 @@ from germane.testing.stored import a_memory, an_event
 from germane.types.evidence import Evidence
 from germane.types.query import Filters
 from germane.types.strategy import SourcePlan
-from support.stand_ins import Memoirs, Talk, asking, hit, planning, scoped
+from support.gather_stubs import EventsStub, MemoriesStub, asking, hit, planning, scoped
 
 FILTERS = Filters(kinds=("note",), since=MOMENT - timedelta(days=3))
 PLAN = SourcePlan(name="any", limit=3, keywords=True, vectors=False)
@@ -26,7 +26,7 @@ PLAN = SourcePlan(name="any", limit=3, keywords=True, vectors=False)
 
 @pytest.mark.requirement("GATHER-1", "GATHER-4")
 async def test_memories_are_searched_with_the_plans_means_and_the_querys_filters() -> None:
-    reader, query = Memoirs([hit(a_memory("Prefers tea"), Evidence(own=0.5))]), asking(filters=FILTERS)
+    reader, query = MemoriesStub([hit(a_memory("Prefers tea"), Evidence(own=0.5))]), asking(filters=FILTERS)
     (found,) = await MemorySource(scoped(memories=reader), wait=True).gather(query, PLAN)
     assert reader.asked == (query, 3, {"keywords": True, "vectors": False, "wait": True})
     assert (found.source, found.category, found.text, found.required) == ("memories", "factual", "Prefers tea", False)
@@ -35,7 +35,7 @@ async def test_memories_are_searched_with_the_plans_means_and_the_querys_filters
 
 @pytest.mark.requirement("GATHER-1", "GATHER-4")
 async def test_messages_are_searched_likewise() -> None:
-    reader, query = Talk([hit(an_event("I drink tea", name="Ann"), Evidence(own=0.5))]), asking(filters=FILTERS)
+    reader, query = EventsStub([hit(an_event("I drink tea", name="Ann"), Evidence(own=0.5))]), asking(filters=FILTERS)
     (found,) = await MessageSource(scoped(events=reader)).gather(query, PLAN)
     assert reader.asked == (query, 3, {"keywords": True, "vectors": False, "wait": False})
     assert (found.source, found.category, found.speaker, found.session) == ("messages", "conversation", "Ann", "s1")
@@ -45,7 +45,7 @@ async def test_messages_are_searched_likewise() -> None:
 @pytest.mark.requirement("SIG-1")
 async def test_what_holds_the_querys_identifiers_letter_for_letter_says_so() -> None:
     """Half of them, half as much."""
-    reader = Talk([hit(an_event("see Config.py"), Evidence())])
+    reader = EventsStub([hit(an_event("see Config.py"), Evidence())])
     query = asking(identifiers=("config.py",), phrases=("not there",))
     (found,) = await MessageSource(scoped(events=reader)).gather(query, PLAN)
     assert found.evidence.identifier == 0.5
@@ -53,7 +53,7 @@ async def test_what_holds_the_querys_identifiers_letter_for_letter_says_so() -> 
 
 async def test_what_no_floor_would_let_pass_is_not_looked_for() -> None:
     """But for words that are to be found to the letter: those speak for a message only when its text is there."""
-    reader = Talk([hit(an_event("I drink tea"), Evidence())])
+    reader = EventsStub([hit(an_event("I drink tea"), Evidence())])
     messages = MessageSource(scoped(events=reader), min_relevance=0.01)
     for query, min_relevance in ((asking(), 0.01), (asking(phrases=("drink tea",)), 0.0), (asking(identifiers=("a.py",)), 0.0)):
         await messages.gather(query, PLAN)
@@ -68,13 +68,13 @@ async def test_without_anything_to_look_for_a_search_is_skipped(make: Any) -> No
 
 async def test_a_partition_that_is_being_loaded_is_told_of() -> None:
     with pytest.raises(Warming):
-        await MessageSource(scoped(events=Talk(error=Warming()))).gather(asking(), PLAN)
+        await MessageSource(scoped(events=EventsStub(error=Warming()))).gather(asking(), PLAN)
 
 
 @pytest.mark.requirement("GATHER-1", "GATHER-4")
 async def test_what_is_asked_for_by_name_is_required() -> None:
     """Pinned memories, keys and tags; no more than the limit."""
-    reader = Memoirs(named=[a_memory(f"{number}") for number in range(5)])
+    reader = MemoriesStub(named=[a_memory(f"{number}") for number in range(5)])
     query = asking("", filters=FILTERS)
     found = await StructuredSource(scoped(memories=reader), ("drink",), ("vip",)).gather(query, PLAN)
     assert reader.asked == (("drink",), ("vip",), query.at, FILTERS)
@@ -85,7 +85,7 @@ async def test_what_is_asked_for_by_name_is_required() -> None:
 @pytest.mark.requirement("GATHER-1", "GATHER-4")
 async def test_recent_messages_speak_less_the_further_back_they_are() -> None:
     """Half as loud eight turns back."""
-    reader, query = Talk(latest=[an_event(f"{number}") for number in range(20)]), asking(filters=FILTERS)
+    reader, query = EventsStub(latest=[an_event(f"{number}") for number in range(20)]), asking(filters=FILTERS)
     found = await RecentSource(scoped(events=reader)).gather(query, SourcePlan(name="recent", limit=9))
     assert reader.asked == (9, None, FILTERS)
     assert [found[turn].evidence.recent for turn in (0, 8)] == pytest.approx([1.0, 0.5])
@@ -94,7 +94,7 @@ async def test_recent_messages_speak_less_the_further_back_they_are() -> None:
 @pytest.mark.requirement("GATHER-2a", "GATHER-4")
 async def test_history_is_this_sessions_stored_messages() -> None:
     """Newest loudest."""
-    reader, query = Talk(latest=[an_event(f"{number}") for number in range(20)]), asking(filters=FILTERS)
+    reader, query = EventsStub(latest=[an_event(f"{number}") for number in range(20)]), asking(filters=FILTERS)
     found = await HistorySource(scoped(events=reader, session="s1")).gather(query, SourcePlan(name="history", limit=9))
     assert reader.asked == (9, "s1", FILTERS)
     assert [found[turn].evidence.history for turn in (0, 8)] == pytest.approx([1.0, 0.5])

@@ -15,7 +15,7 @@ from germane.pipeline.gather.source import Skipped
 from germane.pipeline.gather.vector import nameless, with_vector
 from germane.testing.hashed import Hashed
 from germane.testing.time_warp import warped
-from support.stand_ins import Late, Talk, asking, scoped
+from support.gather_stubs import EventsStub, SlowEmbedder, asking, scoped
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ async def test_without_words_or_dimensions_nothing_is_embedded() -> None:
 @warped
 async def test_a_slow_embedder_is_waited_for_only_where_there_is_time() -> None:
     """And given up cleanly: an embedder that caches goes on by itself."""
-    embedder = Late(0.5)
+    embedder = SlowEmbedder(0.5)
     with pytest.raises(Skipped, match="slow_embedder"):
         await with_vector(asking("tea"), scoped(), embedder, wait=False)
     found = await with_vector(asking("tea"), scoped(), embedder, wait=True)
@@ -112,7 +112,7 @@ async def test_a_very_long_question_is_embedded_by_its_beginning() -> None:
             asked.extend(texts)
             return super().embed_now(texts)
 
-    await with_vector(asking("tea " * 100_000), scoped(events=Talk(names=("Ann",))), Listening(), wait=False)
+    await with_vector(asking("tea " * 100_000), scoped(events=EventsStub(names=("Ann",))), Listening(), wait=False)
     assert len(asked[0]) <= 2000
 
 

@@ -28,12 +28,12 @@ from germane.types.strategy import SourcePlan, Strategy
 from germane.types.trace import SourceReport
 
 __all__ = [
-    "Answers",
-    "Late",
-    "Memoirs",
+    "AnsweringSource",
+    "EventsStub",
+    "MemoriesStub",
     "RecordedAttempt",
-    "Stubborn",
-    "Talk",
+    "SlowEmbedder",
+    "UncancellableSource",
     "asking",
     "gathered",
     "hit",
@@ -56,7 +56,7 @@ def hit(thing: Any, evidence: Any) -> Hit[Any]:
     return Hit(thing=thing, evidence=evidence)
 
 
-class Answers:
+class AnsweringSource:
     """A source that returns `answer` (or raises `error`) after `after` seconds, and keeps the queries it received."""
 
     def __init__(self, *answer: Candidate, after: float = 0.0, error: BaseException | None = None, raw: Any = None) -> None:
@@ -78,7 +78,7 @@ class Answers:
         return cast("Sequence[Candidate]", self.answer)
 
 
-class Stubborn:
+class UncancellableSource:
     """A source that ignores cancellation until `released` is set."""
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class Stubborn:
         return [candidate("too late")]
 
 
-class Late(Hashed):
+class SlowEmbedder(Hashed):
     """An embedder whose `embed` takes `seconds`."""
 
     def __init__(self, seconds: float) -> None:
@@ -111,7 +111,7 @@ class Late(Hashed):
 
 
 @dataclass
-class Talk:
+class EventsStub:
     """A reader of events with fixed answers; `asked` holds the arguments of the last call."""
 
     hits: Sequence[Hit[Event]] = ()
@@ -135,7 +135,7 @@ class Talk:
 
 
 @dataclass
-class Memoirs:
+class MemoriesStub:
     """A reader of memories with fixed answers; `asked` holds the arguments of the last call."""
 
     hits: Sequence[Hit[Memory]] = ()
@@ -152,7 +152,7 @@ class Memoirs:
 
 
 class _Scoped:
-    def __init__(self, directive: Callable[[], Any], events: Talk, memories: Memoirs, session: str | None) -> None:
+    def __init__(self, directive: Callable[[], Any], events: EventsStub, memories: MemoriesStub, session: str | None) -> None:
         self.scope = Scope(session=session)
         self.events, self.memories = events, memories
         self._directive = directive
@@ -165,11 +165,11 @@ class _Scoped:
 def scoped(
     directive: Callable[[], Any] = lambda: "Be brief.",
     *,
-    events: Talk | None = None,
-    memories: Memoirs | None = None,
+    events: EventsStub | None = None,
+    memories: MemoriesStub | None = None,
     session: str | None = None,
 ) -> ScopedStore:
-    return cast("ScopedStore", _Scoped(directive, events or Talk(), memories or Memoirs(), session))
+    return cast("ScopedStore", _Scoped(directive, events or EventsStub(), memories or MemoriesStub(), session))
 
 
 async def gathered(
