@@ -320,11 +320,11 @@ class Keyring:
         return self._call(self._awaited.verify, token, patience=patience)
 
 
-async def _next(left: AsyncIterator[Exported], most: int = 256) -> list[Exported]:
+async def _next(left: AsyncIterator[Exported], maximum: int = 256) -> list[Exported]:
     """Some at a time: changing threads for each would cost more than reading it."""
     some: list[Exported] = []
     async for one in left:
         some.append(one)
-        if len(some) == most:
+        if len(some) == maximum:
             break
     return some

@@ -22,7 +22,7 @@ from support.listening import SCOPE, Wire, asked, listening, opened, refused, sa
 OPTIONS = context_pb2.AssembleOptions
 LONG = "x" * 300
 DEEP = "[" * 65 + "]" * 65
-FEW = Limit(most=10, unit="values", of="", why="")
+FEW = Limit(maximum=10, unit="values", of="", why="")
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text('ab"\\[]{},:é\n', max_size=9),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text('a",[', max_size=4), inner, max_size=4),
@@ -214,7 +214,7 @@ def test_its_values_are_never_counted_too_few(value: Any) -> None:
     if read(json.dumps(value)):
         assert count(value) >= 5
     else:
-        assert count(value) <= FEW.most
+        assert count(value) <= FEW.maximum
 
 
 @settings(deadline=None)
@@ -226,7 +226,7 @@ def test_no_text_breaks_the_look_at_it(written: str) -> None:
 
 def test_depth_is_told_by_brackets_outside_of_strings() -> None:
     """The deepest nesting that is allowed, with any number of brackets inside strings."""
-    within = "[" * DEPTH.most + '"' + "[" * 500 + r"\"" + '"' + "]" * DEPTH.most
+    within = "[" * DEPTH.maximum + '"' + "[" * 500 + r"\"" + '"' + "]" * DEPTH.maximum
     assert JsonText().read(within, "it")
     with pytest.raises(Refused, match="it is nested deeper than 64 levels"):
         JsonText().read(f"[{within}]", "it")

@@ -196,15 +196,15 @@ async def test_a_kinds_cap_and_the_total_are_kept(agent: Agent) -> None:
     """0 means nothing; what was capped says so."""
     await told(agent)
     await agent.remember("Biscuit is a greyhound")
-    for cap, most in ((Cap(items=0), 0), (Cap(items=2), 2), (Cap(tokens=0), 0), (Cap(chars=60), 1)):
+    for cap, maximum in ((Cap(items=0), 0), (Cap(items=2), 2), (Cap(tokens=0), 0), (Cap(chars=60), 1)):
         context = await ask(agent, strategy=replace(DEFAULT, name="x", shares=Shares(kinds={"conversation": cap})))
         kept = [item for item in context.items if item.category == "conversation"]
-        assert len(kept) <= most
+        assert len(kept) <= maximum
         assert {"Biscuit is a greyhound"} <= set(texts(context))
         assert {out.reason for out in context.trace.left_out} == {"kind_cap"}
-    for total, most in ((Cap(items=3), 3), (Cap(items=0), 0)):
+    for total, maximum in ((Cap(items=3), 3), (Cap(items=0), 0)):
         context = await ask(agent, strategy=replace(DEFAULT, name="x", shares=Shares(total=total)))
-        assert len(context.items) == most
+        assert len(context.items) == maximum
 
 
 @pytest.mark.requirement("BUD-6")

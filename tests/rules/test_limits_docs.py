@@ -20,7 +20,7 @@ def known() -> list[Limit]:
 def test_every_limit_is_in_the_table_with_its_number_and_its_reason() -> None:
     """The table has no other rows."""
     table = ROW.findall(PAGE.read_text("utf-8"))
-    written = [" | ".join((one.of, f"{one.most:,} {one.unit}".rstrip(), one.why)) for one in known()]
+    written = [" | ".join((one.of, f"{one.maximum:,} {one.unit}".rstrip(), one.why)) for one in known()]
     assert sorted(table) == sorted(written)
 
 
@@ -53,5 +53,5 @@ def test_the_short_table_of_the_services_contract_has_the_same_numbers() -> None
     for field, meant in SHORT.items():
         (row,) = [row for row in table if row.startswith(field)]
         said = [int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*\d", row)]
-        assert said == [one.most for one in meant], row
-    assert f"({limits.MESSAGES.most:,} at most), all come back" in CONTRACT.read_text("utf-8")
+        assert said == [one.maximum for one in meant], row
+    assert f"({limits.MESSAGES.maximum:,} at most), all come back" in CONTRACT.read_text("utf-8")

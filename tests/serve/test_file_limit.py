@@ -25,11 +25,11 @@ ENDLESS = resource.RLIM_INFINITY
     ],
 )
 def test_the_limit_is_raised_as_far_as_it_may_be(
-    monkeypatch: pytest.MonkeyPatch, now: int, most: int, asked: tuple[int, int] | None, answer: int
+    monkeypatch: pytest.MonkeyPatch, now: int, maximum: int, asked: tuple[int, int] | None, answer: int
 ) -> None:
     """And never lowered."""
     told: list[tuple[int, int]] = []
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (now, most))
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (now, maximum))
     monkeypatch.setattr(resource, "setrlimit", lambda _, limits: told.append(limits))
     assert raise_file_limit() == answer
     assert told == ([] if asked is None else [asked])

@@ -14,7 +14,7 @@ from germane.errors import InvalidInput
 from germane.types.extent import Extent, bounded
 from germane.types.limits import DEPTH, VALUES, Limit
 
-FEW = Limit(most=10, unit="values", of="", why="")
+FEW = Limit(maximum=10, unit="values", of="", why="")
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.floats(allow_nan=False) | st.text(max_size=9),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4),
@@ -48,7 +48,7 @@ def test_it_counts_what_there_is(value: Any) -> None:
 
 def test_sixty_four_levels_are_let_through_and_one_more_is_not() -> None:
     """However many more: without a recursion of its own."""
-    assert bounded("it", nested(DEPTH.most)) == (64, 0)
+    assert bounded("it", nested(DEPTH.maximum)) == (64, 0)
     for levels in (65, 1_000_000):
         with pytest.raises(InvalidInput, match=r"^it is nested deeper than 64 levels, or contains itself$"):
             bounded("it", nested(levels))
@@ -115,13 +115,13 @@ def test_an_sdks_object_is_what_it_says_it_is() -> None:
 
 def test_parts_add_up_to_a_whole_that_is_limited_too() -> None:
     """Many small ones are as much as a large one."""
-    extent = Extent("tools", Limit(most=100, unit="characters", of="", why=""), values=FEW)
+    extent = Extent("tools", Limit(maximum=100, unit="characters", of="", why=""), values=FEW)
     for _ in range(5):
         extent.part("tools[0]", ["x"])
     with pytest.raises(InvalidInput, match=r"^tools has at least 11 values, 10 are allowed"):
         extent.part("tools[5]", "x")
-    extent = Extent("tools", Limit(most=100, unit="characters", of="", why=""))
+    extent = Extent("tools", Limit(maximum=100, unit="characters", of="", why=""))
     extent.text(60)
     with pytest.raises(InvalidInput, match=r"^tools has at least 101 characters, 100 are allowed"):
         extent.part("tools[0]", {"k": "x" * 40})
-    assert VALUES.most == 100_000
+    assert VALUES.maximum == 100_000

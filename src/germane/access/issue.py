@@ -93,16 +93,16 @@ def _inheriting(key: Key, old: Key, request: KeyRequest) -> Key:
 def _agents(given: Iterable[str]) -> tuple[str, ...]:
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidInput(f"agents must be a list of names, not {type(given).__name__}")
-    agents = tuple(islice(given, AGENTS.most + 1))
-    if not 1 <= len(agents) <= AGENTS.most:
-        raise InvalidInput(f"agents must be 1 to {AGENTS.most} names, not {len(agents)} (left out: every agent)")
+    agents = tuple(islice(given, AGENTS.maximum + 1))
+    if not 1 <= len(agents) <= AGENTS.maximum:
+        raise InvalidInput(f"agents must be 1 to {AGENTS.maximum} names, not {len(agents)} (left out: every agent)")
     return tuple(dict.fromkeys(Scope(agent=agent).agent for agent in agents))
 
 
 def _rights(given: Iterable[str]) -> tuple[Right, ...]:
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidInput(f"rights must be a list of names, not {type(given).__name__}")
-    named = tuple(islice(given, NAMES.most + 1))
+    named = tuple(islice(given, NAMES.maximum + 1))
     within("rights", len(named), NAMES, at_least=True)
     for name in named:
         if name not in RIGHTS:

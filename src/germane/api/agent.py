@@ -127,7 +127,7 @@ class Agent:
     ) -> tuple[Scored, ...]:
         """Returns the memories and messages that answer `query` best, scored, best first, at most `limit`. Nothing is packed
         and no token counted. Raises `InvalidInput`."""
-        limit, parts = number("limit", limit, maximum=COUNT.most), self._parts
+        limit, parts = number("limit", limit, maximum=COUNT.maximum), self._parts
         string("query", query, QUERY, valid=False)
         request = build_request(
             scope=self.scope,

@@ -35,7 +35,7 @@ class Recollections:
     async def list(self, filters: Filters | None = None, *, limit: int = 50, cursor: str | None = None) -> Page:
         """Returns a page of `limit` (1 to 1,000) memories, newest first; its `cursor` asks for the next page. Without `filters`
         every sensitivity is listed. Raises `InvalidInput`."""
-        number("limit", limit, minimum=1, maximum=PAGE.most)
+        number("limit", limit, minimum=1, maximum=PAGE.maximum)
         optional("cursor", cursor, CURSOR)
         chosen = normalise_filters(filters, self._scope.zone) or Filters(sensitivities=("public", "private", "sensitive"))
         return await self._store.memories.list(chosen, at=self._clock.now(), limit=limit, cursor=cursor)

@@ -68,7 +68,7 @@ def build_request(
         raise InvalidInput(f"deadline must be above 0 seconds, or None to wait, not {shown(deadline)}")
     schemas = _tools(tools)
     when = clock.now() if at is None else _moment("at", at, scope.zone)
-    cap = None if max_tokens is None else number("max_tokens", max_tokens, maximum=COUNT.most)
+    cap = None if max_tokens is None else number("max_tokens", max_tokens, maximum=COUNT.maximum)
     chosen = normalise_filters(filters, scope.zone) or Filters()
     name = catalog.find(model).provider if provider is None else text("provider", provider, NAME)
     dialect(name)
@@ -144,7 +144,7 @@ def _tools(tools: object) -> tuple[Mapping[str, Any], ...]:
         return ()
     if isinstance(tools, str | bytes | Mapping) or not isinstance(tools, Iterable):
         raise InvalidInput(f"tools must be a list of tool schemas, not {type(tools).__name__}")
-    found = tuple(islice(tools, TOOLS.most + 1))
+    found = tuple(islice(tools, TOOLS.maximum + 1))
     within("tools", len(found), TOOLS, at_least=True)
     extent = Extent("tools", TOOL_CHARACTERS)
     for index, tool in enumerate(found):

@@ -38,11 +38,11 @@ class JsonText:
     def _check_size(self, written: str, where: str) -> None:
         opened = written.count("[") + written.count("{")
         values = opened + written.count(",") + 1
-        if opened > DEPTH.most or values > self._each.most:  # the signs may stand inside strings
+        if opened > DEPTH.maximum or values > self._each.maximum:  # the signs may stand inside strings
             values = _count_values(written, where, self._each)
         self._values += values
-        if self._values > self._limit.most:
-            raise invalid(f"{where}: more than {self._limit.most:,} values in the request: send fewer")
+        if self._values > self._limit.maximum:
+            raise invalid(f"{where}: more than {self._limit.maximum:,} values in the request: send fewer")
 
 
 def _count_values(written: str, where: str, limit: Limit) -> int:
@@ -53,14 +53,14 @@ def _count_values(written: str, where: str, limit: Limit) -> int:
         if sign in "[{":
             depth += 1
             values += 1
-            if depth > DEPTH.most:
-                raise invalid(f"{where} is nested deeper than {DEPTH.most} levels")
+            if depth > DEPTH.maximum:
+                raise invalid(f"{where} is nested deeper than {DEPTH.maximum} levels")
         elif sign in "]}":
             depth -= 1
         elif sign == ",":
             values += 1
-        if values > limit.most or tokens > _TOKENS_PER_VALUE * limit.most:
-            raise invalid(f"{where} has more than {limit.most:,} values")
+        if values > limit.maximum or tokens > _TOKENS_PER_VALUE * limit.maximum:
+            raise invalid(f"{where} has more than {limit.maximum:,} values")
     return values
 
 

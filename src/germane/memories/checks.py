@@ -36,10 +36,10 @@ from germane.types.limits import (
 
 __all__ = ["check_provenance", "flag", "json_value", "label", "moment", "share", "tag_names", "words"]
 
-_MAX_TEXT = MEMORY_TEXT.most
+_MAX_TEXT = MEMORY_TEXT.maximum
 """Characters of one memory's text. Longer texts belong in several memories or in recorded messages."""
-_MAX_LABEL = LABEL.most
-_MAX_TAG = TAG.most
+_MAX_LABEL = LABEL.maximum
+_MAX_TAG = TAG.maximum
 _SLACK = 16
 """A label that is this many times too long is refused before it is normalised."""
 _SOURCE_KINDS = get_args(SourceKind)
@@ -78,7 +78,7 @@ def tag_names(value: object) -> tuple[str, ...]:
     """Returns tags as labels of at most 64 characters, sorted, each once."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidInput(f"tags must be a list of strings, not {type(value).__name__}")
-    tags = tuple(islice(value, NAMES.most + 1))
+    tags = tuple(islice(value, NAMES.maximum + 1))
     within("tags", len(tags), NAMES, at_least=True)
     return tuple(sorted({label("tag", tag, max_length=_MAX_TAG) for tag in tags}))
 

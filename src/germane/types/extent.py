@@ -27,7 +27,7 @@ class Extent:
     def text(self, length: int) -> None:
         """Adds a string of so many characters. Raises `InvalidInput` beyond the limit."""
         self._characters += length
-        if self._characters > self._limit.most:
+        if self._characters > self._limit.maximum:
             within(self._argument, self._characters, self._limit, at_least=True)
 
     def part(self, where: str, data: object) -> None:
@@ -64,8 +64,8 @@ def bounded(where: str, data: object, limit: Limit = VALUES) -> tuple[int, int]:
             stack.pop()
         else:
             stack.append(deeper)
-            if len(stack) > DEPTH.most + 1:
-                raise InvalidInput(f"{where} is nested deeper than {DEPTH.most} levels, or contains itself")
+            if len(stack) > DEPTH.maximum + 1:
+                raise InvalidInput(f"{where} is nested deeper than {DEPTH.maximum} levels, or contains itself")
     return values, characters
 
 
@@ -95,7 +95,7 @@ def _inside(where: str, one: Any, limit: Limit) -> tuple[Any, int]:
 
 def _keys(where: str, one: Mapping[Any, Any], limit: Limit) -> int:
     """Returns the characters of the keys, after checking their number."""
-    if len(one) > limit.most:
+    if len(one) > limit.maximum:
         within(where, len(one), limit, at_least=True)
     try:
         return len("".join(one))

@@ -52,10 +52,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """At most `most` of `unit`. `of` says what is limited and `why` gives the reason for the number, both in the words of the
-    documentation; `instead` tells the caller what to do."""
+    """At most `maximum` of `unit`. `of` says what is limited and `why` gives the reason for the number, both in the words of
+    the documentation; `instead` tells the caller what to do."""
 
-    most: int
+    maximum: int
     unit: str
     of: str
     why: str
@@ -63,119 +63,122 @@ class Limit:
 
 
 ID = Limit(
-    most=256,
+    maximum=256,
     unit="characters",
     of="`org`, `agent`, `user`, `session`; a memory's id; a message's own `id` in `record`; each of `ids` and `exclude`",
     why="ids of every common kind are shorter, and an id is compared and indexed everywhere",
 )
 NAME = Limit(
-    most=256,
+    maximum=256,
     unit="characters",
     of="`model`, `provider`, `strategy`, `zone`, `kind`, `channel`, `source_kind`, the `reason` of `fallback`; each of `kinds`,"
     " `event_types`, `entity_types`, `sensitivities`",
     why="they are looked up or written into a trace, and no name there is comes near it",
 )
-LABEL = Limit(most=256, unit="characters", of="a fact's `key`, the `note` of an API key", why="a label is not a text")
-TAG = Limit(most=64, unit="characters", of="each of `tags`", why="a tag is a word or two")
+LABEL = Limit(maximum=256, unit="characters", of="a fact's `key`, the `note` of an API key", why="a label is not a text")
+TAG = Limit(maximum=64, unit="characters", of="each of `tags`", why="a tag is a word or two")
 REMARK = Limit(
-    most=1_000, unit="characters", of="`by` and `reason` of `forget`", why="they stay in the tombstone, which holds no content"
+    maximum=1_000,
+    unit="characters",
+    of="`by` and `reason` of `forget`",
+    why="they stay in the tombstone, which holds no content",
 )
-CURSOR = Limit(most=256, unit="characters", of="`cursor`", why="those that a listing gives have 43")
+CURSOR = Limit(maximum=256, unit="characters", of="`cursor`", why="those that a listing gives have 43")
 QUERY = Limit(
-    most=4_000_000,
+    maximum=4_000_000,
     unit="characters",
     of="`query`",
     why="a question of any length works; a longer one is no question, and no message either",
 )
 DIRECTIVE = Limit(
-    most=100_000, unit="characters", of="the directive's text", why="it goes into every prompt: this is some 25,000 tokens"
+    maximum=100_000, unit="characters", of="the directive's text", why="it goes into every prompt: this is some 25,000 tokens"
 )
 MEMORY_TEXT = Limit(
-    most=100_000,
+    maximum=100_000,
     unit="characters",
     of="each text of a memory (`text`, `body`, `summary`, `title`; a fact's `value` as JSON)",
     why="what is longer belongs into several memories, or into messages",
     instead="split it into several memories",
 )
 MESSAGE_TEXT = Limit(
-    most=4_000_000,
+    maximum=4_000_000,
     unit="characters",
     of="the text of one message of `record`",
     why="it is indexed as one unit; this is a book of 700,000 words",
 )
 CHARACTERS = Limit(
-    most=64_000_000,
+    maximum=64_000_000,
     unit="characters",
     of="all the strings of the messages of one `assemble`, `fallback` or `record`, base64 included; the text of `count`",
     why="providers refuse requests long before: a conversation that can be sent can be given to `assemble`",
     instead="leave out the oldest, or give them in several calls",
 )
 MESSAGES = Limit(
-    most=100_000,
+    maximum=100_000,
     unit="messages",
     of="`messages` of one `assemble` or `fallback`",
     why="only abuse meets it: a window of a million tokens holds some 20,000 short messages",
     instead="leave out the oldest, which no window holds",
 )
 RECORDED = Limit(
-    most=200_000,
+    maximum=200_000,
     unit="messages",
     of="`messages` of one `record`",
     why="a whole history in one call; more goes into several",
     instead="record them in several calls",
 )
-TOOLS = Limit(most=10_000, unit="tools", of="`tools`", why="providers take 128 to some hundreds")
+TOOLS = Limit(maximum=10_000, unit="tools", of="`tools`", why="providers take 128 to some hundreds")
 TOOL_CHARACTERS = Limit(
-    most=8_000_000,
+    maximum=8_000_000,
     unit="characters",
     of="all the strings of `tools`",
     why="they are counted whole, and fit no window before that",
 )
 DEPTH = Limit(
-    most=64,
+    maximum=64,
     unit="levels",
     of="nesting of anything given as a dict or as JSON: a message, a tool, a field of a memory, `provenance.metadata`",
     why="providers' messages have ten at most; it also ends what contains itself",
 )
 VALUES = Limit(
-    most=100_000,
+    maximum=100_000,
     unit="values",
     of="values within one message or one tool",
     why="a message has some ten, an image or a document one; a schema some hundreds",
 )
 VALUES_IN_ALL = Limit(
-    most=2_000_000,
+    maximum=2_000_000,
     unit="values",
     of="values within all messages, or all tools, of one request; messages of a role and a text don't count",
     why="each has to be looked at once",
 )
 FIELD_VALUES = Limit(
-    most=10_000,
+    maximum=10_000,
     unit="values",
     of="values within one field of a memory, or within `provenance.metadata`",
     why="more isn't a fact but a file",
 )
 DIGITS = Limit(
-    most=1_024, unit="bits", of="each whole number, however deep", why="as far as a double reaches: JSON has no others"
+    maximum=1_024, unit="bits", of="each whole number, however deep", why="as far as a double reaches: JSON has no others"
 )
 NAMES = Limit(
-    most=1_000,
+    maximum=1_000,
     unit="entries",
     of="each of the lists `tags`, `kinds`, `event_types`, `entity_types`, `sensitivities`, a strategy's `fact_keys` and `tags`",
     why="nobody narrows by more",
 )
 IDS = Limit(
-    most=10_000,
+    maximum=10_000,
     unit="entries",
     of="`ids` of `forget` and `feedback`, `exclude`",
     why="each is looked up by itself",
     instead="give them in several calls",
 )
-REFERENCES = Limit(most=1_000, unit="entries", of="`provenance.refs`", why="they are kept with the memory, and read with it")
-AGENTS = Limit(most=256, unit="entries", of="`agents` of an API key", why="a key for more is a key for the org")
-PAGE = Limit(most=1_000, unit="memories", of="`limit` of a listing", why="a page is read and sent as one")
+REFERENCES = Limit(maximum=1_000, unit="entries", of="`provenance.refs`", why="they are kept with the memory, and read with it")
+AGENTS = Limit(maximum=256, unit="entries", of="`agents` of an API key", why="a key for more is a key for the org")
+PAGE = Limit(maximum=1_000, unit="memories", of="`limit` of a listing", why="a page is read and sent as one")
 COUNT = Limit(
-    most=1_000_000_000,
+    maximum=1_000_000_000,
     unit="",
     of="`max_tokens`, `limit` of `recall`, counts in a strategy",
     why="no window and no store comes near it, and SQLite's numbers end at 9 · 10¹⁸",
@@ -184,10 +187,10 @@ COUNT = Limit(
 
 def within(argument: str, size: int, limit: Limit, *, at_least: bool = False) -> None:
     """Raises `InvalidInput` where `size` exceeds the limit. `at_least`: counting stopped there, the real size may be larger."""
-    if size > limit.most:
+    if size > limit.maximum:
         known = f"{'at least ' if at_least else ''}{size:,} {limit.unit}"
         instead = f": {limit.instead}" if limit.instead else ""
-        raise InvalidInput(f"{argument} has {known}, {limit.most:,} are allowed{instead}")
+        raise InvalidInput(f"{argument} has {known}, {limit.maximum:,} are allowed{instead}")
 
 
 def text(argument: str, value: object, limit: Limit, *, valid: bool = True) -> str:
@@ -217,10 +220,10 @@ def entries(argument: str, value: object, limit: Limit, each: Limit) -> tuple[st
         raise InvalidInput(f"{argument} must be a list of strings, not {type(value).__name__}")
     size = len(value) if isinstance(value, list | tuple | set | frozenset) else 0
     within(argument, size, limit)
-    found = tuple(islice(value, limit.most + 1))
+    found = tuple(islice(value, limit.maximum + 1))
     within(argument, len(found), limit, at_least=True)
     for index, entry in enumerate(found):
-        if not isinstance(entry, str) or len(entry) > each.most or not entry.isascii():
+        if not isinstance(entry, str) or len(entry) > each.maximum or not entry.isascii():
             text(f"{argument}[{index}]", entry, each)
     return found
 

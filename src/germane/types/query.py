@@ -51,11 +51,11 @@ class Filters:
 
     def __post_init__(self) -> None:
         """Lists become tuples. Raises `InvalidInput` naming the filter that can't be used."""
-        for name, (most, each) in _LISTS.items():
+        for name, (maximum, each) in _LISTS.items():
             value = getattr(self, name)
             if value is None and name not in ("sensitivities", "exclude"):
                 continue
-            found = entries(f"filters: {name}", value, most, each)
+            found = entries(f"filters: {name}", value, maximum, each)
             object.__setattr__(self, name, frozenset(found) if name == "exclude" else found)
         if strangers := sorted(set(self.sensitivities) - set(get_args(Sensitivity))):
             raise InvalidInput(f"filters: unknown sensitivities {strangers[:5]}: they are {', '.join(get_args(Sensitivity))}")

@@ -50,7 +50,7 @@ class Scope:
 def _check(label: str, value: object) -> None:
     if not isinstance(value, str):
         raise InvalidInput(f"{label} must be a string, not {type(value).__name__}")
-    if not 1 <= len(value) <= ID.most:
-        raise InvalidInput(f"{label} must have 1 to {ID.most} characters, not {len(value):,}")
+    if not 1 <= len(value) <= ID.maximum:
+        raise InvalidInput(f"{label} must have 1 to {ID.maximum} characters, not {len(value):,}")
     if any(unicodedata.category(char) in ("Cc", "Cs") for char in value):
         raise InvalidInput(f"{label} must not hold control characters or lone surrogates")

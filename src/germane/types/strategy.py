@@ -151,8 +151,8 @@ class Strategy:
 
 
 def _count(setting: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= COUNT.most:
-        raise InvalidInput(f"{setting} must be a whole number, 0 or more, at most {COUNT.most:,}, not {shown(value)}")
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= COUNT.maximum:
+        raise InvalidInput(f"{setting} must be a whole number, 0 or more, at most {COUNT.maximum:,}, not {shown(value)}")
 
 
 def _number(value: object) -> float:

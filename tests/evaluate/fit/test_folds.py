@@ -17,13 +17,13 @@ def lists(names: list[str]) -> list[Candidates]:
 
 @pytest.mark.requirement("SCORE-2")
 @given(st.lists(st.sampled_from("abcdef"), min_size=1, max_size=30), st.none() | st.integers(2, 8))
-def test_no_conversation_is_on_both_sides_and_each_question_is_held_out_once(names: list[str], most: int | None) -> None:
+def test_no_conversation_is_on_both_sides_and_each_question_is_held_out_once(names: list[str], maximum: int | None) -> None:
     """Each conversation is a fold, unless a number of folds is given."""
-    made = list(folds(lists(names), most))
+    made = list(folds(lists(names), maximum))
     if len(set(names)) < 2:
         assert made == []
         return
-    assert len(made) == len(set(names)) if most is None else len(made) == min(most, len(set(names)))
+    assert len(made) == len(set(names)) if maximum is None else len(made) == min(maximum, len(set(names)))
     for learnt, held in made:
         assert not {names[i] for i in learnt} & {names[i] for i in held}
         assert sorted([*learnt, *held]) == list(range(len(names)))

@@ -49,10 +49,10 @@ def few_items(draw: st.DrawFn) -> list[Scored]:
     ]
 
 
-def best_of_all(items: Sequence[Scored], available: int, header: int, most: int | None = None) -> float:
+def best_of_all(items: Sequence[Scored], available: int, header: int, maximum: int | None = None) -> float:
     def fits(some: Sequence[Scored]) -> bool:
         tokens = sum(len(one.candidate.text) for one in some) + header * len({one.candidate.session for one in some})
-        return tokens <= available and (most is None or len(some) <= most)
+        return tokens <= available and (maximum is None or len(some) <= maximum)
 
     every = (some for size in range(len(items) + 1) for some in combinations(items, size))
     return max(sum(one.score for one in some) for some in every if fits(some))
@@ -61,11 +61,11 @@ def best_of_all(items: Sequence[Scored], available: int, header: int, most: int 
 @pytest.mark.requirement("PACK-6")
 @given(few_items(), st.integers(0, 200), st.integers(0, 20), st.none() | st.integers(0, 4))
 @settings(max_examples=100, deadline=None)
-def test_no_other_choice_is_worth_more(items: list[Scored], available: int, header: int, most: int | None) -> None:
+def test_no_other_choice_is_worth_more(items: list[Scored], available: int, header: int, maximum: int | None) -> None:
     """Against trying every choice, shared headers and a cap included; value, bound and gap are told."""
-    strategy = replace(EXACT, shares=Shares(kinds={"event": Cap(items=most)}))
+    strategy = replace(EXACT, shares=Shares(kinds={"event": Cap(items=maximum)}))
     packing = packed(items, available, PlainLayout(header=header), strategy=strategy)
-    assert packing.value == pytest.approx(best_of_all(items, available, header, most))
+    assert packing.value == pytest.approx(best_of_all(items, available, header, maximum))
     assert packing.bound == pytest.approx(packing.value)
     assert packing.gap == 0
 

@@ -33,8 +33,8 @@ def sacks(draw: st.DrawFn) -> Knapsack:
     count, groups, caps = draw(st.integers(1, 12)), draw(st.integers(1, 4)), draw(st.integers(0, 2))
     value = st.sampled_from([0.0, 0.01, 0.25, 0.5]) | st.floats(0, 1)
 
-    def row(most: int) -> list[int]:
-        return draw(st.lists(st.integers(0, most), min_size=count, max_size=count))
+    def row(maximum: int) -> list[int]:
+        return draw(st.lists(st.integers(0, maximum), min_size=count, max_size=count))
 
     headers = [draw(st.lists(st.integers(0, 15), min_size=groups, max_size=groups))]
     headers += [draw(st.lists(st.integers(0, 1), min_size=groups, max_size=groups)) for _ in range(caps)]

@@ -40,8 +40,8 @@ EVIDENCE = st.builds(
 
 
 @st.composite
-def candidates(draw: st.DrawFn, most: int = 12) -> list[Candidate]:
-    count = draw(st.integers(0, most))
+def candidates(draw: st.DrawFn, maximum: int = 12) -> list[Candidate]:
+    count = draw(st.integers(0, maximum))
     return [
         candidate(
             f"text {number}",
@@ -121,7 +121,7 @@ def test_every_part_and_every_score_lies_between_zero_and_one(items: list[Candid
 
 
 @pytest.mark.requirement("SCORE-2")
-@given(candidates(most=6), st.integers(0, 5))
+@given(candidates(maximum=6), st.integers(0, 5))
 def test_an_items_score_does_not_depend_on_who_else_is_there(items: list[Candidate], pick: int) -> None:
     """Fixed references, not the pool's."""
     together = {item.id: item for item in scored(items)}
