@@ -15,7 +15,7 @@ ENDLESS = resource.RLIM_INFINITY
 
 
 @pytest.mark.parametrize(
-    ("now", "most", "asked", "answer"),
+    ("now", "maximum", "asked", "answer"),
     [
         (1024, 524_288, (32_768, 524_288), 32_768),
         (1024, 4096, (4096, 4096), 4096),
