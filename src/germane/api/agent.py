@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any, get_args, overload
 
 from germane.api.agent_memories import Recollections
@@ -44,6 +45,7 @@ class Agent:
 
     def __init__(self, parts: Parts, scope: Scope) -> None:
         self._parts, self.scope = parts, scope
+        self._request = partial(build_request, catalog=parts.catalog, clock=parts.clock)
         self.memories = Recollections(parts.store.within(scope), scope, parts.clock)
 
     async def assemble(
@@ -73,10 +75,8 @@ class Agent:
         """
         began = self._parts.clock.steady()
         scope = self.scope.within(session)
-        request = build_request(
+        request = self._request(
             scope=scope,
-            catalog=self._parts.catalog,
-            clock=self._parts.clock,
             messages=messages,
             model=model,
             provider=provider,
@@ -106,10 +106,8 @@ class Agent:
         knew it. Does no I/O and may be called on any event loop. Raises `InvalidInput`."""
         scope = self.scope.within(session)
         string("reason", reason, NAME)
-        request = build_request(
+        request = self._request(
             scope=scope,
-            catalog=self._parts.catalog,
-            clock=self._parts.clock,
             messages=messages,
             model=model,
             provider=provider,
@@ -129,10 +127,8 @@ class Agent:
         and no token counted. Raises `InvalidInput`."""
         limit, parts = number("limit", limit, maximum=COUNT.maximum), self._parts
         string("query", query, QUERY, valid=False)
-        request = build_request(
+        request = self._request(
             scope=self.scope,
-            catalog=parts.catalog,
-            clock=parts.clock,
             messages=(),
             model="any",
             query=query,

@@ -117,7 +117,8 @@ class Engine:
         """Scored candidates, best first. Waits for every source; packs nothing and counts no tokens."""
         plans = tuple(plan for plan in strategy.sources if plan.name not in _NOT_SEARCHING)
         strategy = replace(strategy, sources=plans)
-        gathered = await self._gather(request, store, strategy, Deadline(None, None))
+        deadline = Deadline(None, None)
+        gathered = await self._gather(request, store, strategy, deadline, self._guard(request.scope, deadline))
         ranked = score(_distinct(gathered, request), strategy, request.at, self.relevance)
         return split_at_floor(ranked, strategy.floor)[0]
 
@@ -144,13 +145,14 @@ class Engine:
         if budget.exceeds_window:
             assembly.messages_only("messages_exceed_window")
             return
-        key = await self._key(request, store, strategy, deadline)
+        guard = self._guard(request.scope, deadline)
+        key = await self._key(request, store, strategy, deadline, guard)
         known = self.result_cache.get(key, self.clock.steady())
         if known is not None and known.packing.tokens <= budget.available:
             assembly.finish(known, cached=True)
             return
         with assembly.stage("gather", deadline):
-            answers = await self._gather(request, store, strategy, deadline, searching=searching)
+            answers = await self._gather(request, store, strategy, deadline, guard, searching=searching)
             gathered = assembly.gathered = self.directive_cache.fill_missing(request.scope, answers)
             candidates = _distinct(gathered, request)
         if reason := unanswered(gathered.reports):
@@ -172,7 +174,7 @@ class Engine:
                 stop=lambda: deadline.missed(self.clock.steady() + _WRITING),
             )
         with assembly.stage("gate", deadline):
-            passed = await self._gate(packing, store, request, deadline)
+            passed = await self._gate(packing, store, request, deadline, guard)
             packing = packing if passed is packing else trim(passed, budget.available, layout)
         with assembly.stage("write", deadline):
             written = layout.write(packing.directive, packing.chosen)
@@ -191,7 +193,14 @@ class Engine:
         return Measured(profile, tokens, budget)
 
     async def _gather(
-        self, request: Request, store: ScopedStore, strategy: Strategy, deadline: Deadline, *, searching: bool = True
+        self,
+        request: Request,
+        store: ScopedStore,
+        strategy: Strategy,
+        deadline: Deadline,
+        guard: Guard,
+        *,
+        searching: bool = True,
     ) -> Gathered:
         wait = deadline.answer is None
         return await gather(
@@ -203,10 +212,10 @@ class Engine:
             ends=deadline.gathered,
             clock=self.clock,
             abandoned=self.abandoned,
-            start_attempt=self._guard(request.scope, force=wait).start_attempt,
+            start_attempt=guard.start_attempt,
         )
 
-    async def _gate(self, packing: Packing, store: ScopedStore, request: Request, deadline: Deadline) -> Packing:
+    async def _gate(self, packing: Packing, store: ScopedStore, request: Request, deadline: Deadline, guard: Guard) -> Packing:
         """Asks the store once more which chosen items may be shown. Where it can't answer in time, none of its items may. The
         items of registered sources aren't the store's to judge."""
         stored = {item.id for item in packing.chosen if not {item.source, *item.scored.candidate.also} <= self.sources.keys()}
@@ -214,28 +223,34 @@ class Engine:
             return packing
         left = deadline.left(self.clock.steady())
         patience = None if left is None else max(0.0, left - _CLOSING)
-        guard = self._guard(request.scope, force=patience is None)
         start = partial(store.allowed, sorted(stored), at=request.at, filters=request.filters)
         passed = await guard.call("gate", start, (frozenset, set), patience=patience)
         return gate(packing, passed | {item.id for item in packing.chosen if item.id not in stored})
 
-    async def _key(self, request: Request, store: ScopedStore, strategy: Strategy, deadline: Deadline) -> Hashable | None:
+    async def _key(
+        self, request: Request, store: ScopedStore, strategy: Strategy, deadline: Deadline, guard: Guard
+    ) -> Hashable | None:
         """The request's key in the result cache. None where its result isn't to be kept, and where the store doesn't tell its
         revision within a quarter of the time."""
         try:
             if deadline.gathered is None or not self.result_cache.suits(request):
                 return None
             patience = max(0.0, deadline.gathered - self.clock.steady()) / 4
-            revision = await self._guard(request.scope).call("revision", store.journal.revision, int, patience=patience)
+            revision = await guard.call("revision", store.journal.revision, int, patience=patience)
             return self.result_cache.key(request, strategy, revision)
         except PROPAGATED:
             raise
         except BaseException:
             return None
 
-    def _guard(self, scope: Scope, *, force: bool = False) -> Guard:
-        key = breaker_key(scope)
-        return Guard(clock=self.clock, breakers=self.breakers, abandoned=self.abandoned, key=key, force=force)
+    def _guard(self, scope: Scope, deadline: Deadline) -> Guard:
+        return Guard(
+            clock=self.clock,
+            breakers=self.breakers,
+            abandoned=self.abandoned,
+            key=breaker_key(scope),
+            force=deadline.answer is None,
+        )
 
     def _layout(self, request: Request, strategy: Strategy, tokens: Tokenizer, query: Query | None = None) -> Format:
         words = [] if query is None else [term.word for term in query.terms]

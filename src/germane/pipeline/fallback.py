@@ -36,8 +36,8 @@ class FallbackLadder:
     def answer(self, assembly: Assembly, reason: str) -> None:
         """Ends the assembly. `reason` becomes `metadata.fallback_reason`."""
         directive = self._directive(assembly)
-        for measured in (self._counted, self._bounded):
-            if self._directive_only(assembly, directive, reason, measured):
+        for counted in (True, False):
+            if self._directive_only(assembly, directive, reason, counted=counted):
                 return
         assembly.messages_only(reason)
 
@@ -49,38 +49,28 @@ class FallbackLadder:
             return ""
         return self.directive_cache.last(assembly.request.scope)
 
-    def _directive_only(
-        self, assembly: Assembly, directive: str | None, reason: str, measured: Callable[[Assembly], Measured]
-    ) -> bool:
+    def _directive_only(self, assembly: Assembly, directive: str | None, reason: str, *, counted: bool) -> bool:
         """Returns whether this rung answered."""
         try:
-            sizes = assembly.measured = measured(assembly)
-            assembly.directive_only(directive, self.layout(assembly.request, assembly.strategy, sizes.tokenizer), reason)
+            measured = assembly.measured = self._measured(assembly, counted=counted)
+            layout = self.layout(assembly.request, assembly.strategy, measured.tokenizer)
+            assembly.directive_only(directive, layout, reason)
         except PROPAGATED:
             raise
         except BaseException:
             return False
         return True
 
-    def _counted(self, assembly: Assembly) -> Measured:
-        """Counts what is small; what is large gets an upper bound from its size, as counting it would take too long."""
+    def _measured(self, assembly: Assembly, *, counted: bool) -> Measured:
+        """What is known already, else measured now. Only small requests are counted: counting a large one would take too long,
+        so it gets an upper bound from its size. Without `counted` no tokenizer is called."""
         if assembly.measured is not None:
-            return assembly.measured
+            return assembly.measured if counted else assembly.measured._replace(tokenizer=Ceiling())
         request = assembly.request
         profile = self.catalog.find(request.model)
-        tokenizer = self.tokenizer(profile.tokenizer)
-        exact = light(request.messages, request.tools)
+        tokenizer = self.tokenizer(profile.tokenizer) if counted else Ceiling()
+        exact = counted and light(request.messages, request.tools)
         extra = shaping(request.messages, profile, tokenizer.count if exact else tokenizer.ceiling)
         size = measure if exact else at_most
         budget = size(request.messages, request.tools, profile, tokenizer, assembly.cap, shaping=extra)
-        return Measured(profile, tokenizer, budget)
-
-    def _bounded(self, assembly: Assembly) -> Measured:
-        """Calls no tokenizer."""
-        request, tokenizer = assembly.request, Ceiling()
-        if assembly.measured is not None:
-            return assembly.measured._replace(tokenizer=tokenizer)
-        profile = self.catalog.find(request.model)
-        extra = shaping(request.messages, profile, tokenizer.ceiling)
-        budget = at_most(request.messages, request.tools, profile, tokenizer, assembly.cap, shaping=extra)
         return Measured(profile, tokenizer, budget)
