@@ -31,13 +31,12 @@ from germane.types.limits import (
     entries,
     shown,
     text,
+    whole,
     within,
 )
 
 __all__ = ["check_provenance", "flag", "json_value", "label", "moment", "share", "tag_names", "words"]
 
-_MAX_TEXT = MEMORY_TEXT.maximum
-"""Characters of one memory's text. Longer texts belong in several memories or in recorded messages."""
 _MAX_LABEL = LABEL.maximum
 _MAX_TAG = TAG.maximum
 _SLACK = 16
@@ -51,22 +50,18 @@ def words(name: str, value: object, *, empty: bool = False) -> str:
         raise InvalidInput(f"{name} must be a string, not {type(value).__name__}")
     if not empty and not value.strip():
         raise InvalidInput(f"{name} is empty: give it some text")
-    if len(value) > _MAX_TEXT:
-        raise InvalidInput(f"{name} has {len(value):,} characters, {_MAX_TEXT:,} are allowed: split it into several memories")
-    _check_unicode(name, value)
-    return value
+    within(name, len(value), MEMORY_TEXT)
+    return whole(name, value)
 
 
 def label(name: str, value: object, *, max_length: int = _MAX_LABEL) -> str:
     """Returns a short name, such as a fact's key or a tag, in NFC, stripped and with single blanks. Case is kept."""
     if not isinstance(value, str):
         raise InvalidInput(f"{name} must be a string, not {type(value).__name__}")
-    if (
-        len(value) > _SLACK * max_length
-    ):  # before any work; blanks and combining accents make a label longer than its normal form
+    # before any work; blanks and combining accents make a label longer than its normal form
+    if len(value) > _SLACK * max_length:
         raise InvalidInput(f"{name} must have 1 to {max_length} characters, not {len(value):,}")
-    _check_unicode(name, value)
-    value = " ".join(normalised(value).split())
+    value = " ".join(normalised(whole(name, value)).split())
     if not 1 <= len(value) <= max_length:
         raise InvalidInput(f"{name} must have 1 to {max_length} characters, not {len(value)}")
     if any(unicodedata.category(char) == "Cc" for char in value):
@@ -137,10 +132,3 @@ def check_provenance(given: object) -> Provenance:
         raise InvalidInput(f"provenance: metadata must be a dict, not {type(given.metadata).__name__}")
     metadata = json_value("provenance: metadata", dict(given.metadata)) if given.metadata else {}
     return replace(given, refs=entries("provenance: refs", given.refs, REFERENCES, ID), metadata=metadata)
-
-
-def _check_unicode(name: str, value: str) -> None:
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidInput(f"{name} holds a lone surrogate at character {error.start}: it isn't valid Unicode") from error
