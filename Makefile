@@ -6,7 +6,7 @@ WORKERS ?= 2
 
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input -q
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input -qq
 MAKEFLAGS += --no-print-directory
 export PIP_ROOT_USER_ACTION := ignore
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
