@@ -7,6 +7,7 @@ so more goes in. A number is relative to `medium`: 1 is medium, and 2 halves the
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Final, Literal
 
@@ -38,9 +39,7 @@ def parse_effort(written: str) -> Effort | float:
     """Returns the effort that a text names: a word, or a number in digits. Raises `InvalidInput`."""
     effort: Effort | float = written  # type: ignore[assignment]
     if written not in _PRICES:
-        try:
+        with suppress(ValueError):
             effort = float(written)
-        except ValueError:
-            pass
     price(effort)
     return effort
