@@ -15,10 +15,11 @@ from germane.evaluate.need.turns import TurnWithoutNeed, turns
 pytestmark = pytest.mark.requirement("EVAL-1")
 
 FIT, REPORT = turns("fit"), turns("report")
-KINDS = (
-    "greeting thanks acknowledgement farewell continue rework choice knowledge arithmetic definition translation editing code "
-    "formatting creative style assistant time paste nonsense test emoji word link command"
-).split() + ["small talk", "role play"]
+KINDS = [
+    *("greeting", "thanks", "acknowledgement", "farewell", "small talk", "continue", "rework", "choice", "knowledge"),
+    *("arithmetic", "definition", "translation", "editing", "code", "formatting", "creative", "role play", "style"),
+    *("assistant", "time", "paste", "nonsense", "test", "emoji", "word", "link", "command"),
+]
 LANGUAGES = ["ar", "de", "en", "es", "fr", "it", "ja", "nl", "pt", "ru", "tr", "zh"]
 ABOUT_THE_USER = {"my", "mine", "our", "ours", "myself", "earlier"}
 """English words of turns that a memory could help with."""

@@ -48,7 +48,7 @@ class TurnFigure:
 
 
 def turns_by_conversation(names: Sequence[str], limit: int | None = None) -> dict[str, list[TurnWithoutNeed]]:
-    """At most `limit` turns of the half `report`, spread evenly over the n conversations: turn i goes to conversation i mod n."""
+    """At most `limit` turns of the half `report`, evenly picked: of n conversations, turn i goes to conversation i mod n."""
     asked = turns("report") if limit is None else spread_evenly(turns("report"), limit)
     return {name: list(asked[index :: len(names)]) for index, name in enumerate(names)}
 
