@@ -19,12 +19,12 @@ from germane.evaluate.cost import cost
 from germane.evaluate.dataset import Dataset
 from germane.evaluate.figures import enough_conversations, figures
 from germane.evaluate.latency import latencies
-from germane.evaluate.measured import Measured
 from germane.evaluate.need.turn_figures import turn_figures, turns_by_conversation
 from germane.evaluate.passes import Passes, Steps, calls_to_replay
 from germane.evaluate.prefix import prefix_reuse
 from germane.evaluate.question_clock import CLOCKS, QuestionClock
 from germane.evaluate.report import Report, Run
+from germane.evaluate.results import Results
 from germane.evaluate.sample import select_questions
 from germane.pipeline.gather.source import SourceFactory
 from germane.ports.embedder import Embedder
@@ -111,14 +111,14 @@ async def evaluate(
         steps=Steps(progress),
     )
     passes.steps.total = passes.count(chosen)
-    measured = await Measured.of(
+    results = await Results.of(
         chosen,
         passes,
         lambda: Germane.open(
             ":memory:", settings=settings, embedder=embedder, sources=sources, relevance=relevance, clock=clock
         ),
     )
-    whole, price = enough_conversations(measured.answered), Prices.built_in().find(model)
+    whole, price = enough_conversations(results.answered), Prices.built_in().find(model)
     run = Run(
         version=version("germane"),
         date=now,
@@ -130,11 +130,11 @@ async def evaluate(
         questions=sum(len(conversation.questions) for conversation in dataset.conversations),
         asked=sum(len(conversation.questions) for conversation in chosen.conversations),
         dropped=tuple(dataset.dropped),
-        strategy=measured.circumstances.strategy,
-        embedder=measured.circumstances.embedder,
+        strategy=results.circumstances.strategy,
+        embedder=results.circumstances.embedder,
         relevance="" if relevance is None else str(relevance),
         model=model,
-        tokenizer=measured.circumstances.tokenizer,
+        tokenizer=results.circumstances.tokenizer,
         budgets=budgets,
         ks=ks,
         clocks=tuple(one.name for one in question_clocks),
@@ -142,18 +142,18 @@ async def evaluate(
         latency_deadline=DEADLINE if deadline is None else deadline,
         resampled="conversations" if whole else "questions",
         seed=seed,
-        warnings=measured.circumstances.warnings,
+        warnings=results.circumstances.warnings,
     )
     return Report(
         run=run,
-        figures=figures(measured.answered, budgets=budgets, ks=ks, seed=seed),
-        amounts=amounts(measured.answered, price=price, whole=whole, seed=seed),
-        turns=turn_figures(measured.turns, seed),
-        latency=latencies(measured.timed),
-        reuse=prefix_reuse(measured.calls),
-        cost=cost(measured.calls, price),
-        answered=measured.answered,
-        asked_turns=measured.turns,
+        figures=figures(results.answered, budgets=budgets, ks=ks, seed=seed),
+        amounts=amounts(results.answered, price=price, whole=whole, seed=seed),
+        turns=turn_figures(results.turns, seed),
+        latency=latencies(results.timed),
+        reuse=prefix_reuse(results.calls),
+        cost=cost(results.calls, price),
+        answered=results.answered,
+        asked_turns=results.turns,
     )
 
 

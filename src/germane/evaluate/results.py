@@ -1,4 +1,4 @@
-"""Measured: the single results of all passes over all conversations, each of which has a store of its own."""
+"""Results: the single results of all passes over all conversations, each of which has a store of its own."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from germane.evaluate.passes import Passes
 from germane.evaluate.prefix import ReplayedCall
 from germane.evaluate.replay import AGENT
 
-__all__ = ["Measured"]
+__all__ = ["Results"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class Results:
     """The results that the figures of a report are made of."""
 
     circumstances: Circumstances
@@ -30,7 +30,7 @@ class Measured:
     turns: tuple[TurnAnswer, ...]
 
     @classmethod
-    async def of(cls, dataset: Dataset, passes: Passes, opened: Callable[[], Germane]) -> Measured:
+    async def of(cls, dataset: Dataset, passes: Passes, opened: Callable[[], Germane]) -> Results:
         """Runs the passes. `opened` opens an empty store."""
         calls: list[ReplayedCall] = []
         timed: list[Timed] = []
