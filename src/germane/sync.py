@@ -30,6 +30,7 @@ from germane.api.arguments import System
 from germane.api.export import Exported
 from germane.api.loop_thread import Loop
 from germane.api.strategies import Strategies
+from germane.catalog.prices import Prices
 from germane.clock import Clock
 from germane.errors import StoreUnavailable
 from germane.events.record import Recorded
@@ -111,6 +112,11 @@ class Germane:
     def strategies(self) -> Strategies:
         self._running()
         return self._awaited.strategies
+
+    @property
+    def prices(self) -> Prices:
+        self._running()
+        return self._awaited.prices
 
     def pseudonym(self, id: str) -> str:
         self._running()

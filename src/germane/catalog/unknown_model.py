@@ -8,7 +8,6 @@ from contextlib import suppress
 __all__ = ["log_once", "warning"]
 
 _LOG = logging.getLogger("germane.catalog")
-_TEXT = "the catalog has no model %r: a window of %d tokens is assumed; pass like= or window=, or add it to the settings under [models]"
 _LOGGED: set[str] = set()
 """The models that this process has logged."""
 _MAX_LOGGED = 64
@@ -16,7 +15,10 @@ _MAX_LOGGED = 64
 
 def warning(model: str, window: int) -> str:
     """Returns the sentence for the trace and the metadata. `window` is the one that is assumed (tokens)."""
-    return _TEXT % (model, window)
+    return (
+        f"the catalog has no model {model!r}: a window of {window} tokens is assumed; "
+        f"pass like= or window=, or add it to the settings under [models]"
+    )
 
 
 def log_once(model: str, window: int) -> None:
@@ -25,4 +27,4 @@ def log_once(model: str, window: int) -> None:
     if model not in _LOGGED and len(_LOGGED) < _MAX_LOGGED:
         _LOGGED.add(model)
         with suppress(Exception):
-            _LOG.warning(_TEXT, model, window)
+            _LOG.warning("germane was asked for a model that it doesn't know (said once): %s", warning(model, window))

@@ -13,6 +13,7 @@ from germane.dialects.envelope import mapping, type_name
 from germane.dialects.gemini import Gemini
 from germane.dialects.openai_chat import OpenAIChat
 from germane.errors import InvalidInput
+from germane.types.message import system_text
 
 __all__ = ["apart", "system_prompt"]
 
@@ -44,7 +45,7 @@ def apart(message: Mapping[str, Any], provider: str) -> str | list[dict[str, Any
         return None
     content = message.get("content", message.get("parts"))
     own = isinstance(content, str) or ("parts" in message) == (provider == Gemini.name)
-    return content if own else "\n\n".join(block["text"] for block in content or ())
+    return content if own else system_text(content)
 
 
 def _block(value: object, index: int) -> dict[str, Any]:

@@ -44,4 +44,4 @@ class Request:
     window: int | None = None
     """The model's window in tokens, in place of the catalog's (BUD-1a)."""
     has_system: bool = False
-    """Whether the first of `messages` and `raw` is the caller's `system=`, which stands apart for some providers (INJECT-7)."""
+    """Whether the first of `messages` and `raw` is the caller's `system=` (INJECT-7a)."""
