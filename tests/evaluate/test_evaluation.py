@@ -13,6 +13,7 @@ from germane.api.strategies import COMPACT
 from germane.evaluate import Dataset, Report, evaluate
 from germane.evaluate import ask as asking
 from germane.evaluate.dataset import Question, Stated
+from germane.settings.settings import Settings
 from germane.testing.hashed import Hashed
 from support.small_talk import chat, chosen, dataset
 
@@ -110,6 +111,14 @@ async def test_the_amount_is_measured_without_a_budget_at_the_first_clock() -> N
     assert {len(answered.unlimited) for answered in report.answered if answered.clock == "today"} == {0}
     with pytest.raises(KeyError):
         report.amount("high")
+
+
+async def test_the_price_may_be_of_the_settings() -> None:
+    """A model without a price has no dollars."""
+    own = Settings(prices={"house-model": {"input": 7.0}})
+    for settings, each in ((own, 7.0), (Settings(), None)):
+        amount = (await measured(dataset(), quick=True, limit=1, model="house-model", settings=settings)).amount()
+        assert amount.dollars == (None if each is None else pytest.approx(amount.tokens * each / 1000))
 
 
 async def test_every_effort_is_asked_and_reaches_the_assembly(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Circumstances: strategy, embedder and tokenizer of an evaluation, as germane itself names them, and the machine."""
+"""Circumstances: strategy, embedder, tokenizer and price of an evaluation, as germane itself knows them, and the machine."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import platform
 from dataclasses import dataclass
 
 from germane.api.germane import Germane
+from germane.catalog.prices import Price
 from germane.evaluate.ask import Asker
 
 __all__ = ["Circumstances", "machine"]
@@ -14,12 +15,14 @@ __all__ = ["Circumstances", "machine"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Circumstances:
-    """The fields of `Run` that are known only once a store is open."""
+    """What is known only once a store is open."""
 
     strategy: str = ""
     embedder: str = ""
     tokenizer: str = ""
     warnings: tuple[str, ...] = ()
+    price: Price | None = None
+    """None where the price list and the settings have none for the model."""
 
     @classmethod
     async def of(cls, germane: Germane, asker: Asker) -> Circumstances:
@@ -29,7 +32,11 @@ class Circumstances:
         findings = {name: finding for name, finding, _ in (await germane.check()).findings}
         trace = context.trace
         return cls(
-            strategy=trace.strategy, embedder=findings.get("vectors", ""), tokenizer=trace.tokenizer, warnings=trace.warnings
+            strategy=trace.strategy,
+            embedder=findings.get("vectors", ""),
+            tokenizer=trace.tokenizer,
+            warnings=trace.warnings,
+            price=germane.prices.find(asker.model),
         )
 
 

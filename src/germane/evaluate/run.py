@@ -9,7 +9,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 from germane.api.germane import Germane
-from germane.catalog.prices import Prices
 from germane.clock import Clock
 from germane.errors import InvalidInput
 from germane.evaluate.amount import amounts
@@ -118,7 +117,7 @@ async def evaluate(
             ":memory:", settings=settings, embedder=embedder, sources=sources, relevance=relevance, clock=clock
         ),
     )
-    whole, price = enough_conversations(results.answered), Prices.built_in().find(model)
+    whole, price = enough_conversations(results.answered), results.circumstances.price
     run = Run(
         version=version("germane"),
         date=now,
