@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from germane.errors import InvalidInput
+from germane.types.effort import Effort, price
 from germane.types.limits import COUNT, LABEL, NAME, NAMES, TAG, entries, shown, text
 
 __all__ = ["HALF_LIVES", "Cap", "Form", "Packer", "Placement", "Shares", "SourcePlan", "Strategy", "Weights"]
@@ -119,6 +120,8 @@ class Strategy:
     placement: Placement = "first"
     shares: Shares = field(default_factory=Shares)
     cap: int = 8000
+    effort: Effort | float | None = None
+    """How readily tokens are spent (`types/effort.py`); None uses the budget up."""
     fact_keys: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     """Facts and tags that the structured source fetches by name, besides what is pinned; they go in as required."""
@@ -145,6 +148,8 @@ class Strategy:
         if not 0 <= _number(self.floor) <= 1:
             raise InvalidInput(f"floor must lie between 0 and 1, not {shown(self.floor)}")
         _count("cap", self.cap)
+        if self.effort is not None:
+            price(self.effort)
         if not all(_number(days) >= _SHORTEST for days in _table("half_lives", self.half_lives).values()):
             given = ", ".join(f"{kind}: {shown(days)}" for kind, days in self.half_lives.items())
             raise InvalidInput(f"half-lives must be above 0 days, a second at least, not {given}")

@@ -10,7 +10,7 @@ that were merged, but no changed word. Two things may be missing, because provid
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from germane.grpc.calling.outbound import SentMessage, fields_of
@@ -30,8 +30,11 @@ class Altered(Exception):
     """The response doesn't hold all of the caller's messages, in order and unaltered."""
 
 
-def verify_reply(sent: Sequence[SentMessage], answer: context_pb2.AssembleContextResponse) -> tuple[list[Any], Any]:
+def verify_reply(
+    sent: Sequence[SentMessage], answer: context_pb2.AssembleContextResponse, own_system: Any = None
+) -> tuple[list[Any], Any]:
     """Returns the messages to send to the model, and the system prompt where the provider keeps it apart, else None.
+    `own_system` is the caller's own prompt beside the messages, of which no word may be missing either.
 
     Raises `Altered`, and `ValueError` for invalid JSON.
     """
@@ -66,7 +69,9 @@ def verify_reply(sent: Sequence[SentMessage], answer: context_pb2.AssembleContex
         messages.append(sent[matched[0]].originals[0] if same else fields)
     if any(spoken.must_be_in_messages(index) for index in range(position, len(sent))):
         raise Altered
-    _verify_system([spoken.atoms(index) for index in range(len(sent)) if spoken.in_system_prompt(index)], system)
+    inside = [spoken.atoms(index) for index in range(len(sent)) if spoken.in_system_prompt(index)]
+    beside = own_system if isinstance(own_system, Mapping) and "parts" in own_system else {"content": own_system}
+    _verify_system([_atoms(beside), *inside], system)
     return messages, system
 
 
