@@ -10,6 +10,7 @@ from typing import Any
 import grpc
 import pytest
 
+from germane.api.agent import Agent
 from germane.grpc.assemble_response import GermaneResponses
 from germane.grpc.calling.verify_reply import Altered, verify_reply
 from germane.grpc.client import Client
@@ -155,3 +156,20 @@ def test_an_answer_that_lost_the_prompt_or_its_mark_is_refused(reply: str) -> No
     """No word of the caller's and no `cache_control` may be missing; a service that doesn't know the field loses both."""
     with pytest.raises(Altered):
         verify_reply([], context_pb2.AssembleContextResponse(system_json=reply), BLOCKS)
+
+
+@pytest.mark.requirement("ENGINE-2", "INJECT-7a")
+async def test_the_directive_alone_comes_with_the_prompt(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the engine fails, the port answers by itself; it knows the described model too."""
+
+    async def failing(self: Agent, messages: Any, **options: Any) -> Any:
+        raise RuntimeError
+
+    monkeypatch.setattr(Agent, "assemble", failing)
+    own = options(provider="anthropic", like="gpt-4.1", window=32_000, effort="low", system_json=json.dumps(BLOCKS))
+    answer = await wire.assembly.AssembleContext(asked(model="nobody-knows-it", options=own))
+    assert (answer.metadata.fallback_reason, answer.metadata.degradation_level) == ("assembly_error:RuntimeError", 2)
+    assert list(answer.metadata.warnings) == []
+    system = json.loads(answer.system_json)
+    assert "Answer kindly." in system[0]["text"]
+    assert system[-1] == BLOCKS[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import pytest
 
@@ -37,7 +38,7 @@ async def test_an_unknown_model_is_told_in_every_answer_and_once_in_the_log(
 @pytest.mark.parametrize("described", [{"like": "gpt-4.1"}, {"window": 32_000}, {"like": "gpt-4.1", "window": 32_000}])
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_model_that_is_described_is_not_told(
-    shared: Germane, caplog: pytest.LogCaptureFixture, described: dict[str, str | int]
+    shared: Germane, caplog: pytest.LogCaptureFixture, described: dict[str, Any]
 ) -> None:
     """Its budget is that of the description."""
     context = await ask(shared.agent(), model="deployment-7", **described)

@@ -10,7 +10,7 @@ that were merged, but no changed word. Two things may be missing, because provid
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from germane.grpc.calling.outbound import SentMessage, fields_of
@@ -70,7 +70,7 @@ def verify_reply(
     if any(spoken.must_be_in_messages(index) for index in range(position, len(sent))):
         raise Altered
     inside = [spoken.atoms(index) for index in range(len(sent)) if spoken.in_system_prompt(index)]
-    beside = own_system if isinstance(own_system, Mapping) and "parts" in own_system else {"content": own_system}
+    beside = own_system if isinstance(own_system, dict) and "parts" in own_system else {"content": own_system}
     _verify_system([_atoms(beside), *inside], system)
     return messages, system
 
