@@ -43,7 +43,7 @@ class AssemblyOptions:
         str | None, typer.Option(help="The message format: openai, anthropic or gemini. Default: the model's provider.")
     ] = None
     max_tokens: Annotated[int | None, typer.Option(min=0, help="Add at most this many tokens.")] = None
-    strategy: Annotated[str, typer.Option(help="default, compact, composite, or a strategy of your settings.")] = "default"
+    strategy: Annotated[str, typer.Option(help="default, verbose, compact, composite, or one of your settings.")] = "default"
     session: Annotated[str | None, typer.Option(help="The id of the conversation that the request belongs to.")] = None
     at: Annotated[str | None, typer.Option(help="Assemble as of this time (ISO 8601). Default: now.")] = None
     filters: FilterOptions = field(default_factory=FilterOptions)

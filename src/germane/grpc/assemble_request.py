@@ -46,7 +46,7 @@ class AssembleArguments:
             return cls(
                 agent=request.agent_id,
                 conversation=WireConversation(request.messages, "openai"),
-                options=options | {"provider": "openai"},
+                options=options | {"provider": "openai", "strategy": "verbose"},
             )
         for name in ("available_tokens", "deadline_ms"):
             if getattr(request, name) < 0:
