@@ -39,7 +39,7 @@ from germane.memories import checks
 from germane.memories.compose import compose
 from germane.pipeline.format.category import rank, tag
 from germane.pipeline.format.compact import Compact
-from germane.pipeline.format.escape import clean, escape_attribute, escape_operator, escape_text, escape_xml, label
+from germane.pipeline.format.escape import clean, escape_attribute, escape_operator, escape_text, label
 from germane.pipeline.format.graphemes import clip, floor
 from germane.pipeline.format.invisible import is_plain, visible
 from germane.pipeline.format.layout import Format
@@ -192,11 +192,12 @@ _FORMAT: dict[str, Reader] = {
     ),
     "pipeline.format.compact.Compact.stable": lambda text: Compact(_NONCE, UTC).stable(text, True),
     "pipeline.format.xml.Xml.line": lambda text: Xml(_NONCE, UTC).line(_candidate(text), text),
-    "pipeline.format.xml.Xml.line of an id": lambda text: Xml(_NONCE, UTC).line(_candidate("x", id=text, speaker=text), "x"),
+    "pipeline.format.xml.Xml.line of an id": lambda text: Xml(_NONCE, UTC, ("id",)).line(
+        _candidate("x", id=text, speaker=text), "x"
+    ),
     "pipeline.format.xml.Xml.stable": lambda text: Xml(_NONCE, UTC).stable(text, True),
     "pipeline.format.escape.clean": lambda text: clean(text, _NONCE),
     "pipeline.format.escape.escape_text": escape_text,
-    "pipeline.format.escape.escape_xml": escape_xml,
     "pipeline.format.escape.escape_attribute": escape_attribute,
     "pipeline.format.escape.escape_operator": lambda text: escape_operator(text, _NONCE),
     "pipeline.format.escape.label": lambda text: label(text, _NONCE),
@@ -338,6 +339,8 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "events.appending.find_by_message_id": "a session's name, checked by Scope; ids are compared",
         "pipeline.format.layout.Grammar.line": "a protocol",
         "pipeline.format.layout.Grammar.stable": "a protocol",
+        "pipeline.format.layout.RenderedLine.filled": _OF_CODE,
+        "pipeline.format.named.check_details": _OF_CODE,
         "pipeline.format.named.open_format": _OF_CODE,
         "pipeline.gather.abandoned.Abandoned.sheds": _OF_CODE,
         "pipeline.gather.abandoned.Abandoned.take": _OF_CODE,

@@ -51,7 +51,7 @@ class AssemblyOptions:
     window: Annotated[int | None, typer.Option(min=1, help="The model's window in tokens, in place of the catalog's.")] = None
     like: Annotated[str | None, typer.Option(help="A model of the catalog that the model is like, for unknown names.")] = None
     system: Annotated[str | None, typer.Option(help="The system prompt beside the messages. Default: FILE's.")] = None
-    strategy: Annotated[str, typer.Option(help="default, compact, composite, or a strategy of your settings.")] = "default"
+    strategy: Annotated[str, typer.Option(help="default, verbose, compact, composite, or one of your settings.")] = "default"
     session: Annotated[str | None, typer.Option(help="The id of the conversation that the request belongs to.")] = None
     at: Annotated[str | None, typer.Option(help="Assemble as of this time (ISO 8601). Default: now.")] = None
     filters: FilterOptions = field(default_factory=FilterOptions)

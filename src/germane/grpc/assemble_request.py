@@ -48,7 +48,7 @@ class AssembleArguments:
             return cls(
                 agent=request.agent_id,
                 conversation=WireConversation(request.messages, "openai"),
-                options=options | {"provider": "openai"},
+                options=options | {"provider": "openai", "strategy": "verbose"},
             )
         wire = request.options
         for name, value in (

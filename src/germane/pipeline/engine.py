@@ -258,7 +258,14 @@ class Engine:
     def _layout(self, request: Request, strategy: Strategy, tokens: Tokenizer, query: Query | None = None) -> Format:
         words = [] if query is None else [term.word for term in query.terms]
         name = nonce(self.nonce_key, request.scope)
-        return open_format(strategy.format, tokenizer=tokens, nonce=name, zone=zone(request.scope.zone), terms=words)
+        return open_format(
+            strategy.format,
+            tokenizer=tokens,
+            nonce=name,
+            zone=zone(request.scope.zone),
+            terms=words,
+            details=strategy.details,
+        )
 
     @property
     def _fallback(self) -> FallbackLadder:

@@ -12,8 +12,9 @@ from germane.errors import InvalidInput
 from germane.types.effort import Effort, price
 from germane.types.limits import COUNT, LABEL, NAME, NAMES, TAG, entries, shown, text
 
-__all__ = ["HALF_LIVES", "Cap", "Form", "Packer", "Placement", "Shares", "SourcePlan", "Strategy", "Weights"]
+__all__ = ["HALF_LIVES", "Cap", "Detail", "Form", "Packer", "Placement", "Shares", "SourcePlan", "Strategy", "Weights"]
 
+Detail = Literal["id", "confidence", "score"]
 Form = Literal["log-odds", "linear"]
 Packer = Literal["auto", "density", "exact", "rank"]
 Placement = Literal["first", "split"]
@@ -105,9 +106,10 @@ class Shares:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strategy:
     """`form` and `weights` say how parts become a score, `floor` drops what scores below it, `format` is a registered format's
-    name, `cap` bounds what germane adds when the caller doesn't (tokens, BUD-5). `packer` is `density` (greedy by log-odds
-    − 0.7 ln(tokens + 2)), `exact` (the most probability that fits, PACK-6), `auto` (exact where room is short, else density):
-    these three for the log-odds form only where they add up probabilities; or `rank` (greedy in score order)."""
+    name, `details` are what it writes of each item besides its text (INJECT-8; not every format can), `cap` bounds what germane
+    adds when the caller doesn't (tokens, BUD-5). `packer` is `density` (greedy by log-odds − 0.7 ln(tokens + 2)), `exact` (the
+    most probability that fits, PACK-6), `auto` (exact where room is short, else density): these three for the log-odds form
+    only where they add up probabilities; or `rank` (greedy in score order)."""
 
     name: str
     sources: tuple[SourcePlan, ...]
@@ -117,6 +119,7 @@ class Strategy:
     floor: float = 0.0005
     packer: Packer = "density"
     format: str = "xml"
+    details: tuple[Detail, ...] = ()
     placement: Placement = "first"
     shares: Shares = field(default_factory=Shares)
     cap: int = 8000
@@ -135,6 +138,9 @@ class Strategy:
         _is("shares", self.shares, Shares)
         object.__setattr__(self, "fact_keys", entries("fact_keys", self.fact_keys, NAMES, LABEL))
         object.__setattr__(self, "tags", entries("tags", self.tags, NAMES, TAG))
+        object.__setattr__(self, "details", entries("details", self.details, NAMES, NAME))
+        if unknown := [one for one in self.details if one not in get_args(Detail)]:
+            raise InvalidInput(f"details must be some of {', '.join(get_args(Detail))}, not {shown(unknown[0])}")
         for setting, value, allowed in (
             ("form", self.form, get_args(Form)),
             ("packer", self.packer, get_args(Packer)),

@@ -79,7 +79,7 @@ def measure(
         str | None, typer.Option(metavar="NAME", help="The format of DATA. Default: recognised by the content.")
     ] = None,
     strategy: Annotated[
-        str, typer.Option(metavar="NAME", help="default, compact, composite, or a strategy of your settings.")
+        str, typer.Option(metavar="NAME", help="default, verbose, compact, composite, or a strategy of your settings.")
     ] = "compact",
     relevance: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A relevance model: coefficients that germane eval fit wrote.")
