@@ -59,8 +59,8 @@ def build_request(
     """Checks every argument and returns the request. Raises `InvalidInput` for the first argument that can't be used. The
     messages are parsed last."""
     named_model(model)
-    conversation(messages, MESSAGES)
-    if not messages and query is None:
+    given = conversation(messages, MESSAGES)
+    if not given and query is None:
         raise InvalidInput("messages is empty: give at least one, or a query")
     if query is not None:
         text("query", query, QUERY, valid=False)
@@ -74,8 +74,8 @@ def build_request(
     dialect(name)
     return Request(
         scope=scope,
-        messages=parse_all(messages, name),
-        raw=tuple(messages),
+        messages=parse_all(given, name),
+        raw=tuple(given),
         model=model,
         provider=name,
         at=when,
