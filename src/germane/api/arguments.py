@@ -70,7 +70,8 @@ def build_request(
     when = clock.now() if at is None else _moment("at", at, scope.zone)
     cap = None if max_tokens is None else number("max_tokens", max_tokens, maximum=COUNT.maximum)
     chosen = normalise_filters(filters, scope.zone) or Filters()
-    name = catalog.find(model).provider if provider is None else text("provider", provider, NAME)
+    profile = catalog.find(model)
+    name = profile.provider if provider is None else text("provider", provider, NAME)
     dialect(name)
     return Request(
         scope=scope,
@@ -78,6 +79,7 @@ def build_request(
         raw=tuple(given),
         model=model,
         provider=name,
+        mid_system=profile.mid_system,
         at=when,
         dated=at is not None,
         tools=schemas,

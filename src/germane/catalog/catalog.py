@@ -27,6 +27,8 @@ _VENDOR = re.compile(r"[a-z][a-z_-]*+[.:](?=.)")
 _LETTERS = re.compile(r"[a-z]+")
 _NUMBERED = re.compile(r"\d")
 _LATER_VERSION = re.compile(r"\d{1,2}")
+_CLOUD = re.compile(r"(?:^|[./])anthropic\.|@|(?:^|/)(?:bedrock|vertex_ai|vertex)/")
+"""What tells a model's name on Bedrock or Google Cloud, whose APIs refuse system messages in the middle."""
 _MAX_NAME_CHARS = 256
 """Characters of a model's name: a longer one is unknown."""
 
@@ -56,7 +58,10 @@ class Catalog:
                 if len(name) > len(found):
                     found = name
         if found:
-            return self._profiles[found]
+            profile = self._profiles[found]
+            if profile.mid_system and profile.name != model and _CLOUD.search(model.lower()):
+                return replace(profile, mid_system=False)
+            return profile
         return Profile(name=model, provider="openai", known=False)
 
     def with_models(self, models: Mapping[str, Mapping[str, Any] | Profile]) -> Catalog:

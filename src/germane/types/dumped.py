@@ -1,8 +1,8 @@
 """Dumped: SDK objects as plain dicts, a single one or those inside a message.
 
-Providers' SDKs hand out Pydantic objects, and callers pass them back: as whole messages, in `content`, `parts` and `tool_calls`.
-Each object is dumped once, when the arguments are checked. What is measured is then what is parsed, counted and sent, and the
-output is as serialisable as the dump is.
+Providers' SDKs hand out Pydantic objects, and callers pass them back: as whole messages, in `content`, `parts` and
+`tool_calls`. Each object is dumped once, when the arguments are checked. What is measured is then what is parsed, counted and
+sent, and the output is as serialisable as the dump is.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def without_objects(where: str, place: str, message: Any) -> Any:
     """Returns `message` itself if it holds no SDK object, else a copy with each object's dump in its place; nothing else is
     copied. Takes time linear in the message.
 
-    Raises `InvalidInput` for an object of an unknown kind in `content`, `parts` or `tool_calls` and for one that can't be dumped,
-    naming its place below `place`, such as `messages[3].content[1]`; and for more levels or values than one message may have,
-    naming `where`."""
+    Raises `InvalidInput` for an object of an unknown kind in `content`, `parts` or `tool_calls` and for one that can't be
+    dumped, naming its place below `place`, such as `messages[3].content[1]`; and for more levels or values than one message may
+    have, naming `where`."""
     return _Walk(where, place).plain(message, (), 0, placed=False)
 
 

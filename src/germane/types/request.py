@@ -23,9 +23,11 @@ class Request:
     raw: tuple[Mapping[str, Any] | Message, ...]
     model: str
     provider: str
-    """The dialect of the output: openai, anthropic or gemini."""
+    """The dialect of the output: openai, openai-responses, anthropic or gemini."""
     at: datetime
     """Aware, UTC."""
+    mid_system: bool = False
+    """Whether the model takes system messages in the middle (`Profile.mid_system`)."""
     dated: bool = False
     """Whether the caller passed `at`; otherwise it is the clock's time."""
     tools: tuple[Mapping[str, Any], ...] = ()

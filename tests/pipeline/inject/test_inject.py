@@ -14,9 +14,9 @@ from germane.errors import UnknownName
 from germane.pipeline.inject.inject import Injected, inject
 from germane.types.message import Message
 from germane.types.strategy import Placement
-from support.exchanges import CLAUDE, EXCHANGE, GEMINI, request
+from support.exchanges import CLAUDE, EXCHANGE, GEMINI, ITEMS, request
 
-PROVIDERS = ("openai", "anthropic", "gemini")
+PROVIDERS = ("openai", "openai-responses", "anthropic", "gemini")
 
 
 def valid(injected: Injected, provider: str) -> bool:
@@ -48,7 +48,9 @@ def test_where_the_system_stands_apart_messages_are_the_callers_alone(provider: 
 
 
 @pytest.mark.requirement("INJECT-1")
-@pytest.mark.parametrize(("provider", "raw"), [("openai", EXCHANGE), ("anthropic", CLAUDE), ("gemini", GEMINI)])
+@pytest.mark.parametrize(
+    ("provider", "raw"), [("openai", EXCHANGE), ("openai-responses", ITEMS), ("anthropic", CLAUDE), ("gemini", GEMINI)]
+)
 @pytest.mark.parametrize("placement", ["first", "split"])
 def test_nothing_to_inject_gives_the_messages_back(provider: str, raw: list[Any], placement: Placement) -> None:
     """Identical, and no empty system message."""
@@ -86,10 +88,13 @@ def test_the_callers_own_system_comes_after_germanes(provider: str) -> None:
 
 @pytest.mark.requirement("INJECT-2a")
 def test_system_content_in_blocks_stays_in_blocks() -> None:
-    """With the caller's own mark of the prompt cache."""
+    """germane's changing text stands behind a caller's own mark of the prompt cache, its stable text before it."""
     block = {"type": "text", "text": "be nice", "cache_control": {"type": "ephemeral"}}
     injected = inject(request([{"role": "system", "content": [block]}, CLAUDE[0]], "anthropic"), "memories")
-    assert injected.system == [{"type": "text", "text": "memories"}, block]
+    assert injected.system == [block, {"type": "text", "text": "memories"}]
+    raw = [{"role": "system", "content": [block]}, CLAUDE[0]]
+    marked = {"type": "text", "text": "stable", "cache_control": {"type": "ephemeral"}}
+    assert inject(request(raw, "anthropic"), "stable", "late", placement="split").system == [marked, block]
     parts = [{"text": "be nice"}]
     injected = inject(request([{"role": "system", "parts": parts}, GEMINI[0]], "gemini"), "memories")
     assert injected.system == [{"text": "memories"}, *parts]
@@ -163,7 +168,9 @@ def test_the_stable_part_is_the_same_bytes_whatever_is_late(provider: str) -> No
 @pytest.mark.requirement("INJECT-2a")
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize(
-    "raw", [EXCHANGE, CLAUDE, GEMINI, list(parse_all(EXCHANGE))], ids=["openai", "anthropic", "gemini", "messages"]
+    "raw",
+    [EXCHANGE, ITEMS, CLAUDE, GEMINI, list(parse_all(EXCHANGE))],
+    ids=["openai", "responses", "anthropic", "gemini", "messages"],
 )
 def test_any_shape_comes_out_in_the_providers(raw: list[Any], provider: str) -> None:
     """Also by converting afterwards."""
