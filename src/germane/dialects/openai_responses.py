@@ -87,6 +87,7 @@ class OpenAIResponses:
         return self.compose([OutgoingMessage(message=message) for message in messages])
 
     def compose(self, turns: Sequence[OutgoingMessage], tools: Sequence[Mapping[str, Any]] = ()) -> Wire:
+        turns = [turn for turn in turns if turn.native is not None or turn.late or _is_written(turn.message)]
         lead = next((index for index, turn in enumerate(turns) if not _is_instruction(turn)), len(turns))
         texts = [close_orphans(turn).message.text for turn in turns[:lead]]
         items = pair_items(turns[lead:])
@@ -129,6 +130,18 @@ def _without_own_id(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     return without(raw, ("created_at", "id") if ours else ("created_at",))
 
 
+def _is_written(message: Message) -> bool:
+    """Returns whether anything is left of the message in this API; an empty one of the user's or the assistant's stays."""
+    if not message.parts:
+        return message.role != "system"
+    return any(
+        isinstance(part, ToolCall | ToolResult)
+        or (isinstance(part, Opaque) and part.kind.startswith(KIND))
+        or _write_part(part, message.role) is not None
+        for part in message.parts
+    )
+
+
 def _write(message: Message) -> dict[str, Any] | None:
     """Writes a message of one item, or one without tools; None where nothing is left of it."""
     match message.parts:
@@ -141,7 +154,7 @@ def _write(message: Message) -> dict[str, Any] | None:
             return dict(raw)
     parts = [part for each in message.parts if (part := _write_part(each, message.role)) is not None]
     if not parts:
-        return {"role": message.role, "content": ""} if not message.parts else None
+        return None if message.parts or message.role == "system" else {"role": message.role, "content": ""}
     if len(parts) == 1 and parts[0]["type"] in ("input_text", "output_text"):
         return {"role": message.role, "content": parts[0]["text"]}
     return {"role": message.role, "content": parts}
