@@ -14,7 +14,6 @@ from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.envelope import mapping, read_envelope, read_role, without
 from germane.dialects.image_size import data_url
 from germane.dialects.openai_check import FUNCTION
-from germane.dialects.pairing import close_orphans
 from germane.dialects.responses_check import PARTS, problems
 from germane.dialects.responses_items import (
     KIND,
@@ -87,10 +86,10 @@ class OpenAIResponses:
         return self.compose([OutgoingMessage(message=message) for message in messages])
 
     def compose(self, turns: Sequence[OutgoingMessage], tools: Sequence[Mapping[str, Any]] = ()) -> Wire:
-        turns = [turn for turn in turns if turn.native is not None or turn.late or _is_written(turn.message)]
-        lead = next((index for index, turn in enumerate(turns) if not _is_instruction(turn)), len(turns))
-        texts = [close_orphans(turn).message.text for turn in turns[:lead]]
-        items = pair_items(turns[lead:])
+        items = pair_items([turn for turn in turns if turn.native is not None or turn.late or _is_written(turn.message)])
+        lead = next((index for index, item in enumerate(items) if not _is_instruction(item)), len(items))
+        texts = [item.message.text for item in items[:lead]]
+        items = items[lead:]
         late: dict[int, list[str]] = {}
         for place, item in zip(windows(items), items, strict=True):
             if item.late:
@@ -132,14 +131,18 @@ def _without_own_id(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _is_written(message: Message) -> bool:
     """Returns whether anything is left of the message in this API; an empty one of the user's or the assistant's stays."""
-    if not message.parts:
-        return message.role != "system"
+    if message.role != "system" and all(isinstance(part, Text) for part in message.parts):
+        return True
     return any(
         isinstance(part, ToolCall | ToolResult)
         or (isinstance(part, Opaque) and part.kind.startswith(KIND))
-        or _write_part(part, message.role) is not None
+        or (_write_part(part, message.role) is not None and not (message.role == "system" and _is_blank(part)))
         for part in message.parts
     )
+
+
+def _is_blank(part: Part) -> bool:
+    return isinstance(part, Text) and not part.text.strip()
 
 
 def _write(message: Message) -> dict[str, Any] | None:
@@ -154,7 +157,7 @@ def _write(message: Message) -> dict[str, Any] | None:
             return dict(raw)
     parts = [part for each in message.parts if (part := _write_part(each, message.role)) is not None]
     if not parts:
-        return None if message.parts or message.role == "system" else {"role": message.role, "content": ""}
+        return None if message.parts else {"role": message.role, "content": ""}
     if len(parts) == 1 and parts[0]["type"] in ("input_text", "output_text"):
         return {"role": message.role, "content": parts[0]["text"]}
     return {"role": message.role, "content": parts}
