@@ -86,7 +86,7 @@ class OpenAIResponses:
         return self.compose([OutgoingMessage(message=message) for message in messages])
 
     def compose(self, turns: Sequence[OutgoingMessage], tools: Sequence[Mapping[str, Any]] = ()) -> Wire:
-        items = pair_items([turn for turn in turns if turn.native is not None or turn.late or _is_written(turn.message)])
+        items = [*filter(_is_written, pair_items([*filter(_is_written, turns)]))]
         lead = next((index for index, item in enumerate(items) if not _is_instruction(item)), len(items))
         texts = [item.message.text for item in items[:lead]]
         items = items[lead:]
@@ -129,8 +129,11 @@ def _without_own_id(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     return without(raw, ("created_at", "id") if ours else ("created_at",))
 
 
-def _is_written(message: Message) -> bool:
+def _is_written(turn: OutgoingMessage) -> bool:
     """Returns whether anything is left of the message in this API; an empty one of the user's or the assistant's stays."""
+    message = turn.message
+    if turn.native is not None or turn.late:
+        return True
     if message.role != "system" and all(isinstance(part, Text) for part in message.parts):
         return True
     return any(

@@ -64,8 +64,8 @@ def pair_calls(
 
 
 def join_calls(turns: Sequence[OutgoingMessage]) -> list[OutgoingMessage]:
-    """Returns `turns` with calls in a row as one message of the assistant's, as most providers take parallel calls. The caller's
-    own dicts stay as they are."""
+    """Returns `turns` with calls in a row as one message of the assistant's: most providers take parallel calls so. The
+    caller's own dicts stay as they are."""
     out: list[OutgoingMessage] = []
     run: list[OutgoingMessage] = []
     for turn in turns:
