@@ -99,7 +99,7 @@ def _responses(body: Body) -> Body:
     text = {"type": "output_text", "text": SAID, "annotations": []}
     said = {"type": "message", "id": "msg_1", "status": "completed", "role": "assistant", "content": [text]}
     number = "1" if asked else "2"
-    reasoning = {"type": "reasoning", "id": f"rs_{number}", "summary": [], "encrypted_content": "opaque", "status": None}
+    reasoning: Body = {"type": "reasoning", "id": f"rs_{number}", "summary": [], "encrypted_content": "opaque", "status": None}
     output = [reasoning, call if asked else said]
     head = {"id": f"resp_{number}", "object": "response", "created_at": 1, "model": body["model"], "status": "completed"}
     return {**head, "output": output, "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}

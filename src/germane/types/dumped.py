@@ -71,7 +71,8 @@ class _Walk:
         for key, item in value.items():
             if isinstance(item, _SIMPLE):
                 continue
-            new = self.plain(item, (*path, key), depth + 1, placed=key in _PLACES)
+            name = key[:40] if isinstance(key, str) else type(key).__name__
+            new = self.plain(item, (*path, name), depth + 1, placed=key in _PLACES)
             if new is not item:
                 changed = dict(value) if changed is None else changed
                 changed[key] = new
@@ -102,4 +103,4 @@ class _Walk:
         within(self._where, self._values, VALUES, at_least=True)
 
     def _place(self, path: tuple[object, ...]) -> str:
-        return self._start + "".join(f"[{each}]" if isinstance(each, int) else f".{str(each)[:40]}" for each in path)
+        return self._start + "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in path)

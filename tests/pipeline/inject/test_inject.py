@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -98,6 +99,59 @@ def test_system_content_in_blocks_stays_in_blocks() -> None:
     parts = [{"text": "be nice"}]
     injected = inject(request([{"role": "system", "parts": parts}, GEMINI[0]], "gemini"), "memories")
     assert injected.system == [{"text": "memories"}, *parts]
+
+
+MARKED = {"type": "text", "text": "be nice", "cache_control": {"type": "ephemeral"}}
+
+
+@pytest.mark.requirement("INJECT-7")
+def test_changing_text_stands_behind_the_callers_cached_blocks() -> None:
+    """All of it, also where no human's turn can take the late text; a system prompt without marks stands behind germane's."""
+    system = [MARKED, {"type": "text", "text": "be brief"}]
+    raw = [{"role": "system", "content": system}, {"role": "assistant", "content": "hello"}]
+    placements: tuple[Placement, ...] = ("first", "split")
+    for placement in placements:
+        injected = inject(request(raw, "anthropic"), "stable", "late", placement=placement)
+        assert injected.system == [*system, {"type": "text", "text": "stable\n\nlate"}]
+    raw = [{"role": "system", "content": [system[1]]}, CLAUDE[0]]
+    assert inject(request(raw, "anthropic"), "memories").system == [{"type": "text", "text": "memories"}, system[1]]
+
+
+@pytest.mark.requirement("INJECT-7")
+def test_system_messages_in_the_middle_stay_where_the_model_takes_them() -> None:
+    """Before the assistant's turn or at the end, as the same objects; those at the start go to the system prompt."""
+    first, middle, last = ({"role": "system", "content": text} for text in ("first", "middle", "last"))
+    answer = {"role": "assistant", "content": "hello"}
+    raw = [first, CLAUDE[0], middle, answer, {"role": "user", "content": "hi"}, last]
+    given = replace(request(raw, "anthropic"), mid_system=True)
+    injected = inject(given, "stable", "late", placement="split")
+    assert injected.messages[:4] == [
+        CLAUDE[0],
+        middle,
+        answer,
+        {"role": "user", "content": [{"type": "text", "text": "late"}, {"type": "text", "text": "hi"}]},
+    ]
+    assert injected.messages[1] is middle
+    assert injected.messages[4] is last
+    assert valid(injected, "anthropic")
+    assert "first" in str(injected.system)
+    assert "middle" not in str(injected.system)
+
+
+@pytest.mark.requirement("INJECT-7")
+def test_a_system_message_the_api_would_refuse_there_is_moved_as_little_as_can_be() -> None:
+    """Behind the user's words and results that follow; several in a row become one; with nothing to follow, to the system."""
+    one, two = ({"role": "system", "content": text} for text in ("one", "two"))
+    raw = [CLAUDE[0], CLAUDE[1], one, two, CLAUDE[2]]
+    injected = inject(replace(request(raw, "anthropic"), mid_system=True), "")
+    joined = {"role": "system", "content": [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]}
+    assert injected.messages == [*CLAUDE, joined]
+    assert valid(injected, "anthropic")
+    raw = [CLAUDE[0], {"role": "assistant", "content": "hello"}, one]
+    injected = inject(replace(request(raw, "anthropic"), mid_system=True), "")
+    assert (injected.messages, injected.system) == (raw[:2], "one")
+    assert inject(replace(request(raw, "openai"), mid_system=True), "").messages == raw
+    assert "one" in str(inject(replace(request(raw, "gemini"), mid_system=True), "").system)
 
 
 @pytest.mark.requirement("INJECT-2")
