@@ -144,6 +144,7 @@ def test_users_override_models_in_part() -> None:
     assert mine.find("gpt-4o-2024-08-06").max_output == CATALOG.find("gpt-4o").max_output
     assert mine.find("gpt-4o").window == 128_000
     assert mine.find("house-model").provider == "anthropic"
+    assert CATALOG.with_models({"mine": {"provider": "openai-responses"}}).find("mine").provider == "openai-responses"
 
 
 @pytest.mark.requirement("BUD-1")
