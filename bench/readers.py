@@ -25,6 +25,7 @@ from germane.cli.screen import plain, printable_json
 from germane.dialects.gemini_check import either
 from germane.dialects.image_size import data_url, image_size
 from germane.dialects.registry import DIALECTS, dialect_of, parse
+from germane.dialects.responses_items import known_item
 from germane.dialects.shaping import shaping
 from germane.dialects.system_prompt import apart, system_prompt
 from germane.dialects.wording import call_as_text, image_note, json_object, json_text, result_as_text, sendable, tool_name
@@ -278,6 +279,7 @@ _OTHERS: dict[str, Reader] = {
     "dialects.gemini_check.either": lambda text: either({"functionCall": {"name": text}}, "functionCall"),
     "dialects.image_size.data_url": lambda text: (data_url(text), data_url(f"data:{text},"), data_url(f"data:{text};base64,")),
     "dialects.image_size.image_size": lambda text: (image_size(text), image_size(f"/9j{text}")),
+    "dialects.responses_items.known_item": known_item,
     "dialects.registry.dialect_of": lambda text: dialect_of({"role": text, "content": [{"type": text}]}, "openai"),
     "dialects.registry.parse": lambda text: parse({"role": "user", "content": text, "name": text, "id": text}),
     "dialects.system_prompt.apart": lambda text: apart({"role": "system", "parts": [{"text": text}]}, "anthropic"),
@@ -332,7 +334,7 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "catalog.unknown_model.log_once": "writes catalog.unknown_model.warning",
         "dialects.merging.merge_by_role": _OF_CODE,
         "dialects.plain.sent": _OF_CODE,
-        "dialects.registry.dialect": "compared with three names",
+        "dialects.registry.dialect": "compared with four names",
         "dialects.registry.parse_all": "parses one by one",
         "events.reader.EventReader.recent": "a protocol",
         "events.appending.read_tail": "a session's name, checked by Scope",

@@ -42,7 +42,7 @@ async def knowing(agent: Agent) -> Agent:
     return await told(agent)
 
 
-@pytest.mark.requirement("INJECT-7a")
+@pytest.mark.requirement("INJECT-7")
 @pytest.mark.parametrize("provider", ["anthropic", "gemini"])
 @pytest.mark.parametrize("shape", [*SHAPES.values(), Dumped()], ids=[*SHAPES, "an SDK's object"])
 async def test_the_prompt_comes_back_behind_germanes_text(knowing: Agent, provider: str, shape: Any) -> None:
@@ -54,7 +54,7 @@ async def test_the_prompt_comes_back_behind_germanes_text(knowing: Agent, provid
     assert [message["role"] for message in dicts(context)] == ["user"]
 
 
-@pytest.mark.requirement("INJECT-7a")
+@pytest.mark.requirement("INJECT-7")
 async def test_blocks_of_anthropics_keep_their_cache_control(knowing: Agent) -> None:
     """Each block as it came, behind germane's."""
     context = await ask(knowing, model="claude-sonnet-4-5", system=BLOCKS)
@@ -63,7 +63,7 @@ async def test_blocks_of_anthropics_keep_their_cache_control(knowing: Agent) -> 
     assert context.to_anthropic()["system"] == context.system
 
 
-@pytest.mark.requirement("INJECT-7a")
+@pytest.mark.requirement("INJECT-7")
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 async def test_for_openai_it_is_a_system_message_before_the_callers_others(knowing: Agent, shape: Any) -> None:
     """Behind germane's own; a system message at the head of the list comes after it."""
@@ -74,7 +74,7 @@ async def test_for_openai_it_is_a_system_message_before_the_callers_others(knowi
     assert context.messages[2:] == messages
 
 
-@pytest.mark.requirement("INJECT-7a")
+@pytest.mark.requirement("INJECT-7")
 @pytest.mark.parametrize("provider", ["anthropic", "gemini"])
 async def test_both_kinds_of_prompt_are_kept_with_the_argument_first(knowing: Agent, provider: str) -> None:
     """In one system prompt, in this order."""
@@ -84,7 +84,7 @@ async def test_both_kinds_of_prompt_are_kept_with_the_argument_first(knowing: Ag
     assert together.index(OWN) < together.index("Be brief.")
 
 
-@pytest.mark.requirement("INJECT-7a", "BUD-4")
+@pytest.mark.requirement("INJECT-7", "BUD-4")
 async def test_the_prompt_counts(shared: Germane) -> None:
     """As much as the same prompt in the list, and one that fills the window leaves no room."""
     beside = await ask(shared.agent(), system=OWN * 50)
@@ -95,14 +95,14 @@ async def test_the_prompt_counts(shared: Germane) -> None:
     assert full.system == OWN * 1_000
 
 
-@pytest.mark.requirement("INJECT-7a")
+@pytest.mark.requirement("INJECT-7")
 @pytest.mark.parametrize("nothing", [None, "", "  ", [], [""], {"parts": []}, [{"type": "text", "text": " "}]], ids=repr)
 async def test_an_empty_prompt_is_none(shared: Germane, nothing: Any) -> None:
     """Programs pass what they have."""
     assert (await ask(shared.agent(), model="claude-sonnet-4-5", system=nothing)).system is None
 
 
-@pytest.mark.requirement("INJECT-7a")
+@pytest.mark.requirement("INJECT-7")
 @pytest.mark.parametrize(
     ("provider", "shape", "expected"),
     [
@@ -122,7 +122,7 @@ def test_messages_that_cannot_be_rewritten_keep_the_prompt(provider: str, shape:
     assert injected.messages == (ASKED if expected else [own, *ASKED])
 
 
-@pytest.mark.requirement("INJECT-7a")
+@pytest.mark.requirement("INJECT-7")
 @pytest.mark.parametrize("provider", MODELS)
 async def test_the_answer_without_time_keeps_the_prompt(knowing: Agent, provider: str) -> None:
     """The directive as it was last known, and the caller's own prompt."""

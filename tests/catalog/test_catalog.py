@@ -170,6 +170,7 @@ def test_users_override_models_in_part() -> None:
     assert mine.find("gpt-4o-2024-08-06").max_output == CATALOG.find("gpt-4o").max_output
     assert mine.find("gpt-4o").window == 128_000
     assert mine.find("house-model").provider == "anthropic"
+    assert CATALOG.with_models({"mine": {"provider": "openai-responses"}}).find("mine").provider == "openai-responses"
 
 
 @pytest.mark.requirement("BUD-1")
@@ -226,3 +227,18 @@ def test_what_is_looked_up_for_a_name_grows_with_its_length(piece: str) -> None:
     for size in (64, 256):
         name = piece * (size // len(piece))
         assert looked(name) <= 12 * sum(map(name.count, ".:-"))
+
+
+@pytest.mark.requirement("INJECT-7")
+def test_system_messages_in_the_middle_are_taken_from_opus_4_8_on_and_not_in_clouds() -> None:
+    """A model of the user's own says for itself."""
+    catalog = Catalog.built_in()
+    takes = {name: catalog.find(name).mid_system for name in (
+        "claude-opus-4-8", "claude-opus-4-8-20260528", "anthropic/claude-opus-5", "claude-fable-5",
+        "claude-opus-4-7", "claude-sonnet-5", "claude-opus-9", "gpt-5", "gemini-2.5-pro",
+        "us.anthropic.claude-opus-4-8-v1:0", "bedrock/claude-opus-4-8", "claude-opus-4-8@20260528", "vertex_ai/claude-opus-5",
+    )}  # fmt: skip
+    assert [name for name, taken in takes.items() if taken] == list(takes)[:4]
+    mine = catalog.with_models({"eu.anthropic.claude-opus-5": {"mid_system": True}, "claude-opus-5": {"mid_system": False}})
+    assert mine.find("eu.anthropic.claude-opus-5").mid_system
+    assert not mine.find("claude-opus-5").mid_system

@@ -25,7 +25,7 @@ def assembled(capsys: pytest.CaptureFixture[str], *options: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
-@pytest.mark.requirement("CLI-1", "INJECT-7a")
+@pytest.mark.requirement("CLI-1", "INJECT-7")
 def test_the_system_prompt_of_the_option_or_of_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The option is used before the file's own."""
     blocks = [{"type": "text", "text": "Be kind.", "cache_control": {"type": "ephemeral"}}]

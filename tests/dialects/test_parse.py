@@ -15,7 +15,7 @@ from germane.errors import InvalidInput, UnknownName
 from germane.types.message import Image, Message, Opaque, Text, ToolCall, ToolResult
 from support.wild_conversations import PNG
 
-PROVIDERS = ("openai", "anthropic", "gemini")
+PROVIDERS = ("openai", "openai-responses", "anthropic", "gemini")
 SAID = datetime(2024, 5, 1, 10, tzinfo=UTC)
 
 
@@ -219,7 +219,11 @@ def test_an_sdks_own_objects_are_read() -> None:
 @pytest.mark.parametrize(
     ("raw", "name"),
     [
-        ({"role": "developer", "content": "x"}, "openai"),
+        ({"role": "tool", "content": "x"}, "openai"),
+        ({"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"}, "openai-responses"),
+        ({"type": "reasoning", "id": "rs_1", "content": [{"type": "reasoning_text", "text": "hm"}]}, "openai-responses"),
+        ({"type": "shell_of_tomorrow_call_output", "call_id": "a"}, "openai-responses"),
+        ({"role": "user", "content": [{"type": "input_image", "image_url": "https://x.test/a"}]}, "openai-responses"),
         ({"role": "assistant", "content": None, "tool_calls": []}, "openai"),
         ({"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://x.test/a"}}]}, "openai"),
         ({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]}, "anthropic"),

@@ -81,7 +81,10 @@ TEXT = {"type": "text", "text": "hi"}
     [
         ([], None, "no messages"),
         ([{"role": "assistant", "content": "hi"}], None, "the first message isn't the user's"),
-        ([USER, {"role": "system", "content": "x"}], None, "unknown role 'system'"),
+        ([{"role": "system", "content": "x"}, USER], None, "a system message can't stand there"),
+        ([USER, {"role": "system", "content": "x"}, USER], None, "a system message can't stand there"),
+        ([USER, {"role": "system", "content": [{"type": "image"}]}], None, "a system message holds text only"),
+        ([USER, {"role": "model", "content": "x"}], None, "unknown role 'model'"),
         ([USER | {"name": "Ann"}], None, "unknown key 'name'"),
         ([{"role": "user", "content": " "}], None, "an empty text"),
         ([user()], None, "no content"),

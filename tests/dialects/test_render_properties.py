@@ -12,7 +12,7 @@ from germane.dialects.registry import dialect, dialect_of, parse_all
 from germane.types.message import Message, Text, ToolCall, ToolResult
 from support.wild_conversations import call_ids, conversations, dicts, said, strings
 
-PROVIDERS = ("openai", "anthropic", "gemini")
+PROVIDERS = ("openai", "openai-responses", "anthropic", "gemini")
 
 
 @pytest.mark.requirement("INJECT-4")

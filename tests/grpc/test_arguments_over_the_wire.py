@@ -52,7 +52,7 @@ def options(**fields: Any) -> context_pb2.AssembleOptions:
     return context_pb2.AssembleOptions(**fields)
 
 
-@pytest.mark.requirement("RPC-1", "INJECT-7a")
+@pytest.mark.requirement("RPC-1", "INJECT-7")
 @pytest.mark.parametrize(("provider", "system"), [("anthropic", OWN), ("anthropic", BLOCKS), ("gemini", PARTS)])
 async def test_the_prompt_returns_behind_the_added_text(wire: Wire, provider: str, system: Any) -> None:
     """In `system_json`; for OpenAI as a message between the added one and the caller's."""
@@ -96,7 +96,7 @@ async def test_an_option_that_cannot_be_used_is_named(wire: Wire, fields: dict[s
     assert named in str(refused.value.details())
 
 
-@pytest.mark.requirement("ENGINE-2", "INJECT-7a")
+@pytest.mark.requirement("ENGINE-2", "INJECT-7")
 def test_an_answer_without_anything_holds_the_prompt() -> None:
     """The service's last resort: the request's own messages and prompt."""
     apart = asked(options=options(provider="anthropic", system_json=json.dumps(BLOCKS)))
@@ -109,7 +109,7 @@ def test_an_answer_without_anything_holds_the_prompt() -> None:
     assert [(message.role, message.content) for message in reply.messages] == [("system", OWN), ("user", QUESTION)]
 
 
-@pytest.mark.requirement("RPC-3", "INJECT-7a")
+@pytest.mark.requirement("RPC-3", "INJECT-7")
 @pytest.mark.parametrize(
     ("provider", "system"), [("anthropic", OWN), ("anthropic", BLOCKS), ("gemini", PARTS), ("openai", OWN), ("openai", BLOCKS)]
 )
@@ -128,7 +128,7 @@ async def test_the_client_sends_and_returns_the_prompt(client: Client, provider:
     assert said.index("seven") < said.index(OWN)
 
 
-@pytest.mark.requirement("RPC-3", "INJECT-7a")
+@pytest.mark.requirement("RPC-3", "INJECT-7")
 @pytest.mark.parametrize(("provider", "system"), [("anthropic", BLOCKS), ("gemini", PARTS)])
 async def test_a_client_without_a_service_gives_the_prompt_back(provider: str, system: Any) -> None:
     """Where it came from: a caller sends both, whatever happened."""
@@ -150,7 +150,7 @@ async def test_a_wrong_argument_is_told_by_the_reason(wrong: dict[str, Any]) -> 
     assert answer.messages == ASKED
 
 
-@pytest.mark.requirement("RPC-3", "INJECT-7a")
+@pytest.mark.requirement("RPC-3", "INJECT-7")
 @pytest.mark.parametrize("reply", ["", json.dumps("other words"), json.dumps([{"type": "text", "text": OWN}])])
 def test_an_answer_that_lost_the_prompt_or_its_mark_is_refused(reply: str) -> None:
     """No word of the caller's and no `cache_control` may be missing; a service that doesn't know the field loses both."""
@@ -158,7 +158,7 @@ def test_an_answer_that_lost_the_prompt_or_its_mark_is_refused(reply: str) -> No
         verify_reply([], context_pb2.AssembleContextResponse(system_json=reply), BLOCKS)
 
 
-@pytest.mark.requirement("ENGINE-2", "INJECT-7a")
+@pytest.mark.requirement("ENGINE-2", "INJECT-7")
 async def test_the_directive_alone_comes_with_the_prompt(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the engine fails, the port answers by itself; it knows the described model too."""
 

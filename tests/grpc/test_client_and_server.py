@@ -22,6 +22,7 @@ from germane.grpc.stubs.context_pb2 import AssembleContextRequest
 from germane.grpc.stubs.context_pb2_grpc import ContextAssemblyServiceStub
 from germane.settings.address import Address
 from germane.settings.serving import ServiceSettings
+from support.exchanges import ITEMS
 from support.loopback import refusing, serving, unused_port
 
 LONG = 30.0
@@ -79,7 +80,7 @@ async def test_what_was_recorded_and_remembered_is_in_the_next_answer() -> None:
 
 
 @pytest.mark.requirement("RPC-3")
-@pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
+@pytest.mark.parametrize("provider", ["openai", "openai-responses", "anthropic", "gemini"])
 async def test_each_providers_messages_come_back_in_its_own_shape(provider: str) -> None:
     """The client takes what each dialect writes for the caller's own, the system prompt apart too."""
     own: Any = ASKED[0]
@@ -94,6 +95,35 @@ async def test_each_providers_messages_come_back_in_its_own_shape(provider: str)
     assert answer.messages[-1] is own
     assert "The vase is blue." in str(answer.system if answer.system is not None else answer.messages[0])
     assert "Be brief." in str(answer.system if answer.system is not None else answer.messages[1])
+
+
+@pytest.mark.requirement("INJECT-7", "RPC-3")
+@pytest.mark.parametrize(
+    ("provider", "model"), [("openai-responses", "gpt-5"), ("anthropic", "claude-opus-4-8"), ("anthropic", "claude-opus-4-1")]
+)
+async def test_the_clients_own_system_messages_in_the_middle_are_accounted_for(provider: str, model: str) -> None:
+    """Where the model takes them, behind the user's words, and in the system prompt."""
+    said = {"role": "assistant", "content": "Which one?"}
+    middle = {"role": "developer" if provider == "openai-responses" else "system", "content": "Be brief."}
+    talk: list[dict[str, Any]] = [{"role": "user", "content": "The vase?"}, said, middle, ASKED[0]]
+    async with service() as client:
+        await client.remember("The vase is blue.", pinned=True)
+        answer = await in_time(client, talk, provider=provider, model=model)
+    assert not answer.metadata.fallback_reason
+    assert "The vase is blue." in str(answer.system)
+    assert ("Be brief." in str(answer.system)) == (model == "claude-opus-4-1")
+    order = {"gpt-5": talk, "claude-opus-4-8": [*talk[:2], talk[3], middle]}.get(model, [*talk[:2], talk[3]])
+    assert answer.messages == order
+
+
+@pytest.mark.requirement("INJECT-7", "RPC-3")
+async def test_items_of_the_responses_api_come_back_as_they_went() -> None:
+    """The very objects, reasoning and calls too."""
+    async with service() as client:
+        await client.remember("The vase is blue.", pinned=True)
+        answer = await in_time(client, ITEMS, provider="openai-responses")
+    assert "The vase is blue." in str(answer.system)
+    assert [*map(id, answer.messages)] == [*map(id, ITEMS)]
 
 
 @pytest.mark.requirement("RPC-4")

@@ -200,13 +200,18 @@ def test_more_than_can_be_sent_in_time_isnt_sent(monkeypatch: pytest.MonkeyPatch
     for talk in ([{"role": "user", "content": "x" * 1001}], [{"role": "user", "content": [{"text": "x" * 1001}]}], TALK * 300):
         with pytest.raises(Oversized):
             sent(talk)
+    with pytest.raises(Oversized):
+        sent([{"role": "assistant", "content": [Spoken("x" * 1001)]}])
 
 
 class Spoken:
     """An SDK's own object."""
 
+    def __init__(self, content: str = "hello") -> None:
+        self.content = content
+
     def model_dump(self, **asked: Any) -> dict[str, Any]:
-        return {"role": "assistant", "content": "hello"}
+        return {"role": "assistant", "content": self.content}
 
 
 def test_messages_of_other_kinds_go_as_what_they_say_and_come_back_as_they_are() -> None:

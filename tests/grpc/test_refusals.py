@@ -169,9 +169,9 @@ def wrong_messages() -> Iterator[dict[str, Any]]:
 @pytest.mark.requirement("RPC-4")
 @pytest.mark.asyncio(loop_scope="module")
 async def test_no_message_however_wrong_is_quoted(wire: Wire) -> None:
-    """Roles, names, times, parts: in all three shapes."""
+    """Roles, names, times, parts: in all four shapes."""
     codes = set()
-    for provider in ("openai", "anthropic", "gemini"):
+    for provider in ("openai", "openai-responses", "anthropic", "gemini"):
         for one in wrong_messages():
             sent = context_pb2.Message(json=json.dumps(one))
             code, told = await refused(wire.assembly.AssembleContext(asked(sent, options=OPTIONS(provider=provider))))

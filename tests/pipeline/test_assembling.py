@@ -47,7 +47,7 @@ async def test_for_openai_the_first_message_is_germanes_and_system_is_the_same_t
 
 
 @pytest.mark.requirement("INJECT-2a")
-@pytest.mark.parametrize("provider", ["anthropic", "gemini"])
+@pytest.mark.parametrize("provider", ["openai-responses", "anthropic", "gemini"])
 async def test_elsewhere_system_holds_germanes_text_and_then_the_callers_own(knowing: Agent, provider: str) -> None:
     """`.messages` has no system role; `provider=` goes before the model's."""
     messages = [{"role": "system", "content": "You are a vet."}, *ASKED]
@@ -61,11 +61,13 @@ async def test_elsewhere_system_holds_germanes_text_and_then_the_callers_own(kno
 @pytest.mark.requirement("INJECT-4")
 @pytest.mark.parametrize("model", MODELS.values())
 async def test_every_context_goes_out_to_every_provider(knowing: Agent, model: str) -> None:
-    """`to_openai`, `to_anthropic` and `to_gemini` are valid and say the same."""
+    """What each `to_…` returns is valid and says the same."""
     context = await ask(knowing, model=model)
     openai, anthropic, gemini = context.to_openai(), context.to_anthropic(), context.to_gemini()
+    responses = context.to_openai_responses()
     wires = {
         "openai": Wire(messages=openai),
+        "openai-responses": Wire(messages=responses["input"], system=responses["instructions"]),
         "anthropic": Wire(messages=anthropic["messages"], system=anthropic["system"]),
         "gemini": Wire(messages=gemini["contents"], system=gemini["system_instruction"]["parts"][0]["text"]),
     }
@@ -73,6 +75,19 @@ async def test_every_context_goes_out_to_every_provider(knowing: Agent, model: s
         assert dialect(provider).problems(wire) == ()
         assert context.added in str(wire.messages[0]["content"] if wire.system is None else wire.system)
         assert QUESTION in str(wire.messages[-1])
+
+
+@pytest.mark.requirement("INJECT-7")
+async def test_what_google_genai_takes_holds_the_callers_own_config(knowing: Agent, agent: Agent) -> None:
+    """The system instruction joins it, in a new dict; without one nothing is added. The REST body is as it was."""
+    mine = {"temperature": 0}
+    context = await ask(knowing, model="gemini-2.5-flash")
+    body, given = context.to_gemini(), context.to_google_genai(mine)
+    assert given == {"contents": body["contents"], "config": {**mine, "system_instruction": body["system_instruction"]}}
+    assert mine == {"temperature": 0}
+    bare = await agent.assemble([{"role": "user", "content": "hm"}], model="gemini-2.5-flash", strategy="default", max_tokens=0)
+    assert bare.to_google_genai() == {"contents": bare.to_gemini()["contents"], "config": {}}
+    assert bare.to_openai_responses() == {"input": [{"role": "user", "content": "hm"}]}
 
 
 @pytest.mark.requirement("FORMAT-6")

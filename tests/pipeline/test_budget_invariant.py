@@ -46,7 +46,7 @@ def weight(messages: list[Any]) -> int:
 def shaped(context: Context) -> list[list[Any]]:
     """The same conversation as the other providers get it: what stands apart as messages among the others."""
     written = []
-    for provider in ("anthropic", "gemini"):
+    for provider in ("anthropic", "gemini", "openai-responses"):
         wire = context.convert(provider)
         system = [wire.system] if isinstance(wire.system, str) else [block["text"] for block in wire.system or []]
         texts = [*system, *("\n".join(_said(message)) for message in wire.messages)]

@@ -9,7 +9,7 @@ from germane.dialects.registry import parse_all
 from germane.types.request import Request
 from germane.types.scope import Scope
 
-__all__ = ["CALL", "CLAUDE", "EXCHANGE", "GEMINI", "request"]
+__all__ = ["CALL", "CLAUDE", "EXCHANGE", "GEMINI", "ITEMS", "request"]
 
 CALL = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 EXCHANGE: list[dict[str, Any]] = [
@@ -31,6 +31,13 @@ GEMINI: list[dict[str, Any]] = [
     {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"output": "42"}}}]},
     {"role": "model", "parts": [{"text": "42"}]},
     {"role": "user", "parts": [{"text": "and now?"}]},
+]
+ITEMS: list[dict[str, Any]] = [
+    {"role": "user", "content": "go"},
+    {"type": "reasoning", "id": "rs_1", "summary": []},
+    {"type": "function_call", "id": "fc_1", "call_id": "a", "name": "f", "arguments": "{}"},
+    {"type": "function_call_output", "call_id": "a", "output": "42"},
+    {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "and now?"}]},
 ]
 
 

@@ -26,6 +26,8 @@ _opaque = st.sampled_from(
         Opaque(kind="openai:input_audio", raw={"type": "input_audio", "input_audio": {"data": "AAAA", "format": "mp3"}}),
         Opaque(kind="openai:file", raw={"type": "file", "file": {"file_id": "file-1"}}),
         Opaque(kind="openai:audio", raw={"id": "audio_1"}),
+        Opaque(kind="openai-responses:reasoning", raw={"type": "reasoning", "id": "rs_1", "summary": []}),
+        Opaque(kind="openai:input_file", raw={"type": "input_file", "file_id": "file-1"}),
         Opaque(kind="anthropic:thinking", raw={"type": "thinking", "thinking": "hm", "signature": "s"}),
         Opaque(
             kind="anthropic:document",
@@ -93,6 +95,30 @@ _shapes: st.SearchStrategy[dict[str, Any]] = st.one_of(
         lambda parts: {"role": "user", "parts": parts}, st.lists(_gemini.filter(lambda p: "functionCall" not in p), max_size=3)
     ),
 )
+_items: st.SearchStrategy[dict[str, Any]] = st.one_of(
+    st.builds(
+        lambda role, text: {"type": "message", "role": role, "content": [{"type": "input_text", "text": text}]},
+        st.sampled_from(["user", "developer", "system"]),
+        _texts,
+    ),
+    st.builds(
+        lambda text: {
+            "type": "message",
+            "id": "msg_1",
+            "status": "completed",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": text, "annotations": []}],
+        },
+        _texts,
+    ),
+    st.builds(lambda key, name: {"type": "function_call", "call_id": key, "name": name, "arguments": "{}"}, _ids, _names),
+    st.builds(lambda key, text: {"type": "function_call_output", "call_id": key, "output": text}, _ids, _texts),
+    st.builds(lambda key: {"type": "custom_tool_call", "call_id": key, "name": "sql", "input": "select 1"}, _ids),
+    st.builds(lambda key, text: {"type": "custom_tool_call_output", "call_id": key, "output": text}, _ids, _texts),
+    st.just({"type": "reasoning", "id": "rs_1", "summary": []}),
+    st.just({"type": "web_search_call", "id": "ws_1", "status": "completed"}),
+)
+_shapes = st.one_of(_shapes, _items)
 _extras = st.sampled_from([{}, {}, {"id": "m1", "name": "Ann Lee", "created_at": "2024-05-01T10:00:00Z"}])
 dicts = st.lists(st.builds(lambda shape, extra: shape | extra, _shapes, _extras), min_size=1, max_size=9)
 

@@ -71,9 +71,9 @@ def build_request(
     """Checks every argument and returns the request. Raises `InvalidInput` for the first argument that can't be used. The
     messages are parsed last."""
     named_model(model)
-    conversation(messages, MESSAGES)
+    given = conversation(messages, MESSAGES)
     Extent("system", CHARACTERS).part("system", system)
-    if not messages and query is None:
+    if not given and query is None:
         raise InvalidInput("messages is empty: give at least one, or a query")
     if query is not None:
         text("query", query, QUERY, valid=False)
@@ -92,10 +92,11 @@ def build_request(
     first = () if own is None else (own,)
     return Request(
         scope=scope,
-        messages=(*map(partial(parse, prefer=name), first), *parse_all(messages, name)),
-        raw=(*first, *messages),
+        messages=(*map(partial(parse, prefer=name), first), *parse_all(given, name)),
+        raw=(*first, *given),
         model=model,
         provider=name,
+        mid_system=profile.mid_system,
         at=when,
         dated=at is not None,
         tools=schemas,

@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 from germane.clock import aware
 from germane.errors import InvalidInput
+from germane.types.dumped import without_objects
 from germane.types.extent import Extent
 from germane.types.limits import CHARACTERS, ID, MESSAGE_TEXT, Limit, text, within
 from germane.types.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult
@@ -23,9 +24,10 @@ _STRINGS = ("text", "id", "name", "arguments", "call_id", "kind")
 """Fields of parts that are always strings."""
 
 
-def conversation(messages: object, limit: Limit) -> None:
-    """Checks all `messages`. Raises `InvalidInput`, which names the message where a single one is too large."""
-    look(listed(messages, limit), Extent("messages", CHARACTERS))
+def conversation(messages: object, limit: Limit) -> list[Any]:
+    """Checks all `messages` and returns them as `look` does. Raises `InvalidInput`, which names the message where a single one
+    is too large."""
+    return look(listed(messages, limit), Extent("messages", CHARACTERS))
 
 
 def listed(messages: object, limit: Limit) -> Sequence[Any]:
@@ -36,16 +38,21 @@ def listed(messages: object, limit: Limit) -> Sequence[Any]:
     return messages
 
 
-def look(messages: Sequence[Any], extent: Extent, *, first: int = 0) -> None:
-    """Checks the size and shape of each message. `extent` counts what came before; `first` is the index of the first message,
-    for the error. Raises `InvalidInput` naming the message."""
+def look(messages: Sequence[Any], extent: Extent, *, first: int = 0) -> list[Any]:
+    """Checks the size and shape of each message. Returns the messages: the same objects, but those that hold an SDK's objects
+    are copies with plain dicts in their place. `extent` counts what came before; `first` is the index of the first message, for
+    the error. Raises `InvalidInput` naming the message."""
+    seen: list[Any] = []
     for index, raw in enumerate(messages, first):
         if type(raw) is dict and len(raw) == 2 and type(raw.get("content")) is str and type(raw.get("role")) is str:
             extent.text(len(raw["content"]))
         elif isinstance(raw, Message):
             extent.part(f"message {index}", _fields(f"message {index}", raw))
         else:
+            raw = without_objects(f"message {index}", f"messages[{index}]", raw)
             extent.part(f"message {index}", raw)
+        seen.append(raw)
+    return seen
 
 
 def recordable(messages: Sequence[Message], zone: str, *, first: int = 0) -> None:

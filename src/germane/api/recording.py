@@ -74,8 +74,7 @@ class Recording:
         them."""
         extent = Extent("messages", CHARACTERS)
         for first in range(0, len(raws), _SLICE):
-            slice = raws[first : first + _SLICE]
-            look(slice, extent, first=first)
+            slice = look(raws[first : first + _SLICE], extent, first=first)
             messages = parse_all(slice, "openai", first=first)
             recordable(messages, self._origin.scope.zone, first=first)
             for nonce in self._nonces:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
@@ -17,6 +18,8 @@ from germane.types.limits import shown
 __all__ = ["Catalog"]
 
 _FIELDS = tuple(field.name for field in fields(Profile) if field.name not in ("name", "known"))
+_CLOUD = re.compile(r"(?:^|[./])anthropic\.|@|(?:^|/)(?:bedrock|vertex_ai|vertex)/")
+"""What tells a model's name on Bedrock or Google Cloud, whose APIs refuse system messages in the middle."""
 
 
 class Catalog:
@@ -42,6 +45,8 @@ class Catalog:
         profile = self._profiles.find(model) if like is None else self._like(like)
         if profile is None:
             profile = Profile(name=model, provider="openai", known=False)
+        if profile.mid_system and profile.name != model and _CLOUD.search(model.lower()):
+            profile = replace(profile, mid_system=False)
         return profile if window is None else replace(profile, window=window, known=True)
 
     def with_models(self, models: Mapping[str, Mapping[str, Any] | Profile]) -> Catalog:

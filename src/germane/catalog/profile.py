@@ -11,7 +11,7 @@ from germane.types.message import Image
 __all__ = ["Profile"]
 
 _MINIMA = {"window": 1, "max_output": 0, "per_message": 0, "per_request": 0, "per_tool": 0, "per_tools": 0}
-_PROVIDERS = ("openai", "anthropic", "gemini")
+_PROVIDERS = ("openai", "openai-responses", "anthropic", "gemini")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class Profile:
 
     name: str
     provider: str
-    """The dialect of its API: openai, anthropic or gemini."""
+    """The dialect of its API: openai, openai-responses, anthropic or gemini."""
     window: int = 8192
     max_output: int = 4096
     tokenizer: str = "unknown"
@@ -38,6 +38,8 @@ class Profile:
     """Overhead of a request that has tools."""
     images: str = "unknown"
     safety: float = 0.10
+    mid_system: bool = False
+    """Whether an API that has its system prompt apart takes system messages in the middle of the conversation too."""
     known: bool = True
 
     def __post_init__(self) -> None:

@@ -41,7 +41,8 @@ class AssemblyOptions:
     ] = None
     model: Annotated[str, typer.Option(help="The model that the messages are for.")] = "gpt-4o"
     provider: Annotated[
-        str | None, typer.Option(help="The message format: openai, anthropic or gemini. Default: the model's provider.")
+        str | None,
+        typer.Option(help="Message format: openai, openai-responses, anthropic or gemini. Default: the model's."),
     ] = None
     max_tokens: Annotated[int | None, typer.Option(min=0, help="Add at most this many tokens.")] = None
     effort: Annotated[

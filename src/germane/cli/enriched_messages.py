@@ -25,7 +25,8 @@ def print_messages(context: Context, screen: Console) -> None:
         text = system if isinstance(system, str) else "\n\n".join(str(part.get("text", part)) for part in system)
         _print(screen, "system", text)
     for message in messages:
-        _print(screen, str(message.get("role", "?")), _text(message.get("content", message.get("parts"))))
+        heading = message.get("role") or message.get("type", "?")
+        _print(screen, str(heading), _text(message.get("content", message.get("parts"))))
 
 
 def _print(screen: Console, role: str, text: str) -> None:

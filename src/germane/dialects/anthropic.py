@@ -11,12 +11,13 @@ from types import MappingProxyType
 from typing import Any
 
 from germane.dialects.anthropic_check import ASSISTANT_ONLY, BREAKPOINTS, ID, NAME, USER_ONLY, blank, breakpoints, problems
+from germane.dialects.anthropic_system import behind_the_user, placed, system_prompt
 from germane.dialects.attachment import attachment
 from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.envelope import mapping, read_envelope, read_role, type_name, without
 from germane.dialects.image_size import data_url, image_size
 from germane.dialects.merging import ProviderMessage, merge_by_role
-from germane.dialects.pairing import close_orphans, pair_calls
+from germane.dialects.pairing import pair_calls
 from germane.dialects.wording import START, image_note, json_object, json_text, sendable, tool_name
 from germane.errors import InvalidInput
 from germane.types.message import Image, Message, Opaque, Part, Role, Text, ToolCall, ToolResult, Wire
@@ -24,7 +25,9 @@ from germane.types.message import Image, Message, Opaque, Part, Role, Text, Tool
 __all__ = ["Anthropic"]
 
 ROLES: Mapping[str, Role] = MappingProxyType({"user": "user", "assistant": "assistant", "system": "system"})
-_SHARED_PARTS = frozenset({"text", "image_url", "input_audio", "file", "refusal", "input_text", "output_text"})
+_OPENAIS_PARTS = frozenset(
+    {"image_url", "input_audio", "file", "refusal", "input_text", "output_text", "input_image", "input_file"}
+)
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
@@ -35,12 +38,13 @@ class Anthropic:
 
     def speaks(self, raw: Mapping[str, Any]) -> bool:
         content = raw.get("content")
-        if not isinstance(content, list | tuple):
+        if not isinstance(content, list | tuple) or raw.get("type") not in (None, "message"):
             return False
         return any(
             isinstance(part, Mapping)
             and isinstance(kind := part.get("type"), str)
-            and (kind not in _SHARED_PARTS or "cache_control" in part or "citations" in part)
+            and kind not in _OPENAIS_PARTS
+            and (kind != "text" or "cache_control" in part or "citations" in part)
             for part in content
         )
 
@@ -76,16 +80,16 @@ class Anthropic:
         return self.compose([OutgoingMessage(message=message) for message in messages])
 
     def compose(self, turns: Sequence[OutgoingMessage], tools: Sequence[Mapping[str, Any]] = ()) -> Wire:
-        spoken = [turn for turn in turns if turn.message.role != "system"]
+        apart = [turn for turn in turns if turn.message.role == "system" and not turn.in_place]
+        spoken = behind_the_user(turn for turn in turns if turn.message.role != "system" or turn.in_place)
         written = [_write_message(turn) for turn in pair_calls(spoken, fits=ID.fullmatch)]
-        messages = merge_by_role(written, "content", [{"type": "text", "text": START}])
+        messages, unplaced = placed(merge_by_role(written, "content", [{"type": "text", "text": START}]))
         own = {id(turn.native) for turn in turns}
         messages = [message if id(message) in own else _plain(message) for message in messages]
         if messages[-1]["role"] == "assistant":
             messages[-1] = _trimmed(messages[-1])
         marks = breakpoints((turn.native for turn in turns), tools)
-        system = _system([turn for turn in turns if turn.message.role == "system"], marks < BREAKPOINTS)
-        return Wire(messages=messages, system=system)
+        return Wire(messages=messages, system=system_prompt([*apart, *unplaced], marks < BREAKPOINTS))
 
     def problems(self, wire: Wire) -> tuple[str, ...]:
         return problems(wire)
@@ -155,7 +159,7 @@ def _is_invalid(block: Mapping[str, Any]) -> bool:
 
 
 def _write_message(turn: OutgoingMessage) -> ProviderMessage:
-    role = "assistant" if turn.message.role == "assistant" else "user"
+    role = turn.message.role if turn.message.role in ("assistant", "system") else "user"
     answers = bool(turn.message.tool_results)
     if turn.native is not None and not turn.late:
         return ProviderMessage(role=role, parts=_blocks(turn.native.get("content")), native=turn.native, answers=answers)
@@ -244,23 +248,3 @@ def _trimmed(message: Mapping[str, Any]) -> Mapping[str, Any]:
         **message,
         "content": text.rstrip() if isinstance(content, str) else [*content[:-1], {**(block or {}), "text": text.rstrip()}],
     }
-
-
-def _system(turns: Sequence[OutgoingMessage], cache_mark: bool) -> str | list[dict[str, Any]] | None:
-    """Returns all system texts in order: as one string, or as a list of blocks where the caller's system is such a list or a
-    cache mark is set. `cache_mark` says whether the request may hold another one."""
-    pieces: list[list[Any]] = []
-    listed = False
-    for turn in turns:
-        content = turn.native.get("content") if turn.native is not None else None
-        if isinstance(content, list | tuple):
-            listed = True
-            pieces.append(list(content))
-        elif not blank(text := close_orphans(turn).message.text):
-            mark = {"cache_control": {"type": "ephemeral"}} if turn.pinned and cache_mark else {}
-            listed = listed or bool(mark)
-            pieces.append([{"type": "text", "text": sendable(text), **mark}])
-    blocks = [block for piece in pieces for block in piece]
-    if listed:
-        return blocks
-    return "\n\n".join(block["text"] for block in blocks) or None

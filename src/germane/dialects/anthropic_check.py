@@ -9,7 +9,7 @@ from typing import Any
 from germane.dialects.envelope import mapping
 from germane.types.message import Wire
 
-__all__ = ["ASSISTANT_ONLY", "BREAKPOINTS", "ID", "NAME", "USER_ONLY", "blank", "breakpoints", "problems"]
+__all__ = ["ASSISTANT_ONLY", "BREAKPOINTS", "ID", "NAME", "USER_ONLY", "blank", "breakpoints", "may_stand", "problems"]
 
 BREAKPOINTS = 4
 """Maximum number of `cache_control` marks in one request."""
@@ -17,7 +17,7 @@ ID = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 USER_ONLY = frozenset({"image", "document", "tool_result", "search_result", "container_upload"})
 ASSISTANT_ONLY = frozenset({"tool_use", "thinking", "redacted_thinking", "server_tool_use"})
-_FOREIGN = frozenset({"image_url", "input_audio", "file", "refusal", "input_text", "output_text"})
+_FOREIGN = frozenset({"image_url", "input_audio", "file", "refusal", "input_text", "output_text", "input_image", "input_file"})
 
 
 def blank(text: object) -> bool:
@@ -36,6 +36,13 @@ def _marks(holder: Mapping[str, Any] | None) -> int:
     return sum(("cache_control" in block) + _marks(block) for block in blocks if block)
 
 
+def may_stand(messages: Sequence[Mapping[str, Any]], index: int) -> bool:
+    """Returns whether a system message may stand there: behind a user's message, as the last one or before the assistant's."""
+    if not index or messages[index - 1].get("role") != "user":
+        return False
+    return index == len(messages) - 1 or messages[index + 1].get("role") == "assistant"
+
+
 def problems(wire: Wire) -> tuple[str, ...]:
     """See `Dialect.problems`."""
     found: list[str] = list(_system(wire.system))
@@ -51,7 +58,13 @@ def problems(wire: Wire) -> tuple[str, ...]:
     last = len(wire.messages) - 1
     for index, message in enumerate(wire.messages):
         role = message.get("role")
-        if role not in ("user", "assistant"):
+        if role == "system":
+            if not may_stand(wire.messages, index):
+                found.append(f"message {index}: a system message can't stand there")
+            parts = content if isinstance(content := message.get("content"), list | tuple) else ()
+            if any((mapping(block) or {}).get("type") != "text" for block in parts):
+                found.append(f"message {index}: a system message holds text only")
+        elif role not in ("user", "assistant"):
             found.append(f"message {index}: unknown role {role!r}")
         found += (f"message {index}: unknown key {key!r}" for key in message if key not in ("role", "content"))
         content = message.get("content")

@@ -46,6 +46,9 @@ def attachment(part: Opaque) -> Attachment | None:
             file = _object(raw, "file")
             media, data = data_url(_text(file, "file_data")) or ("application/pdf", "")
             return Attachment(media_type=media, data=data, name=_text(file, "filename"))
+        case "input_file":
+            media, data = data_url(_text(raw, "file_data")) or ("application/pdf", "")
+            return Attachment(media_type=media, data=data, url=_text(raw, "file_url"), name=_text(raw, "filename"))
         case "document":
             return _document(raw)
         case None:

@@ -17,13 +17,17 @@ class OutgoingMessage:
 
     `native` is that dict, already in the provider's shape; None where `message` has to be written in the provider's shape.
     `late` is germane's text that goes in front of the human's words in this message (INJECT-2). `pinned` marks the end of the
-    stable prefix, where a provider with explicit prompt caching gets its cache mark.
+    stable prefix, where a provider with explicit prompt caching gets its cache mark. `changing` marks germane's system text
+    that differs from request to request: it goes behind the caller's own cache marks. `in_place` marks a system message that
+    the model takes where it stands, in the middle.
     """
 
     message: Message
     native: Mapping[str, Any] | None = field(default=None, hash=False)
     late: str = ""
     pinned: bool = False
+    changing: bool = False
+    in_place: bool = False
 
 
 class Dialect(Protocol):

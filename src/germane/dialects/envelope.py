@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, TypedDict
 
 from germane.errors import InvalidInput
+from germane.types.dumped import dump
 
 __all__ = ["Envelope", "mapping", "read_envelope", "read_role", "type_name", "without"]
 
@@ -54,14 +55,7 @@ def read_role(raw: Mapping[str, Any], roles: Mapping[str, Any]) -> str:
 
 def mapping(value: object) -> Mapping[str, Any] | None:
     """Returns `value` as a mapping: itself, or the dump of an SDK's (Pydantic) object; None for anything else."""
-    if isinstance(value, Mapping):
-        return value
-    dump = getattr(value, "model_dump", None)
-    if callable(dump) and not isinstance(value, type):
-        dumped = dump(exclude_none=True)
-        if isinstance(dumped, Mapping):
-            return dumped
-    return None
+    return value if isinstance(value, Mapping) else dump(value)
 
 
 def without(raw: Mapping[str, Any], keys: tuple[str, ...]) -> Mapping[str, Any]:

@@ -16,7 +16,7 @@ from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.wording import call_as_text, result_as_text
 from germane.types.message import Message, Part, Text, ToolCall, ToolResult
 
-__all__ = ["close_orphans", "pair_calls"]
+__all__ = ["close_orphans", "join_calls", "pair_calls"]
 
 _ANY = ("any", "")
 
@@ -32,6 +32,7 @@ def pair_calls(
     """
     if not any(turn.message.role == "tool" or _has_tools(turn.message) for turn in turns):
         return list(turns)
+    turns = join_calls(turns)
     taken = {call.id for turn in turns for call in turn.message.tool_calls}
     fresh = (id for n in count(1) if (id := f"call_{n}") not in taken)
     used: set[str] = set()
@@ -60,6 +61,30 @@ def pair_calls(
         out.extend(_write_results(window, turn.message.tool_calls, ids, answered, named=fits is None))
         index = end
     return out
+
+
+def join_calls(turns: Sequence[OutgoingMessage]) -> list[OutgoingMessage]:
+    """Returns `turns` with calls in a row as one message of the assistant's: most providers take parallel calls so. The
+    caller's own dicts stay as they are."""
+    out: list[OutgoingMessage] = []
+    run: list[OutgoingMessage] = []
+    for turn in turns:
+        if turn.native is None and turn.message.role == "assistant" and (run or turn.message.tool_calls):
+            run.append(turn)
+            continue
+        out += _one_turn(run)
+        run = []
+        out.append(turn)
+    return out + _one_turn(run)
+
+
+def _one_turn(run: list[OutgoingMessage]) -> list[OutgoingMessage]:
+    """Returns the assistant's messages up to the last one with calls as one, then the others."""
+    end = max((index for index, turn in enumerate(run) if turn.message.tool_calls), default=-1) + 1
+    if end < 2:
+        return run
+    parts = tuple(part for turn in run[:end] for part in turn.message.parts)
+    return [replace(run[0], message=replace(run[0].message, parts=parts)), *run[end:]]
 
 
 def _has_tools(message: Message) -> bool:

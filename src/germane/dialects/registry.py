@@ -10,13 +10,14 @@ from germane.dialects.dialect import Dialect
 from germane.dialects.envelope import mapping, type_name
 from germane.dialects.gemini import Gemini
 from germane.dialects.openai_chat import OpenAIChat
+from germane.dialects.openai_responses import OpenAIResponses
 from germane.dialects.plain import plain, plain_message
 from germane.errors import InvalidInput, UnknownName
 from germane.types.message import Message
 
 __all__ = ["DIALECTS", "dialect", "dialect_of", "parse", "parse_all"]
 
-DIALECTS: tuple[Dialect, ...] = (OpenAIChat(), Anthropic(), Gemini())
+DIALECTS: tuple[Dialect, ...] = (OpenAIChat(), Anthropic(), Gemini(), OpenAIResponses())
 
 
 def dialect(name: str) -> Dialect:

@@ -15,7 +15,7 @@ from germane.catalog.measure_budget import PER_CALL
 from germane.catalog.profile import Profile
 from germane.dialects.anthropic_check import ID
 from germane.dialects.dialect import OutgoingMessage
-from germane.dialects.pairing import close_orphans, pair_calls
+from germane.dialects.pairing import close_orphans, join_calls, pair_calls
 from germane.dialects.wording import START, call_as_text, image_note, result_as_text, tool_name
 from germane.types.message import Image, Message, Text, ToolCall, ToolResult
 
@@ -51,7 +51,9 @@ def shaping(messages: Sequence[Message], profile: Profile, count: Count) -> int:
     if names is not None:
         total += sum(times * count(tool_name(name)) for name, times in names.items())
         return total if spoken and _is_user_turn(spoken[0]) else total + profile.per_message + count(START)
-    written = pair_calls([OutgoingMessage(message=message) for message in spoken], fits=ID.fullmatch)
+    joined = join_calls([OutgoingMessage(message=message) for message in spoken])
+    written = pair_calls(joined, fits=ID.fullmatch)
+    spoken = [turn.message for turn in joined]
     total += 0 if written and _is_user_turn(written[0].message) else profile.per_message + count(START)
     after = [turn.message for turn in (*written, *(close_orphans(OutgoingMessage(message=message)) for message in apart))]
     return total + _paired([*spoken, *apart], after, profile, count)

@@ -53,7 +53,7 @@ class PreparedMessage:
             return None
         content = message.content
         if not content.strip():
-            content = " ".join(f"[{part.kind}]" for part in message.parts if isinstance(part, Opaque))
+            content = " ".join(f"[{part.kind}]" for part in message.parts if isinstance(part, Opaque) and not _is_unsaid(part))
         if not content:
             return None
         answers = bool(message.tool_results) and not message.text.strip()
@@ -69,6 +69,11 @@ class PreparedMessage:
             tool_call_id=clean(results[0].call_id) if len(results) == 1 else None,
             raw={} if raw is None or _plain(raw) else slim(raw),
         )
+
+
+def _is_unsaid(part: Opaque) -> bool:
+    """Whether the part is an item of its own that says nothing: a reasoning item, or a reference to a stored one."""
+    return part.kind.endswith((":reasoning", ":item_reference", ":compaction"))
 
 
 def _plain(raw: Mapping[str, Any]) -> bool:

@@ -37,18 +37,30 @@ class Context:
         """`messages` for chat completions, germane's system message first."""
         return self.convert("openai").messages
 
+    def to_openai_responses(self) -> dict[str, Any]:
+        """`instructions` and `input`, ready to splat into `client.responses.create(**…)`."""
+        wire = self.convert("openai-responses")
+        return {"input": wire.messages} | ({} if wire.system is None else {"instructions": wire.system})
+
     def to_anthropic(self) -> dict[str, Any]:
         """`system` and `messages`, ready to splat into `client.messages.create(**…)`."""
         wire = self.convert("anthropic")
         return {"messages": wire.messages} | ({} if wire.system is None else {"system": wire.system})
 
     def to_gemini(self) -> dict[str, Any]:
-        """`system_instruction` and `contents` of a `generateContent` request."""
+        """`system_instruction` and `contents` of a `generateContent` request over REST."""
         wire = self.convert("gemini")
         if wire.system is None:
             return {"contents": wire.messages}
         parts = [{"text": wire.system}] if isinstance(wire.system, str) else wire.system
         return {"system_instruction": {"parts": parts}, "contents": wire.messages}
+
+    def to_google_genai(self, config: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """`contents` and `config`, ready to splat into google-genai's `client.models.generate_content(**…)`, which takes the
+        system instruction in its `config`. `config` is the rest of your own, as a mapping; it isn't changed."""
+        body = self.to_gemini()
+        system = {key: body[key] for key in ("system_instruction",) if key in body}
+        return {"contents": body["contents"], "config": {**(config or {}), **system}}
 
     def __repr__(self) -> str:
         level, tokens = self.metadata.degradation_level, self.metadata.total_tokens_injected

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from germane.errors import InvalidInput
+from germane.types.dumped import dump
 from germane.types.limits import CHARACTERS, DEPTH, VALUES, VALUES_IN_ALL, Limit, numeral, within
 
 __all__ = ["Extent", "bounded"]
@@ -84,10 +85,9 @@ def _inside(where: str, one: Any, limit: Limit) -> tuple[Any, int]:
         return None, len(one)
     if isinstance(one, _LISTS):
         return one, 0
-    dump = None if isinstance(one, type | Mapping) else getattr(one, "model_dump", None)
-    if callable(dump):
+    if not isinstance(one, Mapping):
         try:
-            one = dump(exclude_none=True)
+            one = dump(one)
         except Exception as error:
             raise InvalidInput(f"{where} holds a {type(one).__name__} that can't be read ({type(error).__name__})") from error
     return (one.values(), _keys(where, one, limit)) if isinstance(one, Mapping) else (None, 0)

@@ -24,9 +24,11 @@ class Request:
     raw: tuple[Mapping[str, Any] | Message, ...]
     model: str
     provider: str
-    """The dialect of the output: openai, anthropic or gemini."""
+    """The dialect of the output: openai, openai-responses, anthropic or gemini."""
     at: datetime
     """Aware, UTC."""
+    mid_system: bool = False
+    """Whether the model takes system messages in the middle (`Profile.mid_system`)."""
     dated: bool = False
     """Whether the caller passed `at`; otherwise it is the clock's time."""
     tools: tuple[Mapping[str, Any], ...] = ()
@@ -44,4 +46,4 @@ class Request:
     window: int | None = None
     """The model's window in tokens, in place of the catalog's (BUD-1a)."""
     has_system: bool = False
-    """Whether the first of `messages` and `raw` is the caller's `system=` (INJECT-7a)."""
+    """Whether the first of `messages` and `raw` is the caller's `system=` (INJECT-7)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,9 +15,9 @@ from germane.errors import UnknownName
 from germane.pipeline.inject.inject import Injected, inject
 from germane.types.message import Message
 from germane.types.strategy import Placement
-from support.exchanges import CLAUDE, EXCHANGE, GEMINI, request
+from support.exchanges import CLAUDE, EXCHANGE, GEMINI, ITEMS, request
 
-PROVIDERS = ("openai", "anthropic", "gemini")
+PROVIDERS = ("openai", "openai-responses", "anthropic", "gemini")
 
 
 def valid(injected: Injected, provider: str) -> bool:
@@ -48,7 +49,9 @@ def test_where_the_system_stands_apart_messages_are_the_callers_alone(provider: 
 
 
 @pytest.mark.requirement("INJECT-1")
-@pytest.mark.parametrize(("provider", "raw"), [("openai", EXCHANGE), ("anthropic", CLAUDE), ("gemini", GEMINI)])
+@pytest.mark.parametrize(
+    ("provider", "raw"), [("openai", EXCHANGE), ("openai-responses", ITEMS), ("anthropic", CLAUDE), ("gemini", GEMINI)]
+)
 @pytest.mark.parametrize("placement", ["first", "split"])
 def test_nothing_to_inject_gives_the_messages_back(provider: str, raw: list[Any], placement: Placement) -> None:
     """Identical, and no empty system message."""
@@ -86,13 +89,69 @@ def test_the_callers_own_system_comes_after_germanes(provider: str) -> None:
 
 @pytest.mark.requirement("INJECT-2a")
 def test_system_content_in_blocks_stays_in_blocks() -> None:
-    """With the caller's own mark of the prompt cache."""
+    """germane's changing text stands behind a caller's own mark of the prompt cache, its stable text before it."""
     block = {"type": "text", "text": "be nice", "cache_control": {"type": "ephemeral"}}
     injected = inject(request([{"role": "system", "content": [block]}, CLAUDE[0]], "anthropic"), "memories")
-    assert injected.system == [{"type": "text", "text": "memories"}, block]
+    assert injected.system == [block, {"type": "text", "text": "memories"}]
+    raw = [{"role": "system", "content": [block]}, CLAUDE[0]]
+    marked = {"type": "text", "text": "stable", "cache_control": {"type": "ephemeral"}}
+    assert inject(request(raw, "anthropic"), "stable", "late", placement="split").system == [marked, block]
     parts = [{"text": "be nice"}]
     injected = inject(request([{"role": "system", "parts": parts}, GEMINI[0]], "gemini"), "memories")
     assert injected.system == [{"text": "memories"}, *parts]
+
+
+MARKED = {"type": "text", "text": "be nice", "cache_control": {"type": "ephemeral"}}
+
+
+@pytest.mark.requirement("INJECT-7")
+def test_changing_text_stands_behind_the_callers_cached_blocks() -> None:
+    """All of it, also where no human's turn can take the late text; a system prompt without marks stands behind germane's."""
+    system = [MARKED, {"type": "text", "text": "be brief"}]
+    raw = [{"role": "system", "content": system}, {"role": "assistant", "content": "hello"}]
+    placements: tuple[Placement, ...] = ("first", "split")
+    for placement in placements:
+        injected = inject(request(raw, "anthropic"), "stable", "late", placement=placement)
+        assert injected.system == [*system, {"type": "text", "text": "stable\n\nlate"}]
+    raw = [{"role": "system", "content": [system[1]]}, CLAUDE[0]]
+    assert inject(request(raw, "anthropic"), "memories").system == [{"type": "text", "text": "memories"}, system[1]]
+
+
+@pytest.mark.requirement("INJECT-7")
+def test_system_messages_in_the_middle_stay_where_the_model_takes_them() -> None:
+    """Before the assistant's turn or at the end, as the same objects; those at the start go to the system prompt."""
+    first, middle, last = ({"role": "system", "content": text} for text in ("first", "middle", "last"))
+    answer = {"role": "assistant", "content": "hello"}
+    raw = [first, CLAUDE[0], middle, answer, {"role": "user", "content": "hi"}, last]
+    given = replace(request(raw, "anthropic"), mid_system=True)
+    injected = inject(given, "stable", "late", placement="split")
+    assert injected.messages[:4] == [
+        CLAUDE[0],
+        middle,
+        answer,
+        {"role": "user", "content": [{"type": "text", "text": "late"}, {"type": "text", "text": "hi"}]},
+    ]
+    assert injected.messages[1] is middle
+    assert injected.messages[4] is last
+    assert valid(injected, "anthropic")
+    assert "first" in str(injected.system)
+    assert "middle" not in str(injected.system)
+
+
+@pytest.mark.requirement("INJECT-7")
+def test_a_system_message_the_api_would_refuse_there_is_moved_as_little_as_can_be() -> None:
+    """Behind the user's words and results that follow; several in a row become one; with nothing to follow, to the system."""
+    one, two = ({"role": "system", "content": text} for text in ("one", "two"))
+    raw = [CLAUDE[0], CLAUDE[1], one, two, CLAUDE[2]]
+    injected = inject(replace(request(raw, "anthropic"), mid_system=True), "")
+    joined = {"role": "system", "content": [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]}
+    assert injected.messages == [*CLAUDE, joined]
+    assert valid(injected, "anthropic")
+    raw = [CLAUDE[0], {"role": "assistant", "content": "hello"}, one]
+    injected = inject(replace(request(raw, "anthropic"), mid_system=True), "")
+    assert (injected.messages, injected.system) == (raw[:2], "one")
+    assert inject(replace(request(raw, "openai"), mid_system=True), "").messages == raw
+    assert "one" in str(inject(replace(request(raw, "gemini"), mid_system=True), "").system)
 
 
 @pytest.mark.requirement("INJECT-2")
@@ -163,7 +222,9 @@ def test_the_stable_part_is_the_same_bytes_whatever_is_late(provider: str) -> No
 @pytest.mark.requirement("INJECT-2a")
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize(
-    "raw", [EXCHANGE, CLAUDE, GEMINI, list(parse_all(EXCHANGE))], ids=["openai", "anthropic", "gemini", "messages"]
+    "raw",
+    [EXCHANGE, ITEMS, CLAUDE, GEMINI, list(parse_all(EXCHANGE))],
+    ids=["openai", "responses", "anthropic", "gemini", "messages"],
 )
 def test_any_shape_comes_out_in_the_providers(raw: list[Any], provider: str) -> None:
     """Also by converting afterwards."""

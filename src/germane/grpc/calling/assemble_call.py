@@ -124,8 +124,8 @@ def assemble(
     The arguments are those of `germane.Agent.assemble`, but this never raises: where something goes wrong, the answer holds the
     messages as they were given, `metadata.fallback_reason` names the failure, and the logger `germane.client` warns once.
 
-    `provider` is the shape of the messages, in and out: openai (default), anthropic or gemini. `filters` is a
-    `germane.Filters` or a mapping with the same names. `max_tokens` bounds the added text, in the model's tokens.
+    `provider` is the shape of the messages, in and out: openai (default), openai-responses, anthropic or gemini. `filters`
+    is a `germane.Filters` or a mapping with the same names. `max_tokens` bounds the added text, in the model's tokens.
     `system` is your own system prompt beside the messages; an answer holds it in `system`, or as the first message for OpenAI.
     """
     changes = {"org": org, "agent": agent, "user": user, "zone": zone}

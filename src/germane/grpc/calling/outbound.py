@@ -15,6 +15,7 @@ from typing import Any
 
 from germane.errors import InvalidInput
 from germane.grpc.stubs import context_pb2
+from germane.types.dumped import dump
 
 __all__ = ["MAX_BYTES", "MAX_MESSAGES", "Oversized", "SentMessage", "add_messages", "fields_of", "json_of"]
 
@@ -181,4 +182,6 @@ def _estimated_size(value: Any, limit: int, texts: list[str] | None = None) -> i
             stack += inner.values()
         elif isinstance(inner, list | tuple):
             stack += inner
+        elif (dumped := dump(inner)) is not None:
+            stack.append(dumped)
     return size

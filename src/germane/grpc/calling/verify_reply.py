@@ -43,18 +43,23 @@ def verify_reply(
         raise Altered
     spoken = _SentAtoms(sent, system_apart=system is not None)
     messages: list[Any] = []
+    among: list[list[Atom]] = []  # the atoms of system messages among the others
     position = 0  # of the next message of `sent` that has to be found
     for wire in answer.messages:
-        while position < len(sent) and spoken.in_system_prompt(position):
+        while position < len(sent) and spoken.in_system_prompt(position) and wire != sent[position].wire:
             position += 1
         if position < len(sent) and wire == sent[position].wire:
             if sent[position].represents_many:
                 # the server had to put a user's message before this stand-in, an assistant's; the caller's own don't need it
                 messages = [added for added in messages if not isinstance(added, dict) or added.get("role") != "user"]
             messages += sent[position].originals
+            if spoken.in_system_prompt(position):
+                among.append(spoken.atoms(position))
             position += 1
             continue
         fields = fields_of(wire)
+        if _role(fields) == "system":
+            among.append(_atoms(fields))
         if position < len(sent) and fields == spoken.fields(position) and not sent[position].represents_many:
             messages += sent[position].originals
             position += 1
@@ -70,8 +75,9 @@ def verify_reply(
     if any(spoken.must_be_in_messages(index) for index in range(position, len(sent))):
         raise Altered
     inside = [spoken.atoms(index) for index in range(len(sent)) if spoken.in_system_prompt(index)]
+    apart = [atoms for atoms in inside if not any(_find(atoms, each, 0) is not None for each in among)]
     beside = own_system if isinstance(own_system, dict) and "parts" in own_system else {"content": own_system}
-    _verify_system([_atoms(beside), *inside], system)
+    _verify_system([_atoms(beside), *apart], system)
     return messages, system
 
 

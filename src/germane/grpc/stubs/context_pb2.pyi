@@ -109,7 +109,7 @@ class AssembleOptions(_message.Message):
     zone: _builtins.str
     """The IANA name of the time zone in which times are read and written, such as Europe/Berlin; empty: UTC."""
     provider: _builtins.str
-    """The shape of `Message.json`, in requests and responses: openai, anthropic or gemini; empty: openai."""
+    """The shape of `Message.json`, in requests and responses: openai, openai-responses, anthropic or gemini; empty: openai."""
     tools_json: _builtins.str
     """The request's tools as JSON, in the provider's list; their tokens are counted."""
     explain: _builtins.bool

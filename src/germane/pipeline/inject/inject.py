@@ -12,7 +12,7 @@ because the provider would refuse the original (INJECT-4):
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -72,6 +72,8 @@ def _convert(request: Request, stable: str, late: str, placement: Placement, pro
         own = target.compose(place([], stable, late, placement)[1])
         return replace(own, messages=own.messages + unchanged)
     turns = [_turn(message, raw, provider) for message, raw in zip(request.messages, request.raw, strict=True)]
+    if request.mid_system:
+        turns = _in_place(turns)
     return target.compose(place(turns, stable, late, placement)[1], request.tools)
 
 
@@ -81,3 +83,10 @@ def _turn(message: Message, raw: Mapping[str, Any] | Message, provider: str) -> 
     if fields is None or (shape := dialect_of(fields, provider)).name != provider:
         return OutgoingMessage(message=message)
     return OutgoingMessage(message=message, native=shape.native(fields))
+
+
+def _in_place(turns: Sequence[OutgoingMessage]) -> list[OutgoingMessage]:
+    """The turns, with each system message behind the first other message marked as staying where it is."""
+    first = next((index for index, turn in enumerate(turns) if turn.message.role != "system"), len(turns))
+    middle = (replace(turn, in_place=turn.message.role == "system") for turn in turns[first:])
+    return [*turns[:first], *middle]

@@ -22,12 +22,15 @@ def place(turns: Sequence[OutgoingMessage], stable: str, late: str, placement: P
     exists."""
     out = list(turns)
     index = last_human([turn.message for turn in turns]) if placement == "split" and late else None
+    changing = bool(late) and index is None
     if index is None:
         stable = "\n\n".join(filter(None, (stable, late)))
     else:
         out[index] = replace(out[index], late=late)
     if stable:
-        out.insert(0, OutgoingMessage(message=Message.of("system", stable), pinned=placement == "split"))
+        message = Message.of("system", stable)
+        changing = changing or placement == "first"
+        out.insert(0, OutgoingMessage(message=message, pinned=placement == "split", changing=changing))
     return stable, out
 
 

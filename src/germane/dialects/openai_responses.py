@@ -1,0 +1,209 @@
+"""OpenAIResponses: OpenAI's Responses API, with `instructions` apart, and messages, calls and outputs as items of one list.
+
+A message is parsed from each item. Reasoning, references and the items of built-in tools travel through unread, and so does an
+item of an unknown type. System messages at the start are sent in `instructions`; later ones and developer messages stay items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from germane.dialects.attachment import attachment
+from germane.dialects.dialect import OutgoingMessage
+from germane.dialects.envelope import mapping, read_envelope, read_role, without
+from germane.dialects.image_size import data_url
+from germane.dialects.openai_check import FUNCTION
+from germane.dialects.responses_check import PARTS, problems
+from germane.dialects.responses_items import (
+    KIND,
+    OUTPUTS,
+    OWN_PARTS,
+    ROLES,
+    call_id,
+    is_message,
+    known_item,
+    read_content,
+    read_item,
+)
+from germane.dialects.responses_pairing import pair_items, windows
+from germane.dialects.wording import START, image_note, sendable, tool_name
+from germane.types.message import Image, Message, Opaque, Part, Text, ToolCall, ToolResult, Wire
+
+__all__ = ["OpenAIResponses"]
+
+_FOREIGN = frozenset({"text", "image_url", "input_audio", "file", "image", "document", "thinking", "tool_use", "tool_result"})
+"""Types of parts that other dialects have."""
+_EXTRAS = ("name", "created_at", "annotations", "audio", "refusal", "tool_calls", "function_call")
+"""Keys of messages that other dialects or germane have."""
+_ITEM_IDS = ("msg_", "fc_", "fco_", "ctc_", "ctco_")
+
+
+class OpenAIResponses:
+    """Implements `Dialect`."""
+
+    name = "openai-responses"
+
+    def speaks(self, raw: Mapping[str, Any]) -> bool:
+        kind = raw.get("type")
+        if isinstance(kind, str) and kind != "message":
+            return known_item(kind) and "parts" not in raw
+        if raw.get("role") == "developer":
+            return True
+        content = raw.get("content")
+        if not isinstance(content, list | tuple):
+            return False
+        return any(isinstance(part, Mapping) and part.get("type") in OWN_PARTS for part in content)
+
+    def parse(self, raw: Mapping[str, Any]) -> Message:
+        if is_message(raw) or not (isinstance(raw.get("type"), str) or set(raw) == {"id"}):
+            role = ROLES[read_role(raw, ROLES)]
+            return Message(role=role, parts=read_content(raw.get("content")), **read_envelope(raw))
+        envelope = read_envelope({key: raw[key] for key in ("id", "created_at") if key in raw})
+        role, parts = read_item(raw)
+        return Message(role=role, parts=parts, **envelope)
+
+    def native(self, raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        kind = raw.get("type")
+        if not is_message(raw):
+            if kind == "function_call":
+                fits = isinstance(raw.get("arguments"), str) and FUNCTION.fullmatch(str(raw.get("name")))
+                return _without_own_id(raw) if fits and call_id(raw) else None
+            if kind == "function_call_output" and not isinstance(raw.get("output"), str | list | tuple):
+                return None
+            paired = isinstance(kind, str) and (kind in OUTPUTS or kind in OUTPUTS.values())
+            return (_without_own_id(raw) if call_id(raw) else None) if paired else raw
+        content, role = raw.get("content"), raw.get("role")
+        if isinstance(content, list | tuple):
+            kinds = [(mapping(part) or {}).get("type") for part in content]
+            if not kinds or any(not _fits(part_kind, str(role)) for part_kind in kinds):
+                return None
+        elif not isinstance(content, str):
+            return None
+        return without(_without_own_id(raw), _EXTRAS) if kind in (None, "message") else raw
+
+    def render(self, messages: Sequence[Message]) -> Wire:
+        return self.compose([OutgoingMessage(message=message) for message in messages])
+
+    def compose(self, turns: Sequence[OutgoingMessage], tools: Sequence[Mapping[str, Any]] = ()) -> Wire:
+        items = [*filter(_is_written, pair_items([*filter(_is_written, turns)]))]
+        lead = next((index for index, item in enumerate(items) if not _is_instruction(item)), len(items))
+        texts = [item.message.text for item in items[:lead]]
+        items = items[lead:]
+        late: dict[int, list[str]] = {}
+        for place, item in zip(windows(items), items, strict=True):
+            if item.late:
+                late.setdefault(place, []).append(item.late)
+        out: list[Any] = []
+        for index, item in enumerate(items):
+            out += ({"role": "developer", "content": sendable(text)} for text in late.get(index, ()))
+            written = item.native if item.native is not None else _write(item.message)
+            out += [] if written is None else [written]
+        instructions = "\n\n".join(sendable(text) for text in texts if text.strip())
+        return Wire(messages=out or [{"role": "user", "content": START}], system=instructions or None)
+
+    def problems(self, wire: Wire) -> tuple[str, ...]:
+        return problems(wire)
+
+
+def _is_instruction(turn: OutgoingMessage) -> bool:
+    """Returns whether a message at the start belongs to `instructions`: it is a system message, and no item of parts or of the
+    developer's that the caller wrote for this API."""
+    if turn.message.role != "system" or turn.native is None:
+        return turn.message.role == "system"
+    return turn.native.get("role") == "system" and isinstance(turn.native.get("content"), str)
+
+
+def _fits(kind: object, role: str) -> bool:
+    """Returns whether a part of this type, perhaps a later one, may stand in a message of this role."""
+    known = any(kind in kinds for kinds in PARTS.values())
+    return isinstance(kind, str) and kind not in _FOREIGN and (not known or kind in PARTS.get(role, ()))
+
+
+def _without_own_id(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns the item without germane's keys: `created_at`, and an `id` that isn't the API's."""
+    id = raw.get("id")
+    if raw.get("type") == "local_shell_call_output" or (isinstance(id, str) and id.startswith(_ITEM_IDS)):
+        return without(raw, ("created_at",))
+    ours = is_message(raw) or raw.get("type") in ("function_call", "function_call_output")
+    return without(raw, ("created_at", "id") if ours else ("created_at",))
+
+
+def _is_written(turn: OutgoingMessage) -> bool:
+    """Returns whether anything is left of the message in this API; an empty one of the user's or the assistant's stays."""
+    message = turn.message
+    if turn.native is not None or turn.late:
+        return True
+    if message.role != "system" and all(isinstance(part, Text) for part in message.parts):
+        return True
+    return any(
+        isinstance(part, ToolCall | ToolResult)
+        or (isinstance(part, Opaque) and part.kind.startswith(KIND))
+        or (_write_part(part, message.role) is not None and not (message.role == "system" and _is_blank(part)))
+        for part in message.parts
+    )
+
+
+def _is_blank(part: Part) -> bool:
+    return isinstance(part, Text) and not part.text.strip()
+
+
+def _write(message: Message) -> dict[str, Any] | None:
+    """Writes a message of one item, or one without tools; None where nothing is left of it."""
+    match message.parts:
+        case (ToolCall() as call,):
+            name, arguments = tool_name(call.name), sendable(call.arguments)
+            return {"type": "function_call", "call_id": call.id, "name": name, "arguments": arguments}
+        case (ToolResult() as result, *_):
+            return {"type": "function_call_output", "call_id": result.call_id, "output": sendable(result.text)}
+        case (Opaque(kind=kind, raw=raw),) if kind.startswith(KIND):
+            return dict(raw)
+    parts = [part for each in message.parts if (part := _write_part(each, message.role)) is not None]
+    if not parts:
+        return None if message.parts else {"role": message.role, "content": ""}
+    if len(parts) == 1 and parts[0]["type"] in ("input_text", "output_text"):
+        return {"role": message.role, "content": parts[0]["text"]}
+    return {"role": message.role, "content": parts}
+
+
+def _write_part(part: Part, role: str) -> dict[str, Any] | None:
+    match part:
+        case Text(text):
+            return _text(text, role)
+        case Image(url=url, raw=raw) if role == "user":
+            if raw.get("type") == "input_image" and (raw.get("file_id") or raw.get("image_url")):
+                return dict(raw)
+            if url and (data_url(url) or url.startswith(("https://", "http://"))):
+                return {"type": "input_image", "image_url": sendable(url), "detail": _detail(part.detail)}
+            return _text(image_note(part), role)
+        case Image():
+            return _text(image_note(part), role)
+        case Opaque(kind="openai:input_file", raw=raw) if role == "user":
+            return dict(raw)
+        case Opaque():
+            return _write_attachment(part, role)
+    return None
+
+
+def _write_attachment(part: Opaque, role: str) -> dict[str, Any] | None:
+    """Writes another API's attachment, as a note where this one has no part for it; None for a part that is no attachment."""
+    held = attachment(part)
+    if held is None:
+        return None
+    if role == "user" and held.media_type == "application/pdf":
+        if held.data:
+            data = f"data:application/pdf;base64,{held.data}"
+            return {"type": "input_file", "filename": sendable(held.name) or "document.pdf", "file_data": data}
+        if held.url.startswith("https://"):
+            return {"type": "input_file", "file_url": sendable(held.url)}
+        if part.kind == "openai:file" and (id := (mapping(part.raw.get("file")) or {}).get("file_id")):
+            return {"type": "input_file", "file_id": id}
+    return _text(held.note, role)
+
+
+def _text(text: str, role: str) -> dict[str, Any]:
+    return {"type": "output_text" if role == "assistant" else "input_text", "text": sendable(text)}
+
+
+def _detail(detail: str) -> str:
+    return detail if detail in ("low", "high", "original") else "auto"

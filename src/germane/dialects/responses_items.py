@@ -1,0 +1,144 @@
+"""Responses items: the kinds of input items of OpenAI's Responses API, and how their parts are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from germane.dialects.envelope import mapping, type_name
+from germane.dialects.image_size import data_url, image_size
+from germane.dialects.wording import json_text
+from germane.errors import InvalidInput
+from germane.types.message import Image, Opaque, Part, Role, Text, ToolCall, ToolResult
+
+__all__ = ["KIND", "OUTPUTS", "OWN_PARTS", "ROLES", "call_id", "is_message", "known_item", "read_content", "read_item"]
+
+KIND = "openai-responses:"
+"""What the `kind` of an item begins with that germane passes on unread."""
+ROLES: Mapping[str, Role] = MappingProxyType(
+    {"user": "user", "assistant": "assistant", "system": "system", "developer": "system"}
+)
+OUTPUTS: Mapping[str, str] = MappingProxyType(
+    {
+        f"{kind}_call": f"{kind}_call_output"
+        for kind in ("function", "custom_tool", "computer", "local_shell", "shell", "apply_patch")
+    }
+)
+"""Calls that need an output of the caller's, with the type of that output."""
+OWN_PARTS = frozenset({"input_text", "output_text", "input_image", "input_file"})
+_TEXTS = frozenset({"input_text", "output_text", "text", "summary_text", "reasoning_text"})
+_CALLS_OF_OUTPUTS = {output: call for call, output in OUTPUTS.items()}
+_OTHERS = frozenset(
+    {
+        "additional_tools",
+        "code_interpreter_call",
+        "compaction",
+        "compaction_trigger",
+        "item_reference",
+        "program",
+        "program_output",
+        "reasoning",
+        "tool_search_output",
+    }
+)
+_ASKED = ("action", "actions", "operation")
+"""Keys under which the built-in tools' calls hold what they ask for."""
+
+
+def is_message(raw: Mapping[str, Any]) -> bool:
+    """Returns whether the item is a message: of that type, or without a type and with a role."""
+    kind = raw.get("type")
+    return kind == "message" or (isinstance(raw.get("role"), str) and not (isinstance(kind, str) and known_item(kind)))
+
+
+def known_item(kind: str) -> bool:
+    """Returns whether `kind` is the type of an item that only this API has, or looks like a later one's."""
+    return kind in _OTHERS or kind.startswith("mcp_") or kind.endswith(("_call", "_call_output"))
+
+
+def call_id(raw: Mapping[str, Any]) -> str:
+    """Returns the id that pairs a call and its output; '' where there is none."""
+    found = raw.get("call_id", raw.get("id") if raw.get("type") == "local_shell_call_output" else None)
+    return found if isinstance(found, str) else ""
+
+
+def read_item(raw: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
+    """Reads an item that isn't a message. What germane doesn't read becomes an opaque part of the assistant's."""
+    kind = raw.get("type")
+    kind = kind if isinstance(kind, str) else "item_reference"
+    if kind in OUTPUTS:
+        return "assistant", (ToolCall(id=call_id(raw), name=_name(raw, kind), arguments=_arguments(raw, kind)),)
+    if kind in _CALLS_OF_OUTPUTS:
+        inner = _output(raw.get("output"))
+        text = "\n".join(part.text for part in inner if isinstance(part, Text))
+        failed = raw.get("status") in ("failed", "incomplete")
+        result = ToolResult(call_id=call_id(raw), text=text, error=failed)
+        return "tool", (result, *(part for part in inner if not isinstance(part, Text)))
+    return "assistant", (Opaque(kind=f"{KIND}{kind[:40]}", raw=raw),)
+
+
+def read_content(content: object) -> tuple[Part, ...]:
+    """Reads the content of a message, or a function's output. Raises `InvalidInput` naming the part that can't be read."""
+    if isinstance(content, str):
+        return (Text(content),) if content else ()
+    if content is None:
+        return ()
+    if not isinstance(content, list | tuple):
+        raise InvalidInput(f"content is {type_name(content)}: give a string or a list of parts")
+    return tuple(_read_part(part, index) for index, part in enumerate(content))
+
+
+def _read_part(value: object, index: int) -> Part:
+    if isinstance(value, str):
+        return Text(value)
+    raw = mapping(value)
+    if raw is None:
+        raise InvalidInput(f"content part {index} is {type_name(value)}: give a mapping with a type")
+    kind = raw.get("type")
+    if kind in _TEXTS or kind == "refusal":
+        text = raw.get("refusal" if kind == "refusal" else "text")
+        if not isinstance(text, str):
+            raise InvalidInput(f"content part {index} is of type {kind}, but its text is {type_name(text)}: give a string")
+        return Text(text)
+    if kind in ("input_image", "computer_screenshot", "image_url"):
+        return _image(raw)
+    return Opaque(kind=f"openai:{str(kind)[:40]}", raw=raw)
+
+
+def _image(raw: Mapping[str, Any]) -> Image:
+    source = raw.get("image_url")
+    url = (mapping(source) or {}).get("url") if not isinstance(source, str) else source
+    inline = data_url(url) if isinstance(url, str) else None
+    width, height = (image_size(inline[1]) if inline else None) or (None, None)
+    detail = raw.get("detail")
+    return Image(
+        width=width,
+        height=height,
+        detail=detail if isinstance(detail, str) else "auto",
+        url=url if isinstance(url, str) and url else None,
+        raw=raw,
+    )
+
+
+def _output(output: object) -> tuple[Part, ...]:
+    """Reads the output of a call: text, a list of parts, a screenshot, or another object, which is read as JSON."""
+    single = mapping(output)
+    if single is not None:
+        return read_content([single]) if single.get("type") == "computer_screenshot" else (Text(json_text(single)),)
+    if isinstance(output, list | tuple) and not all((mapping(each) or {}).get("type") for each in output):
+        return (Text(json_text(output)),)
+    return read_content(output if output is None or isinstance(output, list | tuple | str) else json_text(output))
+
+
+def _name(raw: Mapping[str, Any], kind: str) -> str:
+    name = raw.get("name")
+    return name if isinstance(name, str) and name else kind.removesuffix("_call")
+
+
+def _arguments(raw: Mapping[str, Any], kind: str) -> str:
+    if kind == "function_call":
+        return json_text("{}" if raw.get("arguments") is None else raw["arguments"])
+    if kind == "custom_tool_call":
+        return json_text({"input": raw.get("input")})
+    return json_text(next((raw[key] for key in _ASKED if raw.get(key) is not None), {}))

@@ -1,0 +1,224 @@
+"""Responses pairing: matches the calls and outputs of a Responses conversation, whose items stand one by one.
+
+The Responses API pairs a call and its output by `call_id`, wherever the output stands behind the call. A reasoning item must be
+followed by what came of it. Orphans become text in the same place, and a reasoning item without what followed it is left out.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any
+
+from germane.dialects.dialect import OutgoingMessage
+from germane.dialects.pairing import close_orphans
+from germane.dialects.responses_items import KIND, OUTPUTS, call_id
+from germane.types.message import Message, Opaque, Part, ToolCall, ToolResult
+
+__all__ = ["MAX_ID", "continues", "item_type", "pair_items", "windows"]
+
+MAX_ID = 64
+"""Characters of a `call_id`."""
+_LOOSE = ("item_reference", "program")
+"""Types of items behind which the server may hold calls that the input doesn't show."""
+
+
+def pair_items(turns: Sequence[OutgoingMessage]) -> list[OutgoingMessage]:
+    """Returns the conversation as one item a turn, each call with one output behind it, under an id of its own."""
+    items = [item for turn in turns for item in _exploded(turn)]
+    matched = _match(items)
+    kept = {index for pair in matched for index in pair}
+    unseen = continues([item_type(item) or item.message.role for item in items])
+    taken = {call.id for item in items for call in item.message.tool_calls}
+    fresh = (id for n in count(1) if (id := f"call_{n}") not in taken)
+    used: set[str] = set()
+    for start, end in matched:
+        call, result = items[start], items[end]
+        id = call.message.tool_calls[0].id
+        if not 0 < len(id) <= MAX_ID or id in used:
+            id = next(fresh)
+        used.add(id)
+        same = OUTPUTS.get(_type(call, "function_call")) == _type(result, "function_call_output")
+        items[start], items[end] = _with_id(call, id, same=same), _with_id(result, id, same=same)
+    closed: list[OutgoingMessage] = []
+    for index, item in enumerate(items):
+        orphan = index not in kept and bool(item.message.tool_calls or item.message.tool_results)
+        if orphan and unseen and item.native is not None and item.message.tool_results:
+            orphan = False
+        closed.append(close_orphans(item) if orphan else item)
+    return list(_followed(closed))
+
+
+def continues(kinds: Sequence[str]) -> bool:
+    """Returns whether outputs may answer calls that only the server knows: where the input refers to the server's items, or
+    holds nothing that the model said (the caller continues a stored response)."""
+    return any(kind in _LOOSE for kind in kinds) or not any(
+        kind in ("assistant", "reasoning") or kind.endswith("_call") or kind.startswith("mcp_") for kind in kinds
+    )
+
+
+def item_type(turn: OutgoingMessage) -> str:
+    """Returns the type of the item, as which the caller gave it or germane will write it; '' for a message."""
+    raw = _own(turn)
+    kind = raw.get("type") if raw is not None else None
+    if isinstance(kind, str) and kind != "message":
+        return kind
+    if raw is not None and "role" not in raw:
+        return "item_reference"
+    return "function_call" if turn.message.tool_calls else "function_call_output" if turn.message.tool_results else ""
+
+
+def windows(items: Sequence[OutgoingMessage]) -> list[int]:
+    """Returns for each item the index before which text may stand that belongs in front of it: its own, or that of the model's
+    turn whose call is still without its output there."""
+    ends: dict[str, int] = {}
+    for index, item in enumerate(items):
+        for result in item.message.tool_results:
+            ends[result.call_id] = index
+    places: list[int] = []
+    run = place = 0
+    end = -1
+    for index, item in enumerate(items):
+        places.append(place if index <= end else index)
+        if not index or items[index - 1].message.role != "assistant":
+            run = index
+        for call in item.message.tool_calls:
+            place = place if index <= end else run
+            end = max(end, ends.get(call.id, -1))
+    return places
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """The calls without an output so far. Those of the run that is being answered come first, in order; earlier ones are found
+    by their ids only."""
+
+    run: dict[tuple[str, str], deque[int]]
+    older: dict[str, list[int]]
+    taken: set[int]
+    answered: bool = False
+
+    def add(self, index: int, call: ToolCall) -> None:
+        if self.answered:
+            for (kind, name), indexes in self.run.items():
+                if kind == "id":
+                    self.older.setdefault(name, []).extend(indexes)
+            self.run, self.answered = {}, False
+        for key in (("id", call.id), ("name", call.name), ("any", "")):
+            self.run.setdefault(key, deque()).append(index)
+
+    def answer(self, result: ToolResult) -> int | None:
+        self.answered = True
+        key = ("id", result.call_id) if result.call_id else ("name", result.name) if result.name else ("any", "")
+        waiting = self.run.get(key, deque())
+        while waiting:
+            if (index := waiting.popleft()) not in self.taken:
+                self.taken.add(index)
+                return index
+        older = self.older.get(result.call_id, []) if result.call_id else []
+        while older:
+            if (index := older.pop()) not in self.taken:
+                self.taken.add(index)
+                return index
+        return None
+
+
+def _match(items: Sequence[OutgoingMessage]) -> list[tuple[int, int]]:
+    """Returns the indexes of each call with its output."""
+    waiting = _Waiting({}, {}, set())
+    found: list[tuple[int, int]] = []
+    for index, item in enumerate(items):
+        for part in item.message.parts[:1]:
+            if isinstance(part, ToolCall):
+                waiting.add(index, part)
+            elif isinstance(part, ToolResult) and (start := waiting.answer(part)) is not None:
+                found.append((start, index))
+    return found
+
+
+def _exploded(turn: OutgoingMessage) -> Iterator[OutgoingMessage]:
+    """Yields one turn for each item that the message becomes: results, then what was said, then calls."""
+    message = turn.message
+    if turn.native is not None:
+        yield turn
+        return
+    if (message.tool_calls and message.role != "assistant") or (message.tool_results and message.role == "system"):
+        turn = close_orphans(turn)
+        message = turn.message
+    if len(message.parts) < 2:
+        yield turn if message.tool_results or message.role != "tool" else close_orphans(turn)
+        return
+    said: list[Part] = []
+    first: list[Part] = []
+    last: list[Part] = []
+    for part in message.parts:
+        if isinstance(part, ToolResult):
+            first.append(part)
+        elif isinstance(part, ToolCall):
+            last.append(part)
+        elif isinstance(part, Opaque) and part.kind.startswith(KIND):
+            (first if not said and not first else last).append(part)
+        else:
+            said.append(part)
+    role = "user" if message.role == "tool" else message.role
+    for part in first:
+        yield OutgoingMessage(message=replace(message, role="tool" if isinstance(part, ToolResult) else role, parts=(part,)))
+    if said:
+        yield OutgoingMessage(message=replace(message, role=role, parts=tuple(said)), late=turn.late, pinned=turn.pinned)
+    for part in last:
+        yield OutgoingMessage(message=replace(message, role=role, parts=(part,)))
+
+
+def _followed(items: Sequence[OutgoingMessage]) -> Iterator[OutgoingMessage]:
+    """Yields the items without reasoning that isn't followed by what came of it."""
+    follows = False
+    kept: list[OutgoingMessage] = []
+    for item in reversed(items):
+        if item_type(item) == "reasoning":
+            if not follows:
+                continue
+        else:
+            follows = item.message.role == "assistant" and not _is_rewritten(item)
+        kept.append(item)
+    return reversed(kept)
+
+
+def _is_rewritten(item: OutgoingMessage) -> bool:
+    """Returns whether the item is a text that germane writes, perhaps in place of a call."""
+    return item.native is None and not item.message.tool_calls and _own(item) is None
+
+
+def _own(turn: OutgoingMessage) -> Mapping[str, Any] | None:
+    """Returns the item as the caller gave it; None where germane writes it."""
+    if turn.native is not None:
+        return turn.native
+    match turn.message.parts:
+        case (Opaque(kind=kind, raw=raw),) if kind.startswith(KIND):
+            return raw
+    return None
+
+
+def _type(turn: OutgoingMessage, otherwise: str) -> str:
+    return otherwise if turn.native is None else str(turn.native.get("type"))
+
+
+def _with_id(turn: OutgoingMessage, id: str, *, same: bool) -> OutgoingMessage:
+    """Returns the call or the output under this id. `same` says whether the types of both fit; else it is written anew."""
+    message = _renamed(turn.message, id)
+    if turn.native is None or not same:
+        return replace(turn, message=message, native=None)
+    if call_id(turn.native) == id:
+        return replace(turn, message=message)
+    key = "id" if turn.native.get("type") == "local_shell_call_output" and "call_id" not in turn.native else "call_id"
+    return replace(turn, message=message, native={**turn.native, key: id})
+
+
+def _renamed(message: Message, id: str) -> Message:
+    part, *rest = message.parts
+    if isinstance(part, ToolCall):
+        return replace(message, parts=(replace(part, id=id), *rest))
+    if isinstance(part, ToolResult):
+        return replace(message, parts=(replace(part, call_id=id), *rest))
+    return message
