@@ -56,3 +56,5 @@ class Metadata:
     sources: tuple[SourceReport, ...] = ()
     timings: tuple[tuple[str, float], ...] = ()
     cached: bool = False
+    earlier_tokens: int = 0
+    """Those of `total_tokens_injected` that stand in the prompt since earlier calls of the session (INJECT-6)."""

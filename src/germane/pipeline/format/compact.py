@@ -58,6 +58,10 @@ class Compact:
     def slot_placeholder(self) -> str:
         return "a55"
 
+    @property
+    def notice(self) -> str:
+        return ""
+
     def stable(self, directive: str, items: bool) -> str:
         if not directive:
             return ""

@@ -65,6 +65,10 @@ class Grammar(Protocol):
         """The text of the slot between `before` and `after`. `number` counts the items as written, from 1."""
 
     @property
+    def notice(self) -> str:
+        """The standing notice about items, for text that stands apart from `stable`; empty where `late` holds it."""
+
+    @property
     def slot_placeholder(self) -> str:
         """The longest usual text of a slot, to cost a line before its slot is known."""
 
@@ -90,11 +94,16 @@ class Format:
     seen."""
 
     __slots__ = (
-        *("_same_opening", "_costs", "_excerpts", "_grammar", "_headers", "_last", "_lines", "_placeholder", "_sections"),
+        *("_apart", "_first_number", "_same_opening", "_costs", "_excerpts", "_grammar", "_headers", "_last", "_lines", "_placeholder", "_sections"),
         "_tokenizer",
     )
 
-    def __init__(self, grammar: Grammar, tokenizer: Tokenizer, terms: Sequence[str]) -> None:
+    def __init__(
+        self, grammar: Grammar, tokenizer: Tokenizer, terms: Sequence[str], *, first_number: int = 1, apart: bool = False
+    ) -> None:
+        """`first_number` is the first item's. `apart` says that `late` stands by itself in the conversation: it has the notice
+        then, and `stable` doesn't depend on whether there are items."""
+        self._first_number, self._apart = first_number, apart
         self._grammar, self._tokenizer, self._placeholder = grammar, tokenizer, grammar.slot_placeholder
         self._excerpts = Excerpts(terms)
         self._sections: dict[str, Section] = {}
@@ -106,7 +115,8 @@ class Format:
 
     def fixed(self, directive: str) -> int:
         """Tokens of the directive, the standing notice and the outermost wrapper."""
-        return self._count(self._grammar.stable(directive, True)) + self._count(_SEPARATOR + self._grammar.late(()))
+        stable = self._grammar.stable(directive, not self._apart)
+        return self._count(stable) + self._count(_SEPARATOR + self._late(()))
 
     def cost(self, candidate: Candidate, text: str, groups: frozenset[str]) -> int:
         """Tokens of the item's own line, plus its group's header unless `group(candidate)` is in `groups`."""
@@ -151,15 +161,19 @@ class Format:
             members, lines = list(group), []
             for _, item in members:
                 line = self._line(item.scored.candidate, item.text)
-                slot = self._grammar.slot(item, len(items) + 1)
+                slot = self._grammar.slot(item, len(items) + self._first_number)
                 handle = _unused(line.handle or slot, handles)
                 handles[handle] = item.id
                 lines.append(f"{line.before}{slot}{line.after}")
                 items.append(Chosen(scored=item.scored, text=item.text, tokens=item.tokens, share=item.share, handle=handle))
             sections.append((members[0][0], lines))
-        stable = self._grammar.stable(directive, bool(items))
-        late = self._grammar.late(sections) if items else ""
+        stable = self._grammar.stable(directive, bool(items) and not self._apart)
+        late = self._late(sections) if items else ""
         return RenderedContext(stable=stable, late=late, items=tuple(items), attribution=handles)
+
+    def _late(self, sections: Sequence[tuple[Section, Sequence[str]]]) -> str:
+        late = self._grammar.late(sections)
+        return _SEPARATOR.join(filter(None, (self._grammar.notice, late))) if self._apart else late
 
     def _line_cost(self, candidate: Candidate, key: tuple[str, str]) -> int:
         text = key[1]

@@ -18,12 +18,22 @@ FORMATS: Mapping[str, Callable[[str, tzinfo], Grammar]] = MappingProxyType({"com
 """By name: makes a grammar from the nonce and the scope's zone."""
 
 
-def open_format(name: str, *, tokenizer: Tokenizer, nonce: str, zone: tzinfo, terms: Sequence[str]) -> Format:
-    """A format for one assembly. `terms` are the query's words or stems; excerpts of long items are made around them.
+def open_format(
+    name: str,
+    *,
+    tokenizer: Tokenizer,
+    nonce: str,
+    zone: tzinfo,
+    terms: Sequence[str],
+    first_number: int = 1,
+    apart: bool = False,
+) -> Format:
+    """A format for one assembly. `terms` are the query's words or stems; excerpts of long items are made around them. See
+    `Format` for `first_number` and `apart`.
 
     Raises `UnknownName` for a name that isn't in `FORMATS`.
     """
     grammar = FORMATS.get(name)
     if grammar is None:
         raise UnknownName(f"unknown format {name!r}: use one of {', '.join(sorted(FORMATS))}")
-    return Format(grammar(nonce, zone), tokenizer, terms)
+    return Format(grammar(nonce, zone), tokenizer, terms, first_number=first_number, apart=apart)

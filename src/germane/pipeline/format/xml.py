@@ -48,6 +48,10 @@ class Xml:
     def slot_placeholder(self) -> str:
         return "0.555"
 
+    @property
+    def notice(self) -> str:
+        return self._notice
+
     def stable(self, directive: str, items: bool) -> str:
         if not directive:
             return self._notice if items else ""
