@@ -10,6 +10,7 @@ from pathlib import Path
 
 from germane.access.usage import KeyUsage
 from germane.access.verifier import Verifier
+from germane.api.injection_writer import InjectionWriter
 from germane.api.retrieval_counter import RetrievalCounter
 from germane.api.strategies import Strategies
 from germane.api.warm_up import warm_up
@@ -46,6 +47,7 @@ class Parts:
     strategies: Strategies
     catalog: Catalog
     retrievals: RetrievalCounter
+    injections: InjectionWriter
     verifier: Verifier
     background: Background
     """For long recordings."""
@@ -98,6 +100,7 @@ async def wire(
         strategies=strategies,
         catalog=catalog,
         retrievals=RetrievalCounter(store),
+        injections=InjectionWriter(store, engine.injections),
         verifier=Verifier(store.keys, KeyUsage(store.keys, read_only=store.read_only), clock),
         background=Background(engine.admission.busy),
         clock=clock,

@@ -90,9 +90,7 @@ def forget(
     ended = session if ids is None and key is None and tag is None else None
     if dry_run or not (receipt or whole or ended):
         return Decision((), receipt)
-    gone: Change = Forget(
-        memory_ids=found.memory_ids, event_ids=found.event_ids, session=ended, at=at, by=by, reason=reason
-    )
+    gone: Change = Forget(memory_ids=found.memory_ids, event_ids=found.event_ids, session=ended, at=at, by=by, reason=reason)
     if whole:
         gone = ForgetOwner(user=user, at=at, by=by, reason=reason)
     return Decision((gone,), receipt)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from germane.types.candidate import Sensitivity
+
 __all__ = ["EarlierInjection", "InjectedItem"]
 
 
@@ -16,6 +18,7 @@ class InjectedItem:
     id: str
     content_hash: int
     source: str
+    sensitivity: Sensitivity = "private"
     stored: bool = True
 
 

@@ -94,8 +94,8 @@ class Format:
     seen."""
 
     __slots__ = (
-        *("_apart", "_first_number", "_same_opening", "_costs", "_excerpts", "_grammar", "_headers", "_last", "_lines", "_placeholder", "_sections"),
-        "_tokenizer",
+        *("_apart", "_costs", "_excerpts", "_first_number", "_grammar", "_headers", "_last", "_lines", "_placeholder"),
+        *("_same_opening", "_sections", "_tokenizer"),
     )
 
     def __init__(

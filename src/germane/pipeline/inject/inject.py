@@ -59,18 +59,21 @@ def inject(
     if system is None and stable and wire.messages:
         system = wire.messages[0]["content"]
     return Injected(
-        messages=list(wire.messages), system=system, added="\n\n".join(filter(None, (stable, *earlier.values(), late))), convert=convert
+        messages=list(wire.messages),
+        system=system,
+        added="\n\n".join(filter(None, (stable, *earlier.values(), late))),
+        convert=convert,
     )
 
 
 def untouched(request: Request) -> Injected:
     """The request's messages as they came, not even parsed: for requests whose messages can't be rewritten."""
-    return Injected(messages=list(request.raw), system=None, added="", convert=partial(_convert, request, "", "", "first", NOTHING_EARLIER))
+    return Injected(
+        messages=list(request.raw), system=None, added="", convert=partial(_convert, request, "", "", "first", NOTHING_EARLIER)
+    )
 
 
-def _convert(
-    request: Request, stable: str, late: str, placement: Placement, earlier: Mapping[int, str], provider: str
-) -> Wire:
+def _convert(request: Request, stable: str, late: str, placement: Placement, earlier: Mapping[int, str], provider: str) -> Wire:
     """The messages with germane's text in the shape of `provider`; they aren't rewritten where they have that shape already."""
     target = dialect(provider)
     if not earlier and (placement == "first" or not late) and (unchanged := sent(request.raw, provider)) is not None:

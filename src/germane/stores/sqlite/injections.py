@@ -90,7 +90,7 @@ def _as_stored(connection: apsw.Connection, visible: tuple[VisiblePartition, ...
 
 
 def _row(record: Injection) -> Row:
-    items = [[item.handle, item.id, item.content_hash, item.source, item.stored] for item in record.items]
+    items = [[item.handle, item.id, item.content_hash, item.source, item.sensitivity, item.stored] for item in record.items]
     return (
         record.turn,
         record.said,
@@ -124,6 +124,6 @@ def _injection(row: Row) -> Injection:
 def _items(text: str) -> tuple[InjectedItem, ...]:
     found: list[list[Any]] = json.loads(text)
     return tuple(
-        InjectedItem(handle=handle, id=id, content_hash=content_hash, source=source, stored=kept)
-        for handle, id, content_hash, source, kept in found
+        InjectedItem(handle=handle, id=id, content_hash=content_hash, source=source, sensitivity=level, stored=kept)
+        for handle, id, content_hash, source, level, kept in found
     )
