@@ -30,13 +30,13 @@ def match_turns(turns: Sequence[HumanTurn], records: Sequence[Injection], open: 
             else zip(group, kept[len(kept) - len(group) :], strict=True)
         )
         found |= {turn.index: record for turn, record in pairs}
+    _match_by_content(turns[:-1] if open else turns, records, found, place)
     newest = turns[-1]
     if open and newest.index in found:
         before = [place[found[turn.index].key] for turn in turns[:-1] if turn.index in found]
         if before and max(before) > place[found[newest.index].key]:
             # an older record than its predecessors' is that of another turn with the same words
             del found[newest.index]
-    _match_by_content(turns[:-1] if open else turns, records, found, place)
     return found
 
 
@@ -44,14 +44,15 @@ def _match_by_content(
     turns: Sequence[HumanTurn], records: Sequence[Injection], found: dict[int, Injection], place: dict[tuple[str, int], int]
 ) -> None:
     """Adds records for turns whose predecessor was cut off or edited: for the first turn of the request the latest record with
-    its content that is older than the next turn's, for others the only one."""
+    its content that is older than the next turn's, else the only one, and for others the only one."""
     used = {record.key for record in found.values()}
     open_turns = [turn for turn in turns if turn.index not in found]
     for turn in reversed(open_turns):
         options = [record for record in records if record.said == turn.said and record.key not in used]
         if turn.first:
             later = [place[record.key] for index, record in found.items() if index > turn.index]
-            options = [record for record in options if place[record.key] < min(later, default=len(records))][-1:]
+            older = [record for record in options if place[record.key] < min(later, default=len(records))]
+            options = older[-1:] or options
         elif sum(other.said == turn.said for other in open_turns) > 1:
             continue
         if len(options) == 1:
