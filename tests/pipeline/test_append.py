@@ -46,7 +46,8 @@ async def test_every_handle_in_the_prompt_resolves(knowing: Agent) -> None:
     assert sorted(last.attribution) == ["m1", "m2", "m3"]
     assert all(f"[{handle}]" in last.added for handle in last.attribution)
     assert [text.turn for text in last.earlier] == [0, 2, 4] == [text.turn for text in last.trace.earlier]
-    assert "kept with message 0" in last.explain() and "m1 = " in last.explain()
+    assert "kept with message 0" in last.explain()
+    assert "m1 = " in last.explain()
     assert (
         contexts[2].metadata.total_tokens_injected > last.metadata.earlier_tokens == sum(text.tokens for text in last.earlier)
     )
@@ -98,7 +99,8 @@ async def test_without_a_session_nothing_is_kept(knowing: Agent) -> None:
     chat = Chat(knowing, None)
     await chat.say(QUESTIONS[0])
     second = await chat.say(QUESTIONS[1])
-    assert second.earlier == () and second.items
+    assert second.earlier == ()
+    assert second.items
 
 
 async def test_a_turn_keeps_its_text_while_tools_run_for_it(knowing: Agent) -> None:
@@ -113,7 +115,8 @@ async def test_a_turn_keeps_its_text_while_tools_run_for_it(knowing: Agent) -> N
         {"role": "tool", "tool_call_id": "a", "content": "42"},
     ]
     second = await chat.send()
-    assert prefix(first, second) and second.items == ()
+    assert prefix(first, second)
+    assert second.items == ()
     assert {out.reason for out in second.trace.left_out} <= {"already_shown", "turn_kept", "below_floor"}
     assert "turn_kept" in second.explain()
 
@@ -123,7 +126,8 @@ async def test_a_turn_without_finds_stays_without_while_tools_run(agent: Agent) 
     chat = Chat(agent)
     chat.history.append({"role": "user", "content": QUESTIONS[0]})
     first = await chat.send()
-    assert first.added == "" and first.messages == chat.history
+    assert first.added == ""
+    assert first.messages == chat.history
     await agent.remember(FACTS[0])
     second = await chat.send([*chat.history, {"role": "assistant", "content": "Hm."}])
     assert second.added == ""
@@ -138,7 +142,8 @@ async def test_a_turn_sent_again_gets_the_same_text(knowing: Agent, calendar: Ca
     assert prompt(await chat.send()) == prompt(first)
     calendar.advance(minutes=11)
     later = await chat.send()
-    assert len(later.items) == 2 and later.earlier == ()
+    assert len(later.items) == 2
+    assert later.earlier == ()
 
 
 async def test_the_same_words_twice_are_two_turns(knowing: Agent) -> None:
@@ -150,7 +155,9 @@ async def test_the_same_words_twice_are_two_turns(knowing: Agent) -> None:
     one = await chat.say("ok", "Shall I go on?")
     await knowing.remember("Ok go on with the greyhound called Biscuit, please")
     two = await chat.say("ok", "Shall I go on?")
-    assert one.items and two.items and prefix(one, two)
+    assert one.items
+    assert two.items
+    assert prefix(one, two)
     assert prefix(two, await chat.say("ok"))
 
 
@@ -159,7 +166,8 @@ async def test_an_edited_turn_loses_its_text_and_its_items_may_come_again(knowin
     await chat.say(QUESTIONS[0])
     chat.history[0] = {"role": "user", "content": "Tell me of my greyhound"}
     context = await chat.say("What is the greyhound called again?")
-    assert context.earlier == () and "Biscuit" in context.added
+    assert context.earlier == ()
+    assert "Biscuit" in context.added
 
 
 async def test_a_dropped_turns_items_may_come_again(knowing: Agent) -> None:
@@ -170,7 +178,8 @@ async def test_a_dropped_turns_items_may_come_again(knowing: Agent) -> None:
     del chat.history[:2]
     context = await chat.say("What is my greyhound called, please?")
     assert [text.turn for text in context.earlier] == [0]
-    assert context.earlier[0].text in second.added and "Biscuit" in context.added
+    assert context.earlier[0].text in second.added
+    assert "Biscuit" in context.added
 
 
 async def test_a_reordered_turn_keeps_its_text(knowing: Agent) -> None:
@@ -180,7 +189,8 @@ async def test_a_reordered_turn_keeps_its_text(knowing: Agent) -> None:
     chat.history = [*chat.history[2:], *chat.history[:2]]
     context = await chat.say("Thanks!")
     assert [text.turn for text in context.earlier] == [0, 2]
-    assert "oolong" in context.earlier[0].text and context.earlier[1] == replace(before.earlier[0], turn=2)
+    assert "oolong" in context.earlier[0].text
+    assert context.earlier[1] == replace(before.earlier[0], turn=2)
 
 
 async def test_forgetting_withdraws_every_text_that_holds_it(knowing: Agent, germane: Germane) -> None:
@@ -193,7 +203,8 @@ async def test_forgetting_withdraws_every_text_that_holds_it(knowing: Agent, ger
             await germane._open.injections.flush()
         await knowing.forget([first.items[0].id])
         second = await chat.say("And again: greyhound, tea, cello")
-        assert second.earlier == () and first.items[0].text not in second.added
+        assert second.earlier == ()
+        assert first.items[0].text not in second.added
         assert first.items[1].id in [item.id for item in second.items]
         assert not flushed or f"withdrawn: {first.items[0].handle} was forgotten" in second.explain()
         await knowing.remember(first.items[0].text)
@@ -206,7 +217,8 @@ async def test_a_turn_whose_text_was_withdrawn_is_assembled_anew(knowing: Agent,
     await germane._open.injections.flush()
     await knowing.forget([first.items[0].id])
     second = await chat.send()
-    assert second.items and second.earlier == ()
+    assert second.items
+    assert second.earlier == ()
     await germane._open.injections.flush()
     assert prompt(await chat.send()) == prompt(second)
 
@@ -218,12 +230,16 @@ async def test_what_may_no_longer_be_shown_is_withdrawn(knowing: Agent) -> None:
     first = await chat.say("What is my greyhound called?")
     assert memory.id in first.metadata.memory_ids
     narrow = await chat.send([*chat.history, {"role": "user", "content": "And?"}], filters=Filters(sensitivities=("public",)))
-    assert narrow.earlier == () and narrow.items == ()
-    excluded = await chat.send([*chat.history, {"role": "user", "content": "Well?"}], filters=Filters(exclude=(memory.id,)))
+    assert narrow.earlier == ()
+    assert narrow.items == ()
+    excluded = await chat.send(
+        [*chat.history, {"role": "user", "content": "Well?"}], filters=Filters(exclude=frozenset({memory.id}))
+    )
     assert excluded.earlier == ()
     await knowing.memories.update(memory.id, sensitivity="sensitive")
     after = await chat.say("Which greyhound?")
-    assert after.earlier == () and memory.id not in after.metadata.memory_ids
+    assert after.earlier == ()
+    assert memory.id not in after.metadata.memory_ids
 
 
 async def test_two_requests_of_one_session_at_once_leave_one_record(knowing: Agent, germane: Germane) -> None:
@@ -286,6 +302,7 @@ async def test_a_store_that_fails_gives_less(knowing: Agent) -> None:
         context = await chat.say(QUESTIONS[1])
     finally:
         scoped.injections = original  # type: ignore[method-assign]
-    assert context.earlier == () and context.items
+    assert context.earlier == ()
+    assert context.items
     report = next(report for report in context.metadata.sources if report.name == "injections")
     assert (report.status, report.reason, context.metadata.degradation_level) == ("error", "RuntimeError", 1)

@@ -1,4 +1,4 @@
-"""Random sessions with the placement `append`: valid, within the budget, nothing twice, and each prompt begins with the last."""
+"""Random sessions with the placement `append`: valid, within the budget, nothing twice, each prompt a prefix of the next."""
 
 from __future__ import annotations
 

@@ -61,7 +61,8 @@ def standing(turns: Sequence[HumanTurn], records: Sequence[Injection], available
 def test_a_turn_is_its_content_and_the_message_before() -> None:
     """System messages don't count; the key of the hashes does."""
     first = human_turns(said("a", "b", "ok", "c", "ok"), KEY)
-    assert len({turn.key for turn in first}) == 3 and first[1].said == first[2].said
+    assert len({turn.key for turn in first}) == 3
+    assert first[1].said == first[2].said
     assert [turn.first for turn in first] == [True, False, False]
     messages = said("a", "b", "ok")
     spaced = (Message.of("system", "x"), *messages[:2], Message.of("system", "y"), messages[2])
@@ -83,7 +84,7 @@ def test_the_first_turn_of_a_trimmed_window_is_known_by_its_content() -> None:
     turns = human_turns(said("x", "a", "ok", "b", "and", "c", "ok", "d", "new"), KEY)
     records = [record(turn) for turn in turns[:-1]]
     window = said("x", "a", "ok", "b", "and", "c", "ok", "d", "new")[2:]
-    assert match_turns([turn._replace(index=turn.index) for turn in human_turns(window, KEY)], records, open=True) == {
+    assert match_turns(human_turns(window, KEY), records, open=True) == {
         0: records[1],
         2: records[2],
         4: records[3],
@@ -104,12 +105,13 @@ def test_a_text_stands_only_as_long_as_everything_in_it_may_be_shown() -> None:
     """Forgotten, changed or excluded: the text goes, and the trace names the item."""
     turns = human_turns(said("a", "b", "c"), KEY)
     one = record(turns[0])
-    for allowed, filters in (({}, Filters()), ({"id0": 2}, Filters()), ({"id0": 1}, Filters(exclude=("id0",)))):
+    for allowed, filters in (({}, Filters()), ({"id0": 2}, Filters()), ({"id0": 1}, Filters(exclude=frozenset({"id0"})))):
         kept = KeptInjections((one,), allowed)
         found = stand(
             turns, kept, filters, open=True, available=99, cap=99, per_text=0, tokens=lambda each: each.tokens, now=NOW
         )
-        assert found.texts == () and "m1 was forgotten" in found.warnings[0]
+        assert found.texts == ()
+        assert "m1 was forgotten" in found.warnings[0]
     assert [text.text for text in standing(turns, [one]).texts] == ["text of 0"]
 
 
@@ -123,7 +125,8 @@ def test_earlier_texts_stay_within_half_of_the_budget_and_seldom_move(sizes: lis
         found = standing(turns[: count + 1], records)
         shown = [text.turn for text in found.texts]
         oldest = min(shown, default=2 * count)
-        assert found.tokens <= 500 and shown == list(range(oldest, 2 * count, 2))
+        assert found.tokens <= 500
+        assert shown == list(range(oldest, 2 * count, 2))
         assert oldest >= gone
         if oldest > max(gone, 0) and shown:
             assert found.tokens <= 250
@@ -137,5 +140,6 @@ def test_the_newest_turn_keeps_its_text_however_long() -> None:
     long = record(turns[0], tokens=900)
     assert standing(turns[:1], [long]).closed
     found = standing(turns, [long])
-    assert found.texts == () and "dropped: the budget has no room" in found.warnings[0]
+    assert found.texts == ()
+    assert "dropped: the budget has no room" in found.warnings[0]
     assert not standing(turns[:1], [long], available=800).closed

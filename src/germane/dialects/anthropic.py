@@ -77,13 +77,14 @@ class Anthropic:
 
     def compose(self, turns: Sequence[OutgoingMessage], tools: Sequence[Mapping[str, Any]] = ()) -> Wire:
         spoken = [turn for turn in turns if turn.message.role != "system"]
-        written = [_write_message(turn) for turn in pair_calls(spoken, fits=ID.fullmatch)]
+        marks = breakpoints((turn.native for turn in turns), tools)
+        room = BREAKPOINTS - marks - any(turn.pinned for turn in turns)
+        written = [_write_message(turn, room > 0) for turn in pair_calls(spoken, fits=ID.fullmatch)]
         messages = merge_by_role(written, "content", [{"type": "text", "text": START}])
         own = {id(turn.native) for turn in turns}
         messages = [message if id(message) in own else _plain(message) for message in messages]
         if messages[-1]["role"] == "assistant":
             messages[-1] = _trimmed(messages[-1])
-        marks = breakpoints((turn.native for turn in turns), tools)
         system = _system([turn for turn in turns if turn.message.role == "system"], marks < BREAKPOINTS)
         return Wire(messages=messages, system=system)
 
@@ -154,7 +155,7 @@ def _is_invalid(block: Mapping[str, Any]) -> bool:
             return not isinstance(kind, str)
 
 
-def _write_message(turn: OutgoingMessage) -> ProviderMessage:
+def _write_message(turn: OutgoingMessage, cache_mark: bool) -> ProviderMessage:
     role = "assistant" if turn.message.role == "assistant" else "user"
     answers = bool(turn.message.tool_results)
     if turn.native is not None and not turn.late:
@@ -162,7 +163,8 @@ def _write_message(turn: OutgoingMessage) -> ProviderMessage:
     blocks = _write_parts(turn.message, role) if turn.native is None else _blocks(turn.native.get("content"))
     if turn.late:
         first = next((index for index, block in enumerate(blocks) if block.get("type") != "tool_result"), len(blocks))
-        blocks = [*blocks[:first], {"type": "text", "text": sendable(turn.late)}, *blocks[first:]]
+        mark = {"cache_control": {"type": "ephemeral"}} if turn.late_pinned and cache_mark else {}
+        blocks = [*blocks[:first], {"type": "text", "text": sendable(turn.late), **mark}, *blocks[first:]]
     return ProviderMessage(role=role, parts=blocks, answers=answers)
 
 

@@ -39,7 +39,7 @@ def test_a_request_without_germanes_text_is_the_same_object() -> None:
 @pytest.mark.parametrize("germanes", [STABLE, LATE, f"{STABLE}\n\n{LATE}", f'<directive nonce="{NONCE}">\nx\n</directive>'])
 def test_the_callers_words_stay_around_germanes(text: str, germanes: str) -> None:
     """In a system text that holds both."""
-    assert own_words(text.format(germanes), NONCE).split() == "You are a vet.".split()
+    assert own_words(text.format(germanes), NONCE).split() == ["You", "are", "a", "vet."]
 
 
 def test_text_that_was_changed_goes_too() -> None:

@@ -24,12 +24,8 @@ def match_turns(turns: Sequence[HumanTurn], records: Sequence[Injection], open: 
     found: dict[int, Injection] = {}
     for key, group in groups.items():
         kept = of_key[key]
-        pairs = (
-            zip(group, kept, strict=False)
-            if len(group) > len(kept)
-            else zip(group, kept[len(kept) - len(group) :], strict=True)
-        )
-        found |= {turn.index: record for turn, record in pairs}
+        latest = kept[max(0, len(kept) - len(group)) :]
+        found |= {turn.index: record for turn, record in zip(group, latest, strict=False)}
     _match_by_content(turns[:-1] if open else turns, records, found, place)
     newest = turns[-1]
     if open and newest.index in found:

@@ -38,6 +38,8 @@ def place(
         stable = "\n\n".join(filter(None, (stable, late)))
     else:
         out[newest] = replace(out[newest], late=late)
+    if placement == "append" and (texts := [index for index, turn in enumerate(out) if turn.late]):
+        out[texts[-1]] = replace(out[texts[-1]], late_pinned=True)
     if stable:
         out.insert(0, OutgoingMessage(message=Message.of("system", stable), pinned=placement != "first"))
     return stable, out

@@ -63,16 +63,11 @@ def _holds(message: Message, nonce: str) -> bool:
 def _cut(message: Message, nonce: str) -> Message | None:
     kept: list[Part] = []
     for index, part in enumerate(message.parts):
-        text = _cut_text(part.text, message.role == "system", index == len(message.parts) - 1, nonce) if _is_text(part) else ""
-        if not isinstance(part, Text) or text == part.text:
+        if not isinstance(part, Text):
             kept.append(part)
-        elif text:
+        elif text := _cut_text(part.text, message.role == "system", index == len(message.parts) - 1, nonce):
             kept.append(Text(text))
     return replace(message, parts=tuple(kept)) if kept else None
-
-
-def _is_text(part: Any) -> bool:
-    return isinstance(part, Text)
 
 
 def _cut_fields(fields: Mapping[str, Any], system: bool, nonce: str) -> Mapping[str, Any] | None:
@@ -84,12 +79,12 @@ def _cut_fields(fields: Mapping[str, Any], system: bool, nonce: str) -> Mapping[
     blocks: list[Any] = []
     given = list(content or ())
     for index, block in enumerate(given):
-        old = block if isinstance(block, str) else (mapping(block) or {}).get("text")
-        text = _cut_text(old, system, index == len(given) - 1, nonce) if isinstance(old, str) else old
-        if text == old:
+        said = block if isinstance(block, str) else (mapping(block) or {}).get("text")
+        own = _cut_text(said, system, index == len(given) - 1, nonce) if isinstance(said, str) else None
+        if own is None or own == said:
             blocks.append(block)
-        elif text:
-            blocks.append(text if isinstance(block, str) else {**block, "text": text})
+        elif own:
+            blocks.append(own if isinstance(block, str) else {**block, "text": own})
     if len(blocks) == len(given) and all(one is other for one, other in zip(blocks, given, strict=True)):
         return fields
     return {**fields, name: blocks} if blocks else None

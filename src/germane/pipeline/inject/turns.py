@@ -7,8 +7,8 @@ are keyed, so that they don't tell what was said.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
-from typing import NamedTuple
 
 from germane.pipeline.inject.placement import is_human
 from germane.types.message import Message
@@ -16,7 +16,8 @@ from germane.types.message import Message
 __all__ = ["HumanTurn", "human_turns"]
 
 
-class HumanTurn(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class HumanTurn:
     """`index` is the message's. `key` is a hash of the content and of the message before, `said` of the content alone. `first`
     says that no other message but system messages stands before: in a trimmed window, the one before may be missing."""
 

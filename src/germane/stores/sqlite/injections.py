@@ -66,7 +66,7 @@ def put_injection(
 def withdraw(transaction: Transaction, ids: Sequence[str]) -> None:
     """Removes text and items of every record, of any session, that holds a memory or message with one of these ids."""
     gone = frozenset(ids)
-    for key, partition, items in transaction.connection.execute(_HOLDING, (to_json(list(gone)),)).fetchall():
+    for key, partition, items in list(rows(transaction.connection, _HOLDING, (to_json(list(gone)),))):
         handles = ", ".join(item.handle for item in _items(items) if item.id in gone)
         transaction.connection.execute(_WITHDRAWN, (stored(handles or "?"), key))
         transaction.connection.execute("DELETE FROM injected_items WHERE injection = ?", (key,))
