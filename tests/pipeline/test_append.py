@@ -9,6 +9,7 @@ import pytest
 
 from germane import Agent, Germane
 from germane.types.query import Filters
+from germane.types.strategy import Cap, Shares
 from support.appending import APPEND, APPEND_XML, FACTS, QUESTIONS, Chat, prefix, prompt
 from support.calendar import Calendar, Opening
 from support.stories import MODELS
@@ -306,3 +307,16 @@ async def test_a_store_that_fails_gives_less(knowing: Agent) -> None:
     assert context.items
     report = next(report for report in context.metadata.sources if report.name == "injections")
     assert (report.status, report.reason, context.metadata.degradation_level) == ("error", "RuntimeError", 1)
+
+
+@pytest.mark.requirement("BUD-4")
+async def test_what_stands_counts_in_the_budget(agent: Agent) -> None:
+    """With little room, new text takes only what earlier texts leave; `Chat.send` compares the total with the budget."""
+    for number in range(30):
+        await agent.remember(f"The greyhound called Biscuit likes toy number {number}")
+    chat = Chat(agent, strategy=replace(APPEND, cap=300, shares=Shares(total=Cap(tokens=50))))
+    totals = [(await chat.say(f"Which toys does the greyhound Biscuit like? {number}")).metadata for number in range(6)]
+    assert max(total.total_tokens_injected for total in totals) > 100
+    chat.strategy = replace(APPEND, cap=300)
+    tight = (await chat.say("Which toys does the greyhound Biscuit like?")).metadata
+    assert 0 < tight.earlier_tokens < tight.total_tokens_injected

@@ -17,8 +17,8 @@ class OutgoingMessage:
 
     `native` is that dict, already in the provider's shape; None where `message` has to be written in the provider's shape.
     `late` is germane's text that goes in front of the human's words in this message (INJECT-2). `pinned` marks the end of the
-    stable prefix, where a provider with explicit prompt caching gets its cache mark. `late_pinned` marks that prefix's end after
-    `late`: what stands before it stays as it is in later requests.
+    stable prefix, where a provider with explicit prompt caching gets its cache mark. `late_pinned` marks the newest `late` that
+    stays where it is in later requests: its end gets a cache mark too.
     """
 
     message: Message

@@ -286,9 +286,9 @@ class Engine:
     def _own(self, request: Request, strategy: Strategy) -> Request:
         """The request without germane's own text, where the caller sent that back (INJECT-6)."""
         try:
-            return (
-                without_returned(request, nonce(self.nonce_key, request.scope)) if strategy.placement == "append" else request
-            )
+            if strategy.placement != "append":
+                return request
+            return without_returned(request, nonce(self.nonce_key, request.scope))
         except PROPAGATED:
             raise
         except BaseException:

@@ -103,9 +103,10 @@ class InjectionLog:
             self._waiting.pop(_key(scope), None)
 
     def forget(self, scope: Scope) -> None:
-        """Drops the records of every session of this scope's agent, whichever user it was with."""
-        for key in [key for key in self._waiting if key[:2] == (scope.org, scope.agent)]:
-            del self._waiting[key]
+        """Drops the records of every session of this scope's user, or of all users of its agent where it has none."""
+        for key in list(self._waiting):
+            if key[:2] == (scope.org, scope.agent) and scope.user in (None, key[2]):
+                del self._waiting[key]
 
 
 def _key(scope: Scope) -> _Key:
