@@ -14,6 +14,7 @@ from typing import Protocol
 
 from germane.access.key_store import KeyStore
 from germane.events.reader import EventReader
+from germane.injections.injection import KeptInjections
 from germane.memories.reader import MemoryReader
 from germane.ports.journal import Journal
 from germane.types.query import Filters
@@ -45,6 +46,10 @@ class ScopedStore(Protocol):
     async def allowed(self, ids: Sequence[str], *, at: datetime, filters: Filters) -> frozenset[str]:
         """Returns those of `ids` (of memories and events) that this scope may see, that are valid at `at`, aren't forgotten and
         have an allowed sensitivity, as stored now (PACK-8)."""
+
+    async def injections(self, also: Sequence[str] = (), *, at: datetime, filters: Filters) -> KeptInjections:
+        """Returns what was injected for the turns of the scope's session, oldest first, and those of its items, and of the ids
+        in `also`, that may be shown now, by the rules of `allowed` (INJECT-6). Nothing where the scope has no session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,7 +50,9 @@ def test_messages_go_with_memories_and_the_tombstone_says_who_and_why() -> None:
     """One change takes both."""
     answers: dict[type[Read[Any]], Any] = {Select: Selection(memory_ids=("m",), event_ids=("e",))}
     decision = replay(forget(session="s", scope=SCOPE, at=NOW, by="caroline", reason="asked"), answers)
-    assert decision.changes == (Forget(memory_ids=("m",), event_ids=("e",), at=NOW, by="caroline", reason="asked"),)
+    assert decision.changes == (
+        Forget(memory_ids=("m",), event_ids=("e",), session="s", at=NOW, by="caroline", reason="asked"),
+    )
     assert decision.outcome == Receipt(memory_ids=("m",), event_ids=("e",))
 
 

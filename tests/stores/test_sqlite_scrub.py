@@ -14,6 +14,7 @@ import pytest
 
 from germane.clock import Clock
 from germane.events.operations import PutEvent
+from germane.injections.operations import PutInjection
 from germane.memories.operations import Forget, PutMemory
 from germane.stores.sqlite import SqliteStore, erasure
 from germane.stores.sqlite.database import APPLICATION, Database, migrations
@@ -21,6 +22,7 @@ from germane.stores.sqlite.erasure import Erasure, ErasureState, erasure_state
 from germane.stores.sqlite.jobs import Job
 from germane.stores.sqlite.scrub import Scrub
 from germane.testing.hashed import Hashed
+from germane.testing.injection_contract import an_injection
 from germane.testing.stored import NOON, a_memory, an_event, writing
 from germane.types.query import Filters
 from germane.types.scope import Scope
@@ -373,3 +375,18 @@ async def test_nothing_is_scrubbed_where_nothing_was_forgotten(tmp_path: Path, m
     assert await store.within(Scope()).journal.scrub() == ""
     await store.close()
     assert runs == []
+
+
+@pytest.mark.requirement("INJECT-6")
+async def test_copies_of_a_forgotten_text_in_records_are_scrubbed_too(tmp_path: Path) -> None:
+    """What was injected of it, in whichever session, and what was removed of the session's older records."""
+    store = opened(tmp_path)
+    texts = [f"canary{number}z {'x' * 900}" for number in range(60)]
+    memories = [a_memory(text) for text in texts]
+    await store.within(Scope()).journal.commit(writing(*map(PutMemory, memories)))
+    records = [PutInjection("s", an_injection(memory, turn=memory.id)) for memory in memories]
+    for change in records:
+        await store.within(Scope()).journal.commit(writing(change))
+    assert await forgotten(store, *(memory.id for memory in memories[::2])) == ""
+    await store.close()
+    assert held(tmp_path) == {text.split()[0] for text in texts[1::2]}

@@ -11,6 +11,7 @@ from typing import Any
 from germane.catalog.catalog import Catalog
 from germane.clock import Clock
 from germane.events.event import Event, Session
+from germane.injections.injection import KeptInjections
 from germane.memories.memory import Memory
 from germane.memories.reader import Page
 from germane.pipeline.engine import Engine
@@ -91,6 +92,9 @@ class Kept:
 
     async def allowed(self, ids: Sequence[str], *, at: datetime, filters: Filters) -> frozenset[str]:
         return frozenset(ids)
+
+    async def injections(self, also: Sequence[str] = (), *, at: datetime, filters: Filters) -> KeptInjections:
+        return KeptInjections()
 
 
 def scoped() -> ScopedStore:

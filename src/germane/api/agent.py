@@ -103,6 +103,7 @@ class Agent:
         plan = self._parts.strategies.find(strategy)
         context = await self._parts.engine.assemble(request, self._scoped(scope), plan, began)
         self._parts.retrievals.note(self.scope, [item.id for item in context.items if item.category != "conversation"])
+        self._parts.injections.note(scope)
         return context
 
     async def fallback(

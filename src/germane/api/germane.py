@@ -113,11 +113,12 @@ class Germane:
         await self.close()
 
     async def close(self) -> None:
-        """Writes the counts that still wait and closes everything that was opened here. A caller's embedder isn't closed.
-        Idempotent."""
+        """Writes the counts and records that still wait, and closes everything that was opened here. A caller's embedder isn't
+        closed. Idempotent."""
         parts, self._parts = self._parts, None
         if parts is not None:
             await parts.retrievals.close()
+            await parts.injections.close()
             await parts.verifier.close()
             await parts.store.close()
             await asyncio.to_thread(parts.background.close)

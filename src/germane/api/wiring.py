@@ -10,6 +10,7 @@ from pathlib import Path
 
 from germane.access.usage import KeyUsage
 from germane.access.verifier import Verifier
+from germane.api.injection_writer import InjectionWriter
 from germane.api.retrieval_counter import RetrievalCounter
 from germane.api.strategies import Strategies
 from germane.api.warm_up import warm_up
@@ -48,6 +49,7 @@ class Parts:
     catalog: Catalog
     prices: Prices
     retrievals: RetrievalCounter
+    injections: InjectionWriter
     verifier: Verifier
     background: Background
     """For long recordings."""
@@ -102,6 +104,7 @@ async def wire(
         catalog=catalog,
         prices=prices,
         retrievals=RetrievalCounter(store),
+        injections=InjectionWriter(store, engine.injections),
         verifier=Verifier(store.keys, KeyUsage(store.keys, read_only=store.read_only), clock),
         background=Background(engine.admission.busy),
         clock=clock,

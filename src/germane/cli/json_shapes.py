@@ -51,6 +51,8 @@ def context_shape(context: Context) -> dict[str, Any]:
         "system": context.system,
         "added": context.added,
         "items": [_item(item) for item in context.items],
+        "earlier": encode(context.earlier),
+        "attribution": context.attribution,
         "metadata": encode(context.metadata),
         "warnings": list(context.trace.warnings),
     }

@@ -82,13 +82,14 @@ class Anthropic:
     def compose(self, turns: Sequence[OutgoingMessage], tools: Sequence[Mapping[str, Any]] = ()) -> Wire:
         apart = [turn for turn in turns if turn.message.role == "system" and not turn.in_place]
         spoken = behind_the_user(turn for turn in turns if turn.message.role != "system" or turn.in_place)
-        written = [_write_message(turn) for turn in pair_calls(spoken, fits=ID.fullmatch)]
+        marks = breakpoints((turn.native for turn in turns), tools)
+        room = BREAKPOINTS - marks - any(turn.pinned for turn in turns)
+        written = [_write_message(turn, room > 0) for turn in pair_calls(spoken, fits=ID.fullmatch)]
         messages, unplaced = placed(merge_by_role(written, "content", [{"type": "text", "text": START}]))
         own = {id(turn.native) for turn in turns}
         messages = [message if id(message) in own else _plain(message) for message in messages]
         if messages[-1]["role"] == "assistant":
             messages[-1] = _trimmed(messages[-1])
-        marks = breakpoints((turn.native for turn in turns), tools)
         return Wire(messages=messages, system=system_prompt([*apart, *unplaced], marks < BREAKPOINTS))
 
     def problems(self, wire: Wire) -> tuple[str, ...]:
@@ -158,7 +159,7 @@ def _is_invalid(block: Mapping[str, Any]) -> bool:
             return not isinstance(kind, str)
 
 
-def _write_message(turn: OutgoingMessage) -> ProviderMessage:
+def _write_message(turn: OutgoingMessage, cache_mark: bool) -> ProviderMessage:
     role = turn.message.role if turn.message.role in ("assistant", "system") else "user"
     answers = bool(turn.message.tool_results)
     if turn.native is not None and not turn.late:
@@ -166,7 +167,8 @@ def _write_message(turn: OutgoingMessage) -> ProviderMessage:
     blocks = _write_parts(turn.message, role) if turn.native is None else _blocks(turn.native.get("content"))
     if turn.late:
         first = next((index for index, block in enumerate(blocks) if block.get("type") != "tool_result"), len(blocks))
-        blocks = [*blocks[:first], {"type": "text", "text": sendable(turn.late)}, *blocks[first:]]
+        mark = {"cache_control": {"type": "ephemeral"}} if turn.late_pinned and cache_mark else {}
+        blocks = [*blocks[:first], {"type": "text", "text": sendable(turn.late), **mark}, *blocks[first:]]
     return ProviderMessage(role=role, parts=blocks, answers=answers)
 
 

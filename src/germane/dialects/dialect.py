@@ -17,9 +17,10 @@ class OutgoingMessage:
 
     `native` is that dict, already in the provider's shape; None where `message` has to be written in the provider's shape.
     `late` is germane's text that goes in front of the human's words in this message (INJECT-2). `pinned` marks the end of the
-    stable prefix, where a provider with explicit prompt caching gets its cache mark. `changing` marks germane's system text
-    that differs from request to request: it goes behind the caller's own cache marks. `in_place` marks a system message that
-    the model takes where it stands, in the middle.
+    stable prefix, where a provider with explicit prompt caching gets its cache mark. `late_pinned` marks the newest `late` that
+    stays where it is in later requests: its end gets a cache mark too. `changing` marks germane's system text that differs from
+    request to request: it goes behind the caller's own cache marks. `in_place` marks a system message that the model takes
+    where it stands, in the middle.
     """
 
     message: Message
@@ -28,6 +29,7 @@ class OutgoingMessage:
     pinned: bool = False
     changing: bool = False
     in_place: bool = False
+    late_pinned: bool = False
 
 
 class Dialect(Protocol):

@@ -181,7 +181,8 @@ def _write_results(
         if results:
             first.append(OutgoingMessage(message=replace(turn.message, role="tool", parts=tuple(results))))
         if rest:
-            after.append(OutgoingMessage(message=replace(turn.message, role="user", parts=tuple(rest)), late=turn.late))
+            own = replace(turn.message, role="user", parts=tuple(rest))
+            after.append(OutgoingMessage(message=own, late=turn.late, late_pinned=turn.late_pinned))
     return first + after
 
 

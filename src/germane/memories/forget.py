@@ -87,9 +87,10 @@ def forget(
     )
     receipt = Receipt(memory_ids=found.memory_ids, event_ids=found.event_ids, dry_run=dry_run)
     whole = everything or (user is not None and ids is None and key is None and tag is None and session is None)
-    if dry_run or not (receipt or whole):
+    ended = session if ids is None and key is None and tag is None else None
+    if dry_run or not (receipt or whole or ended):
         return Decision((), receipt)
-    gone: Change = Forget(memory_ids=found.memory_ids, event_ids=found.event_ids, at=at, by=by, reason=reason)
+    gone: Change = Forget(memory_ids=found.memory_ids, event_ids=found.event_ids, session=ended, at=at, by=by, reason=reason)
     if whole:
         gone = ForgetOwner(user=user, at=at, by=by, reason=reason)
     return Decision((gone,), receipt)

@@ -91,11 +91,13 @@ class EndMemory(Change):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forget(Change):
-    """Removes these memories and events, with their search rows, vectors and cached copies; leaves a tombstone without
-    content."""
+    """Removes these memories and events, with their search rows, vectors and cached copies, and with what was injected of them
+    in any session; leaves a tombstone without content."""
 
     memory_ids: tuple[str, ...] = ()
     event_ids: tuple[str, ...] = ()
+    session: str | None = None
+    """A session whose records of what was injected are removed as a whole."""
     at: datetime
     by: str = ""
     reason: str = ""

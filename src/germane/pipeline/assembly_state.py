@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import NamedTuple
 
 from germane.catalog import unknown_model
 from germane.catalog.profile import Profile
 from germane.clock import Clock
+from germane.injections.operations import PutInjection
 from germane.pipeline.deadline import Deadline
+from germane.pipeline.earlier_injections import NOTHING_STANDS, Standing, next_injection
 from germane.pipeline.format.layout import Format, RenderedContext
 from germane.pipeline.gather.gather import Gathered
 from germane.pipeline.inject.inject import inject, untouched
@@ -54,6 +57,7 @@ class Outcome:
     available: int
     packing: Packing
     written: RenderedContext
+    standing: Standing = NOTHING_STANDS
 
 
 class Assembly:
@@ -65,6 +69,7 @@ class Assembly:
         self.gathered: Gathered | None = None
         self.outcome: Outcome | None = None
         self.written = RenderedContext(attribution={})
+        self.standing = NOTHING_STANDS
         self.tokens = 0
         self.reason = ""
         self.level = 0
@@ -94,7 +99,8 @@ class Assembly:
         """The assembly succeeded: degradation level 0 with every source, 1 with some."""
         self.outcome, self.gathered, self.cached = outcome, outcome.gathered, cached
         self.directive = outcome.gathered.directive
-        self.written, self.tokens = outcome.written, outcome.packing.tokens
+        self.written, self.standing = outcome.written, outcome.standing
+        self.tokens = outcome.packing.tokens + outcome.standing.tokens
         self.level = 1 if any(map(_missing, outcome.gathered.reports)) else 0
 
     def directive_only(self, directive: str | None, layout: Format, reason: str) -> None:
@@ -111,15 +117,15 @@ class Assembly:
     def messages_only(self, reason: str) -> None:
         """Degradation level 3: the messages as the caller sent them."""
         self.written, self.tokens, self.outcome, self.directive = RenderedContext(attribution={}), 0, None, ""
+        self.standing = NOTHING_STANDS
         self.reason, self.level = reason, 3
 
     def context(self) -> Context:
-        if self.strategy.placement == "split":
-            stable, late = self.written.stable, self.written.late
-        else:
-            stable, late = self.written.text, ""
+        placement = self.strategy.placement
+        stable, late = (self.written.text, "") if placement == "first" else (self.written.stable, self.written.late)
         try:
-            injected = inject(self.request, stable, late, placement=self.strategy.placement)
+            earlier = {text.turn: text.text for text in self.standing.texts}
+            injected = inject(self.request, stable, late, placement=placement, earlier=earlier)
         except PROPAGATED:
             raise
         except BaseException as error:
@@ -135,6 +141,24 @@ class Assembly:
             metadata=self._metadata(warnings),
             trace=self._trace(warnings),
             convert=injected.convert,
+            earlier=self.standing.texts,
+        )
+
+    def injection(self, registered: Set[str], now: datetime) -> PutInjection | None:
+        """The record of what was injected for the newest turn (INJECT-6), where one is to be kept."""
+        session = self.request.scope.session
+        if self.outcome is None or self.measured is None or session is None:
+            return None
+        late, tokenizer = self.written.late, self.measured.tokenizer
+        return next_injection(
+            self.standing,
+            session,
+            late,
+            self.written.items,
+            tokens=tokenizer.count(late) if late else 0,
+            tokenizer=tokenizer.name,
+            registered=registered,
+            now=now,
         )
 
     def _metadata(self, warnings: tuple[str, ...]) -> Metadata:
@@ -157,6 +181,7 @@ class Assembly:
             timings=tuple(self._timings),
             cached=self.cached,
             warnings=warnings,
+            earlier_tokens=self.standing.tokens,
         )
 
     def _trace(self, warnings: tuple[str, ...]) -> Trace:
@@ -173,6 +198,7 @@ class Assembly:
             sources=() if self.gathered is None else self.gathered.reports,
             timings=tuple(self._timings),
             warnings=warnings,
+            earlier=self.standing.texts,
         )
 
     def _warnings(self) -> Iterator[str]:
@@ -182,6 +208,7 @@ class Assembly:
             yield unknown_model.warning(self.request.model, profile.window)
         if packing is not None and packing.directive_left_out:
             yield f"the directive was left out: {packing.directive_left_out}"
+        yield from self.standing.warnings
         if self.directive is None:
             yield "the directive couldn't be read, and none is known of this scope yet: the answer goes without"
         budget = None if self.measured is None else self.measured.budget
@@ -191,7 +218,11 @@ class Assembly:
 
 def unanswered(reports: Sequence[SourceReport]) -> str:
     """The fallback reason when every source that was called failed; empty when one has answered, or had nothing to offer."""
-    called = [report for report in reports if report.name not in ("directive", "embedding") and report.reason not in _FINE]
+    called = [
+        report
+        for report in reports
+        if report.name not in ("directive", "embedding", "injections") and report.reason not in _FINE
+    ]
     if not all(map(_missing, called)):
         return ""
     if any(report.status == "timeout" for report in called):

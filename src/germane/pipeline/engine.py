@@ -9,6 +9,7 @@ after each stage. Whatever fails, the caller gets messages: with the directive a
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -25,6 +26,7 @@ from germane.pipeline.call_guard import Guard, breaker_key
 from germane.pipeline.circuit_breaker import Breakers
 from germane.pipeline.deadline import Deadline
 from germane.pipeline.directive_cache import DirectiveCache
+from germane.pipeline.earlier_injections import NOTHING_STANDS, Standing
 from germane.pipeline.fallback import FallbackLadder
 from germane.pipeline.format.layout import Format
 from germane.pipeline.format.named import open_format
@@ -34,6 +36,8 @@ from germane.pipeline.gather.builtin import sources
 from germane.pipeline.gather.gather import Gathered, gather
 from germane.pipeline.gather.merge import fresh, merge
 from germane.pipeline.gather.source import SourceFactory
+from germane.pipeline.inject.returned import without_returned
+from germane.pipeline.injection_log import InjectionLog
 from germane.pipeline.pack.gate import gate
 from germane.pipeline.pack.pack import pack, trim
 from germane.pipeline.pack.packing import Packing
@@ -78,6 +82,7 @@ class Engine:
     directive_cache: DirectiveCache = field(default_factory=DirectiveCache)
     result_cache: ResultCache = field(default_factory=ResultCache)
     abandoned: Abandoned = field(default_factory=Abandoned)
+    injections: InjectionLog = field(default_factory=InjectionLog)
     admission: AdmissionQueue = field(default_factory=AdmissionQueue)
     breakers: Breakers = field(default_factory=Breakers)
 
@@ -85,7 +90,7 @@ class Engine:
         """Raises nothing but cancellation and interpreter exit. `began` is when the call came, on the steady clock (seconds);
         the deadline counts from there."""
         deadline = Deadline.of(self.clock.steady() if began is None else began, request.deadline)
-        assembly = Assembly(request, strategy, self.clock)
+        assembly = Assembly(self._own(request, strategy), strategy, self.clock)
         slot: Slot | None = None
         try:
             slot = await self.admission.acquire(deadline, self.clock, request.scope.org)
@@ -101,11 +106,13 @@ class Engine:
         finally:
             if slot is not None:
                 slot.end(self.clock.steady())
-        return assembly.context()
+        context = assembly.context()
+        self._remember_injection(assembly)
+        return context
 
     def fall_back(self, request: Request, strategy: Strategy, reason: str) -> Context:
         """The fallback's answer, at once and without I/O: the messages with the directive as it was last known."""
-        assembly = Assembly(request, strategy, self.clock)
+        assembly = Assembly(self._own(request, strategy), strategy, self.clock)
         self._fallback.answer(assembly, reason)
         return assembly.context()
 
@@ -113,6 +120,7 @@ class Engine:
         """Drops what the caches hold of this scope, after something in it was forgotten."""
         self.result_cache.forget(scope)
         self.directive_cache.forget(scope)
+        self.injections.forget(scope)
 
     async def recall(self, request: Request, store: ScopedStore, strategy: Strategy) -> tuple[Scored, ...]:
         """Scored candidates, best first. Waits for every source; packs nothing and counts no tokens."""
@@ -147,13 +155,20 @@ class Engine:
             assembly.messages_only("messages_exceed_window")
             return
         guard = self._guard(request.scope, deadline)
-        key = await self._key(request, store, strategy, deadline, guard)
+        appends = strategy.placement == "append" and request.scope.session is not None
+        key = None if appends else await self._key(request, store, strategy, deadline, guard)
         known = self.result_cache.get(key, self.clock.steady())
         if known is not None and known.packing.tokens <= budget.available:
             assembly.finish(known, cached=True)
             return
         with assembly.stage("gather", deadline):
-            answers = await self._gather(request, store, strategy, deadline, guard, searching=searching)
+            gathering = self._gather(request, store, strategy, deadline, guard, searching=searching)
+            if appends:
+                earlier = self.injections.stand(assembly, store, guard, deadline, self.nonce_key)
+                answers, (standing, report) = await asyncio.gather(gathering, earlier)
+                answers = replace(answers, reports=(*answers.reports, report))
+            else:
+                answers, standing = await gathering, NOTHING_STANDS
             gathered = assembly.gathered = self.directive_cache.fill_missing(request.scope, answers)
             candidates = _distinct(gathered, request)
         if reason := unanswered(gathered.reports):
@@ -162,12 +177,13 @@ class Engine:
         with assembly.stage("score", deadline):
             ranked = score(candidates, strategy, request.at, self.relevance)
             kept, dropped = split_at_floor(ranked, strategy.floor)
+            new, standing_already = standing.separate(kept)
         with assembly.stage("pack", deadline):
-            layout = self._layout(request, strategy, tokens, gathered.query)
+            layout = self._layout(request, strategy, tokens, gathered.query, first_number=standing.first_number)
             packing = pack(
-                kept,
+                new,
                 dropped,
-                available=budget.available,
+                available=budget.available - standing.cost,
                 layout=layout,
                 strategy=strategy,
                 directive=gathered.directive or "",
@@ -175,12 +191,13 @@ class Engine:
                 stop=lambda: deadline.missed(self.clock.steady() + _WRITING),
             )
         with assembly.stage("gate", deadline):
-            passed = await self._gate(packing, store, request, deadline, guard)
-            packing = packing if passed is packing else trim(passed, budget.available, layout)
+            passed, standing = await self._gate(packing, standing, store, request, deadline, guard)
+            packing = packing if passed is packing else trim(passed, budget.available - standing.cost, layout)
+            packing = replace(packing, refused=(*packing.refused, *standing_already))
         with assembly.stage("write", deadline):
             written = layout.write(packing.directive, packing.chosen)
         seen = replace(gathered, candidates=())
-        outcome = Outcome(gathered=seen, available=len(kept), packing=packing, written=written)
+        outcome = Outcome(gathered=seen, available=len(kept), packing=packing, written=written, standing=standing)
         assembly.finish(outcome)
         if assembly.level == 0:
             self.result_cache.put(key, outcome, self.clock.steady())
@@ -218,17 +235,21 @@ class Engine:
             start_attempt=guard.start_attempt,
         )
 
-    async def _gate(self, packing: Packing, store: ScopedStore, request: Request, deadline: Deadline, guard: Guard) -> Packing:
-        """Asks the store once more which chosen items may be shown. Where it can't answer in time, none of its items may. The
-        items of registered sources aren't the store's to judge."""
+    async def _gate(
+        self, packing: Packing, standing: Standing, store: ScopedStore, request: Request, deadline: Deadline, guard: Guard
+    ) -> tuple[Packing, Standing]:
+        """Asks the store once more which chosen items, and which items of earlier texts, may be shown. Where it can't answer in
+        time, none of its items may. The items of registered sources aren't the store's to judge."""
         stored = {item.id for item in packing.chosen if not {item.source, *item.scored.candidate.also} <= self.sources.keys()}
+        stored |= standing.ids
         if not stored:
-            return packing
+            return packing, standing
         left = deadline.left(self.clock.steady())
         patience = None if left is None else max(0.0, left - _CLOSING)
         start = partial(store.allowed, sorted(stored), at=request.at, filters=request.filters)
         passed = await guard.call("gate", start, (frozenset, set), patience=patience)
-        return gate(packing, passed | {item.id for item in packing.chosen if item.id not in stored})
+        packed = gate(packing, passed | {item.id for item in packing.chosen if item.id not in stored})
+        return packed, standing.passed(passed)
 
     async def _key(
         self, request: Request, store: ScopedStore, strategy: Strategy, deadline: Deadline, guard: Guard
@@ -255,16 +276,39 @@ class Engine:
             force=deadline.answer is None,
         )
 
-    def _layout(self, request: Request, strategy: Strategy, tokens: Tokenizer, query: Query | None = None) -> Format:
-        words = [] if query is None else [term.word for term in query.terms]
-        name = nonce(self.nonce_key, request.scope)
+    def _remember_injection(self, assembly: Assembly) -> None:
+        try:
+            change = assembly.injection(self.sources.keys(), self.clock.now())
+            if change is not None:
+                self.injections.put(assembly.request.scope, change)
+        except PROPAGATED:
+            raise
+        except BaseException:
+            return  # the answer doesn't depend on it
+
+    def _own(self, request: Request, strategy: Strategy) -> Request:
+        """The request without germane's own text, where the caller sent that back (INJECT-6)."""
+        try:
+            if strategy.placement != "append":
+                return request
+            return without_returned(request, nonce(self.nonce_key, request.scope))
+        except PROPAGATED:
+            raise
+        except BaseException:
+            return request
+
+    def _layout(
+        self, request: Request, strategy: Strategy, tokens: Tokenizer, query: Query | None = None, first_number: int = 1
+    ) -> Format:
         return open_format(
             strategy.format,
             tokenizer=tokens,
-            nonce=name,
+            nonce=nonce(self.nonce_key, request.scope),
             zone=zone(request.scope.zone),
-            terms=words,
+            terms=[] if query is None else [term.word for term in query.terms],
             details=strategy.details,
+            first_number=first_number,
+            apart=strategy.placement == "append",
         )
 
     @property

@@ -30,8 +30,20 @@ __all__ = [
 Sensitivity = Literal["public", "private", "sensitive"]
 SourceKind = Literal["user", "operator", "tool", "system", "import"]
 Reason = Literal[
-    "budget", "kind_cap", "source_cap", "duplicate", "below_floor", "sensitivity", "filter", "superseded", "withdrawn"
+    "budget",
+    "kind_cap",
+    "source_cap",
+    "duplicate",
+    "below_floor",
+    "sensitivity",
+    "filter",
+    "superseded",
+    "withdrawn",
+    "already_shown",
+    "turn_kept",
 ]
+"""`already_shown`: the item stands in a text injected for an earlier turn. `turn_kept`: nothing is added, because the newest
+turn has its text already (INJECT-6)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from germane.types.candidate import Chosen
+from germane.types.earlier import EarlierInjection
 from germane.types.explain import explain
 from germane.types.message import Message, Wire
 from germane.types.metadata import Metadata
@@ -18,7 +19,8 @@ __all__ = ["Context", "Metadata"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """`messages` and `system` are shaped for the request's provider (INJECT-2a); `added` is all the text germane added;
-    `items` are exactly what was injected, in rendered order."""
+    `items` are exactly what this call injected, in rendered order, and `earlier` the texts that stand in the prompt since
+    earlier calls of the session, by turn."""
 
     provider: str
     messages: list[Mapping[str, Any] | Message]
@@ -28,6 +30,13 @@ class Context:
     metadata: Metadata
     trace: Trace
     convert: Callable[[str], Wire] = field(repr=False, compare=False)
+    earlier: tuple[EarlierInjection, ...] = ()
+
+    @property
+    def attribution(self) -> dict[str, str]:
+        """The id of each item in the prompt by its handle, those of earlier calls included (FORMAT-6)."""
+        before = {item.handle: item.id for injection in self.earlier for item in injection.items}
+        return before | {item.handle: item.id for item in self.items}
 
     def explain(self) -> str:
         """For every candidate, in or out: source, score and its parts, tokens, rank, reason (ENGINE-5). Changes nothing."""

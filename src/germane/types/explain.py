@@ -27,6 +27,9 @@ def explain(trace: Trace, fallback_reason: str = "") -> str:
         worth = sum(item.score * item.share for item in trace.chosen)
         proof = "no other choice shows more" if trace.gap == 0 else f"another choice could show {trace.gap:.3f} more at most"
         lines.append(f"packed exactly: {worth:.3f} relevant items to be expected; {proof}")
+    for text in trace.earlier:
+        names = ", ".join(f"{item.handle} = {item.id}" for item in text.items)
+        lines.append(f"kept with message {text.turn}: {text.tokens} tokens, {names}")
     lines += [f"in   {_line(item.scored)} {item.tokens:>5} tokens{_part(item.share)}  {item.handle}" for item in trace.chosen]
     for item in trace.left_out:
         cost = "" if item.tokens is None else f" {item.tokens:>5} tokens"

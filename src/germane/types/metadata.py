@@ -57,3 +57,5 @@ class Metadata:
     timings: tuple[tuple[str, float], ...] = ()
     cached: bool = False
     warnings: tuple[str, ...] = ()
+    earlier_tokens: int = 0
+    """Those of `total_tokens_injected` that stand in the prompt since earlier calls of the session (INJECT-6)."""

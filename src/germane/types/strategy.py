@@ -17,7 +17,7 @@ __all__ = ["HALF_LIVES", "Cap", "Detail", "Form", "Packer", "Placement", "Shares
 Detail = Literal["id", "confidence", "score"]
 Form = Literal["log-odds", "linear"]
 Packer = Literal["auto", "density", "exact", "rank"]
-Placement = Literal["first", "split"]
+Placement = Literal["append", "first", "split"]
 
 HALF_LIVES: Mapping[str, float] = MappingProxyType(
     {"factual": 180.0, "procedural": 120.0, "preference": 45.0, "behavioral": 30.0, "episodic": 14.0, "event": 1.0}

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from germane.types.budget import Budget
 from germane.types.candidate import Chosen, LeftOut
+from germane.types.earlier import EarlierInjection
 from germane.types.metadata import SourceReport, Status
 from germane.types.query import Query
 
@@ -28,3 +29,5 @@ class Trace:
     sources: tuple[SourceReport, ...] = ()
     timings: tuple[tuple[str, float], ...] = ()
     warnings: tuple[str, ...] = field(default=())
+    earlier: tuple[EarlierInjection, ...] = ()
+    """Texts that stand in the prompt since earlier calls, by turn."""

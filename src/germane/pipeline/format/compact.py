@@ -56,6 +56,10 @@ class Compact:
         self._sessions: dict[tuple[object, ...], Section] = {}
         self._labels: dict[str, str] = {}
 
+    @property
+    def notice(self) -> str:
+        return ""
+
     def stable(self, directive: str, items: bool) -> str:
         if not directive:
             return ""

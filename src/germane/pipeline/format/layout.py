@@ -71,6 +71,10 @@ class Grammar(Protocol):
     def late(self, sections: Sequence[tuple[Section, Sequence[str]]]) -> str:
         """The text that changes with the query: the sections in the given order, each with its lines."""
 
+    @property
+    def notice(self) -> str:
+        """The standing notice about items, for text that stands apart from `stable`; empty where `late` holds it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderedContext:
@@ -93,10 +97,16 @@ class Format:
     seen."""
 
     __slots__ = (
-        *("_same_opening", "_costs", "_excerpts", "_grammar", "_headers", "_last", "_lines", "_sections", "_tokenizer"),
+        *("_apart", "_costs", "_excerpts", "_first_number", "_grammar", "_headers", "_last", "_lines", "_same_opening"),
+        *("_sections", "_tokenizer"),
     )
 
-    def __init__(self, grammar: Grammar, tokenizer: Tokenizer, terms: Sequence[str]) -> None:
+    def __init__(
+        self, grammar: Grammar, tokenizer: Tokenizer, terms: Sequence[str], *, first_number: int = 1, apart: bool = False
+    ) -> None:
+        """`first_number` is the first item's. `apart` says that `late` stands by itself in the conversation: it has the notice
+        then, and `stable` doesn't depend on whether there are items."""
+        self._first_number, self._apart = first_number, apart
         self._grammar, self._tokenizer = grammar, tokenizer
         self._excerpts = Excerpts(terms)
         self._sections: dict[str, Section] = {}
@@ -108,7 +118,8 @@ class Format:
 
     def fixed(self, directive: str) -> int:
         """Tokens of the directive, the standing notice and the outermost wrapper."""
-        return self._count(self._grammar.stable(directive, True)) + self._count(_SEPARATOR + self._grammar.late(()))
+        stable = self._grammar.stable(directive, not self._apart)
+        return self._count(stable) + self._count(_SEPARATOR + self._late(()))
 
     def cost(self, candidate: Candidate, text: str, groups: frozenset[str]) -> int:
         """Tokens of the item's own line, plus its group's header unless `group(candidate)` is in `groups`."""
@@ -153,15 +164,19 @@ class Format:
             members, lines = list(group), []
             for _, item in members:
                 line = self._line(item.scored.candidate, item.text)
-                short = f"{'a' if members[0][0].rank[0] >= TALK else 'm'}{len(items) + 1}"
+                short = f"{'a' if members[0][0].rank[0] >= TALK else 'm'}{len(items) + self._first_number}"
                 handle = _unused(line.handle or short, handles)
                 handles[handle] = item.id
                 lines.append(line.filled(short, f"{item.score:.3f}" if self._grammar.scores else ""))
                 items.append(Chosen(scored=item.scored, text=item.text, tokens=item.tokens, share=item.share, handle=handle))
             sections.append((members[0][0], lines))
-        stable = self._grammar.stable(directive, bool(items))
-        late = self._grammar.late(sections) if items else ""
+        stable = self._grammar.stable(directive, bool(items) and not self._apart)
+        late = self._late(sections) if items else ""
         return RenderedContext(stable=stable, late=late, items=tuple(items), attribution=handles)
+
+    def _late(self, sections: Sequence[tuple[Section, Sequence[str]]]) -> str:
+        late = self._grammar.late(sections)
+        return _SEPARATOR.join(filter(None, (self._grammar.notice, late))) if self._apart else late
 
     def _line_cost(self, candidate: Candidate, key: tuple[str, str]) -> int:
         text = key[1]

@@ -32,9 +32,18 @@ def check_details(name: str, details: Sequence[Detail]) -> None:
 
 
 def open_format(
-    name: str, *, tokenizer: Tokenizer, nonce: str, zone: tzinfo, terms: Sequence[str], details: Sequence[Detail] = ()
+    name: str,
+    *,
+    tokenizer: Tokenizer,
+    nonce: str,
+    zone: tzinfo,
+    terms: Sequence[str],
+    details: Sequence[Detail] = (),
+    first_number: int = 1,
+    apart: bool = False,
 ) -> Format:
-    """A format for one assembly. `terms` are the query's words or stems; excerpts of long items are made around them.
+    """A format for one assembly. `terms` are the query's words or stems; excerpts of long items are made around them. See
+    `Format` for `first_number` and `apart`.
 
     Raises `UnknownName` for a name that isn't in `FORMATS`, `InvalidInput` for details that the format can't write.
     """
@@ -42,4 +51,4 @@ def open_format(
     if grammar is None:
         raise UnknownName(f"unknown format {name!r}: use one of {', '.join(sorted(FORMATS))}")
     check_details(name, details)
-    return Format(grammar(nonce, zone, details), tokenizer, terms)
+    return Format(grammar(nonce, zone, details), tokenizer, terms, first_number=first_number, apart=apart)

@@ -48,6 +48,10 @@ class Xml:
         self._openings: dict[str, tuple[str, str, str, str]] = {}
         self._labels: dict[str, str] = {}
 
+    @property
+    def notice(self) -> str:
+        return self._notice
+
     def stable(self, directive: str, items: bool) -> str:
         if not directive:
             return self._notice if items else ""

@@ -22,7 +22,7 @@ from germane.dialects.envelope import mapping
 from germane.dialects.plain import sent
 from germane.dialects.registry import dialect, dialect_of
 from germane.dialects.system_prompt import apart
-from germane.pipeline.inject.placement import place
+from germane.pipeline.inject.placement import NOTHING_EARLIER, place
 from germane.types.message import Message, Wire
 from germane.types.request import Request
 from germane.types.strategy import Placement
@@ -43,16 +43,27 @@ class Injected:
     convert: Callable[[str], Wire] = field(repr=False, compare=False)
 
 
-def inject(request: Request, stable: str, late: str = "", *, placement: Placement = "first") -> Injected:
-    """The request's messages with germane's text: `stable` first, `late` where `placement` puts it. When both are empty
-    nothing is added, not even an empty system message, and dicts in the provider's shape stay the same objects."""
-    convert = partial(_convert, request, stable, late, placement)
+def inject(
+    request: Request,
+    stable: str,
+    late: str = "",
+    *,
+    placement: Placement = "first",
+    earlier: Mapping[int, str] = NOTHING_EARLIER,
+) -> Injected:
+    """The request's messages with germane's text: `stable` first, `late` where `placement` puts it, and each text of `earlier`
+    at the human turn with its index. When all are empty nothing is added, not even an empty system message, and dicts in the
+    provider's shape stay the same objects."""
+    convert = partial(_convert, request, stable, late, placement, earlier)
     wire = convert(request.provider)
     system = wire.system
     if system is None and stable and wire.messages:
         system = wire.messages[0]["content"]
     return Injected(
-        messages=list(wire.messages), system=system, added="\n\n".join(filter(None, (stable, late))), convert=convert
+        messages=list(wire.messages),
+        system=system,
+        added="\n\n".join(filter(None, (stable, *earlier.values(), late))),
+        convert=convert,
     )
 
 
@@ -62,19 +73,20 @@ def untouched(request: Request) -> Injected:
     messages, system = list(request.raw), None
     if request.has_system and isinstance(own := messages[0], Mapping) and (system := apart(own, request.provider)):
         del messages[0]
-    return Injected(messages=messages, system=system, added="", convert=partial(_convert, request, "", "", "first"))
+    convert = partial(_convert, request, "", "", "first", NOTHING_EARLIER)
+    return Injected(messages=messages, system=system, added="", convert=convert)
 
 
-def _convert(request: Request, stable: str, late: str, placement: Placement, provider: str) -> Wire:
+def _convert(request: Request, stable: str, late: str, placement: Placement, earlier: Mapping[int, str], provider: str) -> Wire:
     """The messages with germane's text in the shape of `provider`; they aren't rewritten where they have that shape already."""
     target = dialect(provider)
-    if (placement == "first" or not late) and (unchanged := sent(request.raw, provider)) is not None:
+    if not earlier and (placement == "first" or not late) and (unchanged := sent(request.raw, provider)) is not None:
         own = target.compose(place([], stable, late, placement)[1])
         return replace(own, messages=own.messages + unchanged)
     turns = [_turn(message, raw, provider) for message, raw in zip(request.messages, request.raw, strict=True)]
     if request.mid_system:
         turns = _in_place(turns)
-    return target.compose(place(turns, stable, late, placement)[1], request.tools)
+    return target.compose(place(turns, stable, late, placement, earlier)[1], request.tools)
 
 
 def _turn(message: Message, raw: Mapping[str, Any] | Message, provider: str) -> OutgoingMessage:

@@ -14,6 +14,7 @@ import apsw
 
 from germane.memories.operations import Forget, ForgetOwner, Select, Selection
 from germane.stores.sqlite.encoding import micros, shown, stored
+from germane.stores.sqlite.injections import forget_sessions, withdraw
 from germane.stores.sqlite.rows import Row, first, only, rows
 from germane.stores.sqlite.sessions import shrink
 from germane.stores.sqlite.transaction import Transaction
@@ -43,6 +44,8 @@ def forget(transaction: Transaction, partitions: tuple[VisiblePartition, ...], c
     transaction.flush()
     _forget_memories(transaction, partitions, change)
     _forget_events(transaction, partitions, change)
+    if change.session is not None:
+        forget_sessions(transaction, partitions, change.session)
 
 
 def forget_whole(transaction: Transaction, partition: VisiblePartition, change: ForgetOwner) -> None:
@@ -58,7 +61,7 @@ def forget_whole(transaction: Transaction, partition: VisiblePartition, change: 
     told = not any(name in f"{change.by}\n{change.reason}".casefold() for name in names)
     by, reason = (change.by, change.reason) if told else ("", "")
     forget(transaction, (partition,), Forget(memory_ids=memories, event_ids=events, at=change.at, by=by, reason=reason))
-    for table in ("directives", "sessions", "speakers"):
+    for table in ("directives", "injections", "sessions", "speakers"):
         connection.execute(f"DELETE FROM {table} WHERE partition = ?", (partition.id,))
     row = (FORGOTTEN_ORG, secrets.token_hex(16), partition.id)
     connection.execute("UPDATE partitions SET org = ?, agent = ?, user = '' WHERE id = ?", row)
@@ -160,6 +163,7 @@ def _bury(transaction: Transaction, domain: Domain, found: Sequence[Row], change
     if not found:
         return
     delete_units(transaction.connection, domain, [row[0] for row in found])
+    withdraw(transaction, [row[1] for row in found])
     said = (micros(change.at), stored(change.by), stored(change.reason))
     stones = [(row[1], domain, row[0], row[2], transaction.revision, *said) for row in found]
     transaction.connection.executemany(_TOMBSTONE, stones)

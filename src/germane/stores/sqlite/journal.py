@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from germane.errors import InvalidInput, StoreUnavailable
 from germane.events.operations import EventsByMessageId, PutEvent, SessionLength, SessionTail
+from germane.injections.operations import PutInjection
 from germane.memories.operations import (
     CountFeedback,
     CountRetrievals,
@@ -29,6 +30,7 @@ from germane.stores.sqlite import events, memories
 from germane.stores.sqlite.directives import set_directive
 from germane.stores.sqlite.erasure import Erasure, erasure_state
 from germane.stores.sqlite.forget import forget, forget_whole, select
+from germane.stores.sqlite.injections import put_injection
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.visible_partitions import VisiblePartition, visible_partitions
@@ -173,6 +175,9 @@ class _Drive(Generic[T]):
                 whole = self._owned(change.user)
                 if whole is not None:
                     forget_whole(transaction, whole, change)
+            case PutInjection():
+                own_partition = transaction.own(scope)
+                put_injection(transaction, own_partition, transaction.visible_partitions(scope), change)
             case CountFeedback():
                 own = self._own(transaction.visible_partitions(scope))
                 memories.count_feedback(connection, (own,) if own else (), change)

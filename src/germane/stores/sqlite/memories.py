@@ -25,6 +25,7 @@ from germane.stores.sqlite.encoding import (
     to_json,
     written_provenance,
 )
+from germane.stores.sqlite.injections import withdraw
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.units import delete_units
 from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, owners
@@ -112,6 +113,7 @@ def put_memory(transaction: Transaction, partition: int, memory: Memory) -> None
         connection.execute(_UPDATE, (*_row(partition, memory), key))
         connection.execute("DELETE FROM memory_tags WHERE memory = ?", (key,))
         delete_units(connection, "memories", (key,))
+        withdraw(transaction, (memory.id,))
         transaction.erase(partition)  # the old text must be scrubbed from the files too
     tags = [(partition, stored(tag), key) for tag in dict.fromkeys(memory.tags)]
     connection.executemany("INSERT INTO memory_tags VALUES (?, ?, ?)", tags)

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+import apsw
+
+from germane.injections.injection import KeptInjections
 from germane.stores.sqlite.directives import directive
 from germane.stores.sqlite.encoding import to_json
 from germane.stores.sqlite.event_reader import SqliteEvents
+from germane.stores.sqlite.injections import injections_of
 from germane.stores.sqlite.journal import SqliteJournal
 from germane.stores.sqlite.memory_reader import SqliteMemories
 from germane.stores.sqlite.readers import Readers, Reading
@@ -49,18 +53,32 @@ class SqliteScopedStore:
         return await self._readers.read_batched(lambda reading: directive(reading.connection, self._scope))
 
     async def allowed(self, ids: Sequence[str], *, at: datetime, filters: Filters) -> frozenset[str]:
-        if not ids or not filters.sensitivities:
-            return frozenset()
-        gate = Filters(sensitivities=filters.sensitivities, with_history=filters.with_history)
+        return await self._readers.read_batched(lambda reading: frozenset(self._allowed(reading.connection, ids, at, filters)))
 
-        def work(reading: Reading) -> frozenset[str]:
+    async def injections(self, also: Sequence[str] = (), *, at: datetime, filters: Filters) -> KeptInjections:
+        session = self._scope.session
+        if session is None:
+            return KeptInjections()
+
+        def work(reading: Reading) -> KeptInjections:
             visible = visible_partitions(reading.connection, self._scope)
-            asked = "id IN (SELECT value FROM json_each(?))"
-            memory, bound = for_memories(visible, gate, at)
-            event, also = for_events(visible, gate)
-            sql = f"SELECT id FROM memories INDEXED BY memories_id WHERE {asked} AND {memory}"
-            sql += f" UNION ALL SELECT e.id FROM events e INDEXED BY events_id WHERE e.{asked} AND {event}"
-            wanted = to_json(ids)
-            return frozenset(id for (id,) in rows(reading.connection, sql, [wanted, *bound, wanted, *also]))
+            own = [partition.id for partition in visible if partition.user == self._scope.user]
+            records = injections_of(reading.connection, own[0], session) if own else ()
+            ids = {item.id for record in records for item in record.items if item.stored}
+            return KeptInjections(records, self._allowed(reading.connection, sorted(ids.union(also)), at, filters))
 
         return await self._readers.read_batched(work)
+
+    def _allowed(self, connection: apsw.Connection, ids: Sequence[str], at: datetime, filters: Filters) -> dict[str, int]:
+        """Those of `ids` that may be shown, each with its content hash."""
+        if not ids or not filters.sensitivities:
+            return {}
+        gate = Filters(sensitivities=filters.sensitivities, with_history=filters.with_history)
+        visible = visible_partitions(connection, self._scope)
+        asked = "id IN (SELECT value FROM json_each(?))"
+        memory, bound = for_memories(visible, gate, at)
+        event, also = for_events(visible, gate)
+        sql = f"SELECT id, content_hash FROM memories INDEXED BY memories_id WHERE {asked} AND {memory}"
+        sql += f" UNION ALL SELECT e.id, e.content_hash FROM events e INDEXED BY events_id WHERE e.{asked} AND {event}"
+        wanted = to_json(ids)
+        return dict(rows(connection, sql, [wanted, *bound, wanted, *also]))

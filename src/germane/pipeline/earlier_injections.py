@@ -1,0 +1,227 @@
+"""Earlier injections: which texts of earlier calls stand in this prompt, and what that leaves to add (INJECT-6). Pure.
+
+A text stands again, byte for byte, with the turn it was injected for, as long as that turn is in the request and everything in
+the text may be shown. The newest turn keeps its text in the same way while tools run for it, and when it is sent again within
+ten minutes.
+
+Earlier texts take at most half of the budget: where they take more when a new turn comes, the oldest go until a quarter is
+left. So the prefix breaks once, and then holds for many turns. Which ones go follows from the records alone, so all workers
+agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from germane.injections.injection import Injection, KeptInjections
+from germane.injections.operations import PutInjection
+from germane.pipeline.inject.match_turns import match_turns
+from germane.pipeline.inject.turns import HumanTurn
+from germane.types.candidate import Chosen, LeftOut, Reason, Scored
+from germane.types.earlier import EarlierInjection, InjectedItem
+from germane.types.query import Filters
+
+__all__ = ["NOTHING_STANDS", "Standing", "next_injection", "stand"]
+
+_RETRY = timedelta(minutes=10)
+"""How long after its first call the same newest turn counts as sent again; later, it is a new turn with the same words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What stands in the prompt since earlier calls. `new` is the turn that this call injects for: None where the newest turn
+    keeps the text it has, and where nothing may be kept. `cost` is in tokens, with the overhead of a message for each text."""
+
+    texts: tuple[EarlierInjection, ...] = ()
+    per_text: int = 0
+    new: HumanTurn | None = None
+    occurrence: int = 1
+    replaces: bool = False
+    closed: bool = False
+    """Whether the newest turn keeps its text, so that nothing is added."""
+    first_number: int = 1
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def tokens(self) -> int:
+        return sum(text.tokens for text in self.texts)
+
+    @property
+    def cost(self) -> int:
+        return self.tokens + self.per_text * len(self.texts)
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """The ids of the stored items in the texts."""
+        return frozenset(item.id for text in self.texts for item in text.items if item.stored)
+
+    def passed(self, allowed: Set[str]) -> Standing:
+        """Without the texts that hold an item outside `allowed`."""
+        kept = tuple(text for text in self.texts if all(not item.stored or item.id in allowed for item in text.items))
+        if len(kept) == len(self.texts):
+            return self
+        gone = [text.turn for text in self.texts if text not in kept]
+        return replace(self, texts=kept, warnings=(*self.warnings, *(_withdrawn(turn, "an item in it") for turn in gone)))
+
+    def separate(self, ranked: Sequence[Scored]) -> tuple[Sequence[Scored], tuple[LeftOut, ...]]:
+        """The candidates that may be added, and those left out: because they stand in a text, or because nothing is added."""
+        if not self.texts and not self.closed:
+            return ranked, ()
+        items = [item for text in self.texts for item in text.items]
+        ids, hashes = {item.id for item in items}, {item.content_hash for item in items if item.content_hash}
+        new, out = list[Scored](), list[LeftOut]()
+        for scored in ranked:
+            shown = scored.id in ids or scored.candidate.content_hash in hashes
+            if shown or self.closed:
+                reason: Reason = "already_shown" if shown else "turn_kept"
+                out.append(LeftOut(scored=scored, reason=reason))
+            else:
+                new.append(scored)
+        return new, tuple(out)
+
+
+NOTHING_STANDS = Standing()
+
+
+def stand(
+    turns: Sequence[HumanTurn],
+    kept: KeptInjections,
+    filters: Filters,
+    *,
+    open: bool,
+    available: int,
+    cap: int,
+    per_text: int,
+    tokens: Callable[[Injection], int],
+    now: datetime,
+) -> Standing:
+    """Finds the text of each turn. `open` says that the newest turn is the last message: nothing has answered it yet. `tokens`
+    counts a record's text; `cap` is the budget that doesn't depend on the size of the messages."""
+    if not turns:
+        return NOTHING_STANDS
+    newest = turns[-1]
+    found = match_turns(turns, kept.records, open)
+    if open and newest.index in found and now - found[newest.index].created_at > _RETRY:
+        del found[newest.index]
+    warnings = list[str]()
+    standing = dict[int, Injection]()
+    for index, record in found.items():
+        if why := _refused(record, kept, filters):
+            warnings.append(_withdrawn(index, why))
+        else:
+            standing[index] = record
+    own = standing.get(newest.index)
+    sizes = {record.key: tokens(record) + per_text for record in kept.records if record.text}
+    showable = [record for record in kept.records if record.text and not _refused(record, kept, filters)]
+    room = _kept_room(showable, own, sizes, available, cap)
+    texts = {index: record for index, record in standing.items() if record.text and (record is own or record.key in room)}
+    total = sum(sizes[record.key] for record in texts.values())
+    for index in sorted(texts):
+        if total <= available:
+            break
+        total -= sizes[texts.pop(index).key]
+    if dropped := sorted(index for index, record in standing.items() if record.text and index not in texts):
+        warnings.append(f"the texts injected for messages {', '.join(map(str, dropped))} are dropped: the budget has no room")
+    closed = own is not None and (not own.text or newest.index in texts)
+    replaced = found.get(newest.index)
+    last = max((record.occurrence for record in kept.records if record.turn == newest.key), default=0)
+    return Standing(
+        texts=tuple(
+            EarlierInjection(turn=index, text=record.text, tokens=sizes[record.key] - per_text, items=record.items)
+            for index, record in sorted(texts.items())
+        ),
+        per_text=per_text,
+        new=None if closed else newest,
+        occurrence=last + 1 if replaced is None else replaced.occurrence,
+        replaces=replaced is not None,
+        closed=closed,
+        first_number=1 + max((record.last_handle for record in kept.records), default=0),
+        warnings=tuple(warnings),
+    )
+
+
+def next_injection(
+    standing: Standing,
+    session: str,
+    text: str,
+    items: Sequence[Chosen],
+    *,
+    tokens: int,
+    tokenizer: str,
+    registered: Set[str],
+    now: datetime,
+) -> PutInjection | None:
+    """The record of what this call injected; None where the newest turn has one already. `registered` are the caller's own
+    sources."""
+    if standing.new is None:
+        return None
+    record = Injection(
+        turn=standing.new.key,
+        said=standing.new.said,
+        occurrence=standing.occurrence,
+        text=text,
+        tokens=tokens,
+        tokenizer=tokenizer,
+        last_handle=standing.first_number - 1 + len(items),
+        items=tuple(_injected_item(item, registered) for item in items),
+        created_at=now,
+    )
+    return PutInjection(session, record, standing.replaces)
+
+
+def _injected_item(item: Chosen, registered: Set[str]) -> InjectedItem:
+    candidate = item.scored.candidate
+    return InjectedItem(
+        handle=item.handle,
+        id=item.id,
+        content_hash=candidate.content_hash,
+        source=item.source,
+        sensitivity=candidate.sensitivity,
+        stored=not {candidate.source, *candidate.also} <= registered,
+    )
+
+
+def _refused(record: Injection, kept: KeptInjections, filters: Filters) -> str:
+    """Which items keep the record's text from being shown, by their handles; empty where it may be shown."""
+    if record.withdrawn:
+        return record.withdrawn
+    return ", ".join(item.handle for item in record.items if not _may_be_shown(item, kept, filters))
+
+
+def _may_be_shown(item: InjectedItem, kept: KeptInjections, filters: Filters) -> bool:
+    if item.id in filters.exclude:
+        return False
+    if not item.stored:
+        return item.sensitivity in filters.sensitivities
+    return kept.allowed.get(item.id) == item.content_hash
+
+
+def _kept_room(
+    records: Sequence[Injection], own: Injection | None, sizes: dict[tuple[str, int], int], available: int, cap: int
+) -> set[tuple[str, int]]:
+    """The records that the budget has kept room for, turn by turn from the first. The limit is the cap, halved as often as what
+    is available asks for: so it changes rarely while the messages grow."""
+    limit = cap
+    while limit > available:
+        limit //= 2
+    standing: list[Injection] = []
+    total = 0
+    for record in (*records, None):
+        if record is own and own is not None:
+            continue
+        if (record is not None or own is None) and total > limit / 2:
+            while total > limit / 4:
+                total -= sizes[standing.pop(0).key]
+        if record is not None:
+            standing.append(record)
+            total += sizes[record.key]
+    return {record.key for record in standing}
+
+
+def _withdrawn(index: int, handles: str) -> str:
+    return (
+        f"the text injected for message {index} was withdrawn: {handles} was forgotten, was changed, has ended or isn't "
+        f"allowed in this request"
+    )

@@ -1,0 +1,56 @@
+"""Match turns: finds the record of what was injected for each turn of a request (INJECT-6)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from germane.injections.injection import Injection
+from germane.pipeline.inject.turns import HumanTurn
+
+__all__ = ["match_turns"]
+
+
+def match_turns(turns: Sequence[HumanTurn], records: Sequence[Injection], open: bool) -> dict[int, Injection]:
+    """The record of each turn, by the index of its message. Turns with the same key are matched in order: from the first where
+    the request has more of them than there are records (the last ones are new), else from the last (the window was trimmed)."""
+    place = {record.key: number for number, record in enumerate(records)}
+    of_key: dict[str, list[Injection]] = defaultdict(list)
+    for record in records:
+        of_key[record.turn].append(record)
+    groups: dict[str, list[HumanTurn]] = defaultdict(list)
+    for turn in turns:
+        groups[turn.key].append(turn)
+    found: dict[int, Injection] = {}
+    for key, group in groups.items():
+        kept = of_key[key]
+        latest = kept[max(0, len(kept) - len(group)) :]
+        found |= {turn.index: record for turn, record in zip(group, latest, strict=False)}
+    _match_by_content(turns[:-1] if open else turns, records, found, place)
+    newest = turns[-1]
+    if open and newest.index in found:
+        before = [place[found[turn.index].key] for turn in turns[:-1] if turn.index in found]
+        if before and max(before) > place[found[newest.index].key]:
+            # an older record than its predecessors' is that of another turn with the same words
+            del found[newest.index]
+    return found
+
+
+def _match_by_content(
+    turns: Sequence[HumanTurn], records: Sequence[Injection], found: dict[int, Injection], place: dict[tuple[str, int], int]
+) -> None:
+    """Adds records for turns whose predecessor was cut off or edited: for the first turn of the request the latest record with
+    its content that is older than the next turn's, else the only one, and for others the only one."""
+    used = {record.key for record in found.values()}
+    open_turns = [turn for turn in turns if turn.index not in found]
+    for turn in reversed(open_turns):
+        options = [record for record in records if record.said == turn.said and record.key not in used]
+        if turn.first:
+            later = [place[record.key] for index, record in found.items() if index > turn.index]
+            older = [record for record in options if place[record.key] < min(later, default=len(records))]
+            options = older[-1:] or options
+        elif sum(other.said == turn.said for other in open_turns) > 1:
+            continue
+        if len(options) == 1:
+            found[turn.index] = options[0]
+            used.add(options[0].key)

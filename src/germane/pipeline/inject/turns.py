@@ -1,0 +1,45 @@
+"""Turns: the human turns of a request, each with the keyed hash by which the text injected for it is found again (INJECT-6).
+
+A turn is known by its content together with that of the message before it: "ok" twice in a session are two turns. The hashes
+are keyed, so that they don't tell what was said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from germane.pipeline.inject.placement import is_human
+from germane.types.message import Message
+
+__all__ = ["HumanTurn", "human_turns"]
+
+
+@dataclass(frozen=True, slots=True)
+class HumanTurn:
+    """`index` is the message's. `key` is a hash of the content and of the message before, `said` of the content alone. `first`
+    says that no other message but system messages stands before: in a trimmed window, the one before may be missing."""
+
+    index: int
+    key: str
+    said: str
+    first: bool
+
+
+def human_turns(messages: Sequence[Message], key: bytes) -> tuple[HumanTurn, ...]:
+    """Returns the human turns, in order. System messages don't count as the message before."""
+    found: list[HumanTurn] = []
+    before: Message | None = None
+    for index, message in enumerate(messages):
+        if is_human(message):
+            said = _hash(key, message.content)
+            context = "" if before is None else _hash(key, before.content)
+            found.append(HumanTurn(index, _hash(key, f"{said} {context}"), said, before is None))
+        if message.role != "system":
+            before = message
+    return tuple(found)
+
+
+def _hash(key: bytes, text: str) -> str:
+    return blake2b(text.strip().encode("utf-8", "surrogatepass"), digest_size=16, key=key[:64]).hexdigest()

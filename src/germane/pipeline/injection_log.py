@@ -1,0 +1,123 @@
+"""Injection log: reads what was injected for the turns of a session, and holds what the store hasn't got yet (INJECT-6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from germane.injections.injection import KeptInjections
+from germane.injections.operations import MAX_RECORDS, PutInjection
+from germane.pipeline.assembly_state import PROPAGATED, Assembly, Late
+from germane.pipeline.call_guard import Guard
+from germane.pipeline.circuit_breaker import BreakerOpen
+from germane.pipeline.deadline import Deadline
+from germane.pipeline.earlier_injections import NOTHING_STANDS, Standing, stand
+from germane.pipeline.inject.turns import human_turns
+from germane.store import ScopedStore
+from germane.types.lru_cache import LruCache
+from germane.types.metadata import SourceReport
+from germane.types.request import Request
+from germane.types.scope import Scope
+
+__all__ = ["InjectionLog"]
+
+_Key = tuple[str, str, str | None, str | None]
+
+
+class InjectionLog:
+    """Holds each record from the end of its assembly until it is committed, so that the next call of the session sees it at
+    once; where nothing can be written, until it is evicted. Belongs to one event loop."""
+
+    def __init__(self, max_sessions: int = 256) -> None:
+        self._waiting: LruCache[_Key, dict[tuple[str, int], PutInjection]] = LruCache(max_sessions)
+
+    async def stand(
+        self, assembly: Assembly, store: ScopedStore, guard: Guard, deadline: Deadline, key: bytes
+    ) -> tuple[Standing, SourceReport]:
+        """What stands in the assembly's prompt since earlier calls, and the report on reading it. `key` is that of the turns'
+        hashes. Raises only what leaves an assembly."""
+        request, measured = assembly.request, assembly.measured
+        patience = None if deadline.gathered is None else max(0.0, deadline.gathered - guard.clock.steady())
+        kept, report = await self.read(request, store, guard, patience)
+        turns = human_turns(request.messages, key)
+        if kept is None or measured is None or not turns:
+            return NOTHING_STANDS, report
+        tokenizer = measured.tokenizer
+        standing = stand(
+            turns,
+            kept,
+            request.filters,
+            open=all(message.role == "system" for message in request.messages[turns[-1].index + 1 :]),
+            available=measured.budget.available,
+            cap=assembly.cap,
+            per_text=measured.profile.per_message,
+            tokens=lambda record: record.tokens if record.tokenizer == tokenizer.name else tokenizer.count(record.text),
+            now=guard.clock.now(),
+        )
+        return standing, report
+
+    async def read(
+        self, request: Request, store: ScopedStore, guard: Guard, patience: float | None
+    ) -> tuple[KeptInjections | None, SourceReport]:
+        """The session's records, and the report on reading them. None where they can't be had in `patience` seconds: then
+        nothing of earlier calls stands in the prompt, and nothing is recorded. Raises only what leaves an assembly."""
+        began = guard.clock.steady()
+        waiting = tuple(self._waiting.get(_key(request.scope), {}).values())
+        also = sorted({item.id for change in waiting for item in change.injection.items if item.stored})
+        start = partial(store.injections, also, at=request.at, filters=request.filters)
+        report = partial(SourceReport, name="injections")
+        try:
+            kept = await guard.call("injections", start, KeptInjections, patience=patience)
+        except PROPAGATED:
+            raise
+        except BreakerOpen as refusal:
+            return None, report(status="skipped", reason=str(refusal))
+        except Late:
+            return None, report(status="timeout")
+        except BaseException as error:
+            return None, report(status="error", reason=type(error).__name__)
+        merged = _merged(kept, waiting)
+        return merged, report(status="ok", latency=guard.clock.steady() - began, found=len(merged.records))
+
+    def put(self, scope: Scope, change: PutInjection) -> None:
+        """Adds a record that is to be written. The first one of a turn stays."""
+        session = self._waiting.use(_key(scope)) or {}
+        if change.replaces:
+            session.pop(change.injection.key, None)
+        session.setdefault(change.injection.key, change)
+        while len(session) > MAX_RECORDS:
+            del session[next(iter(session))]
+        self._waiting.put(_key(scope), session)
+
+    def waiting(self, scope: Scope) -> tuple[PutInjection, ...]:
+        """The records of the scope's session that aren't written yet, oldest first."""
+        return tuple(self._waiting.get(_key(scope), {}).values())
+
+    def written(self, scope: Scope, changes: Sequence[PutInjection]) -> None:
+        """Drops these records: the store has them."""
+        session = self._waiting.get(_key(scope), {})
+        for change in changes:
+            if session.get(change.injection.key) is change:
+                del session[change.injection.key]
+        if not session:
+            self._waiting.pop(_key(scope), None)
+
+    def forget(self, scope: Scope) -> None:
+        """Drops the records of every session of this scope's user, or of all users of its agent where it has none."""
+        for key in list(self._waiting):
+            if key[:2] == (scope.org, scope.agent) and scope.user in (None, key[2]):
+                del self._waiting[key]
+
+
+def _key(scope: Scope) -> _Key:
+    return scope.org, scope.agent, scope.user, scope.session
+
+
+def _merged(kept: KeptInjections, waiting: Sequence[PutInjection]) -> KeptInjections:
+    """The store's records, and then those that wait. A record of the store's gives way only to one that replaces it."""
+    records = {record.key: record for record in kept.records}
+    for change in waiting:
+        other = records.get(change.injection.key)
+        if other is None or other.withdrawn or change.replaces:
+            records[change.injection.key] = change.injection
+    return KeptInjections(tuple(records.values()), kept.allowed)

@@ -1,0 +1,129 @@
+"""Injection rows: writes, reads and withdraws the records of what was injected for each turn."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import apsw
+
+from germane.injections.injection import Injection
+from germane.injections.operations import MAX_AGE_DAYS, MAX_CHARACTERS, MAX_RECORDS, PutInjection
+from germane.stores.sqlite.encoding import micros, moment, shown, stored, to_json
+from germane.stores.sqlite.rows import Row, first, rows
+from germane.stores.sqlite.transaction import Transaction
+from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
+from germane.types.earlier import InjectedItem
+
+__all__ = ["forget_sessions", "injections_of", "put_injection", "withdraw"]
+
+_COLUMNS = "turn, said, occurrence, text, tokens, tokenizer, last_handle, items, created_at, withdrawn"
+_READ = f"SELECT {_COLUMNS} FROM injections WHERE partition = ? AND session = ? ORDER BY key"
+_INSERT = (
+    f"INSERT INTO injections (partition, session, {_COLUMNS}) VALUES ({', '.join('?' * 12)})"
+    " ON CONFLICT (partition, session, turn, occurrence) DO UPDATE SET text = excluded.text, tokens = excluded.tokens,"
+    " tokenizer = excluded.tokenizer, last_handle = excluded.last_handle, items = excluded.items,"
+    " created_at = excluded.created_at, withdrawn = '' WHERE withdrawn <> '' OR ?13 RETURNING key"
+)
+_SURPLUS = (
+    "DELETE FROM injections WHERE key IN (SELECT key FROM (SELECT key, row_number() OVER latest AS place,"
+    " sum(octet_length(text)) OVER latest AS size FROM injections WHERE partition = ? AND session = ?"
+    " WINDOW latest AS (ORDER BY key DESC)) WHERE place > ? OR size > ?)"
+)
+_WITHDRAWN = "UPDATE injections SET text = '', items = '[]', tokens = 0, withdrawn = ? WHERE key = ?"
+_HOLDING = (
+    "SELECT DISTINCT i.key, i.partition, i.items FROM injected_items h JOIN injections i ON i.key = h.injection"
+    " WHERE h.item IN (SELECT value FROM json_each(?))"
+)
+
+
+def injections_of(connection: apsw.Connection, partition: int, session: str) -> tuple[Injection, ...]:
+    """Returns the session's records, oldest first."""
+    return tuple(map(_injection, rows(connection, _READ, (partition, stored(session)))))
+
+
+def put_injection(
+    transaction: Transaction, partition: int, visible: tuple[VisiblePartition, ...], change: PutInjection
+) -> None:
+    """See `PutInjection`. Removes the session's surplus records and the partition's old ones."""
+    connection, record = transaction.connection, change.injection
+    if not _as_stored(connection, visible, record.items):
+        return
+    row = (partition, stored(change.session), *_row(record), change.replaces)
+    written = first(connection, _INSERT, row)
+    if written is None:
+        return
+    connection.execute("DELETE FROM injected_items WHERE injection = ?", written)
+    ids = dict.fromkeys(stored(item.id) for item in record.items)
+    connection.executemany("INSERT INTO injected_items VALUES (?, ?)", [(id, written[0]) for id in ids])
+    connection.execute(_SURPLUS, (partition, stored(change.session), MAX_RECORDS, MAX_CHARACTERS))
+    oldest = micros(record.created_at - timedelta(days=MAX_AGE_DAYS))
+    connection.execute("DELETE FROM injections WHERE partition = ? AND created_at < ?", (partition, oldest))
+
+
+def withdraw(transaction: Transaction, ids: Sequence[str]) -> None:
+    """Removes text and items of every record, of any session, that holds a memory or message with one of these ids."""
+    gone = frozenset(ids)
+    for key, partition, items in list(rows(transaction.connection, _HOLDING, (to_json(list(gone)),))):
+        handles = ", ".join(item.handle for item in _items(items) if item.id in gone)
+        transaction.connection.execute(_WITHDRAWN, (stored(handles or "?"), key))
+        transaction.connection.execute("DELETE FROM injected_items WHERE injection = ?", (key,))
+        transaction.erase(partition)
+
+
+def forget_sessions(transaction: Transaction, partitions: Iterable[VisiblePartition], session: str) -> None:
+    """Removes all records of the session in these partitions."""
+    for partition in partitions:
+        gone = (partition.id, stored(session))
+        transaction.connection.execute("DELETE FROM injections WHERE partition = ? AND session = ?", gone)
+        if transaction.connection.changes():
+            transaction.erase(partition.id)
+
+
+def _as_stored(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], items: Sequence[InjectedItem]) -> bool:
+    """Whether each item is still stored with the content that it was made from."""
+    where = f"WHERE id = ?1 AND content_hash = ?2 AND partition IN {in_clause(visible)}"
+    sql = f"SELECT 1 FROM memories {where} UNION ALL SELECT 1 FROM events {where}"
+    return all(first(connection, sql, (stored(item.id), item.content_hash)) for item in items if item.stored)
+
+
+def _row(record: Injection) -> Row:
+    items = [[item.handle, item.id, item.content_hash, item.source, item.sensitivity, item.stored] for item in record.items]
+    return (
+        record.turn,
+        record.said,
+        record.occurrence,
+        stored(record.text),
+        record.tokens,
+        record.tokenizer,
+        record.last_handle,
+        to_json(items),
+        micros(record.created_at),
+        record.withdrawn,
+    )
+
+
+def _injection(row: Row) -> Injection:
+    turn, said, occurrence, text, tokens, tokenizer, last_handle, items, created_at, withdrawn = row
+    return Injection(
+        turn=turn,
+        said=said,
+        occurrence=occurrence,
+        text=shown(text),
+        tokens=tokens,
+        tokenizer=tokenizer,
+        last_handle=last_handle,
+        items=_items(items),
+        created_at=moment(created_at),
+        withdrawn=shown(withdrawn),
+    )
+
+
+def _items(text: str) -> tuple[InjectedItem, ...]:
+    found: list[list[Any]] = json.loads(text)
+    return tuple(
+        InjectedItem(handle=handle, id=id, content_hash=content_hash, source=source, sensitivity=level, stored=kept)
+        for handle, id, content_hash, source, level, kept in found
+    )

@@ -1,0 +1,158 @@
+"""Injection contract: the tests of `StoreContract` about the records of what was injected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from germane.events.operations import PutEvent
+from germane.injections.injection import Injection, KeptInjections
+from germane.injections.operations import MAX_AGE_DAYS, MAX_CHARACTERS, MAX_RECORDS, PutInjection
+from germane.memories.forget import forget
+from germane.memories.memory import Memory
+from germane.memories.operations import EndMemory, Forget, ForgetOwner, PutMemory
+from germane.store import Store
+from germane.testing.stored import NOON, a_memory, an_event, writing
+from germane.types.earlier import InjectedItem
+from germane.types.plan import Change
+from germane.types.query import Filters
+from germane.types.scope import Scope
+
+__all__ = ["InjectionContract", "an_injection"]
+
+ANNA = Scope(agent="a", user="anna", session="s")
+_ALL = Filters(sensitivities=("public", "private", "sensitive"))
+
+
+def an_injection(*memories: Memory, turn: str = "turn", **fields: Any) -> Injection:
+    """A record whose text holds these memories."""
+    items = tuple(
+        InjectedItem(handle=f"m{number}", id=memory.id, content_hash=memory.content_hash, source="memories")
+        for number, memory in enumerate(memories, start=1)
+    )
+    given: dict[str, Any] = {
+        "turn": turn,
+        "said": "said",
+        "occurrence": 1,
+        "text": "\n".join(memory.text for memory in memories),
+        "tokens": 7,
+        "tokenizer": "o200k",
+        "last_handle": len(items),
+        "items": items,
+        "created_at": NOON,
+    }
+    return Injection(**given | fields)
+
+
+async def _kept(store: Store, scope: Scope = ANNA, also: Sequence[str] = (), filters: Filters = _ALL) -> KeptInjections:
+    return await store.within(scope).injections(also, at=NOON + timedelta(days=1), filters=filters)
+
+
+async def _write(store: Store, *changes: Change, scope: Scope = ANNA) -> None:
+    await store.within(scope).journal.commit(writing(*changes))
+
+
+class InjectionContract:
+    """Tests of the records of injections. Inherit `StoreContract`, which has them all."""
+
+    @pytest.mark.requirement("INJECT-6")
+    async def test_records_come_back_equal_and_in_order(self, store: Store, opening: Callable[[], Store]) -> None:
+        """Every field, for the scope's own session alone, also in another handle; the content's revision stays."""
+        memory, event = a_memory("Näheres \ud800 zu 猫", user="anna"), an_event("said", user="anna")
+        await _write(store, PutMemory(memory), PutEvent(event))
+        revision = await store.within(ANNA).journal.revision()
+        foreign = InjectedItem(handle="x", id="\ud800", content_hash=0, source="own", sensitivity="sensitive", stored=False)
+        said = InjectedItem(handle="a2", id=event.id, content_hash=event.content_hash, source="messages")
+        first = an_injection(memory)
+        first = replace(first, items=(*first.items, said, foreign), created_at=NOON + timedelta(microseconds=1))
+        empty = an_injection(turn="other")
+        await _write(store, PutInjection("s", first), PutInjection("s", empty))
+        other = opening()
+        for each in (store, other):
+            kept = await _kept(each)
+            assert kept.records == (first, empty)
+            assert kept.allowed == {memory.id: memory.content_hash, event.id: event.content_hash}
+        await other.close()
+        assert await store.within(ANNA).journal.revision() == revision
+        for scope in (replace(ANNA, session="t"), replace(ANNA, session=None), replace(ANNA, user="ben"), Scope(agent="a")):
+            assert (await _kept(store, scope)).records == ()
+
+    @pytest.mark.requirement("INJECT-6")
+    async def test_the_first_record_of_a_turn_stays(self, store: Store) -> None:
+        """Unless the new one replaces it."""
+        one, two = an_injection(text="one"), an_injection(text="two")
+        await _write(store, PutInjection("s", one))
+        await _write(store, PutInjection("s", two), PutInjection("s", replace(two, occurrence=2)))
+        assert (await _kept(store)).records == (one, replace(two, occurrence=2))
+        await _write(store, PutInjection("s", two, replaces=True))
+        assert (await _kept(store)).records == (two, replace(two, occurrence=2))
+
+    @pytest.mark.requirement("INJECT-6", "PACK-8")
+    async def test_what_may_be_shown_follows_the_rules_of_allowed(self, store: Store) -> None:
+        """Validity, sensitivity, and the ids asked for besides."""
+        kept, ended, secret = (a_memory(text, user="anna") for text in ("kept", "ended", "secret"))
+        secret = replace(secret, sensitivity="sensitive")
+        await _write(store, *map(PutMemory, (kept, ended, secret)), EndMemory(id=ended.id, at=NOON + timedelta(hours=1)))
+        await _write(store, PutInjection("s", an_injection(kept, ended)))
+        assert (await _kept(store, also=[secret.id], filters=Filters())).allowed == {kept.id: kept.content_hash}
+        assert (await _kept(store, also=[secret.id])).allowed.keys() == {kept.id, secret.id}
+
+    @pytest.mark.requirement("INJECT-6", "MEM-3")
+    async def test_what_is_forgotten_or_changed_withdraws_every_record_that_holds_it(self, store: Store) -> None:
+        """In every session and of every user; the row without content says which items, and a new record takes its place."""
+        shared = a_memory("shared")
+        other, changed = a_memory("other", user="anna"), a_memory("changed", user="anna")
+        await _write(store, PutMemory(shared), scope=Scope(agent="a"))
+        await _write(store, PutMemory(other), PutMemory(changed))
+        both, alone, stale = (
+            an_injection(other, shared),
+            an_injection(other, turn="alone"),
+            an_injection(changed, turn="stale"),
+        )
+        await _write(store, *(PutInjection("s", each) for each in (both, alone, stale)))
+        await _write(store, Forget(memory_ids=(shared.id,), at=NOON), scope=Scope(agent="a"))
+        await _write(store, PutMemory(replace(changed, content_hash=5)))
+        gone: dict[str, Any] = {"text": "", "items": (), "tokens": 0}
+        expected = (replace(both, withdrawn="m2", **gone), alone, replace(stale, withdrawn="m1", **gone))
+        assert (await _kept(store)).records == expected
+        await _write(store, PutInjection("s", replace(both, text="anew", items=both.items[:1])))
+        assert (await _kept(store)).records[0].text == "anew"
+
+    @pytest.mark.requirement("INJECT-6", "MEM-3")
+    async def test_nothing_forgotten_is_written_afterwards(self, store: Store) -> None:
+        """A record that was made before the forgetting, and written after it, isn't kept."""
+        memory = a_memory("gone", user="anna")
+        await _write(store, PutMemory(memory))
+        await _write(store, Forget(memory_ids=(memory.id,), at=NOON))
+        await _write(store, PutInjection("s", an_injection(memory)))
+        assert (await _kept(store)).records == ()
+
+    @pytest.mark.requirement("INJECT-6", "MEM-3")
+    async def test_records_go_with_their_session_and_with_their_owner(self, store: Store) -> None:
+        """Also of a session of which nothing else is stored."""
+        for scope in (ANNA, replace(ANNA, session="t")):
+            await _write(store, PutInjection(scope.session or "", an_injection()), scope=scope)
+        await store.within(ANNA).journal.commit(forget(session="s", scope=ANNA, at=NOON))
+        assert (await _kept(store)).records == ()
+        assert len((await _kept(store, replace(ANNA, session="t"))).records) == 1
+        await _write(store, ForgetOwner(at=NOON))
+        assert (await _kept(store, replace(ANNA, session="t"))).records == ()
+
+    @pytest.mark.requirement("INJECT-6")
+    async def test_a_session_keeps_a_limited_number_of_records(self, store: Store) -> None:
+        """The oldest go: beyond 512 records, beyond half a million bytes, and after 30 days."""
+        many = [PutInjection("s", an_injection(turn=str(number))) for number in range(MAX_RECORDS + 3)]
+        await _write(store, *many)
+        assert [record.turn for record in (await _kept(store)).records] == [str(n) for n in range(3, MAX_RECORDS + 3)]
+        large = "x" * (MAX_CHARACTERS // 2)
+        session = replace(ANNA, session="t")
+        await _write(store, *(PutInjection("t", an_injection(turn=str(n), text=large)) for n in range(3)), scope=session)
+        assert [record.turn for record in (await _kept(store, session)).records] == ["1", "2"]
+        later = an_injection(turn="later", created_at=NOON + timedelta(days=MAX_AGE_DAYS, seconds=1))
+        await _write(store, PutInjection("t", later), scope=session)
+        assert (await _kept(store)).records == ()
+        assert (await _kept(store, session)).records == (later,)

@@ -1,0 +1,145 @@
+"""Which texts stand: matching of turns and records, and the room that the budget keeps for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from germane.injections.injection import Injection, KeptInjections
+from germane.pipeline.earlier_injections import Standing, stand
+from germane.pipeline.inject.match_turns import match_turns
+from germane.pipeline.inject.turns import HumanTurn, human_turns
+from germane.types.earlier import InjectedItem
+from germane.types.message import Message
+from germane.types.query import Filters
+
+pytestmark = pytest.mark.requirement("INJECT-6")
+
+NOW = datetime(2024, 5, 8, tzinfo=UTC)
+KEY = b"key"
+
+
+def said(*texts: str) -> tuple[Message, ...]:
+    """A conversation in which the user begins."""
+    return tuple(Message.of("assistant" if index % 2 else "user", text) for index, text in enumerate(texts))
+
+
+def record(turn: HumanTurn, occurrence: int = 1, tokens: int = 10) -> Injection:
+    return Injection(
+        turn=turn.key,
+        said=turn.said,
+        occurrence=occurrence,
+        text=f"text of {turn.index}",
+        tokens=tokens,
+        tokenizer="t",
+        last_handle=turn.index + 1,
+        items=(InjectedItem(handle=f"m{turn.index + 1}", id=f"id{turn.index}", content_hash=1, source="memories"),),
+        created_at=NOW,
+    )
+
+
+def standing(turns: Sequence[HumanTurn], records: Sequence[Injection], available: int = 1000, cap: int = 1000) -> Standing:
+    kept = KeptInjections(tuple(records), {item.id: 1 for one in records for item in one.items})
+    counted = {one.key: one.tokens for one in records}
+    return stand(
+        turns,
+        kept,
+        Filters(),
+        open=True,
+        available=available,
+        cap=cap,
+        per_text=0,
+        tokens=lambda one: counted[one.key],
+        now=NOW,
+    )
+
+
+def test_a_turn_is_its_content_and_the_message_before() -> None:
+    """System messages don't count; the key of the hashes does."""
+    first = human_turns(said("a", "b", "ok", "c", "ok"), KEY)
+    assert len({turn.key for turn in first}) == 3
+    assert first[1].said == first[2].said
+    assert [turn.first for turn in first] == [True, False, False]
+    messages = said("a", "b", "ok")
+    spaced = (Message.of("system", "x"), *messages[:2], Message.of("system", "y"), messages[2])
+    assert [turn.key for turn in human_turns(spaced, KEY)] == [turn.key for turn in human_turns(messages, KEY)]
+    assert human_turns(messages, b"other")[0].key != human_turns(messages, KEY)[0].key
+
+
+def test_the_same_turn_twice_is_matched_in_order() -> None:
+    """From the first where the request has more, from the last where its window was trimmed."""
+    turns = human_turns(said("q", "a", "ok", "a", "ok", "a", "ok"), KEY)
+    one, two = record(turns[1], 1), record(turns[2], 2)
+    assert match_turns(turns, [one, two], open=True) == {2: one, 4: two}
+    trimmed = human_turns(said("a", "b", "c", "a", "ok", "x", "y")[3:], KEY)
+    assert match_turns(trimmed, [one, two], open=True) == {1: two}
+
+
+def test_the_first_turn_of_a_trimmed_window_is_known_by_its_content() -> None:
+    """The latest one that is older than the next turn's; the newest turn isn't known so."""
+    turns = human_turns(said("x", "a", "ok", "b", "and", "c", "ok", "d", "new"), KEY)
+    records = [record(turn) for turn in turns[:-1]]
+    window = said("x", "a", "ok", "b", "and", "c", "ok", "d", "new")[2:]
+    assert match_turns(human_turns(window, KEY), records, open=True) == {
+        0: records[1],
+        2: records[2],
+        4: records[3],
+    }
+    assert match_turns(human_turns(said("ok"), KEY), records, open=True) == {}
+    assert match_turns(human_turns(said("ok", "wait"), KEY), records, open=False) == {0: records[3]}
+
+
+def test_a_record_older_than_its_predecessors_is_another_turns() -> None:
+    """A trimmed window, and words that repeat: the newest turn is new."""
+    turns = human_turns(said("q", "a", "ok", "b", "more", "a", "ok"), KEY)
+    records = [record(turn) for turn in turns[:3]]
+    window = human_turns(said("q", "a", "ok", "b", "more", "a", "ok")[4:], KEY)
+    assert match_turns(window, records, open=True) == {0: records[2]}
+
+
+def test_a_text_stands_only_as_long_as_everything_in_it_may_be_shown() -> None:
+    """Forgotten, changed or excluded: the text goes, and the trace names the item."""
+    turns = human_turns(said("a", "b", "c"), KEY)
+    one = record(turns[0])
+    for allowed, filters in (({}, Filters()), ({"id0": 2}, Filters()), ({"id0": 1}, Filters(exclude=frozenset({"id0"})))):
+        kept = KeptInjections((one,), allowed)
+        found = stand(
+            turns, kept, filters, open=True, available=99, cap=99, per_text=0, tokens=lambda each: each.tokens, now=NOW
+        )
+        assert found.texts == ()
+        assert "m1 was forgotten" in found.warnings[0]
+    assert [text.text for text in standing(turns, [one]).texts] == ["text of 0"]
+
+
+@given(st.lists(st.integers(1, 400), min_size=1, max_size=30), st.integers(0, 1000))
+def test_earlier_texts_stay_within_half_of_the_budget_and_seldom_move(sizes: list[int], available: int) -> None:
+    """Turn by turn: never over the budget; a text that is gone stays gone; what goes are the oldest, down to a quarter."""
+    turns = human_turns(said(*(word for number in range(len(sizes) + 1) for word in (f"q{number}", f"a{number}"))), KEY)
+    gone = -1
+    for count in range(1, len(sizes) + 1):
+        records = [record(turn, tokens=size) for turn, size in zip(turns, sizes[:count], strict=False)]
+        found = standing(turns[: count + 1], records)
+        shown = [text.turn for text in found.texts]
+        oldest = min(shown, default=2 * count)
+        assert found.tokens <= 500
+        assert shown == list(range(oldest, 2 * count, 2))
+        assert oldest >= gone
+        if oldest > max(gone, 0) and shown:
+            assert found.tokens <= 250
+        gone = oldest
+        assert standing(turns[: count + 1], records, available).cost <= available
+
+
+def test_the_newest_turn_keeps_its_text_however_long() -> None:
+    """While tools run for it; with the next turn it may go."""
+    turns = human_turns(said("a", "b", "c"), KEY)
+    long = record(turns[0], tokens=900)
+    assert standing(turns[:1], [long]).closed
+    found = standing(turns, [long])
+    assert found.texts == ()
+    assert "dropped: the budget has no room" in found.warnings[0]
+    assert not standing(turns[:1], [long], available=800).closed
