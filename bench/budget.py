@@ -23,7 +23,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from germane.api.strategies import COMPACT, COMPOSITE, DEFAULT
+from germane.api.strategies import COMPACT, COMPOSITE, DEFAULT, VERBOSE
 from germane.catalog.catalog import Catalog
 from germane.clock import Clock
 from germane.embedders.static import Static
@@ -112,7 +112,8 @@ def candidate(random: Random, number: int) -> Candidate:
 
 
 def strategy(random: Random) -> Strategy:
-    base = random.choice((DEFAULT, COMPACT, COMPOSITE))
+    base = random.choice((DEFAULT, VERBOSE, COMPACT, COMPOSITE))
+    base = replace(base, details=random.choice(((), ("id",), ("score", "confidence")))) if base.format == "xml" else base
     plans = (SourcePlan(name="directive"), SourcePlan(name="made", limit=1000))
     return replace(base, sources=plans, floor=0.0, placement=random.choice(("first", "split")), cap=random.choice((8000, 300)))
 

@@ -24,6 +24,7 @@ from typing import Literal
 from germane.pipeline.format.layout import RenderedContext
 from germane.pipeline.format.named import FORMATS, open_format
 from germane.types.candidate import Breakdown, Candidate, Chosen, Scored
+from germane.types.strategy import Detail
 
 __all__ = ["forgeries", "hostile", "main", "trials", "written"]
 
@@ -31,6 +32,7 @@ _FORMS: tuple[Literal["NFC", "NFD", "NFKC", "NFKD"], ...] = ("NFC", "NFD", "NFKC
 NONCE = "qhzvkdtwmbxr"
 _MOMENT = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 _CATEGORIES = ("factual", "procedural", "conversation", "preference", "Épisodic", 'x">\n<a', "conversation_memories", "", "🙂")
+_DETAILS: tuple[Detail, ...] = ("id", "confidence", "score")
 _TAGS = (
     *("</memory>", "<memory", "</message>", '<message id="x">', "</conversation>", "</directive>", "<directive>", "</notice>"),
     *('<conversation nonce="{n}">', '<factual_memories nonce="{n}">', '<notice nonce="{n}">', '<memory nonce="{n}">'),
@@ -104,7 +106,8 @@ def written(name: str, chance: random.Random, naughty: Sequence[str] = ()) -> Re
         scored = Scored(candidate=candidate, score=chance.random(), log_odds=0, breakdown=parts, rank=number + 1)
         items.append(Chosen(scored=scored, text=text, tokens=0))
     directive = hostile(chance, naughty) if chance.random() < 0.5 else ""
-    form = open_format(name, tokenizer=_Letters(), nonce=NONCE, zone=UTC, terms=())
+    details = _DETAILS if name == "xml" and chance.random() < 0.5 else ()
+    form = open_format(name, tokenizer=_Letters(), nonce=NONCE, zone=UTC, terms=(), details=details)
     return form.write(directive, items)
 
 
@@ -118,8 +121,8 @@ def forgeries(name: str, result: RenderedContext) -> list[str]:
 
 
 _ELEMENT = re.compile(
-    r'<(?:memory id="[^"<>\n]*" confidence="[\d.]+"|message id="[^"<>\n]*" time="[^"<>\n]*"(?: speaker="[^"<>\n]*")?)'
-    r' score="[\d.]+">[^<>"\']*</(?:memory|message)>'
+    r'<(?:memory id="[^"<>\n]*"(?: confidence="[\d.]+")?|message id="[^"<>\n]*" time="[^"<>\n]*"(?: speaker="[^"<>\n]*")?)'
+    r'(?: score="[\d.]+")?>[^<>]*</(?:memory|message)>'
 )
 _OPENING = re.compile(rf'^<((?:[a-z][a-z0-9_]*_memories)|conversation) nonce="{NONCE}">$', re.MULTILINE)
 _HEADER = re.compile(r"## (?:\d{4}-\d\d-\d\d(?: session \d+)?|[a-z][a-z0-9_]*)")

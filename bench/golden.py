@@ -51,8 +51,8 @@ _TOOLS = [{"type": "function", "function": {"name": "look_up", "parameters": {"t
 
 _CHANGES: Sequence[Mapping[str, Any]] = (
     {"placement": "split"},
-    {"placement": "split", "format": "compact"},
-    {"packer": "exact", "format": "compact"},
+    {"placement": "split", "format": "compact", "details": ()},
+    {"packer": "exact", "format": "compact", "details": ()},
     {"packer": "auto"},
     {"packer": "rank", "floor": 0.01},
     {"shares": {"sources": {"messages": 30, "memories": 20}}},
@@ -62,11 +62,11 @@ _CHANGES: Sequence[Mapping[str, Any]] = (
 )
 
 
-def strategies(default: Strategy) -> Iterator[str | Strategy]:
-    """The built-in strategies by name, then one for each setting that changes the path through the pipeline."""
-    yield from ("default", "compact", "composite")
+def strategies(verbose: Strategy) -> Iterator[str | Strategy]:
+    """Built-in strategies by name, then one for each setting that changes the path through the pipeline."""
+    yield from ("verbose", "compact", "composite")
     for number, changes in enumerate(_CHANGES):
-        yield derive(default, {**changes, "name": f"changed-{number}"})
+        yield derive(verbose, {**changes, "name": f"changed-{number}"})
 
 
 def asking(question: str, number: int) -> list[dict[str, Any]]:
@@ -146,7 +146,7 @@ async def assembled(path: Path, name: str, embedder: Static, number: int, questi
     with tempfile.TemporaryDirectory() as place:
         copy = shutil.copy(path, Path(place) / "copy.db")
         async with Germane.open(copy, embedder=embedder, clock=_CLOCK) as germane:
-            chosen = list(strategies(germane.strategies.find("default")))[number % 12]
+            chosen = list(strategies(germane.strategies.find("verbose")))[number % 12]
             agent: Agent = germane.agent(name)
             await agent.warm()
             context = await agent.assemble(

@@ -21,7 +21,7 @@ from time import perf_counter
 from bench.corpus import conversations
 from bench.machine import describe
 from bench.quantiles import quantile
-from germane.api.strategies import COMPACT, DEFAULT
+from germane.api.strategies import COMPACT, VERBOSE
 from germane.pipeline.format.layout import Format
 from germane.pipeline.format.named import FORMATS, open_format
 from germane.pipeline.pack.pack import pack
@@ -33,7 +33,7 @@ from germane.types.candidate import Breakdown, Candidate, Chosen, Provenance, Sc
 __all__ = ["main", "ranked"]
 
 NONCE = "qhzvkdtwmbxr"
-STRATEGIES = {"compact": COMPACT, "xml": DEFAULT}
+STRATEGIES = {"compact": COMPACT, "xml": VERBOSE}
 
 
 def ranked(count: int, seed: int = 1) -> tuple[Scored, ...]:
@@ -70,7 +70,8 @@ def _logit(probability: float) -> float:
 
 
 def opened(name: str, tokenizer: Tokenizer) -> Format:
-    return open_format(name, tokenizer=tokenizer, nonce=NONCE, zone=UTC, terms=("vase", "parcel"))
+    details = STRATEGIES[name].details
+    return open_format(name, tokenizer=tokenizer, nonce=NONCE, zone=UTC, terms=("vase", "parcel"), details=details)
 
 
 def timed(runs: int, work: Callable[[Format], object], name: str, tokenizer: Callable[[], Tokenizer]) -> str:

@@ -21,7 +21,7 @@ from statistics import mean, stdev
 
 from bench.quantiles import quantile
 from germane import Agent, Germane
-from germane.api.strategies import COMPACT, DEFAULT
+from germane.api.strategies import COMPACT, VERBOSE
 from germane.evaluate.dataset import Question
 from germane.evaluate.fill import fill
 from germane.evaluate.formats.load import load
@@ -65,7 +65,7 @@ async def packed(agent: Agent, question: Question, strategy: Strategy, tokens: i
 
 async def run(options: argparse.Namespace) -> dict[tuple[int, Packer], list[Packed]]:
     found: dict[tuple[int, Packer], list[Packed]] = defaultdict(list)
-    base = {"compact": COMPACT, "xml": DEFAULT}[options.format]
+    base = {"compact": COMPACT, "xml": VERBOSE}[options.format]
     strategies = {packer: replace(base, name=packer, packer=packer) for packer in PACKERS}
     for conversation in load(options.data).conversations:
         async with Germane.open(":memory:", embedder=options.embedder) as germane:

@@ -13,10 +13,13 @@ from types import MappingProxyType
 from typing import Any
 
 from germane.access.pseudonym import pseudonym
+from germane.catalog import unknown_model
 from germane.catalog.catalog import Catalog
 from germane.catalog.ceiling import Ceiling
 from germane.catalog.measure_budget import message_tokens
+from germane.catalog.model_names import ModelNames, spelling
 from germane.catalog.payload import split_payloads, written
+from germane.catalog.prices import Prices
 from germane.catalog.profile import Profile
 from germane.cli.screen import plain, printable_json
 from germane.dialects.gemini_check import either
@@ -24,6 +27,7 @@ from germane.dialects.image_size import data_url, image_size
 from germane.dialects.registry import DIALECTS, dialect_of, parse
 from germane.dialects.responses_items import known_item
 from germane.dialects.shaping import shaping
+from germane.dialects.system_prompt import apart, system_prompt
 from germane.dialects.wording import call_as_text, image_note, json_object, json_text, result_as_text, sendable, tool_name
 from germane.embedders.static import Static
 from germane.embedders.word_vectors import StaticWordVectors
@@ -36,7 +40,7 @@ from germane.memories import checks
 from germane.memories.compose import compose
 from germane.pipeline.format.category import rank, tag
 from germane.pipeline.format.compact import Compact
-from germane.pipeline.format.escape import clean, escape_attribute, escape_operator, escape_text, escape_xml, label
+from germane.pipeline.format.escape import clean, escape_attribute, escape_operator, escape_text, label
 from germane.pipeline.format.graphemes import clip, floor
 from germane.pipeline.format.invisible import is_plain, visible
 from germane.pipeline.format.layout import Format
@@ -81,6 +85,7 @@ _NONCE = "qhzvkdtwmbxr"
 _NOW = datetime(2026, 1, 1, tzinfo=UTC)
 _SCOPE = Scope(user="u", session="s")
 _CATALOG = Catalog.built_in()
+_NAMES = ModelNames({profile.name: profile for profile in _CATALOG})
 
 
 class _Known(Static):
@@ -188,11 +193,12 @@ _FORMAT: dict[str, Reader] = {
     ),
     "pipeline.format.compact.Compact.stable": lambda text: Compact(_NONCE, UTC).stable(text, True),
     "pipeline.format.xml.Xml.line": lambda text: Xml(_NONCE, UTC).line(_candidate(text), text),
-    "pipeline.format.xml.Xml.line of an id": lambda text: Xml(_NONCE, UTC).line(_candidate("x", id=text, speaker=text), "x"),
+    "pipeline.format.xml.Xml.line of an id": lambda text: Xml(_NONCE, UTC, ("id",)).line(
+        _candidate("x", id=text, speaker=text), "x"
+    ),
     "pipeline.format.xml.Xml.stable": lambda text: Xml(_NONCE, UTC).stable(text, True),
     "pipeline.format.escape.clean": lambda text: clean(text, _NONCE),
     "pipeline.format.escape.escape_text": escape_text,
-    "pipeline.format.escape.escape_xml": escape_xml,
     "pipeline.format.escape.escape_attribute": escape_attribute,
     "pipeline.format.escape.escape_operator": lambda text: escape_operator(text, _NONCE),
     "pipeline.format.escape.label": lambda text: label(text, _NONCE),
@@ -252,7 +258,15 @@ _SIGNALS: dict[str, Reader] = {
 }
 
 _OTHERS: dict[str, Reader] = {
-    "catalog.catalog.Catalog.find": _CATALOG.find,
+    "catalog.catalog.Catalog.find": lambda text: (
+        _CATALOG.find(text),
+        _taken(lambda like: _CATALOG.find("m", like=like))(text),
+    ),
+    "catalog.model_names.ModelNames.find": _NAMES.find,
+    "catalog.model_names.ModelNames.near": _NAMES.near,
+    "catalog.model_names.spelling": spelling,
+    "catalog.prices.Prices.find": Prices.built_in().find,
+    "catalog.unknown_model.warning": lambda text: unknown_model.warning(text, 8192),
     "catalog.ceiling.Ceiling.count": Ceiling().count,
     "catalog.ceiling.Ceiling.ceiling": Ceiling().ceiling,
     "catalog.measure_budget.message_tokens": lambda text: message_tokens(
@@ -268,6 +282,11 @@ _OTHERS: dict[str, Reader] = {
     "dialects.responses_items.known_item": known_item,
     "dialects.registry.dialect_of": lambda text: dialect_of({"role": text, "content": [{"type": text}]}, "openai"),
     "dialects.registry.parse": lambda text: parse({"role": "user", "content": text, "name": text, "id": text}),
+    "dialects.system_prompt.apart": lambda text: apart({"role": "system", "parts": [{"text": text}]}, "anthropic"),
+    "dialects.system_prompt.system_prompt": lambda text: (
+        system_prompt(text, "openai"),
+        system_prompt([text, {"text": text}], "gemini"),
+    ),
     "dialects.shaping.shaping": lambda text: shaping([_parts(text)], Profile(name="m", provider="openai"), len),
     "dialects.wording.sendable": sendable,
     "dialects.wording.tool_name": tool_name,
@@ -312,6 +331,7 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "catalog.bounded.CountedTokenizer.ceiling": "hands over to its tokenizer",
         "catalog.bounded.CountedTokenizer.count": "hands over to its tokenizer",
         "catalog.images.price": "a rule of the catalog's, checked when it is read",
+        "catalog.unknown_model.log_once": "writes catalog.unknown_model.warning",
         "dialects.merging.merge_by_role": _OF_CODE,
         "dialects.plain.sent": _OF_CODE,
         "dialects.registry.dialect": "compared with four names",
@@ -321,6 +341,8 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "events.appending.find_by_message_id": "a session's name, checked by Scope; ids are compared",
         "pipeline.format.layout.Grammar.line": "a protocol",
         "pipeline.format.layout.Grammar.stable": "a protocol",
+        "pipeline.format.layout.RenderedLine.filled": _OF_CODE,
+        "pipeline.format.named.check_details": _OF_CODE,
         "pipeline.format.named.open_format": _OF_CODE,
         "pipeline.gather.abandoned.Abandoned.sheds": _OF_CODE,
         "pipeline.gather.abandoned.Abandoned.take": _OF_CODE,

@@ -26,9 +26,11 @@ from germane.api import agent as agents
 from germane.api import agent_memories
 from germane.api import germane as front
 from germane.api.agent import Raw
+from germane.api.arguments import System
 from germane.api.export import Exported
 from germane.api.loop_thread import Loop
 from germane.api.strategies import Strategies
+from germane.catalog.prices import Prices
 from germane.clock import Clock
 from germane.errors import StoreUnavailable
 from germane.events.record import Recorded
@@ -43,6 +45,7 @@ from germane.settings.settings import Settings
 from germane.store import Checkup
 from germane.types.candidate import Provenance, Scored
 from germane.types.context import Context
+from germane.types.effort import Effort
 from germane.types.query import Filters
 from germane.types.scope import Scope
 from germane.types.strategy import Strategy
@@ -110,6 +113,11 @@ class Germane:
         self._running()
         return self._awaited.strategies
 
+    @property
+    def prices(self) -> Prices:
+        self._running()
+        return self._awaited.prices
+
     def pseudonym(self, id: str) -> str:
         self._running()
         return self._awaited.pseudonym(id)
@@ -161,6 +169,10 @@ class Agent:
         max_tokens: int | None = None,
         strategy: str | Strategy = "default",
         filters: Filters | None = None,
+        effort: Effort | float | None = None,
+        window: int | None = None,
+        like: str | None = None,
+        system: System | None = None,
     ) -> Context:
         return self._call(
             self._awaited.assemble,
@@ -175,6 +187,10 @@ class Agent:
             max_tokens=max_tokens,
             strategy=strategy,
             filters=filters,
+            effort=effort,
+            window=window,
+            like=like,
+            system=system,
         )
 
     def fallback(
@@ -185,10 +201,22 @@ class Agent:
         provider: str | None = None,
         session: str | None = None,
         strategy: str | Strategy = "default",
+        window: int | None = None,
+        like: str | None = None,
+        system: System | None = None,
         reason: str = "assembly_timeout",
     ) -> Context:
         return self._call(
-            self._awaited.fallback, messages, model=model, provider=provider, session=session, strategy=strategy, reason=reason
+            self._awaited.fallback,
+            messages,
+            model=model,
+            provider=provider,
+            session=session,
+            strategy=strategy,
+            window=window,
+            like=like,
+            system=system,
+            reason=reason,
         )
 
     def recall(

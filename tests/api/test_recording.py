@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from germane import Agent, Conflict, Germane, InvalidInput, Message
-from germane.api.strategies import DEFAULT, derive
+from germane.api.strategies import VERBOSE, derive
 from support.calendar import Calendar, Opening
 from support.stories import ASKED, MODELS, TALK, ask, ids, texts, told
 
-SPLIT = derive(DEFAULT, {"name": "split", "placement": "split"})
+SPLIT = derive(VERBOSE, {"name": "split", "placement": "split"})
 
 
 async def stored(agent: Agent, session: str | None = None) -> list[str]:
@@ -24,7 +24,7 @@ async def stored(agent: Agent, session: str | None = None) -> list[str]:
 
 @pytest.mark.requirement("INJECT-5")
 @pytest.mark.parametrize("later", ["s2", None], ids=["session", "no session"])
-@pytest.mark.parametrize("strategy", ["default", "compact", SPLIT], ids=["default", "compact", "split"])
+@pytest.mark.parametrize("strategy", ["default", "verbose", "compact", SPLIT], ids=["default", "verbose", "compact", "split"])
 @pytest.mark.parametrize("provider", MODELS)
 async def test_what_germane_injected_is_not_recorded(agent: Agent, provider: str, strategy: Any, later: str | None) -> None:
     """The messages that came back from it are kept as the caller said them, also where the question named no session."""
@@ -82,7 +82,7 @@ async def test_what_is_kept_of_a_message_is_told(agent: Agent) -> None:
 
 
 @pytest.mark.requirement("MEM-5")
-@pytest.mark.parametrize("strategy", ["default", "compact", "composite"])
+@pytest.mark.parametrize("strategy", ["default", "verbose", "compact", "composite"])
 async def test_feedback_moves_the_rank(agent: Agent, strategy: str) -> None:
     """Of two alike, the one that helped goes first; and the other way when it did harm."""
     one = await agent.remember("Biscuit likes the beach on Mondays")
@@ -106,7 +106,7 @@ async def test_retrievals_rise_only_for_what_was_injected_and_after_the_answer(o
         outside = await agent.remember("Biscuit " + "likes a very long walk along the river " * 40)
         await agent.recall("Biscuit")
         revision = await agent._scoped(agent.scope).journal.revision()
-        contexts = [await ask(agent, "Biscuit beach?", max_tokens=120) for _ in range(3)]
+        contexts = [await ask(agent, "Biscuit beach?", max_tokens=120, strategy="verbose") for _ in range(3)]
         assert all([item.id for item in context.items] == [injected.id] for context in contexts)
         assert (await agent.memories.get(injected.id)).retrieval_count == 0
     async with opening() as germane:

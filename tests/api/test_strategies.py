@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from germane.api.strategies import COMPACT, COMPOSITE, DEFAULT, Strategies, derive
+from germane.api.strategies import COMPACT, COMPOSITE, DEFAULT, VERBOSE, Strategies, derive
 from germane.errors import InvalidInput, UnknownName
 from germane.types.strategy import Cap, SourcePlan
 
 
 def test_the_built_in_strategies_are_found_by_name() -> None:
     known = Strategies()
-    assert list(known) == ["compact", "composite", "default"]
-    assert [known.find(name) for name in known] == [COMPACT, COMPOSITE, DEFAULT]
+    assert list(known) == ["compact", "composite", "default", "verbose"]
+    assert [known.find(name) for name in known] == [COMPACT, COMPOSITE, DEFAULT, VERBOSE]
     assert known.find(COMPACT) is COMPACT
 
 
 @pytest.mark.parametrize("wanted", ["terse", "", None, ["default"]])
 def test_a_name_nobody_registered_is_named_with_those_there_are(wanted: Any) -> None:
-    with pytest.raises(UnknownName, match="compact, composite, default"):
+    with pytest.raises(UnknownName, match="compact, composite, default, verbose"):
         Strategies().find(wanted)
 
 
@@ -84,6 +85,8 @@ def test_partial_settings_are_merged_at_every_level() -> None:
         ({"shares": {"total": {"tokens": True}}}, "shares.total: cap tokens"),
         ({"fact_keys": "name"}, "fact_keys must be a list of strings"),
         ({"tags": [1]}, "tags must be a list of strings"),
+        ({"details": "id"}, "details must be a list of strings"),
+        ({"details": ["id", "source"]}, "details must be some of id, confidence, score, not 'source'"),
     ],
 )
 def test_what_does_not_fit_is_named(changes: dict[str, Any], said: str) -> None:
@@ -103,6 +106,25 @@ def test_strategies_written_in_a_file_are_derived_from_the_one_they_are_like() -
     assert (known.find("terser").cap, known.find("terser").floor, known.find("terser").format) == (500, 0.01, "compact")
     assert known.find("plain").name == "plain"
     assert known.find("plain").cap == DEFAULT.cap
+
+
+@pytest.mark.requirement("INJECT-8")
+def test_details_are_read_from_a_file() -> None:
+    known = Strategies({"cited": {"format": "xml", "details": ["id", "score"]}, "bare": {"like": "verbose", "details": []}})
+    assert known.find("cited").details == ("id", "score")
+    assert known.find("bare") == replace(VERBOSE, name="bare", details=())
+
+
+@pytest.mark.requirement("INJECT-8")
+def test_a_format_refuses_details_that_it_can_not_write() -> None:
+    """Where a strategy is registered, and where one is given to an assembly; the message says what to do."""
+    said = (
+        "strategy 'mine': details id, confidence, score can't be written in the format 'compact': leave details empty, or use"
+    )
+    with pytest.raises(InvalidInput, match=said):
+        Strategies({"mine": {"like": "verbose", "format": "compact"}})
+    with pytest.raises(InvalidInput, match=said):
+        Strategies().find(replace(VERBOSE, name="mine", format="compact"))
 
 
 def test_a_built_in_can_be_changed_from_itself() -> None:

@@ -68,6 +68,27 @@ SPELLINGS = {
     "mistralai/Mistral-7B-Instruct-v0.3": "mistral-7b",
     "mistralai/Ministral-8B-Instruct-2410": "ministral-8b",
     "codestral-2501": "codestral",
+    "x-ai/grok-4": "grok-4",
+    "x-ai/grok-4-fast:free": "grok-4-fast",
+    "xai/grok-4-1-fast-reasoning": "grok-4.1-fast",
+    "xai/grok-4.20-0309-reasoning": "grok-4.20",
+    "grok-4-0709": "grok-4",
+    "grok-code-fast-1-0825": "grok-code-fast-1",
+    "moonshotai/kimi-k2": "kimi-k2",
+    "moonshotai/Kimi-K2-Instruct-0905": "kimi-k2-0905",
+    "kimi-k2-0905-preview": "kimi-k2-0905",
+    "us.moonshotai.kimi-k3": "kimi-k3",
+    "accounts/fireworks/models/kimi-k2p5": "kimi-k2.5",
+    "moonshot-v1-128k-vision-preview": "moonshot-v1-128k",
+    "z-ai/glm-4.6": "glm-4.6",
+    "zai-org/GLM-4.5-Air": "glm-4.5",
+    "zai.glm-5.3": "glm-5.3",
+    "z-ai/glm-4.6v": "glm-4.6v",
+    "cohere/command-a": "command-a",
+    "command-a-03-2025": "command-a",
+    "cohere.command-r-plus-v1:0": "command-r-plus",
+    "azure_ai/Cohere-command-a-plus-05-2026": "command-a-plus",
+    "command-r7b-12-2024": "command-r7b",
 }
 
 
@@ -92,7 +113,10 @@ def test_an_unknown_model_gets_a_small_window_and_the_widest_safety(model: str) 
 @pytest.mark.requirement("BUD-1")
 @pytest.mark.parametrize(
     ("model", "family"),
-    [("claude-opus-4-9", "claude"), ("claude-opus-6", "claude"), ("gemini-5-pro", "gemini")],
+    [
+        *(("claude-opus-4-9", "claude"), ("claude-opus-6", "claude"), ("gemini-5-pro", "gemini")),
+        *(("grok-5", "grok"), ("glm-6", "glm"), ("kimi-k4", "kimi")),
+    ],
 )
 def test_a_version_nobody_listed_is_not_taken_for_its_predecessor(model: str, family: str) -> None:
     """Its provider is known, the rest is the family's cautious entry."""
@@ -113,9 +137,11 @@ def test_every_profile_can_be_used(profile: Profile) -> None:
 
 
 @pytest.mark.requirement("BUD-1")
-@pytest.mark.parametrize("family", ["gpt", "claude", "gemini", "llama", "qwen", "deepseek", "mistral"])
+@pytest.mark.parametrize(
+    "family", ["gpt", "claude", "gemini", "llama", "qwen", "deepseek", "mistral", "grok", "kimi", "glm", "command"]
+)
 def test_the_catalog_covers_the_families(family: str) -> None:
-    """OpenAI, Anthropic, Google, Meta, Qwen, DeepSeek and Mistral."""
+    """OpenAI, Anthropic, Google, Meta, Qwen, DeepSeek, Mistral, xAI, Moonshot, Zhipu and Cohere."""
     providers = {profile.provider for profile in CATALOG if profile.name.startswith(family)}
     assert providers == {{"claude": "anthropic", "gemini": "gemini"}.get(family, "openai")}
 
@@ -197,7 +223,7 @@ def test_what_is_looked_up_for_a_name_grows_with_its_length(piece: str) -> None:
         return Counted.looks
 
     catalog = Catalog.built_in().with_models({})
-    object.__setattr__(catalog, "_profiles", Counted(catalog._profiles))
+    object.__setattr__(catalog._profiles, "_listed", Counted(catalog._profiles._listed))
     for size in (64, 256):
         name = piece * (size // len(piece))
         assert looked(name) <= 12 * sum(map(name.count, ".:-"))

@@ -83,7 +83,19 @@ def test_a_report_is_tables_on_a_terminal(folder: Path, capsys: pytest.CaptureFi
     assert err == ""
     for said in ("2 conversations, 24 messages, 6 questions", "compact", "o200k", "6 × evidence … names no message", "± is"):
         assert said in " ".join(out.split())
-    for title in ("Within so many tokens", "Among the k", "By category", "Latency", "Prefix reuse"):
+    assert re.search(r"tokens a question with \d+\.\d % of the evidence, the strategy's effort", out)
+    assert re.search(r"of 440 turns that need no memory got items", out)
+    assert re.search(r"a thousand replayed calls of gpt-4o cost \$0\.\d+", out)
+    assert re.search(r"pets +the strategy's effort +2 ", out)
+    for title in (
+        "Without a budget",
+        "Turns without need",
+        "Within so many tokens",
+        "Among the k",
+        "By category",
+        "Latency",
+        "Prefix reuse",
+    ):
         assert f"\n{title}" in out
     assert re.search(r"evidence +end\+1h +\d", out)
     assert re.search(r"places +2 +\d", out)
@@ -100,6 +112,9 @@ def test_json_holds_everything_and_is_read_back_as_it_was(folder: Path) -> None:
     assert len(report.answered) == 6
     assert report.latency[0].count == 6
     assert report.reuse is not None
+    assert report.cost is not None
+    assert report.amount(category="pets").count == 2
+    assert len(report.asked_turns) == 440
     raw = json.loads((folder / "out.json").read_text("utf-8"))
     assert (raw["format"], raw["version"]) == ("germane-evaluation", 1)
 
@@ -117,7 +132,7 @@ def test_json_may_be_asked_for_on_standard_output_as_of_every_command(folder: Pa
 
 def test_the_page_needs_nothing_from_elsewhere_and_shows_data_as_text(folder: Path) -> None:
     """No link, no script; a question's markup is escaped; tags match; light and dark."""
-    ran("requests.jsonl", "--tokens", "20,40", "--html", "page.html")
+    ran("requests.jsonl", "--tokens", "20,40", "--effort", "low,high", "--html", "page.html")
     text = (folder / "page.html").read_text("utf-8")
     page = Page(text)
     assert page.open == []
@@ -126,8 +141,22 @@ def test_the_page_needs_nothing_from_elsewhere_and_shows_data_as_text(folder: Pa
     assert "<i>boat</i>" not in text
     assert "&lt;i&gt;boat&lt;/i&gt;" in text
     assert "prefers-color-scheme: dark" in text
-    assert text.count("<svg") == 4
+    assert text.count("<svg") == 5
+    assert "By language, the worst first" in text
+    assert "with a prefix cache" in text
     assert "url(" not in text
+
+
+def test_turns_without_need_can_be_left_out_or_fewer(folder: Path) -> None:
+    """`--quick` leaves them out unless they are asked for."""
+    for options, count in (
+        (["--quick"], 0),
+        (["--no-without-need"], 0),
+        (["--turns", "12"], 12),
+        (["--quick", "--without-need", "--turns", "5"], 5),
+    ):
+        ran("requests.jsonl", "--tokens", "100", "--limit", "1", "--json", "out.json", *options)
+        assert len(load_reports("out.json")[0].asked_turns) == count
 
 
 def test_several_files_are_measured_together_and_none_of_it_twice(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,6 +175,7 @@ def test_two_strategies_are_compared_on_the_same_questions(folder: Path, capsys:
     out = capsys.readouterr().out
     assert "A measured" in out
     assert "strategy default" in out
+    assert re.search(r"^B [\d,]+ tokens a question with", out, re.MULTILINE)
     assert "B − A" in out
     found = json.loads((folder / "c.json").read_text("utf-8"))
     assert found["format"] == "germane-comparison"
@@ -191,6 +221,8 @@ def test_an_earlier_result_is_replaced_and_nothing_else_is(folder: Path, capsys:
         (["requests.jsonl", "--tokens", "0"], "--tokens"),
         (["requests.jsonl", "--tokens", "many"], "'many'"),
         (["requests.jsonl", "--k", ","], "--k"),
+        (["requests.jsonl", "--effort", "much"], "--effort: effort must be low, medium, high"),
+        (["requests.jsonl", "--turns", "0"], "--turns"),
         (["requests.jsonl", "--categories", "plants"], "people, pets, places"),
         (["requests.jsonl", "--relevance", "none.toml"], "none.toml"),
         (["requests.jsonl", "--settings", "none.toml"], "none.toml"),

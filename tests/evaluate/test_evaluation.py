@@ -8,10 +8,12 @@ from datetime import UTC, datetime
 import pytest
 
 from germane import Clock, InvalidInput, UnknownName
+from germane.api.agent import Agent
 from germane.api.strategies import COMPACT
 from germane.evaluate import Dataset, Report, evaluate
 from germane.evaluate import ask as asking
 from germane.evaluate.dataset import Question, Stated
+from germane.settings.settings import Settings
 from germane.testing.hashed import Hashed
 from support.small_talk import chat, chosen, dataset
 
@@ -21,6 +23,9 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 async def measured(data: Dataset, **options: object) -> Report:
+    """Few turns without need, where any are asked."""
+    if not options.get("quick"):
+        options = {"turns": 6, **options}
     given = {"embedder": Hashed(), "budgets": (60, 400), "ks": (1, 5), "clock": Clock(now=lambda: NOW)}
     return await evaluate(data, **given | options)  # type: ignore[arg-type]
 
@@ -90,6 +95,72 @@ async def test_latency_and_prefix_reuse_are_measured_unless_it_is_to_be_quick() 
     assert 0 < report.reuse.own < 1
     quick = await measured(dataset(), budgets=(400,), clocks=["end+1h"], quick=True)
     assert (quick.latency, quick.reuse) == ((), None)
+    assert (quick.turns, quick.cost) == ((), None)
+    assert report.cost is not None
+    assert report.cost.own < report.cost.whole_cached <= report.cost.whole
+
+
+async def test_the_amount_is_measured_without_a_budget_at_the_first_clock() -> None:
+    """By default with the strategy's own effort."""
+    report = await measured(dataset(), quick=True, budgets=(60,))
+    amount = report.amount()
+    assert (amount.count, amount.fraction, amount.every) == (3, 1.0, 1.0)
+    assert amount.tokens > 60
+    assert amount.dollars == pytest.approx(amount.tokens * 2.5 / 1000)
+    assert {len(answered.unlimited) for answered in report.answered if answered.clock == "end+1h"} == {1}
+    assert {len(answered.unlimited) for answered in report.answered if answered.clock == "today"} == {0}
+    with pytest.raises(KeyError):
+        report.amount("high")
+
+
+async def test_the_price_may_be_of_the_settings() -> None:
+    """A model without a price has no dollars."""
+    own = Settings(prices={"house-model": {"input": 7.0}})
+    for settings, each in ((own, 7.0), (Settings(), None)):
+        amount = (await measured(dataset(), quick=True, limit=1, model="house-model", settings=settings)).amount()
+        assert amount.dollars == (None if each is None else pytest.approx(amount.tokens * each / 1000))
+
+
+async def test_every_effort_is_asked_and_reaches_the_assembly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words and numbers; questions within a budget get none."""
+    asked: list[tuple[object, object]] = []
+    real = Agent.assemble
+
+    async def noting(self: Agent, *given: object, **named: object) -> object:
+        asked.append((named.get("max_tokens"), named.get("effort")))
+        return await real(self, *given, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Agent, "assemble", noting)
+    report = await measured(dataset(), quick=True, budgets=(400,), efforts=("low", 2.5), limit=1, clocks=["end+1h"])
+    assert [amount.effort for amount in report.amounts] == ["low", "2.5"]
+    assert asked[1:] == [(400, None), (None, "low"), (None, 2.5)]
+
+
+async def test_turns_without_need_are_asked_in_the_stores_of_the_conversations() -> None:
+    """They are spread over the conversations, and counted by kind and language."""
+    report = await measured(dataset(chat("one"), chat("two")), budgets=(400,), quick=True, without_need=True, turns=40)
+    assert [answer.conversation for answer in report.asked_turns].count("one") == 20
+    assert report.turns[0].count == len(report.asked_turns) == 40
+    assert 0 < report.turns[0].share <= 1
+    assert {figure.by for figure in report.turns} == {"all", "kind", "language"}
+    unasked = await measured(dataset(), budgets=(400,), clocks=["end+1h"], without_need=False)
+    assert (unasked.turns, unasked.asked_turns) == ((), ())
+
+
+async def test_what_is_pinned_is_no_item_of_a_turn_without_need() -> None:
+    """Pinned memories go into every request by the caller's wish."""
+    pinned = Stated(id="t1", text="Answer in French", kind="preference", given={"pinned": True})
+    talk = replace(chat(sessions=1, each=1), memories=[pinned])
+    report = await measured(
+        dataset(talk),
+        budgets=(400,),
+        quick=True,
+        without_need=True,
+        turns=6,
+        strategy=replace(COMPACT, name="stern", floor=0.999),
+    )
+    assert all(answer.tokens > 0 for answer in report.asked_turns)
+    assert report.turns[0].share == 0.0
 
 
 async def test_replaying_changes_nothing_of_what_is_found() -> None:
@@ -155,6 +226,8 @@ async def test_an_unknown_model_is_warned_of() -> None:
         ({"clocks": ["soon"]}, "soon"),
         ({"clocks": []}, "clocks"),
         ({"budgets": [True]}, "budgets"),
+        ({"efforts": ["much"]}, "effort"),
+        ({"turns": 0}, "turns"),
     ],
 )
 async def test_bad_arguments_are_refused_by_name(options: dict[str, object], said: str) -> None:

@@ -15,7 +15,7 @@ from support.calendar import Calendar
 from support.oracle import oracle
 from support.stories import ASKED, MODELS, QUESTION, TALK, ask, ids, texts, told
 
-STRATEGIES = ("default", "compact", "composite")
+STRATEGIES = ("default", "verbose", "compact", "composite")
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ async def test_what_google_genai_takes_holds_the_callers_own_config(knowing: Age
 @pytest.mark.requirement("FORMAT-6")
 async def test_each_item_tells_what_it_is_and_where_it_comes_from(knowing: Agent) -> None:
     """Id, source, text, tokens, score and the caller's own message id."""
-    context = await ask(knowing)
+    context = await ask(knowing, strategy="verbose")
     item = next(item for item in context.items if item.provenance.message_id == "m1")
     assert item.source == "messages"
     assert item.text == TALK[0]["content"]
@@ -132,7 +132,7 @@ async def test_the_numbers_of_the_metadata_are_true(knowing: Agent, strategy: st
 @pytest.mark.requirement("INJECT-3", "PACK-3")
 async def test_what_is_available_counts_what_did_not_fit_and_the_context_says_so(knowing: Agent) -> None:
     """Distinct candidates above the floor, in or out."""
-    context = await ask(knowing, max_tokens=140)
+    context = await ask(knowing, max_tokens=140, strategy="verbose")
     out = [one for one in context.trace.left_out if one.reason == "budget"]
     assert context.metadata.was_truncated
     assert context.metadata.total_tokens_injected <= 140
@@ -142,7 +142,7 @@ async def test_what_is_available_counts_what_did_not_fit_and_the_context_says_so
 @pytest.mark.requirement("ENGINE-5", "SCORE-6")
 async def test_explain_names_every_candidate_in_or_out(knowing: Agent) -> None:
     """With its source, the parts of its score, its tokens and why it was left out."""
-    context = await ask(knowing, max_tokens=140)
+    context = await ask(knowing, max_tokens=140, strategy="verbose")
     lines = context.explain().splitlines()
     for item in context.trace.chosen:
         assert [line for line in lines if line.startswith("in") and item.id in line and f"{item.tokens} tokens" in line]

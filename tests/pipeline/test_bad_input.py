@@ -25,6 +25,10 @@ WRONG: dict[str, list[Any]] = {
     "at": ["2024-05-01", 5],
     "deadline": ["x", -1, 0, float("nan"), True],
     "max_tokens": [-1, 1.5, "x", True],
+    "effort": ["", "huge", "2", True, 0, -1, 101, float("nan"), [], {}],
+    "window": [0, -1, 1.5, "32000", True, 10**12],
+    "like": [5, "", "frobnicate-9", "x" * 300, []],
+    "system": [5, 1.5, b"x", [5], [{"type": "image"}], {"parts": 5}, {"parts": [{"inlineData": {}}]}, {}, [{"text": 5}]],
     "strategy": ["none such", 5, None, []],
     "filters": ["x", 5, {"tags": ["a"]}],
     "messages": [None, 5, "hello", b"x", {"role": "user", "content": "x"}, iter(ASKED)],
@@ -127,7 +131,7 @@ async def test_an_unknown_model_is_assumed_small_and_the_trace_warns(agent: Agen
 
 async def test_an_unknown_strategy_lists_those_there_are(agent: Agent) -> None:
     """What to do is in the message."""
-    with pytest.raises(UnknownName, match="compact, composite, default"):
+    with pytest.raises(UnknownName, match="compact, composite, default, verbose"):
         await ask(agent, strategy="fancy")
 
 
@@ -137,7 +141,7 @@ async def test_naive_times_are_in_the_scopes_zone(germane: Germane) -> None:
     agent = germane.agent(user="caroline", zone="Asia/Tokyo")
     noon = datetime(2026, 3, 9, 12)
     await agent.record([{"id": "m1", "role": "user", "content": "my greyhound", "created_at": noon}], session="s1")
-    context = await ask(agent)
+    context = await ask(agent, strategy="verbose")
     assert [item.scored.candidate.created_at for item in context.items] == [datetime(2026, 3, 9, 3, tzinfo=UTC)]
     assert 'time="2026-03-09T12:00' in context.added
     for until, found in ((noon, ["m1"]), (noon - timedelta(minutes=1), [])):

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from germane import Agent, Germane
-from germane.api.strategies import COMPACT, COMPOSITE, DEFAULT, derive
+from germane.api.strategies import COMPACT, COMPOSITE, DEFAULT, VERBOSE, derive
 from germane.catalog.catalog import Catalog
 from germane.dialects.registry import parse_all
 from germane.testing.time_warp import run
@@ -20,7 +20,8 @@ from support.oracle import oracle
 from support.scoped_stores import engine, request, scoped
 from support.stories import ask, told
 
-SPLIT = derive(DEFAULT, {"name": "split", "placement": "split"})
+SPLIT = derive(VERBOSE, {"name": "split", "placement": "split"})
+SHORT = derive(VERBOSE, {"name": "short", "details": ["confidence"]})
 SPOKEN = st.one_of(
     st.text(max_size=400),
     st.text(alphabet="这是一个关于灰狗的故事日本語のテキスト한국어", max_size=300),
@@ -30,7 +31,8 @@ SPOKEN = st.one_of(
 )
 TURNS = st.lists(st.builds(lambda role, text: {"role": role, "content": text}, st.sampled_from(["user", "assistant"]), SPOKEN))
 WINDOWS = st.one_of(st.integers(1, 1500), st.integers(1500, 20_000), st.just(128_000))
-STRATEGIES = st.sampled_from([DEFAULT, COMPACT, COMPOSITE, SPLIT])
+STRATEGIES = [DEFAULT, VERBOSE, COMPACT, COMPOSITE, SHORT, SPLIT]
+ANY = st.sampled_from(STRATEGIES)
 CAPS = st.none() | st.integers(0, 400) | st.integers(0, 20_000)
 _PER_MESSAGE, _PER_REQUEST = 4, 3
 
@@ -79,7 +81,15 @@ def check(context: Context, asked: list[dict[str, Any]], cap: int | None) -> Non
 
 @pytest.mark.requirement("BUD-3", "BUD-4", "BUD-5")
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
-@given(window=WINDOWS, turns=TURNS, question=SPOKEN, cap=CAPS, strategy=STRATEGIES, directive=SPOKEN, kept=st.lists(SPOKEN))
+@given(
+    window=WINDOWS,
+    turns=TURNS,
+    question=SPOKEN,
+    cap=CAPS,
+    strategy=ANY,
+    directive=SPOKEN,
+    kept=st.lists(SPOKEN),
+)
 async def test_nothing_generated_exceeds_its_budget(
     germane: Germane,
     window: int,
@@ -103,7 +113,7 @@ async def test_nothing_generated_exceeds_its_budget(
 
 
 @pytest.mark.requirement("BUD-5")
-@pytest.mark.parametrize("strategy", [DEFAULT, COMPACT, COMPOSITE, SPLIT], ids=lambda strategy: strategy.name)
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda strategy: strategy.name)
 def test_every_cap_from_nothing_on_is_kept(strategy: Any) -> None:
     """Token by token: a directive is in whole or not at all, and what doesn't fit costs nothing."""
 
@@ -120,7 +130,7 @@ def test_every_cap_from_nothing_on_is_kept(strategy: Any) -> None:
 
 
 @pytest.mark.requirement("BUD-3", "BUD-4")
-@pytest.mark.parametrize("strategy", [DEFAULT, COMPACT, COMPOSITE, SPLIT], ids=lambda strategy: strategy.name)
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda strategy: strategy.name)
 def test_every_window_from_too_small_on_is_kept(strategy: Any) -> None:
     """Token by token, from where the messages don't fit to where everything does: what stands around germane's own messages
     is paid for."""

@@ -111,7 +111,7 @@ async def test_forgetting_everything_of_one_takes_nothing_from_the_others(agents
 
 
 @pytest.mark.requirement("GATHER-5")
-@pytest.mark.parametrize("strategy", ["default", "compact", "composite"])
+@pytest.mark.parametrize("strategy", ["default", "verbose", "compact", "composite"])
 async def test_what_is_sensitive_is_not_injected_unless_allowed(agent: Agent, strategy: str) -> None:
     """Pinned or not; public and private are the default, and an empty allow-list allows nothing."""
     for level in ("public", "private", "sensitive"):

@@ -55,6 +55,10 @@ OTHERS = {
     "query": replace(REQUEST, query="what tea?"),
     "max_tokens": replace(REQUEST, max_tokens=100),
     "filters": replace(REQUEST, filters=Filters(kinds=("fact",))),
+    "effort": replace(REQUEST, effort="high"),
+    "another effort": replace(REQUEST, effort=2),
+    "like": replace(REQUEST, like="gpt-4"),
+    "window": replace(REQUEST, window=32_000),
     "a time": replace(REQUEST, dated=True),
     "another time": replace(REQUEST, dated=True, at=MOMENT + timedelta(seconds=1)),
 }

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from germane import Agent, Candidate, Cap, Germane, InvalidInput, Settings, Shares, SourcePlan, UnknownName
-from germane.api.strategies import COMPACT, COMPOSITE, DEFAULT, derive
+from germane.api.strategies import COMPACT, COMPOSITE, DEFAULT, VERBOSE, derive
 from germane.dialects.registry import dialect
 from germane.store import ScopedStore
 from germane.testing.builders import MOMENT
@@ -21,7 +21,8 @@ from germane.types.query import Query
 from support.calendar import Calendar, Opening
 from support.stories import ASKED, MODELS, TALK, ask, ids, texts, told
 
-SPLIT = derive(DEFAULT, {"name": "split", "placement": "split"})
+SPLIT = derive(VERBOSE, {"name": "split", "placement": "split"})
+FEW = derive(SPLIT, {"format": "compact", "details": ()})
 TOML = """
 [strategies.terse]
 like = "compact"
@@ -42,7 +43,7 @@ window = 6000
 async def test_a_strategy_is_given_by_name_or_by_value(agent: Agent) -> None:
     """The same either way."""
     await told(agent)
-    for strategy in (DEFAULT, COMPACT, COMPOSITE):
+    for strategy in (DEFAULT, VERBOSE, COMPACT, COMPOSITE):
         by_name, by_value = [await ask(agent, strategy=given) for given in (strategy.name, strategy)]
         assert by_name.messages == by_value.messages
         assert by_name.trace.strategy == strategy.name
@@ -115,7 +116,7 @@ class Weather:
 
 
 @pytest.mark.requirement("GATHER-1", "FORMAT-1")
-@pytest.mark.parametrize("base", [DEFAULT, COMPACT, COMPOSITE], ids=lambda base: base.name)
+@pytest.mark.parametrize("base", [DEFAULT, VERBOSE, COMPACT, COMPOSITE], ids=lambda base: base.name)
 async def test_a_source_of_ones_own_is_gathered_scored_and_written_like_the_others(opening: Opening, base: Any) -> None:
     """In a section of its own before the conversation; it is asked only by strategies that plan it."""
     strategy = derive(base, {"name": "rainy", "sources": {"weather": {"limit": 3}}})
@@ -129,7 +130,7 @@ async def test_a_source_of_ones_own_is_gathered_scored_and_written_like_the_othe
 
 
 @pytest.mark.requirement("INJECT-2", "INJECT-4")
-@pytest.mark.parametrize("strategy", [DEFAULT, SPLIT, derive(SPLIT, {"format": "compact"})], ids=["first", "split", "compact"])
+@pytest.mark.parametrize("strategy", [VERBOSE, SPLIT, FEW], ids=["first", "split", "compact"])
 @pytest.mark.parametrize("provider", MODELS)
 async def test_every_placement_is_valid_for_every_provider(agent: Agent, provider: str, strategy: Any) -> None:
     """Also in the middle of tool calls and after an assistant's turn."""
@@ -165,7 +166,7 @@ async def test_split_keeps_the_prefix_byte_for_byte_from_turn_to_turn(agent: Age
     """What changes with the query goes before the last human turn; what stands before it doesn't change with another query."""
     await agent.directive("Answer in one sentence.")
     await told(agent)
-    strategy = derive(SPLIT, {"format": format})
+    strategy = derive(SPLIT, {"format": format, "details": ()})
     first = await ask_with(agent, ASKED, "openai", strategy)
     calendar.advance(minutes=5)
     more = [*ASKED, {"role": "assistant", "content": "Biscuit."}, {"role": "user", "content": "And what scares him?"}]

@@ -26,9 +26,11 @@ def test_a_file_sets_what_it_names(path: Path) -> None:
     path.write_text(
         f'[germane]\nembedder = "minilm"\nnonce_key = "{KEY}"\n'
         '[models."my-model"]\nlike = "gpt-4o"\n[strategies.terse]\ncap = 1500\n'
+        '[prices."my-model"]\ninput = 0.2\n'
     )
     found = Settings.load(path)
     assert (found.embedder, found.nonce_key) == ("minilm", bytes.fromhex(KEY))
+    assert found.prices == {"my-model": {"input": 0.2}}
     assert (found.models, found.strategies) == ({"my-model": {"like": "gpt-4o"}}, {"terse": {"cap": 1500}})
 
 
@@ -44,7 +46,7 @@ def test_the_environment_has_the_last_word(path: Path) -> None:
     ("text", "said"),
     [
         ("[germane", "not TOML"),
-        ("[germain]\n", "unknown germain; known are germane, models, serve, strategies"),
+        ("[germain]\n", "unknown germain; known are germane, models, prices, serve, strategies"),
         ('[germane]\nembeder = "x"\n', r"\[germane\]: unknown embeder"),
         ("germane = 3\n", r"\[germane\] must be a table, not int"),
         ("[germane]\nembedder = 3\n", "embedder must be a string, not int"),
@@ -53,6 +55,7 @@ def test_the_environment_has_the_last_word(path: Path) -> None:
         ('[germane]\nnonce_key = "0011"\n', "at least 32 hex digits, not 4"),
         ("models = 3\n", "models must be tables"),
         ("[strategies]\nterse = 3\n", "strategies must be tables"),
+        ("[prices]\ninput = 3\n", "prices must be tables"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_named_with_its_file(path: Path, text: str, said: str) -> None:

@@ -12,6 +12,7 @@ from germane.ports.tokenizer import Tokenizer
 from germane.testing.builders import candidate
 from germane.tokenizers.named import open_tokenizer
 from germane.types.candidate import Breakdown, Candidate, Chosen, Scored
+from germane.types.strategy import Detail
 
 __all__ = ["NONCE", "chosen", "o200k", "opened"]
 
@@ -34,5 +35,5 @@ def whole(item: Candidate, score: float = 0.5) -> Chosen:
     return Chosen(scored=Scored(candidate=item, score=score, log_odds=0.0, breakdown=parts), text=item.text, tokens=0)
 
 
-def opened(name: str, *terms: str, nonce: str = NONCE, zone: tzinfo = UTC) -> Format:
-    return open_format(name, tokenizer=o200k(), nonce=nonce, zone=zone, terms=terms)
+def opened(name: str, *terms: str, nonce: str = NONCE, zone: tzinfo = UTC, details: tuple[Detail, ...] = ()) -> Format:
+    return open_format(name, tokenizer=o200k(), nonce=nonce, zone=zone, terms=terms, details=details)

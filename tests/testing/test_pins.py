@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from germane import Agent, Clock, Context, Germane, Strategy
-from germane.api.strategies import COMPACT, DEFAULT, derive
+from germane.api.strategies import COMPACT, VERBOSE, derive
 from germane.testing.builders import MOMENT
 from germane.testing.hashed import Hashed
 from germane.testing.pins import Pin
 from germane.testing.readable import readable
 
-SPLIT = derive(DEFAULT, {"name": "split", "placement": "split"})
+SPLIT = derive(VERBOSE, {"name": "split", "placement": "split"})
+XML = derive(VERBOSE, {"name": "xml", "details": ()})
 TALK = [
     {"role": "user", "content": "Parcel 4711 came broken: the blue vase isn't whole.", "id": "m1", "created_at": MOMENT},
     {"role": "assistant", "content": "A new vase leaves on Monday.", "id": "m2", "created_at": MOMENT + timedelta(minutes=1)},
@@ -51,7 +52,7 @@ async def test_what_is_so_can_be_said_in_one_line(agent: Agent) -> None:
 @pytest.mark.requirement("EVAL-1")
 async def test_of_what_is_missing_it_is_told_what_it_was_left_out_for(agent: Agent) -> None:
     """The message has reason, rank, score, source and cost from the trace."""
-    context = await made(agent, max_tokens=140)
+    context = await made(agent, strategy="verbose", max_tokens=140)
     with pytest.raises(AssertionError, match=r"'blue vase' is not in the context\n  left out for budget: #\d+ 0\.\d+ messages"):
         Pin(context).includes("blue vase")
     with pytest.raises(AssertionError, match=r"no item 'm1' is in the context\n  left out for budget"):
@@ -93,7 +94,7 @@ async def test_a_context_that_grew_too_big_names_its_dearest_items(agent: Agent)
 async def test_a_prefix_that_stays_is_one_that_a_cache_can_keep(agent: Agent) -> None:
     """With `split` the stable text stands first and stays the same; otherwise the first message changes."""
     later = [ASKED, {"role": "assistant", "content": "On Monday."}, {"role": "user", "content": "Is the parcel lost?"}]
-    for strategy, stays in ((SPLIT, True), (DEFAULT, False)):
+    for strategy, stays in ((SPLIT, True), (VERBOSE, False)):
         before = await made(agent, strategy=strategy)
         after = await made(agent, *later, strategy=strategy)
         if stays:
@@ -102,7 +103,7 @@ async def test_a_prefix_that_stays_is_one_that_a_cache_can_keep(agent: Agent) ->
             with pytest.raises(AssertionError, match=r"the prefix ends in message 0\n  before: ….*\n  now:    …"):
                 Pin(after).keeps_prefix_of(before)
     with pytest.raises(AssertionError, match="nothing stands before what changes"):
-        Pin(after).keeps_prefix_of(await made(agent, max_tokens=0))
+        Pin(after).keeps_prefix_of(await made(agent, strategy=VERBOSE, max_tokens=0))
 
 
 async def test_a_context_that_is_not_whole_says_what_is_missing(agent: Agent) -> None:
@@ -120,7 +121,7 @@ async def test_a_forgotten_await_is_named(agent: Agent) -> None:
 
 
 @pytest.mark.requirement("EVAL-1")
-@pytest.mark.parametrize("strategy", [DEFAULT, COMPACT])
+@pytest.mark.parametrize("strategy", [VERBOSE, XML, COMPACT])
 async def test_the_readable_text_is_the_same_in_another_store(agent: Agent, strategy: Strategy) -> None:
     """Nonce, germane's ids and scores don't change the text; the caller's ids and times do."""
     texts = {readable(await made(agent, strategy=strategy))}
@@ -135,7 +136,9 @@ async def test_the_readable_text_is_the_same_in_another_store(agent: Agent, stra
     assert 'nonce="nonce"' in text
     assert "2026-03-10" in text
     assert "2026-03-10" not in readable(await made(agent, strategy=strategy), times=False)
-    if strategy is DEFAULT:
+    if strategy is VERBOSE:
         assert re.findall(r' id="(.*?)"', text) == ["…", "m1", "m2"]
+    elif strategy is XML:
+        assert re.findall(r' id="(.*?)"', text) == ["m", "a", "a"]
     else:
         assert "\n[a] user: Parcel" in text

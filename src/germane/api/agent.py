@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, get_args, overload
 
 from germane.api.agent_memories import Recollections
-from germane.api.arguments import build_request, flags, identifiers, number, optional
+from germane.api.arguments import System, build_request, flags, identifiers, number, optional
 from germane.api.check_messages import listed
 from germane.api.export import Exported, everything
 from germane.api.recording import Recording
@@ -28,6 +28,7 @@ from germane.pipeline.format.nonce import nonce
 from germane.store import ScopedStore
 from germane.types.candidate import Provenance, Scored, SourceKind
 from germane.types.context import Context
+from germane.types.effort import Effort
 from germane.types.limits import COUNT, DIRECTIVE, ID, LABEL, NAME, QUERY, RECORDED, REMARK, TAG, shown
 from germane.types.limits import text as string
 from germane.types.message import Message
@@ -62,6 +63,10 @@ class Agent:
         max_tokens: int | None = None,
         strategy: str | Strategy = "default",
         filters: Filters | None = None,
+        effort: Effort | float | None = None,
+        window: int | None = None,
+        like: str | None = None,
+        system: System | None = None,
     ) -> Context:
         """Returns the messages with what the model needs to know, within its token budget, before the deadline.
 
@@ -69,6 +74,10 @@ class Agent:
         `anthropic`, `gemini`), by default for the model's provider. `query` replaces the last user message as the question,
         `session` names the running conversation, `at` is the time asked about (default: now), `deadline` the seconds until the
         answer is due (48 ms at most; None waits for every source), `max_tokens` limits all the text that is added.
+        `effort` (`low`, `medium`, `high`, or a number from 0.01 to 100, 1 being medium) says how much a token has to bring; the
+        default is the strategy's. `like` names a listed model whose profile `model` gets, and `window` replaces its window
+        (tokens). `system` is your own system prompt beside the messages: a text, Anthropic's text blocks, or Gemini's system
+        instruction. It comes back in `system`, behind germane's text, or as the first of your messages for OpenAI.
 
         Raises `InvalidInput` for arguments that can't be used, and nothing else. A fault of germane's own gives less context;
         `metadata.fallback_reason` and `trace` hold the reason.
@@ -86,6 +95,10 @@ class Agent:
             deadline=deadline,
             max_tokens=max_tokens,
             filters=filters,
+            effort=effort,
+            window=window,
+            like=like,
+            system=system,
         )
         plan = self._parts.strategies.find(strategy)
         context = await self._parts.engine.assemble(request, self._scoped(scope), plan, began)
@@ -100,6 +113,9 @@ class Agent:
         provider: str | None = None,
         session: str | None = None,
         strategy: str | Strategy = "default",
+        window: int | None = None,
+        like: str | None = None,
+        system: System | None = None,
         reason: str = "assembly_timeout",
     ) -> Context:
         """Returns what `assemble` returns when there is no time at all: the messages with the directive as this process last
@@ -111,6 +127,9 @@ class Agent:
             messages=messages,
             model=model,
             provider=provider,
+            window=window,
+            like=like,
+            system=system,
         )
         return self._parts.engine.fall_back(request, self._parts.strategies.find(strategy), reason)
 

@@ -8,17 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from typing import Any
 
 from germane.api.check_messages import conversation
 from germane.catalog.catalog import Catalog
+from germane.catalog.profile import Profile
 from germane.clock import Clock, aware
-from germane.dialects.registry import dialect, parse_all
+from germane.dialects.registry import dialect, parse, parse_all
+from germane.dialects.system_prompt import system_prompt
 from germane.errors import InvalidInput
 from germane.memories.memory import KINDS
+from germane.types.effort import Effort, price
 from germane.types.extent import Extent
 from germane.types.limits import (
+    CHARACTERS,
     COUNT,
     ID,
     IDS,
@@ -38,7 +43,10 @@ from germane.types.query import Filters
 from germane.types.request import Request
 from germane.types.scope import Scope
 
-__all__ = ["build_request", "flags", "identifiers", "named_model", "normalise_filters", "number", "optional"]
+__all__ = ["System", "build_request", "flags", "identifiers", "named_model", "normalise_filters", "number", "optional"]
+
+System = str | Sequence[str | Mapping[str, Any]] | Mapping[str, Any]
+"""A system prompt beside the messages: a text, text blocks, or Gemini's system instruction (`dialects/system_prompt.py`)."""
 
 
 def build_request(
@@ -55,11 +63,16 @@ def build_request(
     deadline: float | None = None,
     max_tokens: int | None = None,
     filters: Filters | None = None,
+    effort: Effort | float | None = None,
+    window: int | None = None,
+    like: str | None = None,
+    system: System | None = None,
 ) -> Request:
     """Checks every argument and returns the request. Raises `InvalidInput` for the first argument that can't be used. The
     messages are parsed last."""
     named_model(model)
     given = conversation(messages, MESSAGES)
+    Extent("system", CHARACTERS).part("system", system)
     if not given and query is None:
         raise InvalidInput("messages is empty: give at least one, or a query")
     if query is not None:
@@ -70,13 +83,17 @@ def build_request(
     when = clock.now() if at is None else _moment("at", at, scope.zone)
     cap = None if max_tokens is None else number("max_tokens", max_tokens, maximum=COUNT.maximum)
     chosen = normalise_filters(filters, scope.zone) or Filters()
-    profile = catalog.find(model)
+    if effort is not None:
+        price(effort)
+    profile = _profile(catalog, model, like, window)
     name = profile.provider if provider is None else text("provider", provider, NAME)
     dialect(name)
+    own = system_prompt(system, name)
+    first = () if own is None else (own,)
     return Request(
         scope=scope,
-        messages=parse_all(given, name),
-        raw=tuple(given),
+        messages=(*map(partial(parse, prefer=name), first), *parse_all(given, name)),
+        raw=(*first, *given),
         model=model,
         provider=name,
         mid_system=profile.mid_system,
@@ -87,6 +104,10 @@ def build_request(
         deadline=deadline,
         max_tokens=cap,
         filters=chosen,
+        effort=effort,
+        window=window,
+        like=like,
+        has_system=own is not None,
     )
 
 
@@ -139,6 +160,14 @@ def flags(**given: object) -> None:
     for name, value in given.items():
         if not isinstance(value, bool):
             raise InvalidInput(f"{name} must be True or False, not {shown(value)}")
+
+
+def _profile(catalog: Catalog, model: str, like: object, window: object) -> Profile:
+    """Returns the model's profile. Raises `InvalidInput` for a `like` that the catalog doesn't list, and for a window that is
+    no size."""
+    known = None if like is None else text("like", like, NAME)
+    size = None if window is None else number("window", window, minimum=1, maximum=COUNT.maximum)
+    return catalog.find(model, like=known, window=size)
 
 
 def _tools(tools: object) -> tuple[Mapping[str, Any], ...]:

@@ -17,6 +17,7 @@ from germane.api.arguments import named_model
 from germane.api.strategies import Strategies
 from germane.api.warm_up import freeze
 from germane.api.wiring import Parts, wire
+from germane.catalog.prices import Prices
 from germane.clock import Clock
 from germane.errors import InvalidInput, StoreError, StoreUnavailable
 from germane.pipeline.gather.source import SourceFactory
@@ -142,6 +143,11 @@ class Germane:
     def strategies(self) -> Strategies:
         """The registry of strategies, to which a caller adds its own."""
         return self._open.strategies
+
+    @property
+    def prices(self) -> Prices:
+        """What input tokens cost, by model: list prices and those of the settings."""
+        return self._open.prices
 
     def pseudonym(self, id: str) -> str:
         """Returns what replaces the id of an org or an agent in the service's log: twelve hex digits, the same in every process

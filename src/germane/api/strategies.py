@@ -7,14 +7,16 @@ from dataclasses import fields, replace
 from typing import Any
 
 from germane.errors import InvalidInput, UnknownName
-from germane.pipeline.format.named import FORMATS
+from germane.pipeline.format.named import FORMATS, check_details
 from germane.types.limits import NAME, shown, text
-from germane.types.strategy import Cap, Shares, SourcePlan, Strategy, Weights
+from germane.types.strategy import Cap, Placement, Shares, SourcePlan, Strategy, Weights
 
-__all__ = ["COMPACT", "COMPOSITE", "DEFAULT", "Strategies", "derive"]
+__all__ = ["COMPACT", "COMPOSITE", "DEFAULT", "VERBOSE", "Strategies", "derive"]
 
-DEFAULT = Strategy(
-    name="default",
+_DEFAULT_PLACEMENT: Placement = "first"
+
+VERBOSE = Strategy(
+    name="verbose",
     sources=(
         SourcePlan(name="directive"),
         SourcePlan(name="structured", limit=20),
@@ -24,14 +26,21 @@ DEFAULT = Strategy(
         SourcePlan(name="recent", limit=10),
     ),
     weights=Weights(relevance=0.0, recency=0.1, usefulness=1.0, confidence=0.5, frequency=0.2),
+    format="xml",
+    details=("id", "confidence", "score"),
+    placement="first",
 )
-"""Format xml with id, confidence and score; calibrated log-odds; packed by probability per cost."""
+"""Format xml with id, confidence and score; calibrated log-odds; packed by probability per cost; all text first. What
+`ibex.context.v1` answers with: its text stays as it is."""
 
-COMPACT = replace(DEFAULT, name="compact", format="compact")
-"""The same ranking, written with few tokens."""
+COMPACT = replace(VERBOSE, name="compact", format="compact", details=())
+"""The same ranking, written with few tokens; fills the budget, with all text first."""
 
-COMPOSITE = replace(DEFAULT, name="composite", form="linear", weights=Weights(), floor=0.15, packer="rank")
-"""The linear weighted sum, packed in score order; otherwise as `default`."""
+DEFAULT = replace(COMPACT, name="default", placement=_DEFAULT_PLACEMENT)
+"""What an assembly uses unless told otherwise."""
+
+COMPOSITE = replace(VERBOSE, name="composite", form="linear", weights=Weights(), floor=0.15, packer="rank")
+"""The linear weighted sum, packed in score order; otherwise as `verbose`."""
 
 
 class Strategies:
@@ -40,7 +49,7 @@ class Strategies:
     def __init__(self, written: Mapping[str, Mapping[str, Any]] | None = None) -> None:
         """`written` holds the tables `[strategies.<name>]` of the settings. Each is derived from the strategy that its `like`
         names (default: `default`). Raises `InvalidInput`."""
-        self._known = {strategy.name: strategy for strategy in (DEFAULT, COMPACT, COMPOSITE)}
+        self._known = {strategy.name: strategy for strategy in (DEFAULT, VERBOSE, COMPACT, COMPOSITE)}
         waiting = {name: dict(_table(table, f"strategy {name!r}")) for name, table in (written or {}).items()}
         while waiting:
             ready = [
@@ -69,16 +78,20 @@ class Strategies:
 
     def register(self, strategy: Strategy) -> None:
         """Registers a strategy under its name; a built-in one of that name is replaced. Raises `InvalidInput` for an unknown
-        format."""
+        format, and for details that the format can't write."""
         _check_format(strategy)
         self._known[strategy.name] = strategy
 
 
 def _check_format(strategy: Strategy) -> None:
-    """Raises `InvalidInput` where the strategy's format doesn't exist."""
+    """Raises `InvalidInput` where the strategy's format doesn't exist, or can't write the strategy's details."""
     if strategy.format not in FORMATS:
         formats = ", ".join(sorted(FORMATS))
         raise InvalidInput(f"strategy {strategy.name!r}: format must be one of {formats}, not {strategy.format!r}")
+    try:
+        check_details(strategy.format, strategy.details)
+    except InvalidInput as error:
+        raise InvalidInput(f"strategy {strategy.name!r}: {error}") from error
 
 
 def derive(base: Strategy, changes: Mapping[str, Any]) -> Strategy:
@@ -108,7 +121,7 @@ def _merged(base: Strategy, changes: Mapping[str, Any]) -> dict[str, Any]:
                 merged[name] = _sources(base.sources, _table(value, name))
             case "shares":
                 merged[name] = _shares(base.shares, _table(value, name))
-            case "fact_keys" | "tags":
+            case "details" | "fact_keys" | "tags":
                 if isinstance(value, str) or not all(isinstance(one, str) for one in value):
                     raise InvalidInput(f"{name} must be a list of strings, not {value!r}")
                 merged[name] = tuple(value)

@@ -9,7 +9,7 @@ import gc
 from collections.abc import Sequence
 from dataclasses import replace
 
-from germane.api.strategies import COMPACT, DEFAULT
+from germane.api.strategies import DEFAULT, VERBOSE
 from germane.events.appending import Origin
 from germane.events.record import record
 from germane.memories.remember import new_memory, remember
@@ -64,7 +64,7 @@ async def _assemble(engine: Engine, store: Store) -> None:
         at=engine.clock.now(),
         deadline=None,
     )
-    for strategy in (DEFAULT, COMPACT):
+    for strategy in (DEFAULT, VERBOSE):
         await warming.assemble(request, store.within(_SCOPE), replace(strategy, floor=0.0))
 
 

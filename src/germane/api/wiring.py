@@ -14,6 +14,7 @@ from germane.api.retrieval_counter import RetrievalCounter
 from germane.api.strategies import Strategies
 from germane.api.warm_up import warm_up
 from germane.catalog.catalog import Catalog
+from germane.catalog.prices import Prices
 from germane.clock import Clock
 from germane.embedders.cached import CachedEmbedder
 from germane.embedders.named import open_embedder
@@ -45,6 +46,7 @@ class Parts:
     embedder: Embedder
     strategies: Strategies
     catalog: Catalog
+    prices: Prices
     retrievals: RetrievalCounter
     verifier: Verifier
     background: Background
@@ -65,6 +67,7 @@ async def wire(
     the store, the settings and the embedder raise."""
     strategies = Strategies(settings.strategies)
     catalog = Catalog.built_in().with_models(settings.models) if settings.models else Catalog.built_in()
+    prices = Prices.built_in().with_prices(settings.prices) if settings.prices else Prices.built_in()
     chosen = settings.embedder if embedder is None else embedder
     vectors = open_embedder(chosen) if isinstance(chosen, str) else chosen
     relevance_model = _relevance(settings.relevance if relevance is None else relevance, vectors)
@@ -97,6 +100,7 @@ async def wire(
         embedder=vectors,
         strategies=strategies,
         catalog=catalog,
+        prices=prices,
         retrievals=RetrievalCounter(store),
         verifier=Verifier(store.keys, KeyUsage(store.keys, read_only=store.read_only), clock),
         background=Background(engine.admission.busy),

@@ -1,100 +1,89 @@
-"""Catalog: finds a model's profile by its name, in any of the spellings in use (BUD-1).
-
-Names come with dates, vendors, regions and tags: `openai/gpt-4o-2024-08-06`, `us.anthropic.claude-sonnet-4-5-20250929-v1:0`,
-`models/gemini-2.5-pro`, `meta-llama/Llama-3.1-8B-Instruct:free`. A name is brought to one spelling, and the longest listed name
-that it begins with, up to a separator, is the match. A listed name that holds a version doesn't match when a small number
-follows: `claude-opus-4-9` isn't a dated `claude-opus-4` but an unlisted version, so it gets the cautious entry of its family
-(`claude`), or is unknown where there is none.
-"""
+"""Catalog: finds a model's profile by its name, in any of the spellings in use (BUD-1)."""
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from germane.catalog.model_names import ModelNames, spelling
 from germane.catalog.profile import Profile
 from germane.errors import InvalidInput
+from germane.types.limits import shown
 
 __all__ = ["Catalog"]
 
 _FIELDS = tuple(field.name for field in fields(Profile) if field.name not in ("name", "known"))
-_VENDOR = re.compile(r"[a-z][a-z_-]*+[.:](?=.)")
-_LETTERS = re.compile(r"[a-z]+")
-_NUMBERED = re.compile(r"\d")
-_LATER_VERSION = re.compile(r"\d{1,2}")
 _CLOUD = re.compile(r"(?:^|[./])anthropic\.|@|(?:^|/)(?:bedrock|vertex_ai|vertex)/")
 """What tells a model's name on Bedrock or Google Cloud, whose APIs refuse system messages in the middle."""
-_MAX_NAME_CHARS = 256
-"""Characters of a model's name: a longer one is unknown."""
 
 
 class Catalog:
     """Profiles by name. Immutable: `with_models` returns a new catalog."""
 
-    __slots__ = ("_max_parts", "_profiles")
+    __slots__ = ("_profiles",)
 
-    def __init__(self, profiles: Mapping[str, Profile]) -> None:
+    def __init__(self, profiles: Mapping[str, Profile] | ModelNames[Profile]) -> None:
         """`profiles` maps names and aliases, in any spelling."""
-        self._profiles = {_spelling(name): profile for name, profile in profiles.items()}
-        self._max_parts = max((name.count("-") + 1 for name in self._profiles), default=0)
+        self._profiles = profiles if isinstance(profiles, ModelNames) else ModelNames(profiles)
 
     @classmethod
     def built_in(cls) -> Catalog:
         """Returns the catalog of `models.toml`."""
         return _built_in()
 
-    def find(self, model: str) -> Profile:
-        """Returns the profile of `model`, else of its family, else a cautious one with `known=False`."""
-        found = ""
-        if len(model) <= _MAX_NAME_CHARS:
-            parts, starts = _parts(model)
-            for start in starts:
-                name = self._longest(parts, start)
-                if len(name) > len(found):
-                    found = name
-        if found:
-            profile = self._profiles[found]
-            if profile.mid_system and profile.name != model and _CLOUD.search(model.lower()):
-                return replace(profile, mid_system=False)
-            return profile
-        return Profile(name=model, provider="openai", known=False)
+    def find(self, model: str, *, like: str | None = None, window: int | None = None) -> Profile:
+        """Returns the profile of `model`, else of its family, else a cautious one with `known=False`.
+
+        `like` names a listed model whose profile is used instead, `window` replaces the window (tokens). A model with either is
+        known: its caller described it. Raises `InvalidInput` where the catalog doesn't list `like`.
+        """
+        profile = self._profiles.find(model) if like is None else self._like(like)
+        if profile is None:
+            profile = Profile(name=model, provider="openai", known=False)
+        if profile.mid_system and profile.name != model and _CLOUD.search(model.lower()):
+            profile = replace(profile, mid_system=False)
+        return profile if window is None else replace(profile, window=window, known=True)
 
     def with_models(self, models: Mapping[str, Mapping[str, Any] | Profile]) -> Catalog:
-        """Returns a catalog with `models` added or replaced. Omitted fields are copied from the model that `like` names, by
-        default from the one that the name matches so far. Raises `InvalidInput` naming the model and the field."""
-        added: dict[str, Profile] = dict(self._profiles)
+        """Returns a catalog with `models` added or replaced. Omitted fields are copied from the model that `like` names (one of
+        the catalog, or an earlier one of `models`), by default from the one that the name matches so far. Raises `InvalidInput`
+        naming the model and the field."""
+        added: dict[str, Profile] = {}
         for name, given in models.items():
-            added[_spelling(name)] = given if isinstance(given, Profile) else self._made(name, given)
-        return Catalog(added)
+            known = Catalog(self._profiles.adding(added))
+            added[name] = given if isinstance(given, Profile) else known._made(name, given)
+        return Catalog(self._profiles.adding(added))
+
+    def _like(self, model: str) -> Profile:
+        """Returns the profile of a listed model or family. Raises `InvalidInput` with the names that look like it."""
+        if profile := self._profiles.find(model):
+            return profile
+        near = ", ".join(self._profiles.near(model))
+        instead = f"did you mean {near}?" if near else "give one that docs/use/models.md lists, such as gpt-4o"
+        raise InvalidInput(f"like must name a model of the catalog, not {shown(model)}: {instead}")
 
     def _made(self, name: str, given: Mapping[str, Any]) -> Profile:
         if not isinstance(given, Mapping):
             raise InvalidInput(f"model {name!r}: give a table of {', '.join(_FIELDS)}, not {type(given).__name__}")
-        if not _spelling(name):
+        if not spelling(name):
             raise InvalidInput(f"model {name!r}: the name must hold a letter or a digit")
-        like = given.get("like", name)
-        if not isinstance(like, str):
+        like = given.get("like")
+        if not isinstance(like, str | None):
             raise InvalidInput(f"model {name!r}: like must be a model's name, not {type(like).__name__}")
         changes = {field: value for field, value in given.items() if field != "like"}
         for field in changes:
             if field not in _FIELDS:
                 raise InvalidInput(f"model {name!r}: unknown field {field!r}; use {', '.join((*_FIELDS, 'like'))}")
-        return replace(self.find(like), name=name, known=True, **changes)
-
-    def _longest(self, parts: Sequence[str], start: int) -> str:
-        """Returns the longest listed name that begins with the part at index `start`; '' where there is none."""
-        for end in range(min(len(parts), start + self._max_parts), start, -1):
-            name = "-".join(parts[start:end])
-            if name in self._profiles:
-                later = end < len(parts) and _LATER_VERSION.fullmatch(parts[end]) is not None
-                if not (later and _NUMBERED.search(name)):
-                    return name
-        return ""
+        try:
+            base = self.find(name, like=like)
+        except InvalidInput as error:
+            raise InvalidInput(f"model {name!r}: {error}") from error
+        return replace(base, name=name, known=True, **changes)
 
     def __len__(self) -> int:
         return len(self._profiles)
@@ -105,23 +94,6 @@ class Catalog:
 
     def __repr__(self) -> str:
         return f"<Catalog {len(self)} names>"
-
-
-def _spelling(name: str) -> str:
-    """Returns the name in lower case with `-` as its only separator, also between a letter and a digit: `llama3.1` and
-    `llama-3-1` become `llama-3-1`."""
-    return re.sub(r"(?<=[a-z])(?=\d)", "-", re.sub(r"[^a-z0-9]+", "-", name.lower())).strip("-")
-
-
-def _parts(model: str) -> tuple[list[str], list[int]]:
-    """Splits the last segment of a path into its parts. Returns them, and the indexes at which the name may begin: at the
-    vendors and regions in front of it, and after each of them."""
-    rest = model.lower().strip().rstrip("/").rpartition("/")[2]
-    starts, end = [0], 0
-    while vendor := _VENDOR.match(rest, end):
-        end = vendor.end()
-        starts.append(starts[-1] + len(_LETTERS.findall(vendor[0])))
-    return _spelling(rest).split("-"), starts
 
 
 @cache

@@ -5,14 +5,15 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from germane.cli.files import messages_in
+from germane.cli.files import RequestFile, request_in
 from germane.cli.filter_options import FilterOptions
 from germane.cli.global_options import GlobalOptions
 from germane.errors import InvalidInput
+from germane.types.effort import parse_effort
 
 if TYPE_CHECKING:
     from germane.types.context import Context
@@ -31,7 +32,7 @@ class AssemblyOptions:
     file: Annotated[
         str | None,
         typer.Argument(
-            metavar="FILE", help="A JSON list of messages, or a request with messages and tools; - is standard input."
+            metavar="FILE", help="A JSON list of messages, or a request with messages, tools and system; - is standard input."
         ),
     ] = None
     query: Annotated[
@@ -44,21 +45,28 @@ class AssemblyOptions:
         typer.Option(help="Message format: openai, openai-responses, anthropic or gemini. Default: the model's."),
     ] = None
     max_tokens: Annotated[int | None, typer.Option(min=0, help="Add at most this many tokens.")] = None
-    strategy: Annotated[str, typer.Option(help="default, compact, composite, or a strategy of your settings.")] = "default"
+    effort: Annotated[
+        str | None,
+        typer.Option(help="How much a token has to bring: low, medium, high, or 0.01 to 100 (1 is medium)."),
+    ] = None
+    window: Annotated[int | None, typer.Option(min=1, help="The model's window in tokens, in place of the catalog's.")] = None
+    like: Annotated[str | None, typer.Option(help="A model of the catalog that the model is like, for unknown names.")] = None
+    system: Annotated[str | None, typer.Option(help="The system prompt beside the messages. Default: FILE's.")] = None
+    strategy: Annotated[str, typer.Option(help="default, verbose, compact, composite, or one of your settings.")] = "default"
     session: Annotated[str | None, typer.Option(help="The id of the conversation that the request belongs to.")] = None
     at: Annotated[str | None, typer.Option(help="Assemble as of this time (ISO 8601). Default: now.")] = None
     filters: FilterOptions = field(default_factory=FilterOptions)
 
     async def assemble(self, options: GlobalOptions) -> Context:
         """Assemble the context without a deadline: every source is waited for. Raises `InvalidInput` for a bad option."""
-        messages, tools = self._request()
+        request = self._request()
         filters, at = self.filters.filters(options), options.parse_time(self.at, "--at")
         async with options.open_store() as (_, agent):
             return await agent.assemble(
-                messages,
+                request.messages,
                 model=self.model,
                 provider=self.provider,
-                tools=tools,
+                tools=request.tools,
                 query=self.query if self.file is not None else None,
                 session=self.session,
                 at=at,
@@ -66,14 +74,18 @@ class AssemblyOptions:
                 max_tokens=self.max_tokens,
                 strategy=self.strategy,
                 filters=filters,
+                effort=None if self.effort is None else parse_effort(self.effort),
+                window=self.window,
+                like=self.like,
+                system=request.system if self.system is None else self.system,
             )
 
-    def _request(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]] | None]:
-        """The messages and the tools, from FILE, --query or standard input."""
+    def _request(self) -> RequestFile:
+        """The request, from FILE, --query or standard input."""
         if self.file is not None:
-            return messages_in(self.file)
+            return request_in(self.file)
         if self.query is not None:
-            return [{"role": "user", "content": self.query}], None
+            return RequestFile(messages=[{"role": "user", "content": self.query}])
         if sys.stdin is None or sys.stdin.isatty():
             raise InvalidInput("nothing to assemble for (give FILE with messages, or --query with a question)")
-        return messages_in("-")
+        return request_in("-")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from germane.cli.imports.detect_format import parse_json
 from germane.errors import InvalidInput
 
-__all__ = ["messages_in", "owner_only", "read_bytes", "read_json", "read_text", "write_text"]
+__all__ = ["RequestFile", "owner_only", "read_bytes", "read_json", "read_text", "request_in", "write_text"]
 
 
 def read_bytes(path: str) -> bytes:
@@ -55,16 +56,24 @@ def read_json(path: str) -> Any:
         raise InvalidInput(f"{_name(path)}: {error}") from None
 
 
-def messages_in(path: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]] | None]:
-    """Read the messages and the tools (None without tools) of a request: a list of messages, or an object with `messages`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestFile:
+    """The request in a file. `tools` and `system` are None where it has none."""
 
-    Raises `InvalidInput`."""
+    messages: list[dict[str, Any]]
+    tools: list[dict[str, Any]] | None = None
+    system: Any = None
+
+
+def request_in(path: str) -> RequestFile:
+    """Read a request: a list of messages, or an object with `messages` and perhaps `tools` and `system`. Raises
+    `InvalidInput`."""
     request = read_json(path)
-    tools = request.get("tools") if isinstance(request, Mapping) else None
-    messages = request.get("messages") if isinstance(request, Mapping) else request
+    fields = request if isinstance(request, Mapping) else {"messages": request}
+    messages, tools = fields.get("messages"), fields.get("tools")
     if not isinstance(messages, list) or not all(isinstance(message, Mapping) for message in messages):
         raise InvalidInput(f'{_name(path)}: must be a list of messages such as [{{"role": "user", "content": "…"}}]')
-    return messages, tools if isinstance(tools, list) else None
+    return RequestFile(messages=messages, tools=tools if isinstance(tools, list) else None, system=fields.get("system"))
 
 
 def owner_only(path: str, flags: int) -> int:

@@ -1,10 +1,10 @@
-"""Answered: the result for one question at one clock: ranks of its evidence, and what each budget showed of it."""
+"""Answered: the result for one question at one clock: ranks of its evidence, what each budget and each effort showed of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Answered", "Shown"]
+__all__ = ["Answered", "Shown", "Unlimited"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +29,19 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unlimited:
+    """What one assembly without `max_tokens` added."""
+
+    effort: str
+    """A word or a number; empty for the strategy's own effort."""
+    tokens: int
+    """Tokens of all the added text, wrapper included."""
+    items: int
+    shares: tuple[float, ...]
+    """The shown share of each evidence message, [0, 1], in the order of the sorted ids."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
     """The result for one question at one clock."""
 
@@ -42,5 +55,7 @@ class Answered:
     message that no source found."""
     shown: tuple[Shown, ...]
     """One entry for each budget, ascending."""
+    unlimited: tuple[Unlimited, ...] = ()
+    """One entry for each effort, at the first clock only."""
     fault: str = ""
     """Why germane fell back to a lower degradation level; empty where it didn't. `shown` describes the fallback then."""

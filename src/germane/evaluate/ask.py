@@ -1,4 +1,4 @@
-"""Ask: `Asker`, which puts one question to an agent, within each budget or timed under a deadline."""
+"""Ask: `Asker`, which puts one question or turn to an agent: within each budget, with each effort, or timed."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from datetime import datetime
 
 from germane.api.agent import Agent
 from germane.clock import Clock
-from germane.evaluate.answered import Answered, Shown
+from germane.evaluate.answered import Answered, Shown, Unlimited
 from germane.evaluate.containment import contained, words_shared
 from germane.evaluate.dataset import Question
 from germane.evaluate.latency import Timed
+from germane.evaluate.need.turn_figures import TurnAnswer
+from germane.evaluate.need.turns import TurnWithoutNeed
 from germane.evaluate.recall import ranks, shares
 from germane.evaluate.redundancy import redundancy, stale
 from germane.types.candidate import Scored
 from germane.types.context import Context
+from germane.types.effort import Effort
 from germane.types.strategy import Strategy
 
 __all__ = ["Asker"]
@@ -29,21 +32,28 @@ class Asker:
     model: str
     budgets: Sequence[int]
     """Tokens, ascending."""
+    efforts: Sequence[Effort | float | None] = (None,)
+    """Efforts of the assemblies without `max_tokens`; None is the strategy's own."""
     deadline: float | None
     """Seconds; None waits for every source."""
 
     async def ask_question(
-        self, agent: Agent, question: Question, *, conversation: str, clock: str, at: datetime | None
+        self, agent: Agent, question: Question, *, conversation: str, clock: str, at: datetime | None, unlimited: bool = False
     ) -> Answered:
-        """Assembles once within each budget. The ranks of the evidence don't depend on the budget: they are read from the
-        assembly with the largest one."""
+        """Assembles once within each budget and, with `unlimited`, once with each effort and no budget. The ranks of the
+        evidence don't depend on the budget: they are read from the assembly with the largest one."""
         shown, fault = [], ""
         ranked: tuple[Scored, ...] = ()
         for budget in self.budgets:
-            context = await self._assemble(agent, question, at, self.deadline, budget)
+            context = await self._assemble(agent, _messages(question), at, self.deadline, budget)
             fault = fault or context.metadata.fallback_reason
             ranked = _ranked(context)
             shown.append(_shown(context, question, budget))
+        freely = []
+        for effort in self.efforts if unlimited else ():
+            context = await self._assemble(agent, _messages(question), at, self.deadline, None, effort)
+            fault = fault or context.metadata.fallback_reason
+            freely.append(_unlimited(context, question, effort))
         return Answered(
             conversation=conversation,
             id=question.id,
@@ -52,6 +62,7 @@ class Asker:
             clock=clock,
             ranks=ranks(ranked, question.evidence),
             shown=tuple(shown),
+            unlimited=tuple(freely),
             fault=fault,
         )
 
@@ -60,7 +71,7 @@ class Asker:
     ) -> Timed:
         """Assembles once within the strategy's own budget and `deadline` seconds, and measures how long the caller waits."""
         began = clock.steady()
-        context = await self._assemble(agent, question, at, deadline, None)
+        context = await self._assemble(agent, _messages(question), at, deadline, None)
         return Timed(
             category=question.category,
             seconds=clock.steady() - began,
@@ -68,17 +79,40 @@ class Asker:
             stages=dict(context.metadata.timings),
         )
 
+    async def ask_turn(self, agent: Agent, turn: TurnWithoutNeed, *, conversation: str, at: datetime | None) -> TurnAnswer:
+        """Assembles once, without a budget and with the strategy's own effort."""
+        context = await self._assemble(agent, turn.messages, at, self.deadline, None)
+        return TurnAnswer(
+            id=turn.id,
+            language=turn.language,
+            kind=turn.kind,
+            conversation=conversation,
+            tokens=context.metadata.total_tokens_injected,
+            items=sum(not item.scored.candidate.required for item in context.items),
+        )
+
     async def _assemble(
-        self, agent: Agent, question: Question, at: datetime | None, deadline: float | None, budget: int | None
+        self,
+        agent: Agent,
+        messages: list[dict[str, str]],
+        at: datetime | None,
+        deadline: float | None,
+        budget: int | None,
+        effort: Effort | float | None = None,
     ) -> Context:
         return await agent.assemble(
-            [{"role": "user", "content": question.text}],
+            messages,
             model=self.model,
             at=at,
             deadline=deadline,
             max_tokens=budget,
+            effort=effort,
             strategy=self.strategy,
         )
+
+
+def _messages(question: Question) -> list[dict[str, str]]:
+    return [{"role": "user", "content": question.text}]
 
 
 def _ranked(context: Context) -> tuple[Scored, ...]:
@@ -104,4 +138,13 @@ def _shown(context: Context, question: Question, budget: int) -> Shown:
             superseded=question.superseded,
             evidence=question.evidence,
         ),
+    )
+
+
+def _unlimited(context: Context, question: Question, effort: Effort | float | None) -> Unlimited:
+    return Unlimited(
+        effort="" if effort is None else str(effort),
+        tokens=context.metadata.total_tokens_injected,
+        items=len(context.items),
+        shares=shares(context.items, question.evidence),
     )

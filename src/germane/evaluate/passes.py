@@ -1,4 +1,4 @@
-"""Passes: the three steps of each conversation: record it, time its questions, ask its questions."""
+"""Passes: the steps of each conversation: record it, time its questions, ask its questions, ask turns that need no memory."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from germane.evaluate.ask import Asker
 from germane.evaluate.dataset import Conversation, Dataset
 from germane.evaluate.fill import fill
 from germane.evaluate.latency import Timed
+from germane.evaluate.need.turn_figures import TurnAnswer
+from germane.evaluate.need.turns import TurnWithoutNeed
 from germane.evaluate.prefix import ReplayedCall
 from germane.evaluate.question_clock import QuestionClock, ends
 from germane.evaluate.replay import AGENT, last_sessions, replay
@@ -51,18 +53,21 @@ class Passes:
     """Seconds; None skips the timed pass."""
     replayed: Mapping[str, int]
     """Calls to replay, by the name of the conversation."""
+    turns: Mapping[str, Sequence[TurnWithoutNeed]]
+    """Turns without need to ask, by the name of the conversation."""
     clock: Clock
     steps: Steps
 
     def count(self, dataset: Dataset) -> int:
-        """Number of steps in all: messages and memories to record, calls to replay, questions to ask."""
+        """Number of steps in all: messages and memories to record, calls to replay, questions and turns to ask."""
         each = len(self.question_clocks) + (self.latency_deadline is not None)
         steps = 0
         for conversation in dataset.conversations:
             said = sum(map(len, conversation.sessions.values()))
             max_calls = self.replayed.get(conversation.name, 0)
             calls = sum(map(len, last_sessions(conversation, max_calls).values()))
-            steps += said + len(conversation.memories) + calls + each * len(conversation.questions)
+            asked = each * len(conversation.questions) + len(self.turns.get(conversation.name, ()))
+            steps += said + len(conversation.memories) + calls + asked
         return steps
 
     async def record_conversation(self, germane: Germane, conversation: Conversation) -> list[ReplayedCall]:
@@ -92,16 +97,27 @@ class Passes:
         return timed
 
     async def ask_questions(self, agent: Agent, conversation: Conversation) -> list[Answered]:
-        """Asks each question by each clock, within each budget."""
+        """Asks each question by each clock, within each budget; by the first clock also without a budget."""
         answered, end = [], ends(conversation)
         for clock in self.question_clocks:
             for question in conversation.questions:
                 at = clock.at(question, end)
+                unlimited = clock is self.question_clocks[0]
                 answered.append(
-                    await self.asker.ask_question(agent, question, conversation=conversation.name, clock=clock.name, at=at)
+                    await self.asker.ask_question(
+                        agent, question, conversation=conversation.name, clock=clock.name, at=at, unlimited=unlimited
+                    )
                 )
                 self.steps()
         return answered
+
+    async def ask_turns(self, agent: Agent, conversation: Conversation) -> list[TurnAnswer]:
+        """Asks the conversation's turns without need by the first clock."""
+        answers, at = [], self.question_clocks[0].at(None, ends(conversation))
+        for turn in self.turns.get(conversation.name, ()):
+            answers.append(await self.asker.ask_turn(agent, turn, conversation=conversation.name, at=at))
+            self.steps()
+        return answers
 
 
 def calls_to_replay(dataset: Dataset) -> dict[str, int]:

@@ -45,12 +45,14 @@ class QuestionClock:
                 f"clock must be end+1h, today or an ISO 8601 time such as 2025-05-03, not {text[:40]!r}"
             ) from None
 
-    def at(self, question: Question, end: datetime | None) -> datetime | None:
-        """The time at which to ask. A question with a time of its own keeps it, unless the clock is fixed. None means now: no
-        message of the conversation has a time."""
+    def at(self, question: Question | None, end: datetime | None) -> datetime | None:
+        """The time at which to ask `question`, or, with None, anything else. A question with a time of its own keeps it, unless
+        the clock is fixed. None means now: no message of the conversation has a time."""
         if self.after is None:
             return self.moment
-        return question.at or (None if end is None else end + self.after)
+        if question is not None and question.at is not None:
+            return question.at
+        return None if end is None else end + self.after
 
 
 def starts(conversation: Conversation) -> datetime | None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from germane.evaluate.amount import Amount
 from germane.evaluate.answered import Answered
+from germane.evaluate.cost import Cost
 from germane.evaluate.dataset import Dropped
 from germane.evaluate.figures import Figure
 from germane.evaluate.latency import Latency
+from germane.evaluate.need.turn_figures import TurnAnswer, TurnFigure
 from germane.evaluate.prefix import Reuse
 
 __all__ = ["Report", "Run"]
@@ -67,6 +70,14 @@ class Report:
     """None where prefix reuse wasn't measured."""
     answered: tuple[Answered, ...]
     """The single results behind the means, one for each clock and question."""
+    amounts: tuple[Amount, ...] = ()
+    """What is added without a budget, for each effort and category."""
+    turns: tuple[TurnFigure, ...] = ()
+    """What is added to turns that need no memory; empty where none were asked."""
+    asked_turns: tuple[TurnAnswer, ...] = ()
+    """The single results behind `turns`."""
+    cost: Cost | None = None
+    """None where prefix reuse wasn't measured or no price is known."""
 
     def figure(self, metric: str, at: int, *, clock: str | None = None, category: str = "") -> Figure:
         """The mean of `metric` at a budget or k; by default at the first clock and over all categories. Raises `KeyError`
@@ -76,6 +87,14 @@ class Report:
             if (figure.clock, figure.category, figure.metric, figure.at) == wanted:
                 return figure
         raise KeyError(wanted)
+
+    def amount(self, effort: str = "", *, category: str = "") -> Amount:
+        """What is added without a budget, by default with the strategy's own effort and over all categories. Raises `KeyError`
+        where it wasn't measured."""
+        for amount in self.amounts:
+            if (amount.effort, amount.category) == (effort, category):
+                return amount
+        raise KeyError((effort, category))
 
     @property
     def categories(self) -> tuple[str, ...]:

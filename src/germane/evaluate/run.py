@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
 from germane.api.germane import Germane
 from germane.clock import Clock
 from germane.errors import InvalidInput
-from germane.evaluate.answered import Answered
+from germane.evaluate.amount import amounts
 from germane.evaluate.ask import Asker
+from germane.evaluate.circumstances import machine
+from germane.evaluate.cost import cost
 from germane.evaluate.dataset import Dataset
 from germane.evaluate.figures import enough_conversations, figures
-from germane.evaluate.latency import Timed, latencies
+from germane.evaluate.latency import latencies
+from germane.evaluate.need.turn_figures import turn_figures, turns_by_conversation
 from germane.evaluate.passes import Passes, Steps, calls_to_replay
-from germane.evaluate.prefix import ReplayedCall, prefix_reuse
+from germane.evaluate.prefix import prefix_reuse
 from germane.evaluate.question_clock import CLOCKS, QuestionClock
-from germane.evaluate.replay import AGENT
 from germane.evaluate.report import Report, Run
+from germane.evaluate.results import Results
 from germane.evaluate.sample import select_questions
 from germane.pipeline.gather.source import SourceFactory
 from germane.ports.embedder import Embedder
 from germane.search.relevance import Relevance
 from germane.settings.settings import Settings
+from germane.types.effort import Effort
+from germane.types.effort import price as price_of_effort
 from germane.types.strategy import Strategy
 
 __all__ = ["BUDGETS", "DEADLINE", "KS", "evaluate"]
@@ -48,11 +52,14 @@ async def evaluate(
     model: str = "gpt-4o",
     budgets: Sequence[int] = BUDGETS,
     ks: Sequence[int] = KS,
+    efforts: Sequence[Effort | float] = (),
     clocks: Sequence[str] = CLOCKS,
     categories: Collection[str] | None = None,
     limit: int | None = None,
     deadline: float | None = None,
     quick: bool = False,
+    without_need: bool | None = None,
+    turns: int | None = None,
     settings: Settings | str | Path | None = None,
     sources: Mapping[str, SourceFactory] | None = None,
     relevance: Relevance | str | Path | None = None,
@@ -63,11 +70,15 @@ async def evaluate(
     """Measures how well and how fast a strategy and an embedder find the evidence of the data set's questions.
 
     Each conversation is recorded in a store of its own, in memory. Each question is asked within each of `budgets` (tokens of
-    all the added text) and by each of `clocks` (`end+1h`, `today` or an ISO time). `ks` are the ranks at which recall is taken.
+    all the added text) and by each of `clocks` (`end+1h`, `today` or an ISO time), and at the first clock also without a
+    budget. `ks` are the ranks at which recall is taken.
 
+    - `efforts`: of the assemblies without a budget, `low`, `medium`, `high` or numbers; by default the strategy's own.
     - `categories`, `limit`: ask only questions of these categories; ask at most `limit` questions, spread evenly.
     - `deadline`: seconds for each answer; by default recall waits for every source and latency is measured under `DEADLINE`.
-    - `quick`: skip the latency pass, and the replay that measures prefix reuse.
+    - `quick`: skip the latency pass, the replay that measures prefix reuse, and the turns without need.
+    - `without_need`: ask turns that no memory helps with, spread over the conversations; by default unless `quick`. `turns`
+      limits their number.
     - `settings`, `sources`, `relevance`: as `Germane.open` takes them.
     - `seed`: of the resampling that makes the intervals. The same seed gives the same intervals.
     - `progress`: called as `progress(done, total)` after each step.
@@ -80,39 +91,37 @@ async def evaluate(
     question_clocks = [QuestionClock.of(name, now) for name in dict.fromkeys(clocks)]
     if not question_clocks:
         raise InvalidInput("clocks must name at least one, such as end+1h")
+    for effort in efforts:
+        price_of_effort(effort)
+    if turns is not None and (isinstance(turns, bool) or not isinstance(turns, int) or turns < 1):
+        raise InvalidInput(f"turns must be a whole number from 1, not {turns!r}")
     chosen = select_questions(dataset, limit=limit, categories=categories)
     if not isinstance(settings, Settings):
         settings = Settings.load(settings, os.environ)
     settings = replace(settings, nonce_key=settings.nonce_key or _NONCE_KEY)
+    with_turns = not quick if without_need is None else without_need
     passes = Passes(
-        asker=Asker(strategy=strategy, model=model, budgets=budgets, deadline=deadline),
+        asker=Asker(strategy=strategy, model=model, budgets=budgets, efforts=tuple(efforts) or (None,), deadline=deadline),
         question_clocks=question_clocks,
         latency_deadline=None if quick else DEADLINE if deadline is None else deadline,
         replayed={} if quick else calls_to_replay(chosen),
+        turns=turns_by_conversation([conversation.name for conversation in chosen.conversations], turns) if with_turns else {},
         clock=clock,
         steps=Steps(progress),
     )
     passes.steps.total = passes.count(chosen)
-    answered: list[Answered] = []
-    timed: list[Timed] = []
-    calls: list[ReplayedCall] = []
-    setup = _Setup()
-    for conversation in chosen.conversations:
-        opened = Germane.open(
+    results = await Results.of(
+        chosen,
+        passes,
+        lambda: Germane.open(
             ":memory:", settings=settings, embedder=embedder, sources=sources, relevance=relevance, clock=clock
-        )
-        async with opened as germane:
-            setup = await _Setup.of(germane, passes.asker)
-            agent = germane.agent(AGENT)
-            calls += await passes.record_conversation(germane, conversation)
-            timed += await passes.time_questions(agent, conversation)
-            answered += await passes.ask_questions(agent, conversation)
-    clock_names = tuple(question_clock.name for question_clock in question_clocks)
-    answered.sort(key=lambda answer: clock_names.index(answer.clock))
+        ),
+    )
+    whole, price = enough_conversations(results.answered), results.circumstances.price
     run = Run(
         version=version("germane"),
         date=now,
-        machine=f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs, Python {platform.python_version()}",
+        machine=machine(),
         dataset=dataset.name,
         format=dataset.format,
         conversations=len(chosen.conversations),
@@ -120,47 +129,31 @@ async def evaluate(
         questions=sum(len(conversation.questions) for conversation in dataset.conversations),
         asked=sum(len(conversation.questions) for conversation in chosen.conversations),
         dropped=tuple(dataset.dropped),
-        strategy=setup.strategy,
-        embedder=setup.embedder,
+        strategy=results.circumstances.strategy,
+        embedder=results.circumstances.embedder,
         relevance="" if relevance is None else str(relevance),
         model=model,
-        tokenizer=setup.tokenizer,
+        tokenizer=results.circumstances.tokenizer,
         budgets=budgets,
         ks=ks,
-        clocks=clock_names,
+        clocks=tuple(one.name for one in question_clocks),
         deadline=deadline,
         latency_deadline=DEADLINE if deadline is None else deadline,
-        resampled="conversations" if enough_conversations(answered) else "questions",
+        resampled="conversations" if whole else "questions",
         seed=seed,
-        warnings=setup.warnings,
+        warnings=results.circumstances.warnings,
     )
     return Report(
         run=run,
-        figures=figures(answered, budgets=budgets, ks=ks, seed=seed),
-        latency=latencies(timed),
-        reuse=prefix_reuse(calls),
-        answered=tuple(answered),
+        figures=figures(results.answered, budgets=budgets, ks=ks, seed=seed),
+        amounts=amounts(results.answered, price=price, whole=whole, seed=seed),
+        turns=turn_figures(results.turns, seed),
+        latency=latencies(results.timed),
+        reuse=prefix_reuse(results.calls),
+        cost=cost(results.calls, price),
+        answered=results.answered,
+        asked_turns=results.turns,
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Setup:
-    """Strategy, embedder and tokenizer of the evaluation, as germane itself names them."""
-
-    strategy: str = ""
-    embedder: str = ""
-    tokenizer: str = ""
-    warnings: tuple[str, ...] = ()
-
-    @classmethod
-    async def of(cls, germane: Germane, asker: Asker) -> _Setup:
-        asked = [{"role": "user", "content": "warming up"}]
-        context = await germane.agent("nobody").assemble(asked, model=asker.model, deadline=None, strategy=asker.strategy)
-        findings = {name: finding for name, finding, _ in (await germane.check()).findings}
-        trace = context.trace
-        return cls(
-            strategy=trace.strategy, embedder=findings.get("vectors", ""), tokenizer=trace.tokenizer, warnings=trace.warnings
-        )
 
 
 def _ascending(name: str, numbers: Sequence[int]) -> tuple[int, ...]:

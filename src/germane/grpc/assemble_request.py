@@ -8,8 +8,10 @@ from typing import Any
 
 from germane.grpc.conversation import WireConversation
 from germane.grpc.from_wire import filters, json_list, moment
+from germane.grpc.json_text import JsonText
 from germane.grpc.refusals import invalid
 from germane.grpc.stubs import context_pb2, ibex_pb2
+from germane.types.effort import parse_effort
 from germane.types.limits import NAME, TOOL_CHARACTERS, text, within
 
 __all__ = ["AssembleArguments", "Request"]
@@ -46,12 +48,16 @@ class AssembleArguments:
             return cls(
                 agent=request.agent_id,
                 conversation=WireConversation(request.messages, "openai"),
-                options=options | {"provider": "openai"},
+                options=options | {"provider": "openai", "strategy": "verbose"},
             )
-        for name in ("available_tokens", "deadline_ms"):
-            if getattr(request, name) < 0:
-                raise invalid(f"{name} must be 0 or more")
         wire = request.options
+        for name, value in (
+            ("available_tokens", request.available_tokens),
+            ("deadline_ms", request.deadline_ms),
+            ("options.window", wire.window),
+        ):
+            if value < 0:
+                raise invalid(f"{name} must be 0 or more")
         provider = wire.provider or "openai"
         return cls(
             agent=request.agent_id,
@@ -65,6 +71,10 @@ class AssembleArguments:
                 "at": moment(wire.at, "options.at") if wire.HasField("at") else None,
                 "tools": _tools(wire.tools_json),
                 "filters": filters(wire.filters, "options.filters.") if wire.HasField("filters") else None,
+                "effort": parse_effort(text("effort", wire.effort, NAME)) if wire.effort else None,
+                "like": wire.like or None,
+                "window": wire.window or None,
+                "system": JsonText().read(wire.system_json, "options.system_json") if wire.system_json else None,
             },
             provider=provider,
             user=request.user_id,

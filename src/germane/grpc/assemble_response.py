@@ -9,6 +9,7 @@ from germane.grpc.assemble_request import AssembleArguments, Request
 from germane.grpc.stubs import context_pb2, ibex_pb2
 from germane.grpc.to_wire import ibex_metadata, metadata, text
 from germane.types.context import Context, Metadata
+from germane.types.message import system_text
 
 __all__ = ["GermaneResponses", "IbexResponses", "Response", "Responses"]
 
@@ -22,7 +23,7 @@ class Responses(Protocol):
         """Returns the response with an assembled context."""
 
     def unchanged(self, request: Request, report: Metadata, request_id: str) -> Response:
-        """Returns the response with the request's own messages."""
+        """Returns the response with the request's own messages and system prompt."""
 
 
 class GermaneResponses:
@@ -41,7 +42,13 @@ class GermaneResponses:
 
     def unchanged(self, request: Request, report: Metadata, request_id: str) -> Response:
         assert isinstance(request, context_pb2.AssembleContextRequest)
-        return context_pb2.AssembleContextResponse(messages=request.messages, metadata=metadata(report, request_id))
+        own = request.options.system_json
+        apart = own if request.options.provider not in ("", "openai") else ""
+        response = context_pb2.AssembleContextResponse(system_json=apart, metadata=metadata(report, request_id))
+        if own and not apart and (said := system_text(json.loads(own))):
+            response.messages.add(role="system", content=text(said))
+        response.messages.extend(request.messages)
+        return response
 
 
 class IbexResponses:

@@ -107,7 +107,7 @@ class Client(ScopedClient[grpc.Channel]):
                 response = stub.AssembleContext(request, timeout=remaining, **self._connection.address.call_options)
             return call.answer(response)
         except Exception as error:
-            return self._policy.fallback(call.messages, error, call.request_id)
+            return self._policy.fallback(call.messages, error, call.request_id, call.system)
 
     def _run(self, rpc: ClientRpc[T]) -> T:
         try:

@@ -126,7 +126,7 @@ class Client(ScopedClient[grpc.aio.Channel]):
                 response = await self._within(rpc, remaining)
             return call.answer(response)
         except Exception as error:
-            return self._policy.fallback(call.messages, error, call.request_id)
+            return self._policy.fallback(call.messages, error, call.request_id, call.system)
 
     async def _run(self, rpc: ClientRpc[T]) -> T:
         patience = self._policy.patience

@@ -83,6 +83,7 @@ def metadata(report: Metadata, request_id: str) -> context_pb2.InjectionMetadata
         timings=[context_pb2.StageTiming(stage=stage, ms=seconds * 1000) for stage, seconds in report.timings],
         cached=report.cached,
         request_id=request_id,
+        warnings=map(text, report.warnings),
     )
 
 

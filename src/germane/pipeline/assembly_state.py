@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from germane.catalog import unknown_model
 from germane.catalog.profile import Profile
 from germane.clock import Clock
 from germane.pipeline.deadline import Deadline
@@ -124,18 +125,19 @@ class Assembly:
         except BaseException as error:
             self.messages_only(f"assembly_error:{type(error).__name__}")
             injected = untouched(self.request)
+        warnings = tuple(self._warnings())
         return Context(
             provider=self.request.provider,
             messages=injected.messages,
             system=injected.system,
             added=injected.added,
             items=self.written.items,
-            metadata=self._metadata(),
-            trace=self._trace(),
+            metadata=self._metadata(warnings),
+            trace=self._trace(warnings),
             convert=injected.convert,
         )
 
-    def _metadata(self) -> Metadata:
+    def _metadata(self, warnings: tuple[str, ...]) -> Metadata:
         items = self.written.items
         packing = None if self.outcome is None else self.outcome.packing
         budget = None if self.measured is None else self.measured.budget
@@ -154,9 +156,10 @@ class Assembly:
             sources=() if self.gathered is None else self.gathered.reports,
             timings=tuple(self._timings),
             cached=self.cached,
+            warnings=warnings,
         )
 
-    def _trace(self) -> Trace:
+    def _trace(self, warnings: tuple[str, ...]) -> Trace:
         packing = None if self.outcome is None else self.outcome.packing
         return Trace(
             strategy=self.strategy.name,
@@ -169,16 +172,14 @@ class Assembly:
             gap=None if packing is None else packing.gap,
             sources=() if self.gathered is None else self.gathered.reports,
             timings=tuple(self._timings),
-            warnings=tuple(self._warnings(packing)),
+            warnings=warnings,
         )
 
-    def _warnings(self, packing: Packing | None) -> Iterator[str]:
+    def _warnings(self) -> Iterator[str]:
+        packing = None if self.outcome is None else self.outcome.packing
         profile = None if self.measured is None else self.measured.profile
         if profile is not None and not profile.known:
-            yield (
-                f"the catalog has no model {self.request.model!r}: a window of {profile.window} tokens is assumed; "
-                f"add it to the settings under [models]"
-            )
+            yield unknown_model.warning(self.request.model, profile.window)
         if packing is not None and packing.directive_left_out:
             yield f"the directive was left out: {packing.directive_left_out}"
         if self.directive is None:

@@ -16,6 +16,7 @@ from functools import partial
 from germane.catalog.bounded import count_within
 from germane.catalog.catalog import Catalog
 from germane.catalog.measure_budget import measure, texts_of
+from germane.catalog.unknown_model import log_once
 from germane.clock import Clock, zone
 from germane.dialects.shaping import shaping
 from germane.pipeline.admission_queue import AdmissionQueue, Overloaded, Slot
@@ -185,7 +186,9 @@ class Engine:
             self.result_cache.put(key, outcome, self.clock.steady())
 
     async def _measure(self, request: Request, cap: int) -> Measured:
-        profile = self.catalog.find(request.model)
+        profile = self.catalog.find(request.model, like=request.like, window=request.window)
+        if not profile.known:
+            log_once(request.model, profile.window)
         texts = texts_of(request.messages, request.tools)
         tokens = await count_within(self.tokenizer(profile.tokenizer), texts)
         extra = shaping(request.messages, profile, tokens.count)
@@ -255,7 +258,14 @@ class Engine:
     def _layout(self, request: Request, strategy: Strategy, tokens: Tokenizer, query: Query | None = None) -> Format:
         words = [] if query is None else [term.word for term in query.terms]
         name = nonce(self.nonce_key, request.scope)
-        return open_format(strategy.format, tokenizer=tokens, nonce=name, zone=zone(request.scope.zone), terms=words)
+        return open_format(
+            strategy.format,
+            tokenizer=tokens,
+            nonce=name,
+            zone=zone(request.scope.zone),
+            terms=words,
+            details=strategy.details,
+        )
 
     @property
     def _fallback(self) -> FallbackLadder:

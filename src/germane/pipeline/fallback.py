@@ -67,7 +67,7 @@ class FallbackLadder:
         if assembly.measured is not None:
             return assembly.measured if counted else assembly.measured._replace(tokenizer=Ceiling())
         request = assembly.request
-        profile = self.catalog.find(request.model)
+        profile = self.catalog.find(request.model, like=request.like, window=request.window)
         tokenizer = self.tokenizer(profile.tokenizer) if counted else Ceiling()
         exact = counted and light(request.messages, request.tools)
         extra = shaping(request.messages, profile, tokenizer.count if exact else tokenizer.ceiling)

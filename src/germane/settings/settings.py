@@ -9,6 +9,9 @@ relevance = "mine.toml"          # GERMANE_RELEVANCE; from `germane eval fit`, r
 like = "gpt-4o"
 window = 32000
 
+[prices."my-model"]              # US dollars a million input tokens, fields as in the price list
+input = 0.20
+
 [strategies.terse]               # starts from the strategy named by `like`; tables are merged
 like = "compact"
 cap = 1500
@@ -34,18 +37,19 @@ __all__ = ["Settings", "read_service_settings", "read_toml"]
 _SERVE_PREFIX = "GERMANE_SERVE_"
 _RELATIVE_PATHS = ("db", "tls_cert", "tls_key", "tls_client_ca")
 """Settings whose paths in a TOML file are relative to that file."""
-_TABLES = frozenset({"germane", "models", "serve", "strategies"})
+_TABLES = frozenset({"germane", "models", "prices", "serve", "strategies"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Settings of the library. `models` and `strategies` are tables as in TOML, `relevance` the path of a file of coefficients;
-    the code that uses them checks their content."""
+    """Settings of the library. `models`, `prices` and `strategies` are tables as in TOML, `relevance` the path of a file of
+    coefficients; the code that uses them checks their content."""
 
     embedder: str = "static"
     nonce_key: bytes | None = None
     relevance: Path | None = None
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    prices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     strategies: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @classmethod
@@ -70,6 +74,7 @@ class Settings:
             nonce_key=_key(*given["nonce_key"]) if "nonce_key" in given else None,
             relevance=Path(given["relevance"][0]) if "relevance" in given else None,
             models=_tables(tables, "models", where),
+            prices=_tables(tables, "prices", where),
             strategies=_tables(tables, "strategies", where),
         )
 

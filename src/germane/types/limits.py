@@ -109,7 +109,8 @@ MESSAGE_TEXT = Limit(
 CHARACTERS = Limit(
     maximum=64_000_000,
     unit="characters",
-    of="all the strings of the messages of one `assemble`, `fallback` or `record`, base64 included; the text of `count`",
+    of="all the strings of the messages of one `assemble`, `fallback` or `record`, base64 included; those of `system`; the text"
+    " of `count`",
     why="providers refuse requests long before: a conversation that can be sent can be given to `assemble`",
     instead="leave out the oldest, or give them in several calls",
 )

@@ -113,6 +113,18 @@ class Wire:
     system: str | list[dict[str, Any]] | None = None
 
 
+def system_text(system: object) -> str:
+    """Returns the text of a system prompt in any shape: a string, a list of strings and of dicts with a `text`, or a dict with
+    such a list as `parts`. What is no text is left out."""
+    if isinstance(system, str):
+        return system
+    listed = system.get("parts", [system]) if isinstance(system, Mapping) else system
+    if not isinstance(listed, list | tuple):
+        return listed if isinstance(listed, str) else ""
+    texts = (part.get("text") if isinstance(part, Mapping) else part for part in listed)
+    return "\n\n".join(text for text in texts if isinstance(text, str) and text.strip())
+
+
 def _readable(part: Part) -> str:
     match part:
         case Text(text):

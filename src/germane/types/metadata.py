@@ -41,7 +41,7 @@ class Metadata:
     relevance floor. `context_window_used` is a percentage. `fallback_reason` is one of ENGINE-2's reasons, empty when all went
     well. `degradation_level` is 0 for a full answer, 1 with some sources missing, 2 for the directive and the request only, 3
     for the request alone. `timings` are seconds by stage. `cached` says that the answer came from the cache of results; its
-    source reports are then those of the assembly that was cached.
+    source reports are then those of the assembly that was cached. `warnings` are the trace's: sentences for a person.
     """
 
     directive_injected: bool = False
@@ -56,3 +56,4 @@ class Metadata:
     sources: tuple[SourceReport, ...] = ()
     timings: tuple[tuple[str, float], ...] = ()
     cached: bool = False
+    warnings: tuple[str, ...] = ()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from germane.types.effort import Effort
 from germane.types.message import Message
 from germane.types.query import Filters
 from germane.types.scope import Scope
@@ -38,3 +39,11 @@ class Request:
     max_tokens: int | None = None
     """The most tokens of the model that germane may add (BUD-5)."""
     filters: Filters = field(default_factory=Filters)
+    effort: Effort | float | None = None
+    """How readily tokens are spent; None: as the strategy says (AMOUNT-2)."""
+    like: str | None = None
+    """The listed model whose profile the model gets (BUD-1a)."""
+    window: int | None = None
+    """The model's window in tokens, in place of the catalog's (BUD-1a)."""
+    has_system: bool = False
+    """Whether the first of `messages` and `raw` is the caller's `system=` (INJECT-7a)."""

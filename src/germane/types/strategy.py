@@ -9,10 +9,12 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from germane.errors import InvalidInput
+from germane.types.effort import Effort, price
 from germane.types.limits import COUNT, LABEL, NAME, NAMES, TAG, entries, shown, text
 
-__all__ = ["HALF_LIVES", "Cap", "Form", "Packer", "Placement", "Shares", "SourcePlan", "Strategy", "Weights"]
+__all__ = ["HALF_LIVES", "Cap", "Detail", "Form", "Packer", "Placement", "Shares", "SourcePlan", "Strategy", "Weights"]
 
+Detail = Literal["id", "confidence", "score"]
 Form = Literal["log-odds", "linear"]
 Packer = Literal["auto", "density", "exact", "rank"]
 Placement = Literal["first", "split"]
@@ -104,9 +106,10 @@ class Shares:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strategy:
     """`form` and `weights` say how parts become a score, `floor` drops what scores below it, `format` is a registered format's
-    name, `cap` bounds what germane adds when the caller doesn't (tokens, BUD-5). `packer` is `density` (greedy by log-odds
-    − 0.7 ln(tokens + 2)), `exact` (the most probability that fits, PACK-6), `auto` (exact where room is short, else density):
-    these three for the log-odds form only where they add up probabilities; or `rank` (greedy in score order)."""
+    name, `details` are what it writes of each item besides its text (INJECT-8; not every format can), `cap` bounds what germane
+    adds when the caller doesn't (tokens, BUD-5). `packer` is `density` (greedy by log-odds − 0.7 ln(tokens + 2)), `exact` (the
+    most probability that fits, PACK-6), `auto` (exact where room is short, else density): these three for the log-odds form
+    only where they add up probabilities; or `rank` (greedy in score order)."""
 
     name: str
     sources: tuple[SourcePlan, ...]
@@ -116,9 +119,12 @@ class Strategy:
     floor: float = 0.0005
     packer: Packer = "density"
     format: str = "xml"
+    details: tuple[Detail, ...] = ()
     placement: Placement = "first"
     shares: Shares = field(default_factory=Shares)
     cap: int = 8000
+    effort: Effort | float | None = None
+    """How readily tokens are spent (`types/effort.py`); None uses the budget up."""
     fact_keys: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     """Facts and tags that the structured source fetches by name, besides what is pinned; they go in as required."""
@@ -132,6 +138,9 @@ class Strategy:
         _is("shares", self.shares, Shares)
         object.__setattr__(self, "fact_keys", entries("fact_keys", self.fact_keys, NAMES, LABEL))
         object.__setattr__(self, "tags", entries("tags", self.tags, NAMES, TAG))
+        object.__setattr__(self, "details", entries("details", self.details, NAMES, NAME))
+        if unknown := [one for one in self.details if one not in get_args(Detail)]:
+            raise InvalidInput(f"details must be some of {', '.join(get_args(Detail))}, not {shown(unknown[0])}")
         for setting, value, allowed in (
             ("form", self.form, get_args(Form)),
             ("packer", self.packer, get_args(Packer)),
@@ -145,6 +154,8 @@ class Strategy:
         if not 0 <= _number(self.floor) <= 1:
             raise InvalidInput(f"floor must lie between 0 and 1, not {shown(self.floor)}")
         _count("cap", self.cap)
+        if self.effort is not None:
+            price(self.effort)
         if not all(_number(days) >= _SHORTEST for days in _table("half_lives", self.half_lives).values()):
             given = ", ".join(f"{kind}: {shown(days)}" for kind, days in self.half_lives.items())
             raise InvalidInput(f"half-lives must be above 0 days, a second at least, not {given}")

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.pipeline.format import escape
-from germane.pipeline.format.escape import LIKENESSES, clean, escape_attribute, escape_operator, escape_text, escape_xml, label
+from germane.pipeline.format.escape import LIKENESSES, clean, escape_attribute, escape_operator, escape_text, label
 from support.rendering import NONCE
 
-SPECIAL = "<>&\"'"
+BRACKETS, QUOTES = "<>&", "\"'"
 ANY = st.text(st.characters(), max_size=60)
 
 
@@ -37,23 +37,23 @@ def test_ordinary_text_comes_through_as_it_is() -> None:
 
 @pytest.mark.requirement("FORMAT-3")
 def test_every_likeness_of_a_special_character_is_known() -> None:
-    """Over all of Unicode: whoever normalises the prompt later meets no bracket, ampersand or quote of content's."""
-    found = {
-        char
-        for char in map(chr, range(0x80, 0x110000))
-        if unicodedata.decomposition(char) and any(sign in form for form in forms(char) for sign in SPECIAL)
-    }
-    assert found == set(LIKENESSES)
+    """Over all of Unicode: whoever normalises the prompt later meets no bracket or ampersand of content's, and in an attribute
+    no quote."""
+    decomposed = [char for char in map(chr, range(0x80, 0x110000)) if unicodedata.decomposition(char)]
+    assert {char for char in decomposed if any(sign in form for form in forms(char) for sign in BRACKETS)} == set(LIKENESSES)
+    quotes = {char for char in decomposed if any(sign in form for form in forms(char) for sign in QUOTES)}
+    assert quotes == {"＂", "＇"}
+    assert not quotes & set(escape_attribute("".join(quotes)))
 
 
 @pytest.mark.requirement("FORMAT-3")
 @given(ANY)
-def test_xml_text_holds_no_special_character_in_any_normal_form(text: str) -> None:
+def test_text_holds_no_special_character_in_any_normal_form(text: str) -> None:
     """Only the entities' own ampersands are left."""
-    written = escape_xml(clean(text, NONCE))
+    written = escape_text(clean(text, NONCE))
     for form in forms(written):
-        assert not set(form) & set("<>\"'")
-        assert form.count("&") == sum(form.count(name) for name in ("&lt;", "&gt;", "&amp;", "&quot;", "&apos;"))
+        assert not set(form) & set("<>")
+        assert form.count("&") == sum(form.count(name) for name in ("&lt;", "&gt;", "&amp;"))
 
 
 @pytest.mark.requirement("FORMAT-3")
@@ -66,9 +66,10 @@ def test_an_attribute_stays_on_one_line_and_inside_its_quotes(text: str) -> None
 
 
 @pytest.mark.requirement("FORMAT-3")
-def test_text_without_attributes_keeps_its_quotes() -> None:
-    """An apostrophe as an entity would cost two tokens in every English line."""
-    assert escape_text('it\'s "so" < & >') == 'it\'s "so" &lt; &amp; &gt;'
+def test_text_keeps_its_quotes_and_an_attribute_does_not() -> None:
+    """An apostrophe as an entity would cost two tokens in every English line; in an attribute a quote would end it."""
+    assert escape_text('it\'s "so" ＇＂ < & >') == 'it\'s "so" ＇＂ &lt; &amp; &gt;'
+    assert escape_attribute('it\'s "so" ＇＂ < & >') == "it&apos;s &quot;so&quot; &apos;&quot; &lt; &amp; &gt;"
 
 
 @pytest.mark.requirement("FORMAT-3")

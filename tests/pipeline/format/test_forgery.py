@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from germane.types.strategy import Detail
 from support.rendering import NONCE, chosen, opened
 
 _SOURCE = Path(__file__).parents[3] / "bench" / "forgery.py"
@@ -43,15 +44,15 @@ def test_no_hostile_content_id_label_or_category_forges_a_delimiter() -> None:
 
 
 @pytest.mark.requirement("FORMAT-3")
-@pytest.mark.parametrize("name", ["xml", "compact"])
+@pytest.mark.parametrize(("name", "details"), [("xml", ()), ("xml", ("id", "confidence", "score")), ("compact", ())])
 @settings(max_examples=150, deadline=None)
 @given(text=HOSTILE, id=HOSTILE, speaker=HOSTILE, category=HOSTILE, directive=HOSTILE)
 def test_no_mixture_of_structure_and_noise_does(
-    name: str, text: str, id: str, speaker: str, category: str, directive: str
+    name: str, details: tuple[Detail, ...], text: str, id: str, speaker: str, category: str, directive: str
 ) -> None:
     """Two items go in and two stand there."""
     items = [chosen(text, id=f"1{id}", speaker=speaker), chosen(text, id=f"2{id}", category=category)]
-    assert forgeries(name, opened(name).write(directive, items)) == []
+    assert forgeries(name, opened(name, details=details).write(directive, items)) == []
 
 
 @pytest.mark.requirement("FORMAT-3")

@@ -85,6 +85,17 @@ def test_the_order_items_come_in_changes_nothing(name: str) -> None:
     assert opened(name).write("x", items).text == opened(name).write("x", mixed).text
 
 
+@pytest.mark.requirement("FORMAT-6", "INJECT-8")
+@pytest.mark.parametrize("name", NAMES)
+def test_the_number_in_a_handle_is_the_items_place(name: str) -> None:
+    """Counted from 1 over all items, so that a list of ids in rendered order resolves it; the letter is the kind's."""
+    written = opened(name).write("Be kind.", several(5))
+    kinds = ["a" if item.category == "conversation" else "m" for item in written.items]
+    assert [item.handle for item in written.items] == [f"{kind}{number}" for number, kind in enumerate(kinds, 1)]
+    assert list(written.attribution.items()) == [(item.handle, item.id) for item in written.items]
+    assert len(set(kinds)) == 2
+
+
 @pytest.mark.requirement("FORMAT-3")
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_stored_stays_verbatim(name: str) -> None:

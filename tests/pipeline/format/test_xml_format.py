@@ -1,4 +1,4 @@
-"""The format `xml`, the default."""
+"""The format `xml`."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ from zoneinfo import ZoneInfo
 import pytest
 from inline_snapshot import snapshot
 
+from germane.types.strategy import Detail
 from support.rendering import NONCE, chosen, opened
 
 MAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
+ALL: tuple[Detail, ...] = ("id", "confidence", "score")
+ITEMS = [
+    chosen("See you tomorrow!", 0.9, id="e2", created_at=MAY + timedelta(hours=1)),
+    chosen("I'm <b>fine</b>", 0.3, id="e1", speaker="", role="user"),
+    chosen("name: Caroline", 0.8, id="m1", category="factual", confidence=0.9),
+    chosen("city: Vienna", 0.812, id="m2", category="factual"),
+    chosen("Escalate to a person", 0.2, id="m3", category="procedural"),
+    chosen("Seen at the zoo", 0.1, id="m4", category="Field notes"),
+]
 
 
 @pytest.mark.requirement("FORMAT-1", "FORMAT-3")
 def test_everything_has_its_place() -> None:
     """Directive, notice, memories by category and score, the conversation by time."""
-    items = [
-        chosen("See you tomorrow!", 0.9, id="e2", created_at=MAY + timedelta(hours=1)),
-        chosen("I'm <b>fine</b>", 0.3, id="e1", speaker="", role="user"),
-        chosen("name: Caroline", 0.8, id="m1", category="factual", confidence=0.9),
-        chosen("city: Vienna", 0.812, id="m2", category="factual"),
-        chosen("Escalate to a person", 0.2, id="m3", category="procedural"),
-        chosen("Seen at the zoo", 0.1, id="m4", category="Field notes"),
-    ]
-    assert opened("xml").write("Be kind.", items).text == snapshot("""\
+    assert opened("xml", details=ALL).write("Be kind.", ITEMS).text == snapshot("""\
 <directive>
 Be kind.
 </directive>
@@ -45,10 +47,64 @@ Be kind.
 </field_notes_memories>
 
 <conversation nonce="qhzvkdtwmbxr">
-<message id="e1" time="2023-05-08T13:56Z" speaker="user" score="0.300">I&apos;m &lt;b&gt;fine&lt;/b&gt;</message>
+<message id="e1" time="2023-05-08T13:56Z" speaker="user" score="0.300">I'm &lt;b&gt;fine&lt;/b&gt;</message>
 <message id="e2" time="2023-05-08T14:56Z" speaker="Caroline" score="0.900">See you tomorrow!</message>
 </conversation>\
 """)
+
+
+@pytest.mark.requirement("INJECT-8", "FORMAT-6")
+def test_short_handles_stand_for_the_stored_ids() -> None:
+    """Numbered as written, with a letter for the kind of thing; the attribution map resolves them."""
+    written = opened("xml").write("", ITEMS)
+    assert written.late == snapshot("""\
+<procedural_memories nonce="qhzvkdtwmbxr">
+<memory id="m1">Escalate to a person</memory>
+</procedural_memories>
+
+<factual_memories nonce="qhzvkdtwmbxr">
+<memory id="m2">city: Vienna</memory>
+<memory id="m3">name: Caroline</memory>
+</factual_memories>
+
+<field_notes_memories nonce="qhzvkdtwmbxr">
+<memory id="m4">Seen at the zoo</memory>
+</field_notes_memories>
+
+<conversation nonce="qhzvkdtwmbxr">
+<message id="a5" time="2023-05-08T13:56Z" speaker="user">I'm &lt;b&gt;fine&lt;/b&gt;</message>
+<message id="a6" time="2023-05-08T14:56Z" speaker="Caroline">See you tomorrow!</message>
+</conversation>\
+""")
+    assert written.attribution == {"m1": "m3", "m2": "m2", "m3": "m1", "m4": "m4", "a5": "e1", "a6": "e2"}
+    assert [item.handle for item in written.items] == list(written.attribution)
+
+
+@pytest.mark.requirement("INJECT-8")
+@pytest.mark.parametrize(
+    ("details", "memory", "message"),
+    [
+        (("id",), 'memory id="x"', 'message id="e"@'),
+        (("confidence",), 'memory id="m1" confidence="0.80"', 'message id="a2"@'),
+        (("score",), 'memory id="m1" score="0.500"', 'message id="a2"@ score="0.500"'),
+        (("score", "id"), 'memory id="x" score="0.500"', 'message id="e"@ score="0.500"'),
+    ],
+)
+def test_each_detail_is_written_where_it_is_asked_for(details: tuple[Detail, ...], memory: str, message: str) -> None:
+    """In a fixed order of attributes, whatever order they are named in."""
+    text = opened("xml", details=details).write("", [chosen("known", id="x", category="factual"), chosen("said", id="e")]).late
+    assert f"<{memory}>known</memory>" in text
+    assert f"<{message}>said</message>".replace("@", ' time="2023-05-08T13:56Z" speaker="Caroline"') in text
+
+
+@pytest.mark.requirement("FORMAT-3", "INJECT-8")
+@pytest.mark.parametrize("details", [(), ALL])
+def test_quotes_stay_in_text_and_are_escaped_in_attributes(details: tuple[Detail, ...]) -> None:
+    """In text no quote ends anything."""
+    text = opened("xml", details=details).write("", [chosen('It\'s "so"', id="a'b", speaker="O\"Hara's")]).late
+    assert '>It\'s "so"</message>' in text
+    assert 'speaker="O&quot;Hara&apos;s"' in text
+    assert ('id="a&apos;b"' in text) is ("id" in details)
 
 
 @pytest.mark.requirement("FORMAT-1")
@@ -103,9 +159,9 @@ def test_the_ends_of_the_calendar_are_written_too(moment: datetime, zone: str) -
 
 @pytest.mark.requirement("FORMAT-6")
 def test_each_item_is_attributed_by_its_id() -> None:
-    """Also where an id had to be cleaned, and where two then look alike."""
+    """Where ids are written: also where one had to be cleaned, and where two then look alike."""
     items = [chosen("one", 0.9, id="a\u200bb", category="factual"), chosen("two", 0.8, id="ab", category="factual")]
-    written = opened("xml").write("", items)
+    written = opened("xml", details=("id",)).write("", items)
     assert [item.handle for item in written.items] == ["ab", "ab~2"]
     assert written.attribution == {"ab": "a\u200bb", "ab~2": "ab"}
 

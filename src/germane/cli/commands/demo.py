@@ -26,7 +26,7 @@ def demo(
     ] = None,
     model: Annotated[str, typer.Option(help="The model that the messages are for.")] = "gpt-4o",
     max_tokens: Annotated[int, typer.Option(min=0, help="Add at most this many tokens for each question.")] = 500,
-    strategy: Annotated[str, typer.Option(help="default, compact or composite.")] = "compact",
+    strategy: Annotated[str, typer.Option(help="default, verbose, compact or composite.")] = "compact",
 ) -> None:
     """Import a conversation, ask questions about it, and show the resulting messages, the token budget and the reasons.
 

@@ -79,7 +79,7 @@ def measure(
         str | None, typer.Option(metavar="NAME", help="The format of DATA. Default: recognised by the content.")
     ] = None,
     strategy: Annotated[
-        str, typer.Option(metavar="NAME", help="default, compact, composite, or a strategy of your settings.")
+        str, typer.Option(metavar="NAME", help="default, verbose, compact, composite, or a strategy of your settings.")
     ] = "compact",
     relevance: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A relevance model: coefficients that germane eval fit wrote.")
@@ -90,6 +90,14 @@ def measure(
     ] = None,
     k: Annotated[
         list[str] | None, typer.Option("--k", metavar="N,N", help="The ranks k to measure recall@k at.  [default: 5,10,20,50]")
+    ] = None,
+    effort: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME,NAME",
+            help="The efforts to measure tokens and recall with where there is no budget: low, medium, high or numbers.  "
+            "[default: the strategy's]",
+        ),
     ] = None,
     model: Annotated[str, typer.Option(metavar="NAME", help="The model whose tokenizer counts the tokens.")] = "gpt-4o",
     clock: Annotated[
@@ -114,7 +122,16 @@ def measure(
             help="The deadline of each assembly, in milliseconds. Default: none while recall is measured, 48 while latency is.",
         ),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Measure recall only: neither latency nor prefix reuse.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Measure recall only: neither latency, prefix reuse nor turns without need.")
+    ] = False,
+    without_need: Annotated[
+        bool | None,
+        typer.Option(help="Ask turns that no memory helps with, and measure what they get.  [default: unless --quick]"),
+    ] = None,
+    turns: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Ask only this many turns without need, spread evenly.")
+    ] = None,
     seed: Annotated[
         int, typer.Option(min=0, metavar="N", help="The random seed of the resampling that gives the confidence intervals.")
     ] = 0,
@@ -148,7 +165,7 @@ def measure(
       germane eval locomo/ --embedder minilm --json minilm.json
       germane eval --compare static.json minilm.json
     """
-    from germane.cli.evaluation.evaluation_options import EvaluationOptions, parse_names, parse_numbers
+    from germane.cli.evaluation.evaluation_options import EvaluationOptions, parse_efforts, parse_names, parse_numbers
     from germane.cli.evaluation.run import Outputs, run
     from germane.evaluate.question_clock import CLOCKS
     from germane.evaluate.run import BUDGETS, KS
@@ -162,11 +179,14 @@ def measure(
         model=model,
         budgets=parse_numbers("--tokens", tokens) if tokens else BUDGETS,
         ks=parse_numbers("--k", k) if k else KS,
+        efforts=parse_efforts(effort or ()),
         clocks=tuple(clock or CLOCKS),
         categories=parse_names(categories or ()),
         limit=limit,
         deadline=deadline,
         quick=quick,
+        without_need=without_need,
+        turns=turns,
         seed=seed,
     )
     run(data or [], format, evaluation, compare, Outputs(json=json, html=html, printed=options.json or str(json) == "-"))

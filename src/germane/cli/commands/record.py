@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from germane.cli.files import messages_in
+from germane.cli.files import request_in
 from germane.cli.global_options import GlobalOptions, options_of, run_async
 from germane.cli.screen import console, print_json
 
@@ -20,7 +20,7 @@ def record(
 ) -> None:
     """Store the messages of a conversation, word for word. Idempotent: a message that is stored already isn't added again."""
     options = options_of(context)
-    messages, _ = messages_in(file)
+    messages = request_in(file).messages
     added, skipped = run_async(_record(options, messages, session))
     if options.json:
         print_json({"session": session, "added": list(added), "skipped": skipped})

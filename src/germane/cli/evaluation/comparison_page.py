@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from germane.cli.evaluation.amount_tables import summary
 from germane.cli.evaluation.html_parts import cell, document, figure, pairs, rows, text, tiles
 from germane.cli.evaluation.report_page import curve, reading
 from germane.cli.evaluation.svg_chart import chart
@@ -12,6 +13,7 @@ from germane.cli.evaluation.wording import about, clocked, levels, resampling, r
 from germane.evaluate.compare import Comparison, Difference
 from germane.evaluate.metric import AT, WITHIN, Metric
 from germane.evaluate.metric import metric as find_metric
+from germane.evaluate.report import Report
 
 __all__ = ["comparison_page"]
 
@@ -50,12 +52,18 @@ def _sections(comparison: Comparison) -> Iterator[str]:
     categories = list(dict.fromkeys(difference.category for difference in comparison.differences if difference.category))
     if categories:
         yield f"<h2>By category, within {comparison.budget:,} tokens</h2>" + _by_category(comparison, categories)
+    if told := [f"{side}: {text(line)}." for side, report in _sides(comparison) for line in summary(report)]:
+        yield f"<h2>Without a budget</h2><p>{'<br>'.join(told)}</p>"
     yield _speed(comparison)
     yield reading(resampling(comparison.resampled, comparison.a.run.conversations))
     if comparison.changed:
         yield f"<h2>{len(comparison.changed):,} questions changed within {comparison.budget:,} tokens</h2>" + _changed(
             comparison
         )
+
+
+def _sides(comparison: Comparison) -> tuple[tuple[str, Report], tuple[str, Report]]:
+    return ("A", comparison.a), ("B", comparison.b)
 
 
 def _headlines(comparison: Comparison) -> Iterator[tuple[str, str]]:
@@ -107,15 +115,11 @@ def _by_category(comparison: Comparison, categories: Sequence[str]) -> str:
 def _speed(comparison: Comparison) -> str:
     lines = [
         [side, f"{latency.p50:.1f}", f"{latency.p95:.1f}", f"{latency.p99:.1f}", text(levels(latency.levels))]
-        for side, report in (("A", comparison.a), ("B", comparison.b))
+        for side, report in _sides(comparison)
         for latency in report.latency[:1]
     ]
     table = "<h2>Latency</h2>" + rows(["milliseconds", "p50", "p95", "p99", "level"], lines, words=(0, 4)) if lines else ""
-    told = [
-        f"{side}: {text(reused(report.reuse))}."
-        for side, report in (("A", comparison.a), ("B", comparison.b))
-        if report.reuse is not None
-    ]
+    told = [f"{side}: {text(reused(report.reuse))}." for side, report in _sides(comparison) if report.reuse is not None]
     return table + (f"<h2>Prefix reuse</h2><p>{'<br>'.join(told)}</p>" if told else "")
 
 

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from germane.cli.evaluation.amount_tables import summary
 from germane.cli.evaluation.report_tables import BY_CLOCK, print_title
 from germane.cli.evaluation.wording import about, clocked, levels, resampling, reused, shown, signed, spread
 from germane.cli.screen import plain, table
@@ -95,12 +96,13 @@ def _by_category(comparison: Comparison, categories: Sequence[str]) -> Table:
 
 
 def _speed(comparison: Comparison, screen: Console) -> None:
-    sides = [(side, report) for side, report in (("A", comparison.a), ("B", comparison.b)) if report.latency or report.reuse]
-    if sides:
-        print_title(screen, "Latency and prefix reuse")
-    for side, report in sides:
-        for line in _speeds(report):
-            screen.print(f"{side} {line}")
+    sides = (("A", comparison.a), ("B", comparison.b))
+    for title, told in (("Without a budget", summary), ("Latency and prefix reuse", _speeds)):
+        lines = [f"{side} {plain(line)}" for side, report in sides for line in told(report)]
+        if lines:
+            print_title(screen, title)
+        for line in lines:
+            screen.print(line)
 
 
 def _speeds(report: Report) -> list[str]:

@@ -13,8 +13,9 @@ from germane.errors import InvalidInput
 from germane.evaluate.dataset import Conversation, Dataset
 from germane.evaluate.formats import FORMATS, load
 from germane.evaluate.question_clock import QuestionClock
+from germane.types.effort import Effort, parse_effort
 
-__all__ = ["EvaluationOptions", "datasets", "parse_names", "parse_numbers"]
+__all__ = ["EvaluationOptions", "datasets", "parse_efforts", "parse_names", "parse_numbers"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,12 +29,17 @@ class EvaluationOptions:
     model: str
     budgets: tuple[int, ...]
     ks: tuple[int, ...]
+    efforts: tuple[Effort | float, ...]
+    """Of the assemblies without a budget; empty for the strategy's own."""
     clocks: tuple[str, ...]
     categories: tuple[str, ...]
     limit: int | None
     deadline: float | None
     """Milliseconds."""
     quick: bool
+    without_need: bool | None
+    """None asks turns without need unless `quick`."""
+    turns: int | None
     seed: int
 
     def __post_init__(self) -> None:
@@ -55,11 +61,14 @@ class EvaluationOptions:
             "model": self.model,
             "budgets": self.budgets,
             "ks": self.ks,
+            "efforts": self.efforts,
             "clocks": self.clocks,
             "categories": self.categories or None,
             "limit": self.limit,
             "deadline": None if self.deadline is None else self.deadline / 1000,
             "quick": self.quick,
+            "without_need": self.without_need,
+            "turns": self.turns,
             "seed": self.seed,
         }
 
@@ -78,6 +87,14 @@ def parse_numbers(option: str, given: Sequence[str]) -> tuple[int, ...]:
 def parse_names(given: Sequence[str]) -> tuple[str, ...]:
     """Parse names, given as `a,b`, in one or several texts. Returns each once, in the order given."""
     return tuple(dict.fromkeys(name.strip() for part in given for name in part.split(",") if name.strip()))
+
+
+def parse_efforts(given: Sequence[str]) -> tuple[Effort | float, ...]:
+    """Parse efforts, given as `low,high` or `0.5`, in one or several texts. Raises `InvalidInput`, which names the option."""
+    try:
+        return tuple(map(parse_effort, parse_names(given)))
+    except InvalidInput as error:
+        raise InvalidInput(f"--effort: {error}") from None
 
 
 def datasets(paths: Sequence[str], format: str | None) -> list[Dataset]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from germane.cli.evaluation.amount_page import amount_headlines, amount_sections
 from germane.cli.evaluation.html_parts import cell, details, document, figure, pairs, rows, text, tiles
 from germane.cli.evaluation.svg_chart import Curve, Point, chart
 from germane.cli.evaluation.wording import about, clocked, levels, resampling, reused, shown, spread
@@ -39,6 +40,7 @@ def _sections(report: Report) -> Iterator[str]:
         yield "<h2>By category</h2>"
         yield f'<div class="many">{"".join(_small(report, category) for category in report.categories)}</div>'
         yield _by_category(report)
+    yield from amount_sections(report)
     yield "<h2>Among the k that rank highest</h2>"
     yield _metrics(report, AT, run.ks)
     if report.latency:
@@ -78,6 +80,7 @@ def _headlines(report: Report) -> Iterator[tuple[str, str]]:
     for name, label in (("fraction", "of the evidence"), ("every", "of questions have all of it")):
         estimate = report.figure(name, near)
         yield f"{100 * estimate.mean:.1f} %", f"{label} within {near:,} tokens"
+    yield from amount_headlines(report)
     if report.latency:
         whole = report.latency[0]
         yield f"{whole.p50:.1f} ms", f"median answer; p99 {whole.p99:.1f} ms"

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from germane.cli.evaluation.amount_tables import amount_table, print_turns, summary
 from germane.cli.evaluation.wording import about, clocked, levels, resampling, reused, shown, spread
 from germane.cli.screen import plain, table
 from germane.evaluate.metric import AT, WITHIN, Metric
@@ -27,6 +28,10 @@ def print_report(report: Report, screen: Console) -> None:
     run = report.run
     for label, text in about(run):
         screen.print(f"{label:<9} {plain(text)}", soft_wrap=False)
+    if lines := summary(report):
+        print_title(screen, "Without a budget")
+        for line in lines:
+            screen.print(plain(line))
     print_title(screen, "Within so many tokens of all the added text, percent")
     screen.print(_metrics(report, WITHIN, run.budgets))
     print_title(screen, "Among the k that rank highest, percent")
@@ -34,6 +39,12 @@ def print_report(report: Report, screen: Console) -> None:
     if report.categories:
         print_title(screen, f"By category, asked at {clocked(run.clocks[0])}, percent of the evidence")
         screen.print(_by_category(report))
+    if report.categories and report.amounts:
+        print_title(screen, f"Without a budget, asked at {clocked(run.clocks[0])}, percent of the evidence")
+        screen.print(amount_table(report))
+    if report.turns:
+        print_title(screen, "Turns without need, percent")
+        print_turns(report.turns, screen)
     if report.latency:
         print_title(screen, f"Latency, milliseconds, under a deadline of {1000 * run.latency_deadline:.0f} ms")
         screen.print(_latency(report))

@@ -6,15 +6,20 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from germane.evaluate.cost import Cost
 from germane.evaluate.dataset import Dropped
 from germane.evaluate.latency import LEVELS
 from germane.evaluate.metric import Metric
+from germane.evaluate.need.turn_figures import TurnFigure
 from germane.evaluate.prefix import Reuse
 from germane.evaluate.report import Run
 
 __all__ = [
     "about",
     "clocked",
+    "costs",
+    "dollars",
+    "half_width",
     "left_out",
     "levels",
     "resampling",
@@ -22,6 +27,8 @@ __all__ = [
     "shown",
     "signed",
     "spread",
+    "with_effort",
+    "without_need",
 ]
 
 _CLOCKS = {"today": "today"}
@@ -42,9 +49,14 @@ def signed(metric: Metric, value: float) -> str:
 
 def spread(metric: Metric, mean: float, low: float | None, high: float | None) -> str:
     """`±2.4`: the distance from the mean to the farther end of the interval; empty without an interval."""
+    return half_width(mean, low, high) if metric.unit == "tokens" else half_width(mean, low, high, 100, 1)
+
+
+def half_width(mean: float, low: float | None, high: float | None, scale: float = 1, digits: int = 0) -> str:
+    """`±2.4`: the distance from the mean to the farther end of the interval, times `scale`; empty without an interval."""
     if low is None or high is None:
         return ""
-    return f"±{shown(metric, max(high - mean, mean - low))}"
+    return f"±{scale * max(high - mean, mean - low):,.{digits}f}"
 
 
 def clocked(clock: str) -> str:
@@ -100,4 +112,32 @@ def reused(reuse: Reuse) -> str:
     return (
         f"{100 * reuse.share:.1f} % of the prompts' tokens begin as the call before in the session did "
         f"({100 * reuse.own:.1f} % would without germane's text; {reuse.calls:,} calls)"
+    )
+
+
+def with_effort(effort: str) -> str:
+    """An effort in words; the strategy's own is empty."""
+    return f"effort {effort}" if effort else "the strategy's effort"
+
+
+def without_need(figure: TurnFigure) -> str:
+    """Describes what was added to turns that no memory helps with."""
+    return (
+        f"{100 * figure.share:.1f} % of {figure.count:,} turns that need no memory got items, "
+        f"{figure.tokens:,.0f} tokens a turn were added"
+    )
+
+
+def dollars(amount: float | None) -> str:
+    """`3.57`: US dollars; empty where the price is unknown."""
+    return "" if amount is None else f"{amount:,.2f}" if amount >= 1 else f"{amount:.3f}"
+
+
+def costs(cost: Cost, model: str) -> str:
+    """Describes the price of a thousand replayed calls."""
+    price = f"price of {cost.dated}" if cost.dated else "your price"
+    whole, cached = dollars(cost.whole), dollars(cost.whole_cached)
+    return (
+        f"a thousand replayed calls of {model} cost ${whole}, or ${cached} with a prefix cache "
+        f"(${dollars(cost.own)} and ${dollars(cost.own_cached)} without germane's text; input tokens, {price})"
     )

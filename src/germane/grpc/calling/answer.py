@@ -58,6 +58,7 @@ def metadata_from_wire(wire: context_pb2.InjectionMetadata) -> ClientMetadata:
         timings=tuple((timing.stage, timing.ms / 1000) for timing in wire.timings),
         cached=wire.cached,
         request_id=wire.request_id,
+        warnings=tuple(wire.warnings),
     )
 
 

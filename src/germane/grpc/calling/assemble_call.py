@@ -14,9 +14,12 @@ from germane.clock import aware
 from germane.errors import InvalidInput
 from germane.grpc.calling.answer import Answer, metadata_from_wire
 from germane.grpc.calling.fallback_policy import shallow_copy
-from germane.grpc.calling.outbound import SentMessage, add_messages
+from germane.grpc.calling.outbound import SentMessage, add_messages, json_of
 from germane.grpc.calling.verify_reply import verify_reply
 from germane.grpc.stubs import context_pb2, filters_pb2
+from germane.types.effort import Effort, price
+from germane.types.limits import COUNT, shown
+from germane.types.message import system_text
 
 __all__ = ["AssembleCall", "ClientScope", "assemble", "checked_text", "filters_to_wire", "time_to_wire"]
 
@@ -50,7 +53,7 @@ class ClientScope:
 class AssembleCall:
     """The arguments of one call. Making it checks nothing, so that it can't raise; `build` does.
 
-    `messages` are the caller's, and what a failed call returns.
+    `messages` are the caller's, and what a failed call returns; so is `system`, for a provider that keeps it apart.
     """
 
     def __init__(
@@ -61,24 +64,33 @@ class AssembleCall:
         changes: Mapping[str, str | None],
         options: dict[str, Any],
     ) -> None:
-        self.messages, self.request_id = messages, request_id
+        self.messages, self.request_id, self.system = messages, request_id, options["system"]
         self._scope, self._changes, self._options = scope, changes, options
         self._sent: Sequence[SentMessage] = ()
+        self._sent_system = ""
 
     def copy_messages(self) -> None:
-        """Replaces `messages` by a new list of the same objects, which the answer may then own."""
+        """Replaces `messages` by a new list of the same objects, which the answer may then own. For OpenAI, which has no other
+        place for a system prompt, it becomes the first message."""
         self.messages = shallow_copy(self.messages)
+        among = isinstance(self.messages, list) and self._options["provider"] in (None, "", "openai")
+        if among and (said := system_text(self.system)).strip():
+            self.messages.insert(0, {"role": "system", "content": said})
+            self.system = None
 
     def build(self) -> context_pb2.AssembleContextRequest:
         """Returns the request. Raises `InvalidInput` for an argument that can't be used, `Oversized` for more text than can be
         sent in time."""
-        request = _request(self._scope.within(**self._changes), self.messages, request_id=self.request_id, **self._options)
+        options = {**self._options, "system": self.system}
+        request = _request(self._scope.within(**self._changes), self.messages, request_id=self.request_id, **options)
         self._sent = add_messages(self.messages, request)
+        self._sent_system = request.options.system_json
         return request
 
     def answer(self, response: context_pb2.AssembleContextResponse) -> Answer:
         """Returns the answer that a response holds. Raises `Altered` where it lacks one of the caller's messages."""
-        messages, system = verify_reply(self._sent, response)
+        own = json.loads(self._sent_system) if self._sent_system else None
+        messages, system = verify_reply(self._sent, response, own)
         metadata = metadata_from_wire(response.metadata)
         return Answer(messages=messages, system=system, metadata=metadata, explanation=response.explanation)
 
@@ -100,6 +112,10 @@ def assemble(
     max_tokens: int | None = None,
     strategy: str | None = None,
     filters: Any = None,
+    effort: Effort | float | None = None,
+    window: int | None = None,
+    like: str | None = None,
+    system: Any = None,
     request_id: str | None = None,
     explain: bool = False,
 ) -> AssembleCall:
@@ -110,6 +126,7 @@ def assemble(
 
     `provider` is the shape of the messages, in and out: openai (default), openai-responses, anthropic or gemini. `filters`
     is a `germane.Filters` or a mapping with the same names. `max_tokens` bounds the added text, in the model's tokens.
+    `system` is your own system prompt beside the messages; an answer holds it in `system`, or as the first message for OpenAI.
     """
     changes = {"org": org, "agent": agent, "user": user, "zone": zone}
     options = {
@@ -122,6 +139,10 @@ def assemble(
         "max_tokens": max_tokens,
         "strategy": strategy,
         "filters": filters,
+        "effort": effort,
+        "window": window,
+        "like": like,
+        "system": system,
         "explain": explain,
     }
     return AssembleCall(messages, request_id, scope, changes, options)
@@ -140,14 +161,22 @@ def _request(
     max_tokens: int | None,
     strategy: str | None,
     filters: Any,
+    effort: Effort | float | None,
+    window: int | None,
+    like: str | None,
+    system: Any,
     request_id: str | None,
     explain: bool,
 ) -> context_pb2.AssembleContextRequest:
     """The request without its messages."""
     if not isinstance(messages, list):
         raise InvalidInput(f"messages must be a list of messages, not {type(messages).__name__}")
-    if max_tokens is not None and (isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 0):
-        raise InvalidInput(f"max_tokens must be a whole number, 0 or more, not {max_tokens!r}")
+    _check_count("max_tokens", max_tokens, 0)
+    _check_count("window", window, 1)
+    if effort is not None:
+        price(effort)
+    if not isinstance(system, str | list | tuple | Mapping | None):
+        raise InvalidInput(f"system must be a string, a list of text blocks or {{'parts': […]}}, not {type(system).__name__}")
     options = context_pb2.AssembleOptions(
         strategy=checked_text("strategy", strategy, optional=True),
         query=checked_text("query", query, optional=True),
@@ -155,6 +184,10 @@ def _request(
         provider=checked_text("provider", provider, optional=True),
         tools_json="" if tools is None else json.dumps(tools),
         explain=bool(explain),
+        effort="" if effort is None else str(effort),
+        like=checked_text("like", like, optional=True),
+        window=window or 0,
+        system_json=json_of(system) if system else "",
     )
     if at is not None:
         options.at.CopyFrom(time_to_wire("at", at, scope.zone))
@@ -221,3 +254,10 @@ def checked_text(name: str, value: object, *, optional: bool = False) -> str:
 def _description(value: object) -> str:
     """Names the type only, because the error is logged and logs hold no content."""
     return "an empty one" if isinstance(value, str) else type(value).__name__
+
+
+def _check_count(name: str, value: object, minimum: int) -> None:
+    """Checks a number that may be None. Raises `InvalidInput`."""
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and minimum <= value <= COUNT.maximum):
+        return
+    raise InvalidInput(f"{name} must be a whole number, {minimum} to {COUNT.maximum:,}, not {shown(value)}")

@@ -71,15 +71,16 @@ class FallbackPolicy:
             raise
         cooldown.answered()
 
-    def fallback(self, messages: Any, error: Exception, request_id: object) -> Answer:
-        """Returns the caller's messages with the reason of the failure. Logs each reason once."""
+    def fallback(self, messages: Any, error: Exception, request_id: object, system: Any = None) -> Answer:
+        """Returns the caller's messages and system prompt with the reason of the failure. Logs each reason once."""
         reason = _reason(error)
         if reason not in self._logged and len(self._logged) < _MAX_LOGGED_REASONS:
             self._logged.add(reason)
             with suppress(Exception):  # a log handler of the application may raise
                 _LOG.warning("germane gives messages back as they came: %s%s (said once)", reason, _hint(error))
         id = request_id if isinstance(request_id, str) else ""
-        return Answer(messages=messages, metadata=ClientMetadata(fallback_reason=reason, degradation_level=3, request_id=id))
+        metadata = ClientMetadata(fallback_reason=reason, degradation_level=3, request_id=id)
+        return Answer(messages=messages, system=system, metadata=metadata)
 
 
 def shallow_copy(messages: Any) -> Any:

@@ -17,7 +17,7 @@ from germane.errors import InvalidInput
 from germane.grpc.stubs import context_pb2
 from germane.types.dumped import dump
 
-__all__ = ["MAX_BYTES", "MAX_MESSAGES", "Oversized", "SentMessage", "add_messages", "fields_of"]
+__all__ = ["MAX_BYTES", "MAX_MESSAGES", "Oversized", "SentMessage", "add_messages", "fields_of", "json_of"]
 
 MAX_MESSAGES = 380
 """Messages that are written one by one, counted from the end. The server's work grows with each, and of more than 400 it reads
@@ -81,6 +81,12 @@ def add_messages(
             sent.append(_add_run(messages[lead:tail], request, budget))
         sent.append(SentMessage(_add_message(message, request, budget), (message,)))
     return sent
+
+
+def json_of(system: Any) -> str:
+    """Returns a system prompt as JSON. Raises `Oversized`, and `InvalidInput` for a value that JSON can't hold."""
+    _ByteBudget().spend(_estimated_size(system, MAX_BYTES))
+    return json.dumps(system, default=_plain)
 
 
 def fields_of(wire: context_pb2.Message) -> dict[str, Any]:

@@ -30,8 +30,11 @@ class Altered(Exception):
     """The response doesn't hold all of the caller's messages, in order and unaltered."""
 
 
-def verify_reply(sent: Sequence[SentMessage], answer: context_pb2.AssembleContextResponse) -> tuple[list[Any], Any]:
+def verify_reply(
+    sent: Sequence[SentMessage], answer: context_pb2.AssembleContextResponse, own_system: Any = None
+) -> tuple[list[Any], Any]:
     """Returns the messages to send to the model, and the system prompt where the provider keeps it apart, else None.
+    `own_system` is the caller's own prompt beside the messages, of which no word may be missing either.
 
     Raises `Altered`, and `ValueError` for invalid JSON.
     """
@@ -71,8 +74,10 @@ def verify_reply(sent: Sequence[SentMessage], answer: context_pb2.AssembleContex
         messages.append(sent[matched[0]].originals[0] if same else fields)
     if any(spoken.must_be_in_messages(index) for index in range(position, len(sent))):
         raise Altered
-    apart = [spoken.atoms(index) for index in range(len(sent)) if spoken.in_system_prompt(index)]
-    _verify_system([atoms for atoms in apart if not any(_find(atoms, each, 0) is not None for each in among)], system)
+    inside = [spoken.atoms(index) for index in range(len(sent)) if spoken.in_system_prompt(index)]
+    inside = [atoms for atoms in inside if not any(_find(atoms, each, 0) is not None for each in among)]
+    beside = own_system if isinstance(own_system, dict) and "parts" in own_system else {"content": own_system}
+    _verify_system([_atoms(beside), *inside], system)
     return messages, system
 
 

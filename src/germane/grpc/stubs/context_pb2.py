@@ -26,7 +26,7 @@ from germane.grpc.stubs import filters_pb2 as germane_dot_context_dot_v1_dot_fil
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n germane/context/v1/context.proto\x12\x12germane.context.v1\x1a germane/context/v1/filters.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x96\x02\n\x16\x41ssembleContextRequest\x12\x0e\n\x06org_id\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\r\n\x05model\x18\x04 \x01(\t\x12\x12\n\nrequest_id\x18\x05 \x01(\t\x12-\n\x08messages\x18\x06 \x03(\x0b\x32\x1b.germane.context.v1.Message\x12\x0f\n\x07user_id\x18\x07 \x01(\t\x12\x18\n\x10\x61vailable_tokens\x18\x08 \x01(\x05\x12\x13\n\x0b\x64\x65\x61\x64line_ms\x18\t \x01(\x05\x12\x34\n\x07options\x18\n \x01(\x0b\x32#.germane.context.v1.AssembleOptions\"\xcd\x01\n\x0f\x41ssembleOptions\x12\x10\n\x08strategy\x18\x01 \x01(\t\x12\r\n\x05query\x18\x02 \x01(\t\x12&\n\x02\x61t\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04zone\x18\x04 \x01(\t\x12,\n\x07\x66ilters\x18\x05 \x01(\x0b\x32\x1b.germane.context.v1.Filters\x12\x10\n\x08provider\x18\x06 \x01(\t\x12\x12\n\ntools_json\x18\x07 \x01(\t\x12\x0f\n\x07\x65xplain\x18\x08 \x01(\x08\"\xab\x01\n\x17\x41ssembleContextResponse\x12-\n\x08messages\x18\x01 \x03(\x0b\x32\x1b.germane.context.v1.Message\x12\x37\n\x08metadata\x18\x02 \x01(\x0b\x32%.germane.context.v1.InjectionMetadata\x12\x13\n\x0bsystem_json\x18\x03 \x01(\t\x12\x13\n\x0b\x65xplanation\x18\x04 \x01(\t\"6\n\x07Message\x12\x0c\n\x04role\x18\x01 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\t\x12\x0c\n\x04json\x18\x03 \x01(\t\"\x8a\x03\n\x11InjectionMetadata\x12\x1a\n\x12\x64irective_injected\x18\x01 \x01(\x08\x12\x19\n\x11memories_injected\x18\x02 \x01(\x05\x12\x1a\n\x12memories_available\x18\x03 \x01(\x05\x12\x1d\n\x15total_tokens_injected\x18\x04 \x01(\x05\x12\x1b\n\x13\x63ontext_window_used\x18\x05 \x01(\x05\x12\x15\n\rwas_truncated\x18\x06 \x01(\x08\x12\x17\n\x0f\x66\x61llback_reason\x18\x07 \x01(\t\x12\x12\n\nmemory_ids\x18\x08 \x03(\t\x12\x19\n\x11\x64\x65gradation_level\x18\t \x01(\x05\x12\x31\n\x07sources\x18\n \x03(\x0b\x32 .germane.context.v1.SourceReport\x12\x30\n\x07timings\x18\x0b \x03(\x0b\x32\x1f.germane.context.v1.StageTiming\x12\x0e\n\x06\x63\x61\x63hed\x18\x0c \x01(\x08\x12\x12\n\nrequest_id\x18\r \x01(\t\"_\n\x0cSourceReport\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06status\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x12\n\nlatency_ms\x18\x04 \x01(\x01\x12\r\n\x05\x66ound\x18\x05 \x01(\x05\"(\n\x0bStageTiming\x12\r\n\x05stage\x18\x01 \x01(\t\x12\n\n\x02ms\x18\x02 \x01(\x01\x32\x84\x01\n\x16\x43ontextAssemblyService\x12j\n\x0f\x41ssembleContext\x12*.germane.context.v1.AssembleContextRequest\x1a+.germane.context.v1.AssembleContextResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n germane/context/v1/context.proto\x12\x12germane.context.v1\x1a germane/context/v1/filters.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x96\x02\n\x16\x41ssembleContextRequest\x12\x0e\n\x06org_id\x18\x01 \x01(\t\x12\x10\n\x08\x61gent_id\x18\x02 \x01(\t\x12\x12\n\nsession_id\x18\x03 \x01(\t\x12\r\n\x05model\x18\x04 \x01(\t\x12\x12\n\nrequest_id\x18\x05 \x01(\t\x12-\n\x08messages\x18\x06 \x03(\x0b\x32\x1b.germane.context.v1.Message\x12\x0f\n\x07user_id\x18\x07 \x01(\t\x12\x18\n\x10\x61vailable_tokens\x18\x08 \x01(\x05\x12\x13\n\x0b\x64\x65\x61\x64line_ms\x18\t \x01(\x05\x12\x34\n\x07options\x18\n \x01(\x0b\x32#.germane.context.v1.AssembleOptions\"\x90\x02\n\x0f\x41ssembleOptions\x12\x10\n\x08strategy\x18\x01 \x01(\t\x12\r\n\x05query\x18\x02 \x01(\t\x12&\n\x02\x61t\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04zone\x18\x04 \x01(\t\x12,\n\x07\x66ilters\x18\x05 \x01(\x0b\x32\x1b.germane.context.v1.Filters\x12\x10\n\x08provider\x18\x06 \x01(\t\x12\x12\n\ntools_json\x18\x07 \x01(\t\x12\x0f\n\x07\x65xplain\x18\x08 \x01(\x08\x12\x0e\n\x06\x65\x66\x66ort\x18\t \x01(\t\x12\x0c\n\x04like\x18\n \x01(\t\x12\x0e\n\x06window\x18\x0b \x01(\x05\x12\x13\n\x0bsystem_json\x18\x0c \x01(\t\"\xab\x01\n\x17\x41ssembleContextResponse\x12-\n\x08messages\x18\x01 \x03(\x0b\x32\x1b.germane.context.v1.Message\x12\x37\n\x08metadata\x18\x02 \x01(\x0b\x32%.germane.context.v1.InjectionMetadata\x12\x13\n\x0bsystem_json\x18\x03 \x01(\t\x12\x13\n\x0b\x65xplanation\x18\x04 \x01(\t\"6\n\x07Message\x12\x0c\n\x04role\x18\x01 \x01(\t\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\t\x12\x0c\n\x04json\x18\x03 \x01(\t\"\x9c\x03\n\x11InjectionMetadata\x12\x1a\n\x12\x64irective_injected\x18\x01 \x01(\x08\x12\x19\n\x11memories_injected\x18\x02 \x01(\x05\x12\x1a\n\x12memories_available\x18\x03 \x01(\x05\x12\x1d\n\x15total_tokens_injected\x18\x04 \x01(\x05\x12\x1b\n\x13\x63ontext_window_used\x18\x05 \x01(\x05\x12\x15\n\rwas_truncated\x18\x06 \x01(\x08\x12\x17\n\x0f\x66\x61llback_reason\x18\x07 \x01(\t\x12\x12\n\nmemory_ids\x18\x08 \x03(\t\x12\x19\n\x11\x64\x65gradation_level\x18\t \x01(\x05\x12\x31\n\x07sources\x18\n \x03(\x0b\x32 .germane.context.v1.SourceReport\x12\x30\n\x07timings\x18\x0b \x03(\x0b\x32\x1f.germane.context.v1.StageTiming\x12\x0e\n\x06\x63\x61\x63hed\x18\x0c \x01(\x08\x12\x12\n\nrequest_id\x18\r \x01(\t\x12\x10\n\x08warnings\x18\x0e \x03(\t\"_\n\x0cSourceReport\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06status\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12\x12\n\nlatency_ms\x18\x04 \x01(\x01\x12\r\n\x05\x66ound\x18\x05 \x01(\x05\"(\n\x0bStageTiming\x12\r\n\x05stage\x18\x01 \x01(\t\x12\n\n\x02ms\x18\x02 \x01(\x01\x32\x84\x01\n\x16\x43ontextAssemblyService\x12j\n\x0f\x41ssembleContext\x12*.germane.context.v1.AssembleContextRequest\x1a+.germane.context.v1.AssembleContextResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,17 +36,17 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_ASSEMBLECONTEXTREQUEST']._serialized_start=124
   _globals['_ASSEMBLECONTEXTREQUEST']._serialized_end=402
   _globals['_ASSEMBLEOPTIONS']._serialized_start=405
-  _globals['_ASSEMBLEOPTIONS']._serialized_end=610
-  _globals['_ASSEMBLECONTEXTRESPONSE']._serialized_start=613
-  _globals['_ASSEMBLECONTEXTRESPONSE']._serialized_end=784
-  _globals['_MESSAGE']._serialized_start=786
-  _globals['_MESSAGE']._serialized_end=840
-  _globals['_INJECTIONMETADATA']._serialized_start=843
-  _globals['_INJECTIONMETADATA']._serialized_end=1237
-  _globals['_SOURCEREPORT']._serialized_start=1239
-  _globals['_SOURCEREPORT']._serialized_end=1334
-  _globals['_STAGETIMING']._serialized_start=1336
-  _globals['_STAGETIMING']._serialized_end=1376
-  _globals['_CONTEXTASSEMBLYSERVICE']._serialized_start=1379
-  _globals['_CONTEXTASSEMBLYSERVICE']._serialized_end=1511
+  _globals['_ASSEMBLEOPTIONS']._serialized_end=677
+  _globals['_ASSEMBLECONTEXTRESPONSE']._serialized_start=680
+  _globals['_ASSEMBLECONTEXTRESPONSE']._serialized_end=851
+  _globals['_MESSAGE']._serialized_start=853
+  _globals['_MESSAGE']._serialized_end=907
+  _globals['_INJECTIONMETADATA']._serialized_start=910
+  _globals['_INJECTIONMETADATA']._serialized_end=1322
+  _globals['_SOURCEREPORT']._serialized_start=1324
+  _globals['_SOURCEREPORT']._serialized_end=1419
+  _globals['_STAGETIMING']._serialized_start=1421
+  _globals['_STAGETIMING']._serialized_end=1461
+  _globals['_CONTEXTASSEMBLYSERVICE']._serialized_start=1464
+  _globals['_CONTEXTASSEMBLYSERVICE']._serialized_end=1596
 # @@protoc_insertion_point(module_scope)

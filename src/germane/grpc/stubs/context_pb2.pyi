@@ -98,6 +98,10 @@ class AssembleOptions(_message.Message):
     PROVIDER_FIELD_NUMBER: _builtins.int
     TOOLS_JSON_FIELD_NUMBER: _builtins.int
     EXPLAIN_FIELD_NUMBER: _builtins.int
+    EFFORT_FIELD_NUMBER: _builtins.int
+    LIKE_FIELD_NUMBER: _builtins.int
+    WINDOW_FIELD_NUMBER: _builtins.int
+    SYSTEM_JSON_FIELD_NUMBER: _builtins.int
     strategy: _builtins.str
     """The name of a strategy; empty: `default`."""
     query: _builtins.str
@@ -110,6 +114,18 @@ class AssembleOptions(_message.Message):
     """The request's tools as JSON, in the provider's list; their tokens are counted."""
     explain: _builtins.bool
     """Whether the response explains for every candidate why it was injected or left out."""
+    effort: _builtins.str
+    """How much a token has to bring to go in: low, medium, high, or a number from 0.01 to 100 in digits (1 is medium, 2 halves
+    the price); empty: the strategy's.
+    """
+    like: _builtins.str
+    """A model of the catalog whose profile the request's model gets, for names that the catalog doesn't know; empty: none."""
+    window: _builtins.int
+    """The model's window in tokens, in place of the catalog's; 0: the catalog's."""
+    system_json: _builtins.str
+    """The caller's system prompt beside the messages, as JSON: a string, a list of text blocks, or an object with parts; empty:
+    none. It returns in system_json behind the added text, or for the provider openai as the first of the caller's messages.
+    """
     @_builtins.property
     def at(self) -> _timestamp_pb2.Timestamp:
         """The current time of the conversation, for recency, validity and words such as "last Tuesday"; not set: now."""
@@ -129,10 +145,14 @@ class AssembleOptions(_message.Message):
         provider: _builtins.str = ...,
         tools_json: _builtins.str = ...,
         explain: _builtins.bool = ...,
+        effort: _builtins.str = ...,
+        like: _builtins.str = ...,
+        window: _builtins.int = ...,
+        system_json: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "filters", b"filters"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "explain", b"explain", "filters", b"filters", "provider", b"provider", "query", b"query", "strategy", b"strategy", "tools_json", b"tools_json", "zone", b"zone"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "effort", b"effort", "explain", b"explain", "filters", b"filters", "like", b"like", "provider", b"provider", "query", b"query", "strategy", b"strategy", "system_json", b"system_json", "tools_json", b"tools_json", "window", b"window", "zone", b"zone"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -228,6 +248,7 @@ class InjectionMetadata(_message.Message):
     TIMINGS_FIELD_NUMBER: _builtins.int
     CACHED_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
+    WARNINGS_FIELD_NUMBER: _builtins.int
     directive_injected: _builtins.bool
     """Whether the agent's directive is in the messages."""
     memories_injected: _builtins.int
@@ -260,6 +281,10 @@ class InjectionMetadata(_message.Message):
     def timings(self) -> _containers.RepeatedCompositeFieldContainer[Global___StageTiming]:
         """How long each stage took, in the order of the stages."""
 
+    @_builtins.property
+    def warnings(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Sentences for a person, such as one about a model that the catalog doesn't list."""
+
     def __init__(
         self,
         *,
@@ -276,10 +301,11 @@ class InjectionMetadata(_message.Message):
         timings: _abc.Iterable[Global___StageTiming] | None = ...,
         cached: _builtins.bool = ...,
         request_id: _builtins.str = ...,
+        warnings: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cached", b"cached", "context_window_used", b"context_window_used", "degradation_level", b"degradation_level", "directive_injected", b"directive_injected", "fallback_reason", b"fallback_reason", "memories_available", b"memories_available", "memories_injected", b"memories_injected", "memory_ids", b"memory_ids", "request_id", b"request_id", "sources", b"sources", "timings", b"timings", "total_tokens_injected", b"total_tokens_injected", "was_truncated", b"was_truncated"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cached", b"cached", "context_window_used", b"context_window_used", "degradation_level", b"degradation_level", "directive_injected", b"directive_injected", "fallback_reason", b"fallback_reason", "memories_available", b"memories_available", "memories_injected", b"memories_injected", "memory_ids", b"memory_ids", "request_id", b"request_id", "sources", b"sources", "timings", b"timings", "total_tokens_injected", b"total_tokens_injected", "warnings", b"warnings", "was_truncated", b"was_truncated"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -25,13 +25,14 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from datetime import tzinfo
+from typing import ClassVar
 
 from germane.pipeline.format.category import CONVERSATION, TALK, rank, tag
 from germane.pipeline.format.escape import clean, escape_operator, escape_text, label
 from germane.pipeline.format.layout import RenderedLine, Section
 from germane.pipeline.format.moment import day
 from germane.text.normal import normalised
-from germane.types.candidate import Candidate, Chosen
+from germane.types.candidate import Candidate
 
 __all__ = ["Compact"]
 
@@ -46,6 +47,7 @@ class Compact:
     """Writes the parts of the format `compact`; `zone` is the scope's. Lives for one assembly: caches sections and labels."""
 
     __slots__ = ("_labels", "_nonce", "_opening", "_sections", "_sessions", "_zone")
+    scores: ClassVar[bool] = False
 
     def __init__(self, nonce: str, zone: tzinfo) -> None:
         self._nonce, self._zone = nonce, zone
@@ -53,10 +55,6 @@ class Compact:
         self._sections: dict[str, Section] = {}
         self._sessions: dict[tuple[object, ...], Section] = {}
         self._labels: dict[str, str] = {}
-
-    @property
-    def slot_placeholder(self) -> str:
-        return "a55"
 
     def stable(self, directive: str, items: bool) -> str:
         if not directive:
@@ -97,9 +95,6 @@ class Compact:
             plain = label(name, self._nonce).translate(_LABEL_SPACES)
             known = self._labels[name] = escape_text(" ".join(plain.split()))
         return known
-
-    def slot(self, item: Chosen, number: int) -> str:
-        return f"{'a' if self._said(item.scored.candidate.category) else 'm'}{number}"
 
     def late(self, sections: Sequence[tuple[Section, Sequence[str]]]) -> str:
         parts = [self._opening]

@@ -18,7 +18,7 @@ from germane.pipeline.format.invisible import is_plain, visible
 from germane.pipeline.format.templates import neutralise
 from germane.text.normal import is_normalised, normalised
 
-__all__ = ["LIKENESSES", "clean", "escape_attribute", "escape_operator", "escape_text", "escape_xml", "label"]
+__all__ = ["LIKENESSES", "clean", "escape_attribute", "escape_operator", "escape_text", "label"]
 
 LIKENESSES: Mapping[str, str] = MappingProxyType(
     {
@@ -30,13 +30,13 @@ LIKENESSES: Mapping[str, str] = MappingProxyType(
         "≯": "&gt;\u0338",
         "﹠": "&amp;",
         "＆": "&amp;",
-        "＂": "&quot;",
-        "＇": "&apos;",
     }
 )
-"""Every other character whose NFKC or NFKD form holds one of `< > & " '`, with what is written for it."""
+"""Every other character whose NFKC or NFKD form holds one of `< > &`, with what is written for it."""
 
 _LIKE = re.compile("[" + "".join(LIKENESSES) + "]")
+_QUOTES = str.maketrans({'"': "&quot;", "＂": "&quot;", "'": "&apos;", "＇": "&apos;"})
+"""The quotes, and every other character whose NFKC or NFKD form holds one."""
 _BARE = re.compile(r'[ !"$-9;=>?-Z\\^-~\n\t‘’“”–—…]*+')
 """The commonest characters, without those that template tokens and role labels need: such text needs no cleaning but for the
 nonce."""
@@ -69,7 +69,7 @@ def clean(text: str, nonce: str) -> str:
 
 
 def escape_text(text: str) -> str:
-    """Cleaned text for a place outside quotes: writes `& < >` and their likenesses as entities."""
+    """Cleaned text for a place outside an attribute: writes `& < >` and their likenesses as entities, but no quotes."""
     if "&" in text:
         text = text.replace("&", "&amp;")
     if "<" in text:
@@ -79,19 +79,12 @@ def escape_text(text: str) -> str:
     return text if text.isascii() else _LIKE.sub(lambda found: LIKENESSES[found[0]], text)
 
 
-def escape_xml(text: str) -> str:
-    """Cleaned text for an XML element: writes `& < > " '` and their likenesses as entities."""
-    text = escape_text(text)
-    if '"' in text:
-        text = text.replace('"', "&quot;")
-    return text.replace("'", "&apos;") if "'" in text else text
-
-
 def escape_attribute(text: str) -> str:
-    """Cleaned text for an XML attribute in double quotes; each run of whitespace becomes one space."""
+    """Cleaned text for an XML attribute in double quotes: writes quotes too as entities, and each run of whitespace as one
+    space."""
     if _WORD.fullmatch(text):
         return text
-    return escape_xml(_SPACES.sub(" ", text).strip())
+    return escape_text(_SPACES.sub(" ", text).strip()).translate(_QUOTES)
 
 
 def label(text: str, nonce: str) -> str:

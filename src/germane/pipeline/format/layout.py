@@ -19,6 +19,8 @@ from germane.types.candidate import Candidate, Chosen
 __all__ = ["Format", "Grammar", "RenderedContext", "RenderedLine", "Section"]
 
 _SEPARATOR = "\n\n"
+_SHORT, _SCORE = "a55", "0.555"
+"""The longest usual short handle and score, to cost a line before its own are known."""
 _NO_GROUPS: frozenset[str] = frozenset()
 _MAX_COUNTED = 16_384
 """Characters: the cost of a longer line is estimated from its size, as it will hardly fit and counting takes time (BUD-2)."""
@@ -38,16 +40,24 @@ class Section:
 
 
 class RenderedLine(NamedTuple):
-    """One item as written: `before`, a slot for what is known only at the end (a number, a score), `after`."""
+    """One item as written: `before`, its short handle, `middle`, its score where the grammar writes scores, `after`."""
 
     before: str
-    after: str
+    middle: str
+    after: str = ""
     handle: str = ""
-    """What the text calls the item; empty where the slot's text is the handle."""
+    """What the text calls the item where that isn't a short handle; it is then part of `before`."""
+
+    def filled(self, short: str, score: str) -> str:
+        """The line with what is known only at the end: the item's short handle, which depends on its place, and its score."""
+        return f"{self.before}{'' if self.handle else short}{self.middle}{score}{self.after}"
 
 
 class Grammar(Protocol):
-    """Writes the parts of one format. Pure; all text it returns is escaped."""
+    """Writes the parts of one format. Pure; all text it returns is escaped. `scores` is whether its lines hold scores."""
+
+    @property
+    def scores(self) -> bool: ...
 
     def stable(self, directive: str, items: bool) -> str:
         """The text that doesn't change with the query: the directive and the notice about `items`, if any; may be empty."""
@@ -60,13 +70,6 @@ class Grammar(Protocol):
 
     def late(self, sections: Sequence[tuple[Section, Sequence[str]]]) -> str:
         """The text that changes with the query: the sections in the given order, each with its lines."""
-
-    def slot(self, item: Chosen, number: int) -> str:
-        """The text of the slot between `before` and `after`. `number` counts the items as written, from 1."""
-
-    @property
-    def slot_placeholder(self) -> str:
-        """The longest usual text of a slot, to cost a line before its slot is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,12 +93,11 @@ class Format:
     seen."""
 
     __slots__ = (
-        *("_same_opening", "_costs", "_excerpts", "_grammar", "_headers", "_last", "_lines", "_placeholder", "_sections"),
-        "_tokenizer",
+        *("_same_opening", "_costs", "_excerpts", "_grammar", "_headers", "_last", "_lines", "_sections", "_tokenizer"),
     )
 
     def __init__(self, grammar: Grammar, tokenizer: Tokenizer, terms: Sequence[str]) -> None:
-        self._grammar, self._tokenizer, self._placeholder = grammar, tokenizer, grammar.slot_placeholder
+        self._grammar, self._tokenizer = grammar, tokenizer
         self._excerpts = Excerpts(terms)
         self._sections: dict[str, Section] = {}
         self._headers: dict[str, int] = {}
@@ -151,10 +153,10 @@ class Format:
             members, lines = list(group), []
             for _, item in members:
                 line = self._line(item.scored.candidate, item.text)
-                slot = self._grammar.slot(item, len(items) + 1)
-                handle = _unused(line.handle or slot, handles)
+                short = f"{'a' if members[0][0].rank[0] >= TALK else 'm'}{len(items) + 1}"
+                handle = _unused(line.handle or short, handles)
                 handles[handle] = item.id
-                lines.append(f"{line.before}{slot}{line.after}")
+                lines.append(line.filled(short, f"{item.score:.3f}" if self._grammar.scores else ""))
                 items.append(Chosen(scored=item.scored, text=item.text, tokens=item.tokens, share=item.share, handle=handle))
             sections.append((members[0][0], lines))
         stable = self._grammar.stable(directive, bool(items))
@@ -166,7 +168,7 @@ class Format:
         if len(text) > _MAX_COUNTED:
             return self._tokenizer.ceiling(text)
         line = self._lines[key] = self._grammar.line(candidate, text)
-        return self._tokenizer.count(f"{line.before}{self._placeholder}{line.after}\n")
+        return self._tokenizer.count(line.filled(_SHORT, _SCORE if self._grammar.scores else "") + "\n")
 
     def _header(self, section: Section) -> int:
         """Tokens of a section's opening and closing. Sections with the same opening all need their full openings, so the

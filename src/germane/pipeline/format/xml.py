@@ -7,12 +7,15 @@
 <notice nonce="…">…</notice>
 
 <factual_memories nonce="…">
-<memory id="…" confidence="0.90" score="0.812">…</memory>
+<memory id="m1">…</memory>
 </factual_memories>
 
 <conversation nonce="…">
-<message id="…" time="2023-05-08T13:56Z" speaker="…" score="0.634">…</message>
+<message id="a2" time="2023-05-08T13:56Z" speaker="…">…</message>
 </conversation>
+
+With all details (INJECT-8) a memory is `<memory id="…" confidence="0.90" score="0.812">` and a message has a score as its last
+attribute; the ids are the stored ones.
 """
 
 from __future__ import annotations
@@ -21,10 +24,11 @@ from collections.abc import Sequence
 from datetime import tzinfo
 
 from germane.pipeline.format.category import CONVERSATION, rank, tag
-from germane.pipeline.format.escape import clean, escape_attribute, escape_operator, escape_xml, label
+from germane.pipeline.format.escape import clean, escape_attribute, escape_operator, escape_text, label
 from germane.pipeline.format.layout import RenderedLine, Section
 from germane.pipeline.format.moment import minute
-from germane.types.candidate import Candidate, Chosen
+from germane.types.candidate import Candidate
+from germane.types.strategy import Detail
 
 __all__ = ["Xml"]
 
@@ -35,18 +39,14 @@ class Xml:
     """Writes the parts of the format `xml`; `zone` is the scope's. Lives for one assembly: caches sections, openings and
     labels."""
 
-    __slots__ = ("_labels", "_nonce", "_notice", "_openings", "_sections", "_zone")
+    __slots__ = ("_details", "_labels", "_nonce", "_notice", "_openings", "_sections", "_zone", "scores")
 
-    def __init__(self, nonce: str, zone: tzinfo) -> None:
-        self._nonce, self._zone = nonce, zone
+    def __init__(self, nonce: str, zone: tzinfo, details: Sequence[Detail] = ()) -> None:
+        self._nonce, self._zone, self._details, self.scores = nonce, zone, frozenset(details), "score" in details
         self._notice = f'<notice nonce="{nonce}">{_NOTICE}</notice>'
         self._sections: dict[str, Section] = {}
-        self._openings: dict[str, tuple[str, str, str]] = {}
+        self._openings: dict[str, tuple[str, str, str, str]] = {}
         self._labels: dict[str, str] = {}
-
-    @property
-    def slot_placeholder(self) -> str:
-        return "0.555"
 
     def stable(self, directive: str, items: bool) -> str:
         if not directive:
@@ -67,29 +67,33 @@ class Xml:
         known = self._openings.get(candidate.id)
         if known is None:
             known = self._openings[candidate.id] = self._opening(candidate)
-        before, after, handle = known
-        return RenderedLine(before, f'">{escape_xml(clean(text, self._nonce))}{after}', handle)
+        before, attributes, closing, handle = known
+        shown = f'">{escape_text(clean(text, self._nonce))}{closing}'
+        if self.scores:
+            return RenderedLine(before, f'{attributes}" score="', shown, handle)
+        return RenderedLine(before, f"{attributes}{shown}", "", handle)
 
-    def _opening(self, candidate: Candidate) -> tuple[str, str, str]:
-        """The parts of an item's line that don't depend on the text shown: before its score, after its text, its handle."""
-        handle = clean(candidate.id, self._nonce)
+    def _opening(self, candidate: Candidate) -> tuple[str, str, str, str]:
+        """The parts of an item's line that don't depend on the text shown: up to the end of its id, its other attributes but
+        for the score, its closing tag, and its handle where that is the stored id."""
+        handle = clean(candidate.id, self._nonce) if "id" in self._details else ""
         id = escape_attribute(handle)
-        category = candidate.category
-        if category != CONVERSATION and tag(category, self._nonce) != CONVERSATION:
-            return f'<memory id="{id}" confidence="{candidate.confidence:.2f}" score="', "</memory>", handle
-        speaker = self._label(candidate.speaker or candidate.role)
-        by = f' speaker="{speaker}"' if speaker else ""
-        time = minute(candidate.created_at, self._zone)
-        return f'<message id="{id}" time="{time}"{by} score="', "</message>", handle
+        if self._is_said(candidate.category):
+            speaker = self._label(candidate.speaker or candidate.role)
+            by = f'" speaker="{speaker}' if speaker else ""
+            return f'<message id="{id}', f'" time="{minute(candidate.created_at, self._zone)}{by}', "</message>", handle
+        sure = f'" confidence="{candidate.confidence:.2f}' if "confidence" in self._details else ""
+        return f'<memory id="{id}', sure, "</memory>", handle
+
+    def _is_said(self, category: str) -> bool:
+        """Whether the item is a message of a conversation."""
+        return category == CONVERSATION or tag(category, self._nonce) == CONVERSATION
 
     def _label(self, name: str) -> str:
         known = self._labels.get(name)
         if known is None:
             known = self._labels[name] = escape_attribute(label(name, self._nonce))
         return known
-
-    def slot(self, item: Chosen, number: int) -> str:
-        return f"{item.score:.3f}"
 
     def late(self, sections: Sequence[tuple[Section, Sequence[str]]]) -> str:
         return "\n\n".join("\n".join((section.opening, *lines, section.closing)) for section, lines in sections)

@@ -21,6 +21,7 @@ from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.envelope import mapping
 from germane.dialects.plain import sent
 from germane.dialects.registry import dialect, dialect_of
+from germane.dialects.system_prompt import apart
 from germane.pipeline.inject.placement import place
 from germane.types.message import Message, Wire
 from germane.types.request import Request
@@ -56,8 +57,12 @@ def inject(request: Request, stable: str, late: str = "", *, placement: Placemen
 
 
 def untouched(request: Request) -> Injected:
-    """The request's messages as they came, not even parsed: for requests whose messages can't be rewritten."""
-    return Injected(messages=list(request.raw), system=None, added="", convert=partial(_convert, request, "", "", "first"))
+    """The request's messages as they came, not even parsed: for requests whose messages can't be rewritten. The caller's
+    `system=` goes back as it came too, or as a text where it has another provider's shape."""
+    messages, system = list(request.raw), None
+    if request.has_system and isinstance(own := messages[0], Mapping) and (system := apart(own, request.provider)):
+        del messages[0]
+    return Injected(messages=messages, system=system, added="", convert=partial(_convert, request, "", "", "first"))
 
 
 def _convert(request: Request, stable: str, late: str, placement: Placement, provider: str) -> Wire:

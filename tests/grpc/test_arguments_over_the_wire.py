@@ -1,0 +1,175 @@
+"""Effort, window, like and the system prompt beside the messages, from the client through the service and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+
+from germane.api.agent import Agent
+from germane.grpc.assemble_response import GermaneResponses
+from germane.grpc.calling.verify_reply import Altered, verify_reply
+from germane.grpc.client import Client
+from germane.grpc.server import GrpcServer
+from germane.grpc.stubs import context_pb2
+from germane.settings.address import Address
+from germane.settings.serving import ServiceSettings
+from germane.types.message import system_text
+from germane.types.metadata import Metadata
+from support.listening import Wire, asked, listening, opened
+from support.loopback import unused_port
+
+QUESTION = "When does the warehouse open?"
+ASKED: list[Any] = [{"role": "user", "content": QUESTION}]
+OWN = "You are a storeman."
+BLOCKS = [{"type": "text", "text": OWN, "cache_control": {"type": "ephemeral"}}]
+PARTS = {"parts": [{"text": OWN}]}
+
+
+@pytest.fixture
+async def wire(tmp_path: Path) -> AsyncIterator[Wire]:
+    async with opened(tmp_path) as germane, listening(germane) as wire:
+        yield wire
+
+
+@pytest.fixture
+async def client(tmp_path: Path) -> AsyncIterator[Client]:
+    async with opened(tmp_path) as germane:
+        server = GrpcServer(germane, ServiceSettings(grpc=Address(host="127.0.0.1", port=0)))
+        await server.start()
+        try:
+            async with Client(str(server.address), org="acme", agent="support", limit=30.0) as client:
+                yield client
+        finally:
+            await server.stop(0)
+
+
+def options(**fields: Any) -> context_pb2.AssembleOptions:
+    return context_pb2.AssembleOptions(**fields)
+
+
+@pytest.mark.requirement("RPC-1", "INJECT-7a")
+@pytest.mark.parametrize(("provider", "system"), [("anthropic", OWN), ("anthropic", BLOCKS), ("gemini", PARTS)])
+async def test_the_prompt_returns_behind_the_added_text(wire: Wire, provider: str, system: Any) -> None:
+    """In `system_json`; for OpenAI as a message between the added one and the caller's."""
+    answer = await wire.assembled(asked(options=options(provider=provider, system_json=json.dumps(system))))
+    text = system_text(json.loads(answer.system_json))
+    assert text.index("seven") < text.index(OWN)
+    assert [message.role for message in answer.messages] == ["user"]
+    answer = await wire.assembled(asked(options=options(system_json=json.dumps(system))))
+    assert [message.role for message in answer.messages] == ["system", "system", "user"]
+    assert answer.messages[1].content == OWN or OWN in answer.messages[1].json
+
+
+@pytest.mark.requirement("BUD-1a", "AMOUNT-2")
+async def test_a_described_model_and_an_effort_reach_the_engine(wire: Wire) -> None:
+    """The warning about a model is in the metadata until the request describes it."""
+    unknown = await wire.assembled(asked(model="nobody-knows-it"))
+    assert "the catalog has no model 'nobody-knows-it'" in unknown.metadata.warnings[0]
+    described = options(like="gpt-4.1", window=32_000, effort="high", explain=True)
+    known = await wire.assembled(asked(model="nobody-knows-it", options=described))
+    assert list(known.metadata.warnings) == []
+    assert "of a window of 32000" in known.explanation
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"effort": "huge"}, "effort must be low, medium, high"),
+        ({"effort": "nan"}, "effort"),
+        ({"window": -1}, "options.window must be 0 or more"),
+        ({"like": "frobnicate-9"}, "like must name a model of the catalog"),
+        ({"system_json": "{"}, "options.system_json isn't JSON"),
+        ({"system_json": "5"}, "system must be a string"),
+        ({"system_json": '[{"type": "image"}]'}, "must be a text block"),
+    ],
+)
+async def test_an_option_that_cannot_be_used_is_named(wire: Wire, fields: dict[str, Any], named: str) -> None:
+    """INVALID_ARGUMENT, before anything is done."""
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await wire.assembly.AssembleContext(asked(options=options(**fields)))
+    assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+    assert named in str(refused.value.details())
+
+
+@pytest.mark.requirement("ENGINE-2", "INJECT-7a")
+def test_an_answer_without_anything_holds_the_prompt() -> None:
+    """The service's last resort: the request's own messages and prompt."""
+    apart = asked(options=options(provider="anthropic", system_json=json.dumps(BLOCKS)))
+    reply = GermaneResponses().unchanged(apart, Metadata(), "")
+    assert isinstance(reply, context_pb2.AssembleContextResponse)
+    assert json.loads(reply.system_json) == BLOCKS
+    assert len(reply.messages) == 1
+    reply = GermaneResponses().unchanged(asked(options=options(system_json=json.dumps(BLOCKS))), Metadata(), "")
+    assert isinstance(reply, context_pb2.AssembleContextResponse)
+    assert [(message.role, message.content) for message in reply.messages] == [("system", OWN), ("user", QUESTION)]
+
+
+@pytest.mark.requirement("RPC-3", "INJECT-7a")
+@pytest.mark.parametrize(
+    ("provider", "system"), [("anthropic", OWN), ("anthropic", BLOCKS), ("gemini", PARTS), ("openai", OWN), ("openai", BLOCKS)]
+)
+async def test_the_client_sends_and_returns_the_prompt(client: Client, provider: str, system: Any) -> None:
+    """With the other arguments; the caller's messages are the caller's objects."""
+    own = {"role": "user", "parts": [{"text": QUESTION}]} if provider == "gemini" else ASKED[0]
+    given: dict[str, Any] = {"provider": provider, "system": system, "effort": 2, "window": 32_000, "like": "gpt-4o"}
+    for _ in range(20):
+        answer = await client.assemble([own], model="nobody-knows-it", **given)
+        if not answer.metadata.degradation_level:
+            break
+    assert answer.metadata.fallback_reason == ""
+    assert answer.metadata.warnings == ()
+    assert answer.messages[-1] is own
+    said = system_text(answer.system) or "\n".join(message["content"] for message in answer.messages)
+    assert said.index("seven") < said.index(OWN)
+
+
+@pytest.mark.requirement("RPC-3", "INJECT-7a")
+@pytest.mark.parametrize(("provider", "system"), [("anthropic", BLOCKS), ("gemini", PARTS)])
+async def test_a_client_without_a_service_gives_the_prompt_back(provider: str, system: Any) -> None:
+    """Where it came from: a caller sends both, whatever happened."""
+    async with Client(f"127.0.0.1:{unused_port()}") as client:
+        answer = await client.assemble(ASKED, model="gpt-4o", provider=provider, system=system)
+        assert (answer.messages, answer.system) == (ASKED, system)
+        answer = await client.assemble(ASKED, model="gpt-4o", system=system)
+        assert (answer.messages, answer.system) == ([{"role": "system", "content": OWN}, *ASKED], None)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"effort": "huge"}, {"effort": True}, {"window": 0}, {"window": "32000"}, {"like": 5}, {"system": 5}]
+)
+async def test_a_wrong_argument_is_told_by_the_reason(wrong: dict[str, Any]) -> None:
+    """The client never raises; it sends nothing."""
+    async with Client(f"127.0.0.1:{unused_port()}") as client:
+        answer = await client.assemble(ASKED, model="gpt-4o", provider="anthropic", **wrong)
+    assert answer.metadata.fallback_reason == "client_error:InvalidInput"
+    assert answer.messages == ASKED
+
+
+@pytest.mark.requirement("RPC-3", "INJECT-7a")
+@pytest.mark.parametrize("reply", ["", json.dumps("other words"), json.dumps([{"type": "text", "text": OWN}])])
+def test_an_answer_that_lost_the_prompt_or_its_mark_is_refused(reply: str) -> None:
+    """No word of the caller's and no `cache_control` may be missing; a service that doesn't know the field loses both."""
+    with pytest.raises(Altered):
+        verify_reply([], context_pb2.AssembleContextResponse(system_json=reply), BLOCKS)
+
+
+@pytest.mark.requirement("ENGINE-2", "INJECT-7a")
+async def test_the_directive_alone_comes_with_the_prompt(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the engine fails, the port answers by itself; it knows the described model too."""
+
+    async def failing(self: Agent, messages: Any, **options: Any) -> Any:
+        raise RuntimeError
+
+    monkeypatch.setattr(Agent, "assemble", failing)
+    own = options(provider="anthropic", like="gpt-4.1", window=32_000, effort="low", system_json=json.dumps(BLOCKS))
+    answer = await wire.assembly.AssembleContext(asked(model="nobody-knows-it", options=own))
+    assert (answer.metadata.fallback_reason, answer.metadata.degradation_level) == ("assembly_error:RuntimeError", 2)
+    assert list(answer.metadata.warnings) == []
+    system = json.loads(answer.system_json)
+    assert "Answer kindly." in system[0]["text"]
+    assert system[-1] == BLOCKS[0]
