@@ -46,11 +46,12 @@ async def knowing(agent: Agent) -> Agent:
 @pytest.mark.parametrize("provider", ["anthropic", "gemini"])
 @pytest.mark.parametrize("shape", [*SHAPES.values(), Dumped()], ids=[*SHAPES, "an SDK's object"])
 async def test_the_prompt_comes_back_behind_germanes_text(knowing: Agent, provider: str, shape: Any) -> None:
-    """Whatever shape it came in; the request is valid, and the messages are the caller's own."""
+    """Whatever shape it came in, but for cached blocks, which stay in front; the request is valid, and the messages are the
+    caller's own."""
     context = await ask(knowing, model=MODELS[provider], system=shape)
     together = "\n".join(texts(context.system))
-    cached = provider == "anthropic" and shape is BLOCKS  # what the caller caches stands first
-    assert (together.index("Biscuit") > together.index(OWN)) == cached
+    cached = shape is BLOCKS and provider == "anthropic"
+    assert (together.index("Biscuit") < together.index(OWN)) != cached
     assert dialect(provider).problems(Wire(messages=dicts(context), system=context.system)) == ()
     assert [message["role"] for message in dicts(context)] == ["user"]
 
@@ -132,3 +133,19 @@ async def test_the_answer_without_time_keeps_the_prompt(knowing: Agent, provider
     said = [*texts(context.system or []), *map(str, context.messages)]
     assert any("Answer in one sentence." in text for text in said)
     assert any(OWN in text for text in said)
+
+
+@pytest.mark.requirement("INJECT-7", "INJECT-7a")
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+async def test_for_the_responses_api_it_joins_the_instructions(knowing: Agent, shape: Any) -> None:
+    """As text behind germane's, whatever shape it has; also where nothing could be added."""
+    context = await ask(knowing, model="gpt-5", provider="openai-responses", system=shape)
+    assert context.system is not None
+    assert "\n".join(texts(context.system)).index("Biscuit") < str(context.system).index(OWN)
+    assert context.to_openai_responses() == {"instructions": context.system, "input": context.messages}
+    long = [{"role": "user", "content": "x " * 20_000}]
+    untouched = await knowing.assemble(long, model="gpt-4", provider="openai-responses", system=shape, deadline=None)
+    assert untouched.metadata.fallback_reason == "messages_exceed_window"
+    assert isinstance(untouched.system, str)
+    assert untouched.system.startswith(OWN)
+    assert untouched.messages == long

@@ -31,7 +31,7 @@ def test_the_system_prompt_of_the_option_or_of_the_file(tmp_path: Path, capsys: 
     blocks = [{"type": "text", "text": "Be kind.", "cache_control": {"type": "ephemeral"}}]
     Path("request.json").write_text(json.dumps({"messages": ASKED, "system": blocks}))
     claude = ("request.json", "--model", "claude-sonnet-4-5")
-    assert assembled(capsys, *claude)["system"][-1] == blocks[0]
+    assert assembled(capsys, *claude)["system"][0] == blocks[0]
     said = assembled(capsys, *claude, "--system", "Be brief.")["system"]
     assert said.endswith("Be brief.")
     assert "Be kind." not in said

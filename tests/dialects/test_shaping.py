@@ -44,6 +44,7 @@ def weight(wire: Wire) -> int:
 
 def _texts(message: dict[str, Any]) -> Iterator[str]:
     yield from (message[key] for key in ("name", "tool_call_id") if key in message)
+    yield from (message[key] for key in ("call_id", "arguments", "output") if key in message)
     for call in message.get("tool_calls", ()):
         yield from (call["id"], call["function"]["name"], call["function"]["arguments"])
     content = message.get("content", message.get("parts"))

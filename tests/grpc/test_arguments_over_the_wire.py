@@ -55,10 +55,10 @@ def options(**fields: Any) -> context_pb2.AssembleOptions:
 @pytest.mark.requirement("RPC-1", "INJECT-7")
 @pytest.mark.parametrize(("provider", "system"), [("anthropic", OWN), ("anthropic", BLOCKS), ("gemini", PARTS)])
 async def test_the_prompt_returns_behind_the_added_text(wire: Wire, provider: str, system: Any) -> None:
-    """In `system_json`; for OpenAI as a message between the added one and the caller's."""
+    """In `system_json`, cached blocks in front; for OpenAI as a message between the added one and the caller's."""
     answer = await wire.assembled(asked(options=options(provider=provider, system_json=json.dumps(system))))
     text = system_text(json.loads(answer.system_json))
-    assert text.index("seven") < text.index(OWN)
+    assert (text.index("seven") < text.index(OWN)) != (provider == "anthropic" and system is BLOCKS)
     assert [message.role for message in answer.messages] == ["user"]
     answer = await wire.assembled(asked(options=options(system_json=json.dumps(system))))
     assert [message.role for message in answer.messages] == ["system", "system", "user"]
@@ -125,7 +125,8 @@ async def test_the_client_sends_and_returns_the_prompt(client: Client, provider:
     assert answer.metadata.warnings == ()
     assert answer.messages[-1] is own
     said = system_text(answer.system) or "\n".join(message["content"] for message in answer.messages)
-    assert said.index("seven") < said.index(OWN)
+    cached = provider == "anthropic" and system is BLOCKS
+    assert (said.index("seven") < said.index(OWN)) != cached
 
 
 @pytest.mark.requirement("RPC-3", "INJECT-7")
@@ -171,5 +172,5 @@ async def test_the_directive_alone_comes_with_the_prompt(wire: Wire, monkeypatch
     assert (answer.metadata.fallback_reason, answer.metadata.degradation_level) == ("assembly_error:RuntimeError", 2)
     assert list(answer.metadata.warnings) == []
     system = json.loads(answer.system_json)
-    assert "Answer kindly." in system[0]["text"]
-    assert system[-1] == BLOCKS[0]
+    assert system[0] == BLOCKS[0]
+    assert "Answer kindly." in system[-1]["text"]

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from germane.dialects.anthropic_check import ASSISTANT_ONLY, BREAKPOINTS, ID, NAME, USER_ONLY, blank, breakpoints, problems
-from germane.dialects.anthropic_system import behind_the_user, placed, system_prompt
+from germane.dialects.anthropic_system import behind_the_user, placed, write_system
 from germane.dialects.attachment import attachment
 from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.envelope import mapping, read_envelope, read_role, type_name, without
@@ -90,7 +90,7 @@ class Anthropic:
         messages = [message if id(message) in own else _plain(message) for message in messages]
         if messages[-1]["role"] == "assistant":
             messages[-1] = _trimmed(messages[-1])
-        return Wire(messages=messages, system=system_prompt([*apart, *unplaced], marks < BREAKPOINTS))
+        return Wire(messages=messages, system=write_system([*apart, *unplaced], marks < BREAKPOINTS))
 
     def problems(self, wire: Wire) -> tuple[str, ...]:
         return problems(wire)

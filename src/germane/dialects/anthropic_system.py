@@ -17,7 +17,7 @@ from germane.dialects.pairing import close_orphans
 from germane.dialects.wording import sendable
 from germane.types.message import Message
 
-__all__ = ["behind_the_user", "placed", "system_prompt"]
+__all__ = ["behind_the_user", "placed", "write_system"]
 
 
 def behind_the_user(turns: Iterable[OutgoingMessage]) -> list[OutgoingMessage]:
@@ -49,7 +49,7 @@ def placed(messages: Sequence[Any]) -> tuple[list[Any], list[OutgoingMessage]]:
     return kept, rest
 
 
-def system_prompt(turns: Sequence[OutgoingMessage], cache_mark: bool) -> str | list[dict[str, Any]] | None:
+def write_system(turns: Sequence[OutgoingMessage], cache_mark: bool) -> str | list[dict[str, Any]] | None:
     """Returns all system texts in order: as one string, or as a list of blocks where the caller's system is such a list or a
     cache mark is set. `cache_mark` says whether the request may hold another one. Where the caller's blocks have marks,
     germane's changing text stands behind them, so that the provider's cache keeps them."""

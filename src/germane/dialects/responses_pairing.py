@@ -15,7 +15,8 @@ from typing import Any
 from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.pairing import close_orphans
 from germane.dialects.responses_items import KIND, OUTPUTS, call_id
-from germane.types.message import Message, Opaque, Part, ToolCall, ToolResult
+from germane.dialects.wording import result_as_text
+from germane.types.message import Message, Opaque, Part, Text, ToolCall, ToolResult
 
 __all__ = ["MAX_ID", "continues", "item_type", "pair_items", "windows"]
 
@@ -27,7 +28,8 @@ _LOOSE = ("item_reference", "program")
 
 def pair_items(turns: Sequence[OutgoingMessage]) -> list[OutgoingMessage]:
     """Returns the conversation as one item a turn, each call with one output behind it, under an id of its own."""
-    items = [item for turn in turns for item in _exploded(turn)]
+    split = [(index, item) for index, turn in enumerate(turns) for item in _exploded(turn)]
+    sources, items = [index for index, _ in split], [item for _, item in split]
     matched = _match(items)
     kept = {index for pair in matched for index in pair}
     unseen = continues([item_type(item) or item.message.role for item in items])
@@ -42,13 +44,17 @@ def pair_items(turns: Sequence[OutgoingMessage]) -> list[OutgoingMessage]:
         used.add(id)
         same = OUTPUTS.get(_type(call, "function_call")) == _type(result, "function_call_output")
         items[start], items[end] = _with_id(call, id, same=same), _with_id(result, id, same=same)
-    closed: list[OutgoingMessage] = []
+    groups: list[list[OutgoingMessage]] = []
     for index, item in enumerate(items):
         orphan = index not in kept and bool(item.message.tool_calls or item.message.tool_results)
         if orphan and unseen and item.native is not None and item.message.tool_results:
             orphan = False
-        closed.append(close_orphans(item) if orphan else item)
-    return list(_followed(closed))
+        item = close_orphans(item) if orphan else item
+        if index and sources[index] == sources[index - 1] and _is_said(groups[-1][-1]) and _is_said(item):
+            groups[-1].append(item)
+        else:
+            groups.append([item])
+    return list(_followed([_joined(group) for group in groups]))
 
 
 def continues(kinds: Sequence[str]) -> bool:
@@ -154,7 +160,9 @@ def _exploded(turn: OutgoingMessage) -> Iterator[OutgoingMessage]:
     first: list[Part] = []
     last: list[Part] = []
     for part in message.parts:
-        if isinstance(part, ToolResult):
+        if isinstance(part, ToolResult) and message.role == "assistant":
+            said.append(Text(result_as_text(part)))
+        elif isinstance(part, ToolResult):
             first.append(part)
         elif isinstance(part, ToolCall):
             last.append(part)
@@ -180,14 +188,23 @@ def _followed(items: Sequence[OutgoingMessage]) -> Iterator[OutgoingMessage]:
             if not follows:
                 continue
         else:
-            follows = item.message.role == "assistant" and not _is_rewritten(item)
+            follows = item.message.role == "assistant" and not _is_said(item)
         kept.append(item)
     return reversed(kept)
 
 
-def _is_rewritten(item: OutgoingMessage) -> bool:
-    """Returns whether the item is a text that germane writes, perhaps in place of a call."""
-    return item.native is None and not item.message.tool_calls and _own(item) is None
+def _joined(group: Sequence[OutgoingMessage]) -> OutgoingMessage:
+    """Returns what is left of one message, without its paired calls and results, as one again."""
+    if len(group) == 1:
+        return group[0]
+    parts = tuple(part for item in group for part in item.message.parts)
+    late = next((item.late for item in group if item.late), "")
+    return replace(group[0], message=replace(group[0].message, parts=parts), late=late)
+
+
+def _is_said(item: OutgoingMessage) -> bool:
+    """Returns whether germane writes the item as a message."""
+    return item.native is None and _own(item) is None and not (item.message.tool_calls or item.message.tool_results)
 
 
 def _own(turn: OutgoingMessage) -> Mapping[str, Any] | None:

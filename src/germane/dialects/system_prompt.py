@@ -12,6 +12,7 @@ from typing import Any
 from germane.dialects.envelope import mapping, type_name
 from germane.dialects.gemini import Gemini
 from germane.dialects.openai_chat import OpenAIChat
+from germane.dialects.openai_responses import OpenAIResponses
 from germane.errors import InvalidInput
 from germane.types.message import system_text
 
@@ -44,6 +45,8 @@ def apart(message: Mapping[str, Any], provider: str) -> str | list[dict[str, Any
     if provider == OpenAIChat.name:
         return None
     content = message.get("content", message.get("parts"))
+    if provider == OpenAIResponses.name:
+        return system_text(content)
     own = isinstance(content, str) or ("parts" in message) == (provider == Gemini.name)
     return content if own else system_text(content)
 

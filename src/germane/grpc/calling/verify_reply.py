@@ -75,9 +75,9 @@ def verify_reply(
     if any(spoken.must_be_in_messages(index) for index in range(position, len(sent))):
         raise Altered
     inside = [spoken.atoms(index) for index in range(len(sent)) if spoken.in_system_prompt(index)]
-    apart = [atoms for atoms in inside if not any(_find(atoms, each, 0) is not None for each in among)]
+    inside = [atoms for atoms in inside if not any(_find(atoms, each, 0) is not None for each in among)]
     beside = own_system if isinstance(own_system, dict) and "parts" in own_system else {"content": own_system}
-    _verify_system([_atoms(beside), *apart], system)
+    _verify_system([_atoms(beside), *inside], system)
     return messages, system
 
 
