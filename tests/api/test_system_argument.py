@@ -135,7 +135,7 @@ async def test_the_answer_without_time_keeps_the_prompt(knowing: Agent, provider
     assert any(OWN in text for text in said)
 
 
-@pytest.mark.requirement("INJECT-7", "INJECT-7a")
+@pytest.mark.requirement("INJECT-7")
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 async def test_for_the_responses_api_it_joins_the_instructions(knowing: Agent, shape: Any) -> None:
     """As text behind germane's, whatever shape it has; also where nothing could be added."""

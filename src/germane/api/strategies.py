@@ -13,7 +13,12 @@ from germane.types.strategy import Cap, Placement, Shares, SourcePlan, Strategy,
 
 __all__ = ["COMPACT", "COMPOSITE", "DEFAULT", "VERBOSE", "Strategies", "derive"]
 
-_DEFAULT_PLACEMENT: Placement = "first"
+_DEFAULT_PLACEMENT: Placement = "append"
+
+
+def _deeper(plans: tuple[SourcePlan, ...], limit: int) -> tuple[SourcePlan, ...]:
+    return tuple(replace(plan, limit=limit) if plan.name == "messages" else plan for plan in plans)
+
 
 VERBOSE = Strategy(
     name="verbose",
@@ -33,11 +38,25 @@ VERBOSE = Strategy(
 """Format xml with id, confidence and score; calibrated log-odds; packed by probability per cost; all text first. What
 `ibex.context.v1` answers with: its text stays as it is."""
 
-COMPACT = replace(VERBOSE, name="compact", format="compact", details=())
-"""The same ranking, written with few tokens; fills the budget, with all text first."""
+COMPACT = replace(VERBOSE, name="compact", format="compact", details=(), floor=0.0, sources=_deeper(VERBOSE.sources, 250))
+"""The same ranking, written with few tokens; fills the budget, however deep it is, with all text first."""
 
-DEFAULT = replace(COMPACT, name="default", placement=_DEFAULT_PLACEMENT)
-"""What an assembly uses unless told otherwise."""
+DEFAULT = replace(
+    COMPACT,
+    name="default",
+    sources=(
+        SourcePlan(name="directive"),
+        SourcePlan(name="structured", limit=20),
+        SourcePlan(name="memories", limit=60),
+        SourcePlan(name="messages", limit=250),
+        SourcePlan(name="continuity", limit=6),
+    ),
+    need=0.15,
+    effort="medium",
+    placement=_DEFAULT_PLACEMENT,
+)
+"""What an assembly uses unless told otherwise: nothing where nothing is needed, and as much as is worth its tokens. The running
+session's messages compete with all others; only its last exchange comes back where the request lacks it."""
 
 COMPOSITE = replace(VERBOSE, name="composite", form="linear", weights=Weights(), floor=0.15, packer="rank")
 """The linear weighted sum, packed in score order; otherwise as `verbose`."""

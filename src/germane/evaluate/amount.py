@@ -10,7 +10,7 @@ import numpy as np
 from germane.catalog.prices import Price
 from germane.evaluate.answered import Answered, Unlimited
 from germane.evaluate.interval import intervals, resampling_groups
-from germane.evaluate.recall import every_within, fraction_within
+from germane.evaluate.recall import every_within, fraction_within, touched_within
 
 __all__ = ["REQUESTS", "Amount", "amounts"]
 
@@ -38,6 +38,8 @@ class Amount:
     high: float | None
     every: float
     """The share of the questions of which all the evidence is shown, whole."""
+    touched: float = 0.0
+    """The share of a question's evidence messages of which any part is shown."""
     dollars: float | None = None
     """US dollars that the added tokens of a thousand requests cost where no cache helps; None where no price is known."""
 
@@ -59,9 +61,9 @@ def amounts(answered: Sequence[Answered], *, price: Price | None, whole: bool, s
 def _amount(
     effort: str, category: str, asked: list[tuple[Answered, Unlimited]], price: Price | None, whole: bool, seed: int
 ) -> Amount:
-    rows = [(one.tokens, fraction_within(one.shares), every_within(one.shares)) for _, one in asked]
+    rows = [(one.tokens, *(by(one.shares) for by in (fraction_within, every_within, touched_within))) for _, one in asked]
     drawn = resampling_groups([answer.conversation for answer, _ in asked], whole=whole)
-    tokens, fraction, every = intervals(np.array(rows, dtype=np.float64), drawn, seed)
+    tokens, fraction, every, touched = intervals(np.array(rows, dtype=np.float64), drawn, seed)
     return Amount(
         effort=effort,
         category=category,
@@ -73,5 +75,6 @@ def _amount(
         low=fraction.low,
         high=fraction.high,
         every=every.mean,
+        touched=touched.mean,
         dollars=None if price is None else REQUESTS * price.cost(sum(one.tokens for _, one in asked)) / len(asked),
     )

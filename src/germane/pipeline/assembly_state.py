@@ -20,8 +20,10 @@ from germane.pipeline.gather.gather import Gathered
 from germane.pipeline.inject.inject import inject, untouched
 from germane.pipeline.pack.packing import Packing
 from germane.ports.tokenizer import Tokenizer
+from germane.types.amount import Cut, Need
 from germane.types.budget import Budget
 from germane.types.context import Context, Metadata
+from germane.types.effort import price
 from germane.types.request import Request
 from germane.types.strategy import Strategy
 from germane.types.trace import SourceReport, Trace
@@ -58,6 +60,7 @@ class Outcome:
     packing: Packing
     written: RenderedContext
     standing: Standing = NOTHING_STANDS
+    need: Need | None = None
 
 
 class Assembly:
@@ -82,6 +85,16 @@ class Assembly:
     def cap(self) -> int:
         """The most tokens that may be added: the request's own limit, else the strategy's."""
         return self.strategy.cap if self.request.max_tokens is None else self.request.max_tokens
+
+    @property
+    def price(self) -> float | None:
+        """The price of a token (AMOUNT-1): by the call's effort, else by the strategy's where the call gives no budget. None
+        where the budget is to be used."""
+        if self.request.effort is not None:
+            return price(self.request.effort)
+        if self.request.max_tokens is not None or self.strategy.effort is None:
+            return None
+        return price(self.strategy.effort)
 
     @contextmanager
     def stage(self, name: str, deadline: Deadline) -> Iterator[None]:
@@ -164,6 +177,7 @@ class Assembly:
     def _metadata(self, warnings: tuple[str, ...]) -> Metadata:
         items = self.written.items
         packing = None if self.outcome is None else self.outcome.packing
+        need = None if self.outcome is None else self.outcome.need
         budget = None if self.measured is None else self.measured.budget
         used = 0 if budget is None else budget.messages + budget.tools + self.tokens
         window = 1 if budget is None else max(1, budget.window)
@@ -181,6 +195,8 @@ class Assembly:
             timings=tuple(self._timings),
             cached=self.cached,
             warnings=warnings,
+            need=None if need is None or not need.threshold else need.probability,
+            need_threshold=None if need is None or not need.threshold else need.threshold,
             earlier_tokens=self.standing.tokens,
         )
 
@@ -198,6 +214,8 @@ class Assembly:
             sources=() if self.gathered is None else self.gathered.reports,
             timings=tuple(self._timings),
             warnings=warnings,
+            need=None if self.outcome is None else self.outcome.need,
+            cut=None if packing is None or packing.price is None else Cut.of(packing.price, packing.refused),
             earlier=self.standing.texts,
         )
 

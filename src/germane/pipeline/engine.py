@@ -33,16 +33,18 @@ from germane.pipeline.format.named import open_format
 from germane.pipeline.format.nonce import nonce
 from germane.pipeline.gather.abandoned import Abandoned
 from germane.pipeline.gather.builtin import sources
+from germane.pipeline.gather.depth import SearchDepth, search_depth
 from germane.pipeline.gather.gather import Gathered, gather
 from germane.pipeline.gather.merge import fresh, merge
 from germane.pipeline.gather.source import SourceFactory
 from germane.pipeline.inject.returned import without_returned
 from germane.pipeline.injection_log import InjectionLog
 from germane.pipeline.pack.gate import gate
-from germane.pipeline.pack.pack import pack, trim
+from germane.pipeline.pack.pack import pack, trim, withhold
 from germane.pipeline.pack.packing import Packing
 from germane.pipeline.result_cache import ResultCache
 from germane.pipeline.score.floor import min_relevance, split_at_floor
+from germane.pipeline.score.need import assess_need
 from germane.pipeline.score.score import score
 from germane.pipeline.signals.read import read
 from germane.pipeline.status import State
@@ -50,6 +52,7 @@ from germane.ports.embedder import Embedder
 from germane.ports.tokenizer import Tokenizer
 from germane.search.relevance import Relevance
 from germane.store import ScopedStore
+from germane.types.amount import TokenPrice
 from germane.types.candidate import Candidate, Scored
 from germane.types.context import Context
 from germane.types.query import Query
@@ -59,7 +62,7 @@ from germane.types.strategy import Strategy
 
 __all__ = ["Engine"]
 
-_NOT_SEARCHING = frozenset({"directive", "history", "recent"})
+_NOT_SEARCHING = frozenset({"continuity", "directive", "history", "recent"})
 """Sources that offer the same candidates whatever the question is. A search leaves them out."""
 
 _WRITING = 0.004
@@ -127,7 +130,8 @@ class Engine:
         plans = tuple(plan for plan in strategy.sources if plan.name not in _NOT_SEARCHING)
         strategy = replace(strategy, sources=plans)
         deadline = Deadline(None, None)
-        gathered = await self._gather(request, store, strategy, deadline, self._guard(request.scope, deadline))
+        depth = SearchDepth(min_relevance=min_relevance(strategy))
+        gathered = await self._gather(request, store, strategy, deadline, self._guard(request.scope, deadline), depth)
         ranked = score(_distinct(gathered, request), strategy, request.at, self.relevance)
         return split_at_floor(ranked, strategy.floor)[0]
 
@@ -162,7 +166,8 @@ class Engine:
             assembly.finish(known, cached=True)
             return
         with assembly.stage("gather", deadline):
-            gathering = self._gather(request, store, strategy, deadline, guard, searching=searching)
+            depth = search_depth(budget.available, assembly.price, min_relevance(strategy))
+            gathering = self._gather(request, store, strategy, deadline, guard, depth, searching=searching)
             if appends:
                 earlier = self.injections.stand(assembly, store, guard, deadline, self.nonce_key)
                 answers, (standing, report) = await asyncio.gather(gathering, earlier)
@@ -177,6 +182,7 @@ class Engine:
         with assembly.stage("score", deadline):
             ranked = score(candidates, strategy, request.at, self.relevance)
             kept, dropped = split_at_floor(ranked, strategy.floor)
+            need = assess_need(kept, gathered.query, self.relevance, strategy.need)
             new, standing_already = standing.separate(kept)
         with assembly.stage("pack", deadline):
             layout = self._layout(request, strategy, tokens, gathered.query, first_number=standing.first_number)
@@ -188,8 +194,11 @@ class Engine:
                 strategy=strategy,
                 directive=gathered.directive or "",
                 sensitivities=request.filters.sensitivities,
+                price=None if assembly.price is None else TokenPrice.of(assembly.price, kept, need.probability),
                 stop=lambda: deadline.missed(self.clock.steady() + _WRITING),
             )
+            if not need.met:
+                packing = withhold(packing, budget.available - standing.cost, layout)
         with assembly.stage("gate", deadline):
             passed, standing = await self._gate(packing, standing, store, request, deadline, guard)
             packing = packing if passed is packing else trim(passed, budget.available - standing.cost, layout)
@@ -197,7 +206,7 @@ class Engine:
         with assembly.stage("write", deadline):
             written = layout.write(packing.directive, packing.chosen)
         seen = replace(gathered, candidates=())
-        outcome = Outcome(gathered=seen, available=len(kept), packing=packing, written=written, standing=standing)
+        outcome = Outcome(gathered=seen, available=len(kept), packing=packing, written=written, standing=standing, need=need)
         assembly.finish(outcome)
         if assembly.level == 0:
             self.result_cache.put(key, outcome, self.clock.steady())
@@ -219,15 +228,16 @@ class Engine:
         strategy: Strategy,
         deadline: Deadline,
         guard: Guard,
+        depth: SearchDepth,
         *,
         searching: bool = True,
     ) -> Gathered:
-        wait = deadline.answer is None
+        wait, said = deadline.answer is None, request.messages
         return await gather(
             read(request),
             store,
             strategy,
-            sources(store, strategy, self.sources, wait=wait, min_relevance=min_relevance(strategy), searching=searching),
+            sources(store, strategy, self.sources, wait=wait, messages=said, depth=depth, searching=searching),
             embedder=self.embedder,
             ends=deadline.gathered,
             clock=self.clock,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from itertools import repeat
-from math import log
+from math import exp, log
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -34,10 +34,10 @@ _OVERSAMPLING = 2
 """Rows that get the full evidence, as a multiple of the limit."""
 _SAMPLE_STEP = 16
 """One of so many scores is looked at to guess the score of the last row of interest."""
-_ALWAYS_KEPT, _KEPT_BELOW_MINIMUM = 32, 8
-_FAINT = 0.0004
-"""Units less likely than 0.0004 are returned only among the best 32. Where the query's `min_relevance` is higher, units less
-likely than that are returned only among the best 8."""
+_ALWAYS_KEPT = 8
+"""Units less likely than the query's `min_relevance` or `min_share` are returned only among the best 8."""
+_COUNTED = 50
+"""The best units that count as possibly relevant, for `min_share`."""
 
 
 class Match(NamedTuple):
@@ -113,9 +113,13 @@ def find(
             keys = partition.columns["key"][best].tolist()
             found += zip((-odds).tolist(), repeat(index), keys, best.tolist(), table, strict=False)
     found.sort(key=itemgetter(0, 1, 2))
-    cutoff = log(1 / min(max(_FAINT, query.min_relevance), 0.99) - 1)
-    always = _KEPT_BELOW_MINIMUM if query.min_relevance > _FAINT else _ALWAYS_KEPT
-    count = max(always, sum(1 for negative_odds, *_ in found[:limit] if negative_odds <= cutoff))
+    minimum = query.min_relevance
+    if query.min_share:
+        minimum = max(minimum, query.min_share * sum(1 / (1 + exp(min(odds, 60.0))) for odds, *_ in found[:_COUNTED]))
+    count = limit
+    if minimum > 0:
+        cutoff = log(1 / min(minimum, 0.99) - 1)
+        count = max(_ALWAYS_KEPT, sum(1 for negative_odds, *_ in found[:limit] if negative_odds <= cutoff))
     chosen = [Match(index, key, features.tolist(), row) for _, index, key, row, features in found[: min(limit, count)]]
     return Matches(chosen, terms)
 

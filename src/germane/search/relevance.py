@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.errors import InvalidInput
+from germane.search.need import NEED_COLUMNS, NeedModel
 from germane.types.evidence import FEATURES, Evidence
 
 __all__ = ["Relevance", "matrix", "shipped"]
@@ -39,17 +40,18 @@ class Relevance:
 
     `weights`, shape (4, len(FEATURES)), has a row for each column of the model (people, people_lexical, assistant,
     assistant_lexical); `intercepts` has shape (4,). `reasons`, shape (3,), holds the probability that each reason (structured,
-    history, recent) gives at full strength.
+    history, recent) gives at full strength. `need` tells whether anything of what was found is needed at all.
     """
 
     weights: NDArray[np.float64]
     intercepts: NDArray[np.float64]
     reasons: NDArray[np.float64]
+    need: NeedModel
 
     @classmethod
     def parse(cls, table: Mapping[str, Mapping[str, float]]) -> Relevance:
-        """Reads the model from TOML tables, one for each column of the model. Raises `InvalidInput` for a missing column, an
-        unknown feature or reason, and a reason outside [0, 1]."""
+        """Reads the model from TOML tables, one for each column of the model; without a table `need`, P(need) is the shipped
+        model's. Raises `InvalidInput` for a missing column, an unknown feature or reason, and a reason outside [0, 1]."""
         weights, intercepts = np.zeros((len(_COLUMNS), len(FEATURES))), np.zeros(len(_COLUMNS))
         for row, column in enumerate(_COLUMNS):
             if column not in table:
@@ -64,7 +66,8 @@ class Relevance:
         for reason, probability in reasons.items():
             if reason not in _REASONS or not 0 <= probability <= 1:
                 raise InvalidInput(f"relevance model: {reason!r} = {probability} isn't one of {', '.join(_REASONS)} in [0, 1]")
-        return cls(weights, intercepts, np.array([reasons.get(name, 0.0) for name in _REASONS]))
+        need = NeedModel.parse(table) if NEED_COLUMNS[0] in table else shipped().need
+        return cls(weights, intercepts, np.array([reasons.get(name, 0.0) for name in _REASONS]), need)
 
     def log_odds(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
         """Returns the log-odds of relevance, shape (len(table),); P is their σ. `table` has one row for each item, in the form
@@ -105,5 +108,5 @@ def shipped(*, contextual: bool = False) -> Relevance:
     fitted with MiniLM, for embedders that read a text as a whole, whose cosines are distributed alike."""
     name = "relevance_contextual.toml" if contextual else "relevance.toml"
     text = files("germane.search").joinpath(name).read_text("utf-8")
-    table = {name: part for name, part in tomllib.loads(text).items() if name in (*_COLUMNS, "reasons")}
+    table = {name: part for name, part in tomllib.loads(text).items() if name in (*_COLUMNS, "reasons", *NEED_COLUMNS)}
     return Relevance.parse(table)

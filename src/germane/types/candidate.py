@@ -35,6 +35,8 @@ Reason = Literal[
     "source_cap",
     "duplicate",
     "below_floor",
+    "not_needed",
+    "price",
     "sensitivity",
     "filter",
     "superseded",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from germane.types.candidate import Scored
 from germane.types.trace import Trace
 
@@ -23,6 +25,7 @@ def explain(trace: Trace, fallback_reason: str = "") -> str:
     lines += [f"source {report!r}" for report in trace.sources]
     if trace.timings:
         lines.append("stages " + ", ".join(f"{name} {seconds * 1000:.1f} ms" for name, seconds in trace.timings))
+    lines += _amount(trace)
     if trace.gap is not None:
         worth = sum(item.score * item.share for item in trace.chosen)
         proof = "no other choice shows more" if trace.gap == 0 else f"another choice could show {trace.gap:.3f} more at most"
@@ -35,6 +38,22 @@ def explain(trace: Trace, fallback_reason: str = "") -> str:
         cost = "" if item.tokens is None else f" {item.tokens:>5} tokens"
         lines.append(f"out  {_line(item.scored)}{cost}  {item.reason}")
     return "\n".join(lines)
+
+
+def _amount(trace: Trace) -> Iterator[str]:
+    """What P(need) and the price decided (NEED-2, AMOUNT-2)."""
+    need, cut = trace.need, trace.cut
+    if need is not None and need.threshold:
+        result = "" if need.met else ": nothing that was searched for goes in (not_needed)"
+        yield f"need {need.probability:.3f}, threshold {need.threshold:g}{result}"
+    if cut is None:
+        return
+    line = f"price {cut.price.per_token:.1e} of what is missing a token; {cut.price.expected:.2f} relevant items expected"
+    if cut.nearest is not None:
+        scored, tokens = cut.nearest.scored, cut.nearest.tokens or 0
+        gain, asked = cut.price.gain(scored.score), cut.price.per_token * tokens
+        line += f"; the next, #{scored.rank}, would bring {gain:.2%} for {tokens} tokens, which have to bring {asked:.2%}"
+    yield line
 
 
 def _line(scored: Scored) -> str:

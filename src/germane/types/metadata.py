@@ -57,5 +57,9 @@ class Metadata:
     timings: tuple[tuple[str, float], ...] = ()
     cached: bool = False
     warnings: tuple[str, ...] = ()
+    need: float | None = None
+    """P(need): the probability that anything stored helps with the request (NEED-1); None where the strategy doesn't ask."""
+    need_threshold: float | None = None
+    """Below it, nothing that was searched for goes in."""
     earlier_tokens: int = 0
     """Those of `total_tokens_injected` that stand in the prompt since earlier calls of the session (INJECT-6)."""

@@ -106,6 +106,12 @@ class Query:
     """The time zone that `days` are days of."""
     intent: Intent = "other"
     event_types: tuple[str, ...] = ()
+    borrowed: int = 0
+    """How many of `terms`, the last ones, come from the turns before: the question itself says too little."""
+    words: int = 0
+    """Words of the question, as it came."""
+    personal: bool = False
+    """The question speaks of the user's own affairs, of somebody known, or of what was said before."""
     asks_when: bool = False
     """The question asks for a time: when, how long, what date …"""
     asks_name: bool = False
@@ -117,6 +123,9 @@ class Query:
     """The identity of the embedder that made `vector`. Vectors of different embedders are never compared (SEARCH-3)."""
     min_relevance: float = 0.0
     """Estimated P(relevant) below which the caller drops results: of those a search needs to return only the best few."""
+
+    min_share: float = 0.0
+    """Share of the relevant items expected below which the caller drops a result, whatever all probabilities are off by."""
 
     @property
     def blank(self) -> bool:

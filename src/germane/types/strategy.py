@@ -123,6 +123,8 @@ class Strategy:
     placement: Placement = "first"
     shares: Shares = field(default_factory=Shares)
     cap: int = 8000
+    need: float = 0.0
+    """The threshold on P(need), below which nothing that was searched for goes in; 0 never holds anything back."""
     effort: Effort | float | None = None
     """How readily tokens are spent (`types/effort.py`); None uses the budget up."""
     fact_keys: tuple[str, ...] = ()
@@ -154,6 +156,8 @@ class Strategy:
         if not 0 <= _number(self.floor) <= 1:
             raise InvalidInput(f"floor must lie between 0 and 1, not {shown(self.floor)}")
         _count("cap", self.cap)
+        if not 0 <= _number(self.need) <= 1:
+            raise InvalidInput(f"need must lie between 0 and 1, not {shown(self.need)}")
         if self.effort is not None:
             price(self.effort)
         if not all(_number(days) >= _SHORTEST for days in _table("half_lives", self.half_lives).values()):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from germane.types.amount import Cut, Need
 from germane.types.budget import Budget
 from germane.types.candidate import Chosen, LeftOut
 from germane.types.earlier import EarlierInjection
@@ -16,7 +17,8 @@ __all__ = ["SourceReport", "Status", "Trace"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
     """`timings` are seconds by stage; `warnings` are sentences for a person, such as an unknown model's; `gap` is how much more
-    expected relevant items another packing could show at most, None where nobody asked (PACK-6)."""
+    expected relevant items another packing could show at most, None where nobody asked (PACK-6); `cut` says what a token had to
+    bring and which item came nearest, None where the budget was to be used (AMOUNT-2)."""
 
     strategy: str
     model: str
@@ -25,6 +27,8 @@ class Trace:
     budget: Budget | None = None
     chosen: tuple[Chosen, ...] = ()
     gap: float | None = None
+    need: Need | None = None
+    cut: Cut | None = None
     left_out: tuple[LeftOut, ...] = ()
     sources: tuple[SourceReport, ...] = ()
     timings: tuple[tuple[str, float], ...] = ()

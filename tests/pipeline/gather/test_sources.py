@@ -9,6 +9,7 @@ import pytest
 
 from germane.api.strategies import DEFAULT
 from germane.pipeline.gather.builtin import SOURCES, sources
+from germane.pipeline.gather.depth import SearchDepth
 from germane.pipeline.gather.memories import MemorySource, StructuredSource
 from germane.pipeline.gather.messages import HistorySource, MessageSource, RecentSource
 from germane.pipeline.gather.source import Skipped
@@ -54,10 +55,11 @@ async def test_what_holds_the_querys_identifiers_letter_for_letter_says_so() -> 
 async def test_what_no_floor_would_let_pass_is_not_looked_for() -> None:
     """But for words that are to be found to the letter: those speak for a message only when its text is there."""
     reader = EventsStub([hit(an_event("I drink tea"), Evidence())])
-    messages = MessageSource(scoped(events=reader), min_relevance=0.01)
-    for query, min_relevance in ((asking(), 0.01), (asking(phrases=("drink tea",)), 0.0), (asking(identifiers=("a.py",)), 0.0)):
+    messages = MessageSource(scoped(events=reader), depth=SearchDepth(2, 0.01, 0.002))
+    asked = ((asking(), 0.01, 0.002), (asking(phrases=("drink tea",)), 0.0, 0.0), (asking(identifiers=("a.py",)), 0.0, 0.0))
+    for query, min_relevance, min_share in asked:
         await messages.gather(query, PLAN)
-        assert reader.asked[0].min_relevance == min_relevance
+        assert (reader.asked[0].min_relevance, reader.asked[0].min_share) == (min_relevance, min_share)
 
 
 @pytest.mark.parametrize("make", [MemorySource, MessageSource])

@@ -54,13 +54,16 @@ def fit(
 
     The report shows, for the old and the new model, the recall within each token budget, how reliable the probabilities are,
     and the coefficients. Use the fitted model with Germane.open(relevance=FILE) or the setting relevance = "FILE"."""
-    from germane.cli.evaluation.fit_tables import figures, origin, show_coefficients, show_fit
+    from germane.cli.evaluation.fit_tables import figures, need_figures, origin, show_coefficients, show_fit, show_need
     from germane.evaluate.fit.adapt import adapt
     from germane.evaluate.fit.coefficients import load_tables
     from germane.evaluate.fit.columns import shipped_tables
     from germane.evaluate.fit.feedback import marked_lines
     from germane.evaluate.fit.fitting import Options
+    from germane.evaluate.fit.need import fit_need
     from germane.evaluate.fit.refit import refit
+    from germane.search.need import NEED_COLUMNS
+    from germane.search.relevance import Relevance
 
     options = options_of(context)
     embedder = options.embedder or "static"
@@ -75,11 +78,16 @@ def fit(
         with progress(options.json) as bar:
             task = bar.add_task("fitting", total=None)
             fitted = refit(lists, old, fit_options, lambda: bar.advance(task))
-        tables, summary = fitted.tables, figures(lists, fitted)
+            relevance = Relevance.parse(fitted.tables)
+            fits = {name: fit_need(lists, relevance, lexical=bool(lexical)) for lexical, name in enumerate(NEED_COLUMNS)}
+        needs = {name: fit for name, fit in fits.items() if fit is not None}
+        tables = {**fitted.tables, **{name: fit.table for name, fit in needs.items()}}
+        summary = {**figures([one for one in lists if one.needed], fitted), "need": need_figures(needs)}
         arguments = {"embedder": embedder, "loss": loss, "l2": l2, "limit": limit, "folds": folds or "by conversation"}
         provenance = origin(summary, arguments)
         if not options.json:
             show_fit(console(), summary, fitted)
+            show_need(console(), needs)
     if feedback is not None:
         tables, comparisons = adapt(marked, tables, strength=strength)
         if not comparisons:
@@ -117,6 +125,7 @@ def _collect(
     from germane.evaluate.fit.collect import collect_candidates
     from germane.evaluate.fit.kept import evidence_code, keep, recover
     from germane.evaluate.formats.load import load
+    from germane.evaluate.need.turns import turns
 
     datasets = [load(path) for path in data]
     counts = [
@@ -136,7 +145,9 @@ def _collect(
                 bar.update(task, completed=done, total=total)
 
             collected += run_async(
-                collect_candidates(dataset, embedder=embedder, limit=limit, keywords=keywords, progress=step)
+                collect_candidates(
+                    dataset, embedder=embedder, limit=limit, keywords=keywords, turns=turns("fit"), progress=step
+                )
             )
     if cache is not None:
         keep(cache, collected, made_of)

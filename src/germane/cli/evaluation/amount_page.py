@@ -66,9 +66,10 @@ def _amounts(report: Report) -> str:
             f"{amount.count:,}",
             cell(f"{amount.tokens:,.0f}", half_width(amount.tokens, amount.tokens_low, amount.tokens_high)),
             cell(f"{100 * amount.fraction:.1f}", half_width(amount.fraction, amount.low, amount.high, 100, 1)),
+            f"{100 * amount.touched:.1f}",
             f"{100 * amount.every:.1f}",
             text(dollars(amount.dollars)),
         ]
         for amount in report.amounts
     ]
-    return rows(["", "effort", "questions", "tokens", "evidence", "all of it", "$ per 1,000"], lines, words=(0, 1))
+    return rows(["", "effort", "questions", "tokens", "evidence", "any part", "all of it", "$ per 1,000"], lines, words=(0, 1))

@@ -33,7 +33,7 @@ def summary(report: Report) -> list[str]:
 
 def amount_table(report: Report) -> Table:
     """A row for each effort and category."""
-    heads = ("questions", "tokens", "evidence", "all of it", "$ per 1,000")
+    heads = ("questions", "tokens", "evidence", "any part", "all of it", "$ per 1,000")
     made = table("", "effort", *heads, right=heads)
     made.columns[0].overflow = "fold"
     for amount in report.amounts:
@@ -43,6 +43,7 @@ def amount_table(report: Report) -> Table:
             f"{amount.count:,}",
             f"{amount.tokens:,.0f} {half_width(amount.tokens, amount.tokens_low, amount.tokens_high):>5}".rstrip(),
             f"{100 * amount.fraction:.1f} {half_width(amount.fraction, amount.low, amount.high, 100, 1):>5}".rstrip(),
+            f"{100 * amount.touched:.1f}",
             f"{100 * amount.every:.1f}",
             dollars(amount.dollars),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from germane.evaluate.fit.columns import Tables
+from germane.evaluate.fit.columns import BESIDES, Tables
 from germane.types.evidence import FEATURES
 
 __all__ = ["fit_page"]
@@ -21,6 +21,8 @@ def fit_page(summary: Mapping[str, Any], old: Tables, new: Tables) -> str:
     if "columns" in summary:
         parts.append(_probabilities(summary["columns"]))
         parts += [_reliability(name, column["held_out"]["bins"]) for name, column in summary["columns"].items()]
+    if summary.get("need"):
+        parts.append(_need(summary["need"]))
     parts.append(_coefficients(old, new))
     return "\n\n".join(parts) + "\n"
 
@@ -66,8 +68,17 @@ def _reliability(name: str, bins: Sequence[Mapping[str, float]]) -> str:
     return f"`{name}`, held out:\n\n" + _table(["P", "candidates", "said", "came true", "of all relevant"], rows)
 
 
+def _need(columns: Mapping[str, Any]) -> str:
+    rows = [
+        [f"`{name}`", f"{one['threshold']:.1f}", f"{one['turns']:.1f} %", f"{one['lost']:.1f} %"]
+        for name, column in columns.items()
+        for one in column["thresholds"]
+    ]
+    return "P(need), held out:\n\n" + _table(["column", "threshold", "turns without need above it", "questions below it"], rows)
+
+
 def _coefficients(old: Tables, new: Tables) -> str:
-    names = [name for name in new if name != "reasons"]
+    names = [name for name in new if name not in BESIDES]
     rows = []
     for feature in ("intercept", *FEATURES):
         pairs = [(old.get(name, {}).get(feature, 0.0), new[name].get(feature, 0.0)) for name in names]

@@ -8,14 +8,15 @@ from typing import Any
 from rich.console import Console
 
 from germane.cli.screen import table
-from germane.evaluate.fit.columns import Tables
+from germane.evaluate.fit.columns import BESIDES, Tables
 from germane.evaluate.fit.lists import Candidates
+from germane.evaluate.fit.need import NeedFit
 from germane.evaluate.fit.packed import recall
 from germane.evaluate.fit.refit import Refit
 from germane.evaluate.fit.reliability import Reliability
 from germane.types.evidence import FEATURES
 
-__all__ = ["figures", "origin", "show_coefficients", "show_fit"]
+__all__ = ["figures", "need_figures", "origin", "show_coefficients", "show_fit", "show_need"]
 
 _RECALL = ("r250", "r500", "r1000", "a1000", "r2000")
 
@@ -39,6 +40,28 @@ def figures(lists: Sequence[Candidates], fitted: Refit) -> dict[str, Any]:
             for name, judged in fitted.judged.items()
         },
     }
+
+
+def need_figures(fits: Mapping[str, NeedFit]) -> dict[str, Any]:
+    """Returns the held-out figures of P(need), by column."""
+    return {
+        name: {
+            "questions": fit.questions,
+            "turns": fit.turns,
+            "thresholds": [{"threshold": at, "turns": turns, "lost": lost} for at, turns, lost in fit.thresholds],
+        }
+        for name, fit in fits.items()
+    }
+
+
+def show_need(screen: Console, fits: Mapping[str, NeedFit]) -> None:
+    """Print what each threshold on P(need) lets through, by conversations that were held out."""
+    screen.print("\nP(need): percent of the turns without need that reach a threshold, and of the questions that don't")
+    rows = table("column", "threshold", "turns", "questions lost", right=("threshold", "turns", "questions lost"))
+    for name, fit in fits.items():
+        for at, turns, lost in fit.thresholds:
+            rows.add_row(name if at == fit.thresholds[0][0] else "", f"{at:.1f}", f"{turns:.1f}", f"{lost:.1f}")
+    screen.print(rows)
 
 
 def origin(summary: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -71,7 +94,7 @@ def show_fit(screen: Console, summary: Mapping[str, Any], fitted: Refit) -> None
 
 def show_coefficients(screen: Console, old: Tables, new: Tables) -> None:
     """Print the coefficients of the columns that changed."""
-    names = [name for name in new if new[name] != old.get(name)]
+    names = [name for name in new if new[name] != old.get(name) and name not in BESIDES]
     made = table("", *names, right=tuple(names))
     for feature in ("intercept", *FEATURES):
         pairs = [(old.get(name, {}).get(feature, 0.0), new[name].get(feature, 0.0)) for name in names]

@@ -13,19 +13,24 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from germane.api.agent import Agent
+from germane.api.arguments import build_request
 from germane.api.strategies import DEFAULT
 from germane.api.wiring import Parts, wire
 from germane.clock import Clock, zone
 from germane.evaluate.dataset import Conversation, Dataset, Question
 from germane.evaluate.fill import fill
 from germane.evaluate.fit.lists import Candidates
+from germane.evaluate.need.turns import TurnWithoutNeed
 from germane.evaluate.question_clock import ends
 from germane.pipeline.format.layout import Format
 from germane.pipeline.format.named import open_format
+from germane.pipeline.signals.keywords import keywords as key_terms
+from germane.pipeline.signals.personal import is_personal
 from germane.ports.embedder import Embedder
 from germane.ports.tokenizer import Tokenizer
 from germane.search.relevance import Relevance, matrix, shipped
 from germane.settings.settings import Settings
+from germane.text.traits import word_count
 from germane.types.candidate import Candidate
 from germane.types.scope import Scope
 from germane.types.strategy import Strategy
@@ -48,10 +53,11 @@ async def collect_candidates(
     limit: int = 400,
     keywords: bool = False,
     relevance: Relevance | None = None,
+    turns: Sequence[TurnWithoutNeed] = (),
     progress: Progress | None = None,
 ) -> list[Candidates]:
     """Returns one list of candidates for each question, with at most `limit` candidates of each source. With `keywords` each
-    question gives a second list, found by keywords alone.
+    question gives a second list, found by keywords alone. `turns` are spread over the conversations and asked too.
 
     A question without a time is asked an hour after the last message of its conversation. `relevance` replaces the shipped
     model. Raises what `Germane.open`, `record` and `recall` raise.
@@ -66,11 +72,13 @@ async def collect_candidates(
         relevance=replace(model, intercepts=model.intercepts + _RAISED_BY),
     )
     strategies = [_strategy(limit, vectors=vectors) for vectors in (True, False)[: 1 + keywords]]
-    total = sum(len(conversation.questions) for conversation in dataset.conversations) * len(strategies)
+    spread = len(dataset.conversations)
+    total = (sum(len(conversation.questions) for conversation in dataset.conversations) + len(turns)) * len(strategies)
     found: list[Candidates] = []
     try:
-        for conversation in dataset.conversations:
-            async for candidates in _collect_from(parts, dataset.name, conversation, strategies):
+        for number, conversation in enumerate(dataset.conversations):
+            own = turns[number::spread]
+            async for candidates in _collect_from(parts, dataset.name, conversation, strategies, own):
                 found.append(candidates)
                 if progress is not None:
                     progress(len(found), total)
@@ -87,7 +95,11 @@ def _strategy(limit: int, *, vectors: bool) -> Strategy:
 
 
 async def _collect_from(
-    parts: Parts, name: str, conversation: Conversation, strategies: Sequence[Strategy]
+    parts: Parts,
+    name: str,
+    conversation: Conversation,
+    strategies: Sequence[Strategy],
+    turns: Sequence[TurnWithoutNeed],
 ) -> AsyncIterator[Candidates]:
     agent = Agent(parts, Scope(org=name[:200] or "default", agent=conversation.name[:200]))
     await fill(agent, conversation)
@@ -101,6 +113,16 @@ async def _collect_from(
             found = await agent.recall(question.text, limit, at=at, strategy=strategy)
             keywords = not any(plan.vectors for plan in strategy.sources)
             yield listing.of(question, [scored.candidate for scored in found], at, keywords=keywords)
+    at = end + _ASKED_AFTER
+    for turn in turns:
+        asked = Question(id=f"turn {turn.id}", text=turn.text, category=turn.kind, evidence=frozenset())
+        for strategy in strategies:
+            request = build_request(
+                scope=agent.scope, catalog=parts.catalog, clock=parts.clock, messages=turn.messages, model="any", at=at
+            )
+            found = await parts.engine.recall(request, parts.store.within(agent.scope), strategy)
+            keywords = not any(plan.vectors for plan in strategy.sources)
+            yield replace(listing.of(asked, [scored.candidate for scored in found], at, keywords=keywords), needed=False)
 
 
 class _Listing:
@@ -124,6 +146,9 @@ class _Listing:
             dataset=self._dataset,
             conversation=self._name,
             question=question.id,
+            terms=len(key_terms(question.text)),
+            words=word_count(question.text),
+            personal=is_personal(question.text),
             category=question.category,
             wanted=len(question.evidence),
             units=self._units,

@@ -14,19 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.evaluate.fit.lists import Candidates, take_rows
+from germane.search.need import NEED_COLUMNS
 from germane.search.relevance import Relevance
 from germane.types.evidence import FEATURES
 
-__all__ = ["JUDGED", "ColumnPart", "ModelColumns", "Tables", "model_tables", "shipped_tables"]
+__all__ = ["BESIDES", "JUDGED", "ColumnPart", "ModelColumns", "Tables", "model_tables", "shipped_tables"]
 
 Tables = Mapping[str, Mapping[str, float]]
-"""A model's file: name of a column → name of a feature → coefficient. The table `reasons` is no column: it holds
-the probabilities of candidates that are found for another reason than likeness."""
+"""A model's file: name of a column → name of a feature → coefficient. `BESIDES` names the tables that are no columns of the
+relevance model: `reasons` holds the probabilities of candidates that are found for another reason than likeness, `need` and
+`need_lexical` hold the model of P(need)."""
 
 JUDGED = ("crowd", "identifier", "curated", "structured", "history", "recent", "assistant")
 """Features whose weights are set by hand. A fit leaves them as they are."""
 
-_REASONS = "reasons"
+BESIDES = ("reasons", *NEED_COLUMNS)
 
 
 def shipped_tables(*, contextual: bool = False) -> Tables:
@@ -57,7 +59,7 @@ class ModelColumns:
 
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
-        self.names = tuple(name for name in tables if name != _REASONS)
+        self.names = tuple(name for name in tables if name not in BESIDES)
         self._which = Relevance.parse({name: {"intercept": float(number)} for number, name in enumerate(self.names)})
 
     @property

@@ -51,6 +51,14 @@ class Candidates:
     """Tokens of the wrapper around all items."""
     created: Floats
     """Time of each candidate, in seconds since the epoch."""
+    needed: bool = True
+    """False for a turn that needs no memory: such a list has nothing relevant in it."""
+    terms: int = 0
+    """Content words of the question itself."""
+    words: int = 0
+    """All its words."""
+    personal: bool = False
+    """Whether it speaks of the user's own affairs."""
     at: float
     """Time of the question, in seconds since the epoch."""
 

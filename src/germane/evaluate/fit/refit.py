@@ -50,6 +50,7 @@ class Refit:
 def refit(lists: Sequence[Candidates], old: Tables, options: Options, step: Callable[[], None] = lambda: None) -> Refit:
     """Fits every column of the model that scores a relevant candidate; the others stay as in `old`. `step` is called after each
     fold. Raises `InvalidInput` where no list has a relevant candidate."""
+    lists = [one for one in lists if one.needed]
     columns = ModelColumns(old)
     relevance = columns.relevance
     before = [relevance.log_odds(one.table) for one in lists]

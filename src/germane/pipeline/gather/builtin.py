@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from germane.pipeline.gather.continuity import ContinuitySource
+from germane.pipeline.gather.depth import EVERYTHING, SearchDepth
 from germane.pipeline.gather.memories import MemorySource, StructuredSource
 from germane.pipeline.gather.messages import HistorySource, MessageSource, RecentSource
 from germane.pipeline.gather.source import BusySource, Source, SourceFactory
 from germane.store import ScopedStore
 from germane.types.candidate import Candidate
+from germane.types.message import Message
 from germane.types.query import Query
 from germane.types.strategy import SourcePlan, Strategy
 
 __all__ = ["SOURCES", "sources"]
 
-SOURCES = ("directive", "history", "memories", "messages", "recent", "structured")
+SOURCES = ("continuity", "directive", "history", "memories", "messages", "recent", "structured")
 """Names of the built-in sources."""
 
 
@@ -34,14 +37,15 @@ def sources(
     registered: Mapping[str, SourceFactory],
     *,
     wait: bool,
-    min_relevance: float = 0.0,
+    messages: Sequence[Message] = (),
+    depth: SearchDepth = EVERYTHING,
     searching: bool = True,
 ) -> dict[str, Source]:
     """The sources that the strategy plans, by name; a registered source replaces the built-in source of its name. The directive
     isn't a source here, as it is no candidate.
 
-    With `wait`, sources wait for a partition that is still being loaded. Sources need not return what is less probably relevant
-    than `min_relevance`. Without `searching`, for want of time, the sources that search are replaced by `BusySource`.
+    `messages` are the request's own. With `wait`, sources wait for a partition that is still being loaded. `depth` says how far
+    down a search has to look. Without `searching`, for want of time, the sources that search are replaced by `BusySource`.
     """
     made: dict[str, Source] = {}
     for plan in strategy.sources:
@@ -56,9 +60,11 @@ def sources(
             case "structured":
                 made[plan.name] = StructuredSource(store, strategy.fact_keys, strategy.tags)
             case "messages":
-                made[plan.name] = MessageSource(store, wait=wait, min_relevance=min_relevance)
+                made[plan.name] = MessageSource(store, wait=wait, depth=depth)
             case "recent":
                 made[plan.name] = RecentSource(store)
+            case "continuity":
+                made[plan.name] = ContinuitySource(store, messages)
             case "history":
                 made[plan.name] = HistorySource(store)
     return made

@@ -29,7 +29,7 @@ from germane.types.trace import SourceReport
 
 __all__ = ["Gathered", "SourceAttempt", "StartAttempt", "gather"]
 
-_VECTORLESS = frozenset({"directive", "structured", "recent", "history"})
+_VECTORLESS = frozenset({"continuity", "directive", "structured", "recent", "history"})
 """Sources that don't use the query's vector."""
 _TICK = 1e-6
 """Seconds: a limit this near counts as reached, so that nothing waits for a rounding error."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from germane.pipeline.gather.candidates import from_event, verbatim
+from germane.pipeline.gather.depth import EVERYTHING, SearchDepth
 from germane.pipeline.gather.source import Skipped
 from germane.store import ScopedStore
 from germane.types.candidate import Candidate
@@ -22,19 +23,20 @@ _HALF_LIFE = 8
 class MessageSource:
     """Messages found by the query, with evidence from their neighbours and their session.
 
-    Messages less probably relevant than `min_relevance` aren't searched for, unless the query has identifiers or quoted
-    phrases: an exact match of those shows only in a message's text.
+    The search looks as far down as `depth` says; where the query has identifiers or quoted phrases, up to the number of items
+    alone, as an exact match of those shows only in a message's text.
     """
 
-    def __init__(self, store: ScopedStore, *, wait: bool = False, min_relevance: float = 0.0) -> None:
-        self._store, self._wait, self._min_relevance = store, wait, min_relevance
+    def __init__(self, store: ScopedStore, *, wait: bool = False, depth: SearchDepth = EVERYTHING) -> None:
+        self._store, self._wait, self._depth = store, wait, depth
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         if query.blank and query.vector is None:
             raise Skipped("no_query")
         if not (query.identifiers or query.phrases):
-            query = replace(query, min_relevance=self._min_relevance)
-        hits = await self._store.events.search(query, plan.limit, keywords=plan.keywords, vectors=plan.vectors, wait=self._wait)
+            query = replace(query, min_relevance=self._depth.min_relevance, min_share=self._depth.min_share)
+        limit = min(plan.limit, self._depth.max_items)
+        hits = await self._store.events.search(query, limit, keywords=plan.keywords, vectors=plan.vectors, wait=self._wait)
         return [from_event(hit.thing, "messages", verbatim(query, hit.thing.text, hit.evidence)) for hit in hits]
 
 

@@ -10,11 +10,12 @@ from dataclasses import replace
 
 from germane.pipeline.pack.budget_state import BudgetState
 from germane.pipeline.pack.cost import Layout
-from germane.pipeline.pack.cost_estimator import CostEstimator
+from germane.pipeline.pack.cost_estimator import CostEstimator, shown_value
 from germane.pipeline.pack.eligibility import Eligibility
 from germane.pipeline.pack.exact import Offer, select
-from germane.pipeline.pack.greedy import GreedyQueue
+from germane.pipeline.pack.greedy import GreedyQueue, Growth
 from germane.pipeline.pack.shares import CapUsage
+from germane.types.amount import TokenPrice
 from germane.types.candidate import Chosen, LeftOut, Scored
 from germane.types.strategy import Strategy
 
@@ -25,6 +26,8 @@ _MIN_EXCERPT = 24
 _LONG_PART = 4
 """An item may take a quarter of the budget whole; a longer one goes in as an excerpt of that size, where one can be made."""
 _MIN_LONG = 128
+_MAX_CONTINUITY = 400
+"""Tokens of each message of the session's last exchange that a request gets back."""
 _MAX_MISSES = 16
 """After so many items in a row that didn't fit, the rest isn't tried."""
 _TIGHT = 256
@@ -33,7 +36,8 @@ _TIGHT = 256
 
 class BudgetPacker:
     """Fills `state`, the budget state of one packing. `together` tells whether the strategy wants items chosen together in this
-    budget. `stop` is polled during that search and ends it early."""
+    budget. With a `price`, items that aren't worth their tokens stay out, required ones excepted. `stop` is polled during the
+    search for the items to choose together, and ends it early."""
 
     def __init__(
         self,
@@ -43,7 +47,9 @@ class BudgetPacker:
         strategy: Strategy,
         eligibility: Eligibility,
         stop: Callable[[], bool] = lambda: False,
+        price: TokenPrice | None = None,
     ) -> None:
+        self._price = price
         self.state = BudgetState(available - fixed, CapUsage(strategy.shares, available))
         self.together = strategy.packer == "exact" or (strategy.packer == "auto" and available <= _TIGHT)
         self._long = max(_MIN_LONG, available // _LONG_PART)
@@ -74,22 +80,29 @@ class BudgetPacker:
     def grow(self) -> None:
         """Lets excerpts grow into the tokens left over, best item first: to the whole text, or as far as the tokens reach."""
         state = self.state
-        for index, chosen in sorted(enumerate(state.chosen), key=lambda pair: pair[1].scored.rank):
-            candidate = chosen.scored.candidate
-            if chosen.share >= candidate.share or candidate.required or state.tokens_left < _MIN_EXCERPT:
-                continue
-            group = frozenset((self._layout.group(candidate),))
-            now = self._layout.cost(candidate, chosen.text, group)
-            limit = min(now + state.tokens_left, self._long)
-            more = self._layout.shorten(candidate, limit) if limit > now else None
-            extra = 0 if more is None else self._layout.cost(candidate, more.text, group) - now
-            if more is None or not 0 < extra <= state.tokens_left or more.share * candidate.share <= chosen.share:
-                continue
-            if state.usage.extend(candidate, len(more.text) - len(chosen.text), extra):
-                state.chosen[index] = replace(
-                    chosen, text=more.text, share=more.share * candidate.share, tokens=chosen.tokens + extra
-                )
-                state.tokens_left -= extra
+        for index, _ in sorted(enumerate(state.chosen), key=lambda pair: pair[1].scored.rank):
+            self._grow_one(state, index)
+
+    def _grow_one(self, state: BudgetState, index: int) -> None:
+        """Lets the excerpt at this place of `state.chosen` grow, if more of it fits and is worth its tokens."""
+        chosen = state.chosen[index]
+        candidate = chosen.scored.candidate
+        if chosen.share >= candidate.share or candidate.required or state.tokens_left < _MIN_EXCERPT:
+            return
+        group = frozenset((self._layout.group(candidate),))
+        now = self._layout.cost(candidate, chosen.text, group)
+        limit = min(now + state.tokens_left, self._long)
+        more = self._layout.shorten(candidate, limit) if limit > now else None
+        extra = 0 if more is None else self._layout.cost(candidate, more.text, group) - now
+        if more is None or not 0 < extra <= state.tokens_left or more.share * candidate.share <= chosen.share:
+            return
+        share = more.share * candidate.share
+        value = chosen.scored.score * (shown_value(share) - shown_value(chosen.share))
+        if self._price is not None and not self._price.pays(value, extra):
+            return
+        if state.usage.extend(candidate, len(more.text) - len(chosen.text), extra):
+            state.chosen[index] = replace(chosen, text=more.text, share=share, tokens=chosen.tokens + extra)
+            state.tokens_left -= extra
 
     def _queue(self, state: BudgetState, items: Sequence[Scored], eligibility: Eligibility | None) -> GreedyQueue:
         queue = GreedyQueue(items, self._layout, self._strategy.packer, self._estimator, eligibility)
@@ -109,6 +122,9 @@ class BudgetPacker:
         """Tries the items of the queue one by one, but those whose ids are `taken`, until too many in a row didn't fit."""
         misses = 0
         for item in queue:
+            if isinstance(item, Growth):
+                self._grow_one(state, item.place)
+                continue
             if item.id in taken:
                 continue
             out = self._try_item(state, queue, item)
@@ -116,7 +132,7 @@ class BudgetPacker:
                 misses = 0
                 continue
             state.refused.append(out)
-            misses += out.reason == "budget"
+            misses += out.reason in ("budget", "price")
             if misses >= _MAX_MISSES:
                 rest = queue.rest()
                 state.untried += [item for item in rest if item.id not in taken] if taken else rest
@@ -124,9 +140,10 @@ class BudgetPacker:
 
     def _try_item(self, state: BudgetState, queue: GreedyQueue, item: Scored) -> LeftOut | None:
         """Puts the item in, whole or as an excerpt; returns why not where it can't go in."""
-        line, group, header, passage = self._estimator.estimate(item)
+        line, group, header, passage, *_ = self._estimator.estimate(item)
         cost = line if group in queue.open_groups else line + header
-        limit = state.tokens_left if item.candidate.required else min(state.tokens_left, self._long)
+        most = _MAX_CONTINUITY if item.candidate.source == "continuity" else state.tokens_left
+        limit = min(state.tokens_left, most if item.candidate.required else self._long)
         offered: tuple[str, float, int] | None = None
         if passage:
             offered = self._excerpt(queue, item, min(limit, self._estimator.passage_cost(item)))
@@ -139,11 +156,17 @@ class BudgetPacker:
         text, share, tokens = offered
         if tokens > state.tokens_left:
             return LeftOut(scored=item, reason="budget", tokens=cost)
+        whole = share >= item.candidate.share
+        value = item.score if whole else item.score * shown_value(share)
+        if self._price is not None and not item.candidate.required and not self._price.pays(value, tokens):
+            return LeftOut(scored=item, reason="price", tokens=tokens)
         refusal = state.usage.refusal(item.candidate, text, tokens)
         if refusal is not None:
             return LeftOut(scored=item, reason=refusal, tokens=cost)
         state.add(item, text, share, tokens)
         queue.open_group(item)
+        if passage and not whole:
+            queue.offer_growth(Growth(item, len(state.chosen) - 1), 1.0 - shown_value(share))
         return None
 
     def _excerpt(self, queue: GreedyQueue, item: Scored, limit: int) -> tuple[str, float, int] | None:

@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from math import inf, log
+from typing import NamedTuple
 
 from germane.pipeline.pack.cost import Layout
 from germane.pipeline.pack.cost_estimator import PASSAGE_TOKENS, CostEstimator
@@ -22,7 +23,7 @@ from germane.pipeline.pack.eligibility import Eligibility
 from germane.types.candidate import Scored
 from germane.types.strategy import Packer
 
-__all__ = ["GreedyQueue"]
+__all__ = ["GreedyQueue", "Growth"]
 
 _COST_WEIGHT = 0.7
 """Calibrated log-odds are spread over about 0.7 of what the ranking loss makes of them; measured, 0.65 to 1 are alike."""
@@ -34,8 +35,18 @@ _MIN_TOKENS = 16
 """Tokens of text: a shorter text counts as this many. Measured, 0 to 16 give the same recall."""
 _BLOCK_SIZE = 64
 
-Entry = tuple[float, int, bool, Scored]
-"""Heap entry: the item's key (weighted cost − log-odds), its rank, whether the cost is exact or estimated, the item."""
+
+class Growth(NamedTuple):
+    """The rest of a passage that is in: it competes with the items that aren't. `place` is the passage's index in
+    `BudgetState.chosen`."""
+
+    item: Scored
+    place: int
+
+
+Entry = tuple[float, int, bool, "Scored | Growth"]
+"""Heap entry: the key (weighted cost − log value), the item's rank (negative for a growth), whether the cost is exact or
+estimated, the item or growth."""
 
 
 class GreedyQueue:
@@ -66,7 +77,7 @@ class GreedyQueue:
         self._bar = -inf
         """Lower bound on the key of every item that isn't in the heap yet."""
 
-    def __iter__(self) -> Iterator[Scored]:
+    def __iter__(self) -> Iterator[Scored | Growth]:
         if not self._density:
             while self._next < len(self._items):
                 self._next += 1
@@ -76,14 +87,15 @@ class GreedyQueue:
             first = self._items[0].candidate
             self._empty = self._layout.cost(first, "", frozenset((self._layout.group(first),)))
         while (best := self._pop()) is not None:
-            self._done.add(best.rank)
+            if isinstance(best, Scored):
+                self._done.add(best.rank)
             yield best
 
     def rest(self) -> tuple[Scored, ...]:
         """The items that haven't been tried yet, in score order."""
         if not self._density:
             return tuple(self._items[self._next :])
-        waiting = {item.rank: item for *_, item in self._heap if item.rank not in self._done}
+        waiting = {item.rank: item for *_, item in self._heap if isinstance(item, Scored) and item.rank not in self._done}
         return (*(waiting[rank] for rank in sorted(waiting)), *self._items[self._next :])
 
     @property
@@ -95,6 +107,12 @@ class GreedyQueue:
         """Tokens that `text` of the item costs now, with a header if it isn't paid for."""
         return self._layout.cost(item.candidate, text, self._open_groups)
 
+    def offer_growth(self, growth: Growth, value: float) -> None:
+        """Offers the rest of a passage; `value` is how much more the whole text is worth, as a fraction of the item."""
+        if self._density and value > 0:
+            key = _COST_WEIGHT * log(self._estimator.estimate(growth.item).rest + 2) - growth.item.log_odds - log(value)
+            heappush(self._heap, (key, -growth.item.rank, True, growth))
+
     def open_group(self, item: Scored) -> None:
         """Records that the header of the item's group is paid for: the items of the group become cheaper."""
         group = self._estimator.estimate(item).group
@@ -103,10 +121,10 @@ class GreedyQueue:
         self._open_groups |= {group}
         for other in self._waiting.pop(group, ()):
             if other.rank not in self._done:
-                key = self._weighted(self._estimator.estimate(other).line) - other.log_odds
-                heappush(self._heap, (key, other.rank, True, other))
+                estimate = self._estimator.estimate(other)
+                heappush(self._heap, (self._key(other, estimate.line, estimate.value), other.rank, True, other))
 
-    def _pop(self) -> Scored | None:
+    def _pop(self) -> Scored | Growth | None:
         """The item with the lowest key, once its cost is exact and no other item can have a lower one; None when none is
         left."""
         heap, done = self._heap, self._done
@@ -119,14 +137,14 @@ class GreedyQueue:
             _, rank, exact, item = heappop(heap)
             if rank in done:
                 continue
-            if exact:
+            if exact or isinstance(item, Growth):
                 return item
-            line, group, header, passage = self._estimator.estimate(item)
+            line, group, header, passage, _, value = self._estimator.estimate(item)
             if not passage:
                 self._chars += len(item.candidate.text)
                 self._tokens += max(0, line - self._empty)
             paid = group in self._open_groups
-            key = self._weighted(line if paid else line + header) - item.log_odds
+            key = self._key(item, line if paid else line + header, value)
             if key < self._bar and (not heap or (key, rank) < heap[0]):
                 return item
             heappush(heap, (key, rank, True, item))
@@ -159,5 +177,5 @@ class GreedyQueue:
         self._bar = cheapest - self._items[self._next].log_odds if self._next < len(self._items) else inf
         return True
 
-    def _weighted(self, tokens: int) -> float:
-        return _COST_WEIGHT * log(max(tokens, self._empty + _MIN_TOKENS) + 2)
+    def _key(self, item: Scored, tokens: int, value: float) -> float:
+        return _COST_WEIGHT * log(max(tokens, self._empty + _MIN_TOKENS) + 2) - item.log_odds - log(value)

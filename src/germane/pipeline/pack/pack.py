@@ -15,10 +15,11 @@ from germane.pipeline.pack.budget_packer import BudgetPacker
 from germane.pipeline.pack.cost import Layout
 from germane.pipeline.pack.eligibility import Eligibility
 from germane.pipeline.pack.packing import Packing
+from germane.types.amount import TokenPrice
 from germane.types.candidate import LeftOut, Scored, Sensitivity
 from germane.types.strategy import Strategy
 
-__all__ = ["pack", "trim"]
+__all__ = ["pack", "trim", "withhold"]
 
 
 def pack(
@@ -30,10 +31,12 @@ def pack(
     strategy: Strategy,
     directive: str = "",
     sensitivities: Sequence[Sensitivity] = ("public", "private"),
+    price: TokenPrice | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Packing:
     """Packs `ranked`, the items that may go in, into at most `available` tokens in all. `dropped` are the items below the
-    floor. `stop` ends an exact search early, with the best packing so far and the bound that still holds."""
+    floor. With a `price`, items go in while they are worth their tokens (AMOUNT-1). `stop` ends an exact search early, with
+    the best packing so far and the bound that still holds."""
     others, required = _by_rank(ranked), list[Scored]()
     if True in (needed := [item.candidate.required for item in others]):
         required = list(compress(others, needed))
@@ -42,7 +45,7 @@ def pack(
     if fixed > available and directive and (alone := layout.total(directive, ())) > available:
         directive, refused, fixed = "", f"it takes {alone} tokens of {available}", layout.fixed("")
     eligibility = Eligibility(sensitivities)
-    packer = BudgetPacker(available, fixed, layout, strategy, eligibility, stop)
+    packer = BudgetPacker(available, fixed, layout, strategy, eligibility, stop, price)
     packer.fill(required)
     packer.fill(others, together=packer.together)
     packer.grow()
@@ -55,10 +58,21 @@ def pack(
         sensitivities=frozenset(sensitivities),
         tokens=0,
         directive_left_out=refused,
+        price=price,
     )
     if packer.together:
         packing = replace(packing, bound=packing.value + packer.state.gap)
     return trim(packing, available, layout)
+
+
+def withhold(packing: Packing, available: int, layout: Layout) -> Packing:
+    """The packing without what was searched for: P(need) is too low (NEED-1). Required items and the directive stay."""
+    kept = tuple(item for item in packing.chosen if item.scored.candidate.required)
+    if len(kept) == len(packing.chosen):
+        return packing
+    gone = (item for item in packing.chosen if not item.scored.candidate.required)
+    refused = tuple(LeftOut(scored=item.scored, reason="not_needed", tokens=item.tokens) for item in gone)
+    return trim(replace(packing, chosen=kept, refused=(*packing.refused, *refused)), available, layout)
 
 
 def trim(packing: Packing, available: int, layout: Layout) -> Packing:

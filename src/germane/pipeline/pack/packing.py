@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 from germane.pipeline.pack.eligibility import Eligibility
-from germane.types.candidate import Chosen, LeftOut, Scored, Sensitivity
+from germane.types.amount import TokenPrice
+from germane.types.candidate import Chosen, LeftOut, Reason, Scored, Sensitivity
 
 __all__ = ["Packing"]
 
@@ -27,6 +28,8 @@ class Packing:
     sensitivities: frozenset[Sensitivity] = frozenset()
     """The sensitivities that were allowed."""
     directive_left_out: str = ""
+    price: TokenPrice | None = None
+    """What a token had to bring; None where the budget was to be used."""
     bound: float | None = None
     """Upper bound on `value` of any packing of these candidates, at the costs line by line; None where items weren't chosen
     together (PACK-6)."""
@@ -63,10 +66,12 @@ class Packing:
         return spent or bool(self.directive_left_out) or any(item.share < 1 for item in self.chosen)
 
     def _untried(self) -> Iterator[LeftOut]:
-        """The untried items; those that aren't eligible either are left out for that reason, the others for the budget."""
+        """The untried items; those that aren't eligible either are left out for that reason, the others for the price or for
+        the budget."""
+        reason: Reason = "budget" if self.price is None else "price"
         seen = [out.scored for out in self.refused if out.reason not in ("duplicate", "sensitivity")]
         seen += [item.scored for item in self.chosen]
         eligibility = Eligibility(self.sensitivities, (item.candidate.content_hash for item in seen))
         for item in self.untried:
             passed = eligibility.filter((item,))
-            yield LeftOut(scored=item, reason="budget") if passed else eligibility.refused[-1]
+            yield LeftOut(scored=item, reason=reason) if passed else eligibility.refused[-1]

@@ -9,7 +9,9 @@ from germane.pipeline.signals.identifiers import identifiers, phrases
 from germane.pipeline.signals.intent import EVENT_TYPES, intent
 from germane.pipeline.signals.keywords import follow_up, keywords
 from germane.pipeline.signals.mentions import mentions
+from germane.pipeline.signals.personal import is_personal
 from germane.pipeline.signals.times import times, today
+from germane.text.traits import word_count
 from germane.types.message import Message
 from germane.types.query import Intent, Query
 from germane.types.request import Request
@@ -35,10 +37,15 @@ def read(request: Request, *, event_types: Mapping[Intent, Sequence[str]] = EVEN
     names = mentions(text)
     asked = excerpt(question, _MAX_ASKED)
     meaning = intent(asked)
+    own = keywords(text)
+    terms = follow_up(text, own, [excerpt(turn) for turn in earlier])
     return Query(
         text=text,
         at=request.at,
-        terms=follow_up(text, keywords(text), [excerpt(turn) for turn in earlier]),
+        terms=terms,
+        borrowed=len(terms) - len(own),
+        words=word_count(text),
+        personal=is_personal(asked),
         phrases=phrases(text),
         identifiers=identifiers(text),
         names=names,

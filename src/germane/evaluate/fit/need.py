@@ -1,0 +1,96 @@
+"""Need: fits P(need) to questions that need memory and to turns that don't, cross-validated by conversation (NEED-1).
+
+The questions of each data set weigh together as much as the turns that were asked in it, so P(need) assumes that every second
+request needs memory.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from germane.evaluate.fit.lists import Candidates
+from germane.evaluate.fit.newton import minimise
+from germane.search.need import NEED_FEATURES, NEED_ROWS, Asked, need_features
+from germane.search.relevance import Relevance
+
+__all__ = ["NeedFit", "fit_need"]
+
+Floats = NDArray[np.float64]
+_L2 = 5.0
+_THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5)
+
+
+class NeedFit(NamedTuple):
+    """Coefficients of one column, and for several thresholds, held out: the percentage of turns without need that reach it, and
+    of questions that don't."""
+
+    table: Mapping[str, float]
+    questions: int
+    turns: int
+    thresholds: Sequence[tuple[float, float, float]]
+
+
+def fit_need(lists: Sequence[Candidates], relevance: Relevance, *, lexical: bool) -> NeedFit | None:
+    """Fits the column with vectors or (`lexical`) without. Returns None where there are no questions or no turns for it. The
+    probabilities of `relevance` are those that the fitted model will see."""
+    chosen = [one for one in lists if one.keywords == lexical and len(one)]
+    needed = np.array([one.needed for one in chosen], np.bool_)
+    if not needed.any() or needed.all():
+        return None
+    tables = [_best(one, relevance) for one in chosen]
+    asked = [Asked(one.terms, one.words, one.personal) for one in chosen]
+    rows = np.array([need_features(*best, about) for best, about in zip(tables, asked, strict=True)])
+    weights = _weights(chosen)
+    names = [(one.dataset, one.conversation) for one in chosen]
+    odds = np.zeros(len(chosen))
+    for name in dict.fromkeys(names):
+        held = np.array([other == name for other in names])
+        learnt = held if held.all() else ~held
+        coefficients, intercept = _fit(rows[learnt], needed[learnt], weights[learnt])
+        odds[held] = rows[held] @ coefficients + intercept
+    best = np.array([found[0] for _, found in tables])
+    probability = 1 - 1 / (1 + np.exp(odds)) / (1 + np.exp(best))
+    coefficients, intercept = _fit(rows, needed, weights)
+    table = {"intercept": intercept} | dict(zip(NEED_FEATURES, coefficients.tolist(), strict=True))
+    without, needing = probability[~needed], probability[needed]
+    reached = [(at, 100 * float((without >= at).mean()), 100 * float((needing < at).mean())) for at in _THRESHOLDS]
+    return NeedFit(table, int(needed.sum()), int((~needed).sum()), reached)
+
+
+def _best(one: Candidates, relevance: Relevance) -> tuple[Floats, Floats]:
+    odds = relevance.log_odds(one.table)
+    order = np.argsort(-odds, kind="stable")[:NEED_ROWS]
+    return one.table[order], odds[order]
+
+
+def _weights(lists: Sequence[Candidates]) -> Floats:
+    """1 for each turn; the questions of a data set weigh together as much as its turns."""
+    counts = Counter((one.dataset, one.needed) for one in lists)
+    share = {name: max(1, counts[name, False]) / max(1, counts[name, True]) for name, _ in counts}
+    return np.array([share[one.dataset] if one.needed else 1.0 for one in lists])
+
+
+def _fit(rows: Floats, needed: NDArray[np.bool_], weights: Floats) -> tuple[Floats, float]:
+    """A weighted logistic regression on standardised features: the coefficients of the plain features, and the intercept."""
+    middle, spread = rows.mean(axis=0), rows.std(axis=0)
+    spread[spread < 1e-9] = 1.0
+    features = np.column_stack(((rows - middle) / spread, np.ones(len(rows))))
+    stiffness = np.full(features.shape[1], _L2)
+    stiffness[-1] = 1e-6
+
+    def loss(point: Floats) -> tuple[float, Floats, Floats]:
+        scores = features @ point
+        likely = 1 / (1 + np.exp(-np.clip(scores, -60, 60)))
+        value = float(weights @ (np.logaddexp(0.0, scores) - needed * scores) + stiffness @ point**2 / 2)
+        slope = features.T @ (weights * (likely - needed)) + stiffness * point
+        curve = (features * (weights * likely * (1 - likely))[:, None]).T @ features + np.diag(stiffness)
+        return value, slope, curve
+
+    found = minimise(loss, np.zeros(features.shape[1]))
+    coefficients = found[:-1] / spread
+    return coefficients, float(found[-1] - coefficients @ middle)

@@ -1,0 +1,33 @@
+"""Depth: how far down a search has to look: as deep as the budget could use, and no deeper (AMOUNT-3)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from germane.types.limits import COUNT
+
+__all__ = ["EVERYTHING", "SearchDepth", "search_depth"]
+
+_MIN_TOKENS = 12
+"""Tokens that hardly any message costs less than, as written."""
+_MARGIN = 6
+"""By how much the score may still rise once the text is read."""
+_MIN_ITEMS = 32
+
+
+class SearchDepth(NamedTuple):
+    """At most `max_items` results; none less probably relevant than `min_relevance`, and none that is expected to bring less
+    than `min_share` of the relevant items. The last one compares the results of one search with one another."""
+
+    max_items: int = COUNT.maximum
+    min_relevance: float = 0.0
+    min_share: float = 0.0
+
+
+EVERYTHING = SearchDepth()
+
+
+def search_depth(available: int, price: float | None, min_relevance: float) -> SearchDepth:
+    """The depth for a budget of `available` tokens at this price (a share per token; None where the budget is used up)."""
+    min_share = 0.0 if price is None else price * _MIN_TOKENS / _MARGIN
+    return SearchDepth(max(_MIN_ITEMS, available // _MIN_TOKENS), min_relevance, min_share)

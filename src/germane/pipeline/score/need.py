@@ -1,0 +1,33 @@
+"""Need: P(need) of a request, from the candidates that the search found and from the request's words (NEED-1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from germane.search.need import NEED_ROWS, Asked
+from germane.search.relevance import Relevance, matrix
+from germane.types.amount import Need
+from germane.types.candidate import Scored
+from germane.types.evidence import FEATURES
+from germane.types.query import Query
+
+__all__ = ["assess_need"]
+
+_RECENT = [FEATURES.index(name) for name in ("history", "recent")]
+
+
+def assess_need(ranked: Sequence[Scored], query: Query, relevance: Relevance, threshold: float) -> Need:
+    """The probability that anything stored helps. `ranked` must stand in score order. Required items aren't looked at, nor
+    that a message is recent: neither says that the request needs it. A threshold of 0 is always met and costs no work."""
+    if not threshold:
+        return Need(1.0, 0.0)
+    found = [item.candidate.evidence for item in ranked if not item.candidate.required][:NEED_ROWS]
+    table = matrix(found)
+    table[:, _RECENT] = 0.0
+    odds = relevance.log_odds(table)
+    order = np.argsort(-odds, kind="stable")
+    asked = Asked(len(query.terms) - query.borrowed, query.words, query.personal)
+    probability = relevance.need.probability(table[order], odds[order], asked)
+    return Need(probability, threshold)

@@ -1,0 +1,73 @@
+"""Amount: how much an assembly adds without being told: whether anything is needed, and what a token must bring (NEED, AMOUNT).
+
+P(need) is the probability that anything stored helps with the request. Below a strategy's threshold nothing that was searched
+for goes in. Above it, an item goes in while the share of the still missing that it is expected to bring is worth its tokens:
+
+    gain = min(1, 2 P(need)) · P(item is relevant) / (number of relevant items expected in this request)
+    an item goes in while gain / tokens ≥ price
+
+So a request of which it is doubtful that it needs anything gets little. The rule compares the candidates of one request with
+one another: it holds where all probabilities are off by one factor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
+
+from germane.types.candidate import LeftOut, Scored
+
+__all__ = ["Cut", "Need", "TokenPrice"]
+
+_COUNTED = 50
+"""The best candidates that count as possibly relevant. Measured on LoCoMo within 750 tokens: 10 or 20 give 86.8 % of the
+evidence, 50 give 87.7, all of some hundred 87.2."""
+
+
+class Need(NamedTuple):
+    """P(need) of one request, in [0, 1], and the strategy's threshold."""
+
+    probability: float
+    threshold: float
+
+    @property
+    def met(self) -> bool:
+        return self.probability >= self.threshold
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPrice:
+    """What a token costs in one request. `per_token` is a share of what is missing; `expected` is the number of relevant items
+    to be expected, the sum of the probabilities of the best candidates; `need` is P(need)."""
+
+    per_token: float
+    expected: float
+    need: float = 1.0
+
+    @classmethod
+    def of(cls, per_token: float, ranked: Iterable[Scored], need: float = 1.0) -> TokenPrice:
+        """The price for these candidates, which must stand in score order. Required items don't count: they go in anyway."""
+        found = (item.score for item in ranked if not item.candidate.required)
+        return cls(per_token, sum(islice(found, _COUNTED)), need)
+
+    def gain(self, value: float) -> float:
+        """The share of what is missing that `value`, a probability, is expected to bring."""
+        return min(1.0, 2.0 * self.need) * value / self.expected if self.expected > 0 else 0.0
+
+    def pays(self, value: float, tokens: int) -> bool:
+        """Whether an item of this value is worth so many tokens."""
+        return self.gain(value) >= self.per_token * tokens
+
+
+class Cut(NamedTuple):
+    """Where the price stopped: the price, and the item that came nearest to it without reaching it, if there was one."""
+
+    price: TokenPrice
+    nearest: LeftOut | None = None
+
+    @classmethod
+    def of(cls, price: TokenPrice, left_out: Iterable[LeftOut]) -> Cut:
+        priced = [out for out in left_out if out.reason == "price" and out.tokens]
+        return cls(price, max(priced, key=lambda out: out.scored.score / (out.tokens or 1), default=None))
