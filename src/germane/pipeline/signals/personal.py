@@ -16,8 +16,8 @@ _WORDS = """
 _PERSONAL = frozenset(_WORDS.split())
 _WORD = re.compile(r"[^\W\d_]+")
 _PHRASES = re.compile(
-    r"\b(?:about me|know me|for us|did (?:i|we)|have (?:i|we)|had (?:i|we)"
-    r"|(?:i|we) (?:said|told|mentioned|discussed|agreed|decided|talked|spoke)|remember|remind|recall|last time|the other day|as usual|the usual)\b"
+    r"\b(?:about me|know me|for us|did (?:i|we)|have (?:i|we)|had (?:i|we)|remember|remind|recall|last time|the other day"
+    r"|as usual|the usual|(?:i|we) (?:said|told|mentioned|discussed|agreed|decided|talked|spoke))\b"
     r"|我的|我们|我們|记得|記得|上次|私の|僕の|俺の|私たち|覚えて|前回|내\s|우리|기억",
     re.IGNORECASE,
 )
