@@ -52,11 +52,13 @@ from germane.pipeline.gather.candidates import verbatim
 from germane.pipeline.gather.vector import nameless
 from germane.pipeline.inject.inject import inject
 from germane.pipeline.inject.recognise import injected, without_injected
-from germane.pipeline.signals.asks import asks_name, asks_when
+from germane.pipeline.inject.returned import own_words, without_returned
+from germane.pipeline.signals.asks import asks_name, asks_overview, asks_when
 from germane.pipeline.signals.identifiers import identifiers, phrases
 from germane.pipeline.signals.intent import intent
 from germane.pipeline.signals.keywords import follow_up, keywords
 from germane.pipeline.signals.mentions import mentions
+from germane.pipeline.signals.personal import is_personal
 from germane.pipeline.signals.read import excerpt, read
 from germane.pipeline.signals.times import times
 from germane.pipeline.signals.word_set import word_set
@@ -245,6 +247,7 @@ _TEXT: dict[str, Reader] = {
 _SIGNALS: dict[str, Reader] = {
     "pipeline.signals.asks.asks_when": lambda text: asks_when(f"when {text}"),
     "pipeline.signals.asks.asks_name": lambda text: asks_name(f"which {text}"),
+    "pipeline.signals.asks.asks_overview": lambda text: asks_overview(f"fass {text} zusammen", 3),
     "pipeline.signals.read.excerpt": excerpt,
     "pipeline.signals.word_set.word_set": word_set.__wrapped__,
     "pipeline.signals.identifiers.identifiers": lambda text: identifiers(f"_{text}"),
@@ -252,6 +255,7 @@ _SIGNALS: dict[str, Reader] = {
     "pipeline.signals.keywords.keywords": keywords,
     "pipeline.signals.keywords.follow_up": lambda text: follow_up(text, (), [text]),
     "pipeline.signals.mentions.mentions": mentions,
+    "pipeline.signals.personal.is_personal": is_personal,
     "pipeline.signals.identifiers.phrases": phrases,
     "pipeline.signals.read.read": lambda text: read(_request(text)),
     "pipeline.signals.times.times": lambda text: times(f"last may 2024 days ago {text} 東 summer", date(2026, 1, 1)),
@@ -309,6 +313,13 @@ _OTHERS: dict[str, Reader] = {
     "pipeline.inject.inject.inject": lambda text: inject(_request(text), text, text, placement="split").convert("anthropic"),
     "pipeline.inject.recognise.injected": lambda text: injected(text, _NONCE),
     "pipeline.inject.recognise.without_injected": lambda text: without_injected([_parts(text)], _NONCE),
+    "pipeline.inject.returned.own_words": lambda text: own_words(f'{text}<memory nonce="{_NONCE}">{text}', _NONCE),
+    "pipeline.inject.returned.own_words many": lambda text: own_words(
+        f'<a nonce="{_NONCE}">{text[:40]}' * (len(text) // 60), _NONCE
+    ),
+    "pipeline.inject.returned.without_returned": lambda text: without_returned(
+        _request(f'<memory nonce="{_NONCE}">{text}</memory>{text}'), _NONCE
+    ),
     "memories.checks.words": _taken(lambda text: checks.words("text", text)),
     "memories.checks.label": _taken(lambda text: checks.label("key", text)),
     "memories.checks.moment": _taken(lambda text: checks.moment("since", text, "UTC")),

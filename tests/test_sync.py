@@ -78,8 +78,10 @@ def test_what_was_recorded_and_remembered_comes_back_in_the_messages(opened: Ger
     agent.remember("Prefers e-mail to phone calls", kind="preference")
     agent.record(TALK, session="s1")
     context = agent.assemble(ASK, model="gpt-4o", session="s2", deadline=None)
-    assert context.messages[-1] == ASK[0]
-    assert "Biscuit" in (context.system or "")
+    directive, added, asked = context.messages
+    assert asked == ASK[0]
+    assert "Biscuit" in str(added)
+    assert directive == {"role": "system", "content": context.system}
     assert "Answer in one sentence." in (context.system or "")
     assert "conversation" in context.explain()
 

@@ -90,11 +90,11 @@ async def test_feedback_moves_the_rank(agent: Agent, strategy: str) -> None:
     for _ in range(6):
         await agent.feedback([one.id], helpful=True)
         await agent.feedback([two.id], helpful=False)
-    assert [item.id for item in (await ask(agent, "Biscuit beach?", strategy=strategy)).items] == [one.id, two.id]
+    assert [item.id for item in (await ask(agent, "Biscuit beach?", strategy=strategy, session=None)).items] == [one.id, two.id]
     for _ in range(20):
         await agent.feedback([two.id], helpful=True)
         await agent.feedback([one.id], helpful=False)
-    assert [item.id for item in (await ask(agent, "Biscuit beach?", strategy=strategy)).items] == [two.id, one.id]
+    assert [item.id for item in (await ask(agent, "Biscuit beach?", strategy=strategy, session=None)).items] == [two.id, one.id]
 
 
 @pytest.mark.requirement("MEM-5")
@@ -122,21 +122,22 @@ async def test_what_the_request_holds_is_never_a_candidate_and_the_rest_of_its_s
     await told(agent)
     bare = [{"role": one["role"], "content": one["content"]} for one in TALK]
     for held in (TALK[2:], bare[2:]):
-        context = await agent.assemble([*held, *ASKED], model="gpt-4o", session="s1", deadline=None)
+        context = await agent.assemble([*held, *ASKED], model="gpt-4o", session="s1", strategy="compact", deadline=None)
         assert set(ids(context)) == {"m1", "m2"}
         assert {one.id for one in context.trace.left_out} == set()
         assert any("history" in (item.source, *item.scored.candidate.also) for item in context.items)
-    context = await agent.assemble([*TALK, *ASKED], model="gpt-4o", session="s1", deadline=None)
-    assert ids(context) == []
+    for strategy in ("compact", "default"):
+        context = await agent.assemble([*TALK, *ASKED], model="gpt-4o", session="s1", strategy=strategy, deadline=None)
+        assert ids(context) == []
 
 
 @pytest.mark.requirement("GATHER-2a")
 async def test_history_is_of_the_running_session_only(agent: Agent) -> None:
     """And has nothing to do without one, which takes nothing away."""
     await told(agent)
-    context = await ask(agent, session="s2")
+    context = await ask(agent, session="s2", strategy="compact")
     assert not any("history" in (item.source, *item.scored.candidate.also) for item in context.items)
-    context = await ask(agent, session=None)
+    context = await ask(agent, session=None, strategy="compact")
     assert {report.name: report.reason for report in context.metadata.sources}["history"] == "no_session"
     assert context.metadata.degradation_level == 0
 

@@ -48,7 +48,7 @@ async def knowing(agent: Agent) -> Agent:
 async def test_the_prompt_comes_back_behind_germanes_text(knowing: Agent, provider: str, shape: Any) -> None:
     """Whatever shape it came in, but for cached blocks, which stay in front; the request is valid, and the messages are the
     caller's own."""
-    context = await ask(knowing, model=MODELS[provider], system=shape)
+    context = await ask(knowing, model=MODELS[provider], system=shape, strategy="compact")
     together = "\n".join(texts(context.system))
     cached = shape is BLOCKS and provider == "anthropic"
     assert (together.index("Biscuit") < together.index(OWN)) != cached
@@ -59,7 +59,7 @@ async def test_the_prompt_comes_back_behind_germanes_text(knowing: Agent, provid
 @pytest.mark.requirement("INJECT-7")
 async def test_blocks_of_anthropics_keep_their_cache_control(knowing: Agent) -> None:
     """Each block as it came, in front of germane's changing text."""
-    context = await ask(knowing, model="claude-sonnet-4-5", system=BLOCKS)
+    context = await ask(knowing, model="claude-sonnet-4-5", system=BLOCKS, strategy="compact")
     assert isinstance(context.system, list)
     assert context.system[:2] == BLOCKS
     assert context.to_anthropic()["system"] == context.system
@@ -70,10 +70,26 @@ async def test_blocks_of_anthropics_keep_their_cache_control(knowing: Agent) -> 
 async def test_for_openai_it_is_a_system_message_before_the_callers_others(knowing: Agent, shape: Any) -> None:
     """Behind germane's own; a system message at the head of the list comes after it."""
     messages = [{"role": "system", "content": "Be brief."}, *ASKED]
-    context = await knowing.assemble(messages, model="gpt-4o", session="s2", deadline=None, system=shape)
+    context = await knowing.assemble(messages, model="gpt-4o", session="s2", deadline=None, system=shape, strategy="compact")
     assert [message["role"] for message in dicts(context)] == ["system", "system", "system", "user"]
     assert OWN in str(context.messages[1])
     assert context.messages[2:] == messages
+
+
+@pytest.mark.requirement("INJECT-7")
+@pytest.mark.parametrize("provider", MODELS)
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+async def test_unless_told_otherwise_the_prompt_comes_before_what_goes_with_the_question(
+    knowing: Agent, provider: str, shape: Any
+) -> None:
+    """The directive and the prompt at the beginning, the memories after them; the request is valid."""
+    context = await ask(knowing, model=MODELS[provider], system=shape)
+    said = "" if provider == "openai" else "".join(texts(context.system or []))
+    assert dialect(provider).problems(Wire(messages=dicts(context), system=context.system if said else None)) == ()
+    whole = said + str(context.messages)
+    assert "Biscuit" not in said
+    assert "Answer in one sentence." in whole
+    assert whole.index(OWN) < whole.index("Biscuit") < whole.index(ASKED[0]["content"])
 
 
 @pytest.mark.requirement("INJECT-7")
@@ -139,7 +155,7 @@ async def test_the_answer_without_time_keeps_the_prompt(knowing: Agent, provider
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 async def test_for_the_responses_api_it_joins_the_instructions(knowing: Agent, shape: Any) -> None:
     """As text behind germane's, whatever shape it has; also where nothing could be added."""
-    context = await ask(knowing, model="gpt-5", provider="openai-responses", system=shape)
+    context = await ask(knowing, model="gpt-5", provider="openai-responses", system=shape, strategy="compact")
     assert context.system is not None
     assert "\n".join(texts(context.system)).index("Biscuit") < str(context.system).index(OWN)
     assert context.to_openai_responses() == {"instructions": context.system, "input": context.messages}

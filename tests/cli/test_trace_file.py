@@ -17,8 +17,9 @@ from germane.cli.explanation_table import print_explanation
 from germane.cli.screen import console, plain, print_json, printable_json, table
 from germane.cli.trace_file import SavedTrace, dump, load, save
 from germane.errors import InvalidInput
+from germane.types.amount import Cut, Need, TokenPrice
 from germane.types.budget import allocate
-from germane.types.candidate import Breakdown, Candidate, Chosen, LeftOut, Provenance, Scored
+from germane.types.candidate import Breakdown, Candidate, Chosen, LeftOut, PassageRange, Provenance, Scored
 from germane.types.context import Metadata
 from germane.types.evidence import Evidence
 from germane.types.query import Days, Query, Term
@@ -35,6 +36,7 @@ def scored(id: str, rank: int, text: str = "Ingrid took over") -> Scored:
         text=text,
         created_at=NOW,
         evidence=Evidence(own=0.5, cos_own=None),
+        passage=PassageRange(10, 400, 20_000, 2),
         provenance=Provenance(message_id="m1", metadata={"deep": {"list": [1, None, "x"]}}),
     )
     parts = Breakdown(relevance=0.9, recency=0.1, usefulness=0.5, confidence=0.8, frequency=0.0)
@@ -52,6 +54,8 @@ def kept(text: str = "Ingrid took over") -> SavedTrace:
         query=query,
         budget=allocate(window=128000, max_output=4096, messages=20, tools=0, safety_fraction=0.02, cap=700),
         chosen=(Chosen(scored=scored("a", 1, text), text=text, tokens=12, share=0.5, handle="a1"),),
+        need=Need(0.75, 0.15),
+        cut=Cut(TokenPrice(3e-4, 1.5, 0.75), LeftOut(scored=scored("c", 3), reason="price", tokens=90)),
         left_out=(LeftOut(scored=scored("b", 2), reason="below_floor"),),
         sources=(SourceReport(name="messages", status="ok", latency=0.004, found=2),),
         timings=(("gather", 0.004),),
@@ -61,7 +65,7 @@ def kept(text: str = "Ingrid took over") -> SavedTrace:
 
 
 def test_a_saved_trace_reads_back_equal() -> None:
-    """Every field survives, infinities and dates included."""
+    """Every field survives, infinities, dates and named tuples included."""
     assert decode(SavedTrace, json.loads(printable_json(encode(kept())))) == kept()
 
 

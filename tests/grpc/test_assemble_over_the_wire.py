@@ -45,20 +45,23 @@ async def test_an_empty_store_gives_a_valid_answer(tmp_path: Path) -> None:
 
 
 async def test_text_alone_comes_back_as_text_alone(wire: Wire) -> None:
-    """A request without JSON gets a response without JSON, for every model."""
+    """A request without JSON gets a response without JSON, for every model: the directive, what was found, and the question."""
     for model in ("gpt-4o", "claude-sonnet-4-5", "gemini-2.5-pro", "nobody-knows-it"):
         answer = await wire.assembled(asked(model=model))
-        assert [(one.role, one.json) for one in answer.messages] == [("system", ""), ("user", "")]
+        assert [(one.role, one.json) for one in answer.messages] == [("system", ""), ("system", ""), ("user", "")]
         assert not answer.system_json
 
 
 async def test_json_comes_back_as_it_came(wire: Wire) -> None:
-    """To the byte: spaces, order, numbers. What is added is JSON too."""
+    """To the byte: spaces, order, numbers. What is added is JSON too: the directive in front, the rest before the last turn."""
     odd = '{ "content": [{"type": "text", "text": "When does the warehouse open?"}],  "x": 1.50, "role":"user"}'
     sent = [as_json(CALL), as_json(RESULT), context_pb2.Message(json=odd)]
     answer = await wire.assembled(asked(*sent))
-    assert list(answer.messages[1:]) == sent
-    assert json.loads(answer.messages[0].json) == {"role": "system", "content": answer.messages[0].content}
+    directive, *others, memory, asked_back = answer.messages
+    assert [*others, asked_back] == sent
+    for added, text in ((directive, "Answer kindly."), (memory, "seven")):
+        assert json.loads(added.json) == {"role": "system", "content": added.content}
+        assert text in added.content
 
 
 async def test_a_message_that_had_to_change_is_written_anew(wire: Wire) -> None:
@@ -132,8 +135,8 @@ async def test_one_users_memories_are_for_that_user(wire: Wire) -> None:
     """`user_id` of the request."""
     ann = pb.Scope(org_id="acme", agent_id="support", user_id="ann")
     await wire.memories.Remember(pb.RememberRequest(scope=ann, text="Ann drives to the warehouse by bike"))
-    assert "bike" in (await wire.assembled(asked(user_id="ann"))).messages[0].content
-    assert "bike" not in (await wire.assembled(asked(user_id="bob"))).messages[0].content
+    answers = [await wire.assembled(asked(user_id=user)) for user in ("ann", "bob")]
+    assert [["bike" in one.content for one in answer.messages] for answer in answers] == [[False, True, False], [False] * 3]
 
 
 async def test_memory_ids_stand_in_the_order_of_the_text(wire: Wire) -> None:
@@ -144,7 +147,7 @@ async def test_memory_ids_stand_in_the_order_of_the_text(wire: Wire) -> None:
         texts[(await wire.memories.Remember(request)).memory.id] = name
     answer = await wire.assembled(asked(said("Who has a key of the warehouse?")))
     names = [texts[id] for id in answer.metadata.memory_ids if id in texts]
-    text = answer.messages[0].content
+    text = answer.messages[1].content
     assert len(names) == 3
     assert names == sorted(names, key=text.index)
 
@@ -155,9 +158,9 @@ async def test_ten_thousand_messages_come_back_whole(wire: Wire) -> None:
     talk = [said(f"Box {at} is on shelf {at % 7}", "user" if at % 2 else "assistant") for at in range(9_990)]
     sent = [said("Be brief.", "system"), *talk, as_json(CALL), as_json(RESULT), said("When does the warehouse open?")]
     answer = await wire.assembly.AssembleContext(asked(*sent, model="gpt-4.1"))
-    assert list(answer.messages[-len(sent) :]) == sent
-    assert len(answer.messages) - len(sent) in (0, 1)
-    few = await wire.assembled(asked(*sent[:500], model="gpt-4.1"))
+    assert [one for one in answer.messages if "nonce=" not in one.content] == sent
+    assert len(answer.messages) - len(sent) == (2 if answer.metadata.memories_injected else answer.metadata.directive_injected)
+    few = await wire.assembled(asked(*sent[:500], model="gpt-4.1", options=options(strategy="compact")))
     assert list(few.messages[1:]) == sent[:500]
     assert few.metadata.degradation_level or few.metadata.memories_injected == 1
     assert few.metadata.degradation_level or "seven" in few.messages[0].content
@@ -180,8 +183,10 @@ async def test_an_unknown_model_is_no_obstacle(wire: Wire) -> None:
 async def test_odd_characters_pass(wire: Wire) -> None:
     """NUL, lone surrogates in JSON, right-to-left marks: what a string holds comes back."""
     sent = [said("a\0b \u202e c"), context_pb2.Message(json=r'{"role": "user", "content": "\ud800 warehouse?"}')]
-    answer = await wire.assembled(asked(*sent))
+    answer = await wire.assembled(asked(*sent, options=options(strategy="compact")))
     assert list(answer.messages[-2:]) == sent
+    answer = await wire.assembled(asked(*sent))
+    assert [answer.messages[1], answer.messages[-1]] == sent
 
 
 async def test_an_id_is_made_where_none_came(wire: Wire) -> None:

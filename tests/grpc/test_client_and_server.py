@@ -68,9 +68,10 @@ async def test_what_was_recorded_and_remembered_is_in_the_next_answer() -> None:
         found = await client.search("vase", 5)
         assert "s1" in {one.session_id for one in found}
         answer = await in_time(client, session="s2")
-        text = answer.messages[0]["content"]
-        assert answer.messages[-1] is ASKED[0]
-        assert all(said in text for said in ("Be kind.", "Prefers e-mail", "blue vase came broken"))
+        directive, found, asked = answer.messages
+        assert asked is ASKED[0]
+        assert "Be kind." in directive["content"]
+        assert all(said in found["content"] for said in ("Prefers e-mail", "blue vase came broken"))
         assert kept.id in answer.metadata.memory_ids
         assert await client.feedback([kept.id, "no-such-id"]) == 1
         receipt = await client.forget([kept.id])
@@ -91,10 +92,17 @@ async def test_each_providers_messages_come_back_in_its_own_shape(provider: str)
     talk = [{"role": "system", "content": "Be brief."}, own]
     async with service() as client:
         await client.remember("The vase is blue.", pinned=True)
-        answer = await in_time(client, talk, provider=provider)
+        answer = await in_time(client, talk, provider=provider, strategy="compact")
+        by_default = await in_time(client, talk, provider=provider)
     assert answer.messages[-1] is own
     assert "The vase is blue." in str(answer.system if answer.system is not None else answer.messages[0])
     assert "Be brief." in str(answer.system if answer.system is not None else answer.messages[1])
+    *before, turn = by_default.messages
+    assert "The vase is blue." not in str(by_default.system)
+    assert "The vase is blue." in str(before[-1] if provider.startswith("openai") else turn)
+    assert (turn is own) == provider.startswith("openai")
+    assert "What about the blue vase?" in str(turn)
+    assert "Be brief." in str(by_default.system if by_default.system is not None else before[0])
 
 
 @pytest.mark.requirement("INJECT-7", "RPC-3")
@@ -108,7 +116,7 @@ async def test_the_clients_own_system_messages_in_the_middle_are_accounted_for(p
     talk: list[dict[str, Any]] = [{"role": "user", "content": "The vase?"}, said, middle, ASKED[0]]
     async with service() as client:
         await client.remember("The vase is blue.", pinned=True)
-        answer = await in_time(client, talk, provider=provider, model=model)
+        answer = await in_time(client, talk, provider=provider, model=model, strategy="compact")
     assert not answer.metadata.fallback_reason
     assert "The vase is blue." in str(answer.system)
     assert ("Be brief." in str(answer.system)) == (model == "claude-opus-4-1")
@@ -116,14 +124,42 @@ async def test_the_clients_own_system_messages_in_the_middle_are_accounted_for(p
     assert answer.messages == order
 
 
+@pytest.mark.requirement("INJECT-6", "INJECT-7", "RPC-3")
+@pytest.mark.parametrize(
+    ("provider", "model", "order"),
+    [
+        ("openai-responses", "gpt-5", ["user", "assistant", "developer", "developer", "user"]),
+        pytest.param("anthropic", "claude-opus-4-8", ["user", "assistant", "user", "system"]),
+        ("anthropic", "claude-opus-4-1", ["user", "assistant", "user"]),
+    ],
+)
+async def test_system_messages_in_the_middle_are_accounted_for_by_default(provider: str, model: str, order: list[str]) -> None:
+    """Also where nothing of germane's is in the system prompt."""
+    said = {"role": "assistant", "content": "Which one?"}
+    middle = {"role": "developer" if provider == "openai-responses" else "system", "content": "Be brief."}
+    talk: list[dict[str, Any]] = [{"role": "user", "content": "The vase?"}, said, middle, ASKED[0]]
+    async with service() as client:
+        await client.remember("The vase is blue.", pinned=True)
+        answer = await in_time(client, talk, provider=provider, model=model)
+    assert not answer.metadata.fallback_reason
+    assert [message["role"] for message in answer.messages] == order
+    assert "The vase is blue." in str(answer.messages)
+    assert ("Be brief." in str(answer.system)) == (model == "claude-opus-4-1")
+    assert all(one in answer.messages for one in (talk[:3] if "Be brief." in str(answer.messages) else talk[:2]))
+
+
 @pytest.mark.requirement("INJECT-7", "RPC-3")
 async def test_items_of_the_responses_api_come_back_as_they_went() -> None:
     """The very objects, reasoning and calls too."""
     async with service() as client:
         await client.remember("The vase is blue.", pinned=True)
-        answer = await in_time(client, ITEMS, provider="openai-responses")
+        answer = await in_time(client, ITEMS, provider="openai-responses", strategy="compact")
+        by_default = await in_time(client, ITEMS, provider="openai-responses")
     assert "The vase is blue." in str(answer.system)
     assert [*map(id, answer.messages)] == [*map(id, ITEMS)]
+    *before, added, turn = by_default.messages
+    assert "The vase is blue." in added["content"]
+    assert [*map(id, (*before, turn))] == [*map(id, ITEMS)]
 
 
 @pytest.mark.requirement("RPC-4")
@@ -132,9 +168,13 @@ async def test_ten_thousand_messages_come_back_whole() -> None:
     talk = [{"role": ("user", "assistant")[number % 2], "content": f"m {number}"} for number in range(10_000)] + ASKED
     async with service() as client:
         await client.remember("The vase is blue.", pinned=True)
-        answer = await in_time(client, talk, model="gemini-2.5-pro")
+        answer = await in_time(client, talk, model="gemini-2.5-pro", strategy="compact")
+        by_default = await in_time(client, talk, model="gemini-2.5-pro")
     assert "The vase is blue." in answer.messages[0]["content"]
     assert [*map(id, answer.messages[1:])] == [*map(id, talk)]
+    *before, added, turn = by_default.messages
+    assert "The vase is blue." in added["content"]
+    assert [*map(id, (*before, turn))] == [*map(id, talk)]
 
 
 async def test_what_narrows_goes_over_the_wire() -> None:

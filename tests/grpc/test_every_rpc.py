@@ -145,7 +145,7 @@ async def test_what_was_kept_is_in_the_next_answer(wire: Wire) -> None:
     """AssembleContext after Remember, and its metadata."""
     memory = await kept(wire, "The warehouse gate code is kept by Ann")
     answer = await wire.assembled(asked(request_id="r1"))
-    assert "gate code" in answer.messages[0].content
+    assert "gate code" in answer.messages[1].content
     assert memory.id in answer.metadata.memory_ids
     assert answer.metadata.memories_injected == len(answer.metadata.memory_ids)
     assert (answer.metadata.directive_injected, answer.metadata.fallback_reason) == (True, "")

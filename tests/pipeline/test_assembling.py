@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from germane import Agent, Context, Germane
+from germane import Agent, Context, Germane, Strategies
 from germane.dialects.registry import dialect
 from germane.embedders.static import Static
 from germane.types.message import Message, Wire
@@ -40,10 +40,22 @@ async def test_what_was_said_in_one_session_answers_a_question_in_another(knowin
 @pytest.mark.requirement("INJECT-2a")
 async def test_for_openai_the_first_message_is_germanes_and_system_is_the_same_text(knowing: Agent) -> None:
     """The caller's own follow, the very same objects."""
-    context = await knowing.assemble(ASKED, model="gpt-4o", session="s2", deadline=None)
+    context = await knowing.assemble(ASKED, model="gpt-4o", session="s2", strategy="compact", deadline=None)
     assert context.messages[0] == {"role": "system", "content": context.system}
     assert context.system == context.added
     assert context.messages[1] is ASKED[0]
+
+
+@pytest.mark.requirement("INJECT-2a")
+async def test_unless_told_otherwise_only_the_directive_is_first_and_the_rest_is_beside_the_question(knowing: Agent) -> None:
+    """So that the beginning of the prompt stays as it is; the caller's own are the very same objects."""
+    context = await knowing.assemble(ASKED, model="gpt-4o", session="s2", deadline=None)
+    first, late, question = context.messages
+    assert first == {"role": "system", "content": context.system}
+    assert "Answer in one sentence." in str(context.system)
+    assert "Biscuit" not in str(context.system)
+    assert "called Biscuit" in str(late)
+    assert question is ASKED[0]
 
 
 @pytest.mark.requirement("INJECT-2a")
@@ -51,7 +63,9 @@ async def test_for_openai_the_first_message_is_germanes_and_system_is_the_same_t
 async def test_elsewhere_system_holds_germanes_text_and_then_the_callers_own(knowing: Agent, provider: str) -> None:
     """`.messages` has no system role; `provider=` goes before the model's."""
     messages = [{"role": "system", "content": "You are a vet."}, *ASKED]
-    context = await knowing.assemble(messages, model="gpt-4o", provider=provider, session="s2", deadline=None)
+    context = await knowing.assemble(
+        messages, model="gpt-4o", provider=provider, session="s2", strategy="compact", deadline=None
+    )
     system = str(context.system)
     assert context.provider == provider
     assert system.index("Biscuit") < system.index("You are a vet.")
@@ -62,7 +76,7 @@ async def test_elsewhere_system_holds_germanes_text_and_then_the_callers_own(kno
 @pytest.mark.parametrize("model", MODELS.values())
 async def test_every_context_goes_out_to_every_provider(knowing: Agent, model: str) -> None:
     """What each `to_…` returns is valid and says the same."""
-    context = await ask(knowing, model=model)
+    context = await ask(knowing, model=model, strategy="compact")
     openai, anthropic, gemini = context.to_openai(), context.to_anthropic(), context.to_gemini()
     responses = context.to_openai_responses()
     wires = {
@@ -126,7 +140,7 @@ async def test_the_numbers_of_the_metadata_are_true(knowing: Agent, strategy: st
     assert oracle("o200k")(context.added) <= said.total_tokens_injected <= oracle("o200k")(context.added) + 2
     assert said.context_window_used == 100 * (budget.messages + said.total_tokens_injected) // 128_000
     assert (said.was_truncated, said.fallback_reason, said.degradation_level) == (False, "", 0)
-    assert {report.name for report in said.sources} >= {"directive", "memories", "messages", "history", "recent", "structured"}
+    assert {report.name for report in said.sources} >= {plan.name for plan in Strategies().find(strategy).sources}
 
 
 @pytest.mark.requirement("INJECT-3", "PACK-3")
@@ -175,19 +189,21 @@ async def test_the_same_store_request_and_time_give_the_same_bytes(
     """Again at once, and from a copy opened later, whatever the clock says by then."""
     at = calendar.moment + timedelta(days=3)
     await germane.backup(tmp_path / "copy.db")
-    first = essence(await ask(knowing, strategy=strategy, at=at))
-    assert essence(await ask(knowing, strategy=strategy, at=at)) == first
+    first = essence(await ask(knowing, strategy=strategy, at=at, session=None))
+    assert essence(await ask(knowing, strategy=strategy, at=at, session=None)) == first
+    one, two = [await ask(knowing, strategy=strategy, at=at) for _ in range(2)]
+    assert (one.messages, one.system, one.added) == (two.messages, two.system, two.added)
     calendar.advance(hours=5)
     async with Germane.open(tmp_path / "copy.db", embedder=Static(), clock=calendar.clock) as copy:
         agent = copy.agent("support", org="acme", user="caroline")
-        assert essence(await ask(agent, strategy=strategy, at=at)) == first
+        assert essence(await ask(agent, strategy=strategy, at=at, session=None)) == first
 
 
 @pytest.mark.requirement("ENGINE-6")
 async def test_the_same_request_within_the_deadline_is_answered_alike_and_with_objects_of_its_own(knowing: Agent) -> None:
     """A remembered answer is written into each request anew."""
     await knowing.warm()
-    one, two = [await ask(knowing, deadline=0.048) for _ in range(2)]
+    one, two = [await ask(knowing, deadline=0.048, strategy="compact") for _ in range(2)]
     assert one.messages == two.messages or max(one.metadata.degradation_level, two.metadata.degradation_level) > 0
     assert one.messages is not two.messages
     assert one.messages[0] is not two.messages[0]

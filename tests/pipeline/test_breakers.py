@@ -72,8 +72,8 @@ async def test_a_store_that_hangs_costs_the_first_requests_their_time_and_the_ne
         else:
             assert rung(context) == (2, "assembly_error:BreakerOpen")
             assert seconds == 0
-    names = ("structured", "memories", "messages", "recent", "directive")
-    assert told(context) == dict.fromkeys(names, "skipped:breaker") | {"history": "skipped:no_session"}
+    names = ("structured", "memories", "messages", "directive")
+    assert told(context) == dict.fromkeys(names, "skipped:breaker") | {"continuity": "skipped:no_session"}
 
 
 @pytest.mark.requirement("ENGINE-2", "ENGINE-4")

@@ -153,7 +153,7 @@ async def test_messages_that_exceed_the_window_come_back_with_nothing_added(agen
     await told(agent)
     for words, reason in ((6000, ""), (6900, "messages_exceed_window")):
         asked = [{"role": "user", "content": "dog " * words}]
-        context = await agent.assemble(asked, model="gpt-4", session="s2", deadline=None)
+        context = await agent.assemble(asked, model="gpt-4", session="s2", strategy="compact", deadline=None)
         assert context.metadata.fallback_reason == reason
         assert (context.messages == asked) == bool(reason)
         assert (context.metadata.degradation_level == 3) == bool(reason)

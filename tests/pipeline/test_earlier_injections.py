@@ -116,7 +116,7 @@ def test_a_text_stands_only_as_long_as_everything_in_it_may_be_shown() -> None:
 
 
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=30), st.integers(0, 1000))
-def test_earlier_texts_stay_within_half_of_the_budget_and_seldom_move(sizes: list[int], available: int) -> None:
+def test_earlier_texts_stay_within_seven_eighths_of_the_budget_and_seldom_move(sizes: list[int], available: int) -> None:
     """Turn by turn: never over the budget; a text that is gone stays gone; what goes are the oldest, down to a quarter."""
     turns = human_turns(said(*(word for number in range(len(sizes) + 1) for word in (f"q{number}", f"a{number}"))), KEY)
     gone = -1
@@ -125,7 +125,7 @@ def test_earlier_texts_stay_within_half_of_the_budget_and_seldom_move(sizes: lis
         found = standing(turns[: count + 1], records)
         shown = [text.turn for text in found.texts]
         oldest = min(shown, default=2 * count)
-        assert found.tokens <= 500
+        assert found.tokens <= 875
         assert shown == list(range(oldest, 2 * count, 2))
         assert oldest >= gone
         if oldest > max(gone, 0) and shown:

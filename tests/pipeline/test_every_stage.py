@@ -112,7 +112,7 @@ def answer(germane: Engine, stored: ScopedStore, breaking: AbstractContextManage
     async def story() -> Context:
         if known:
             germane.directive_cache.learn(stored.scope, DIRECTIVE)
-        asked = request()
+        asked = request(scope=stored.scope)
         with breaking:
             context = await germane.assemble(asked, stored, DEFAULT)
         assert context.messages[-1] is asked.raw[-1]
@@ -163,7 +163,8 @@ def test_any_error_of_the_store_or_the_embedder_leaves_the_directive(point: str,
     embedder = Hashed(quick=point != "embed")
     if point.startswith("embed"):
         embedder = faulty(embedder, Raise(error(CANARY)), point)
-    context = answer(engine(embedder), faulty(scoped(), Raise(error(CANARY)), point), nullcontext())
+    session = "s1" if point == "events.recent" else None  # only a session has a last exchange to go on from
+    context = answer(engine(embedder), faulty(scoped(session), Raise(error(CANARY)), point), nullcontext())
     assert DIRECTIVE in context.added
     told = {report.name: report for report in context.metadata.sources}
     if point == "allowed":

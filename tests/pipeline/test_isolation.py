@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from itertools import permutations
+from itertools import permutations, product
 
 import pytest
 
@@ -45,8 +45,8 @@ async def everything_seen(agent: Agent) -> str:
     seen += [one async for one in agent.export()]
     seen.append(await agent.memories.list(EVERYTHING, limit=1000))
     seen.append(await agent.directive())
-    for session in ("s1", "s2"):
-        context = await ask(agent, "What about Biscuit canary?", session=session, filters=EVERYTHING)
+    for session, strategy in product(("s1", "s2"), ("default", "verbose")):
+        context = await ask(agent, "What about Biscuit canary?", session=session, filters=EVERYTHING, strategy=strategy)
         seen += [context, context.trace, context.explain(), context.to_openai()]
     return repr(seen)
 
@@ -120,7 +120,7 @@ async def test_what_is_sensitive_is_not_injected_unless_allowed(agent: Agent, st
 
     async def levels(*allowed: str) -> list[str]:
         filters = None if allowed == ("default",) else Filters(sensitivities=allowed)  # type: ignore[arg-type]
-        context = await ask(agent, "Biscuit?", strategy=strategy, filters=filters)
+        context = await ask(agent, "Biscuit?", strategy=strategy, filters=filters, session=None)
         assert not context.trace.left_out
         return sorted({item.scored.candidate.sensitivity for item in context.items})
 
@@ -142,7 +142,7 @@ async def test_what_was_superseded_or_has_expired_is_gathered_only_with_history(
     calendar.advance(days=1)
 
     async def found(**options: object) -> set[str]:
-        context = await ask(agent, "What is my home city?", **options)
+        context = await ask(agent, "What is my home city?", session=None, **options)
         recalled = await agent.recall("home city", **options)  # type: ignore[arg-type]
         texts = {one.candidate.text for one in recalled}
         assert texts == {item.scored.candidate.text for item in context.items}
@@ -158,10 +158,11 @@ async def test_what_is_forgotten_is_in_no_later_answer(agent: Agent) -> None:
     """Memory and message, also where the same request was answered with them a moment before."""
     await agent.remember("Biscuit memory secret-5521")
     await agent.record([{"id": "m1", "role": "user", "content": "Biscuit message secret-5521"}], session="s1")
-    assert len((await ask(agent, "Biscuit?", deadline=0.048)).messages) >= 1
+    for strategy in ("default", "compact"):
+        assert len((await ask(agent, "Biscuit?", deadline=0.048, strategy=strategy)).messages) >= 1
     receipt = await agent.forget(everything=True)
     assert len(receipt) == 2
-    for deadline in (None, 0.048):
-        context = await ask(agent, "Biscuit?", deadline=deadline, filters=EVERYTHING)
+    for deadline, strategy in product((None, 0.048), ("default", "compact")):
+        context = await ask(agent, "Biscuit?", deadline=deadline, filters=EVERYTHING, strategy=strategy)
         assert "secret-5521" not in f"{context} {context.messages} {context.trace}"
     assert "secret-5521" not in await everything_seen(agent)

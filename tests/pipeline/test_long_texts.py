@@ -21,7 +21,7 @@ async def told(agent: Agent) -> Agent:
 @pytest.mark.requirement("LIMITS-3")
 async def test_the_matching_part_is_shown_and_told_as_a_part(told: Agent) -> None:
     """With its place in the whole, and a share far below one."""
-    context = await told.assemble(ASKED, model="gpt-4o", deadline=None)
+    context = await told.assemble(ASKED, model="gpt-4o", strategy="compact", deadline=None)
     assert "under the blue flowerpot" in context.added
     (item,) = [item for item in context.items if "flowerpot" in item.text]
     assert 0 < item.share < 0.1
@@ -42,14 +42,18 @@ async def test_an_export_has_the_whole_text(told: Agent) -> None:
 @pytest.mark.requirement("GATHER-2a")
 async def test_a_long_text_in_the_request_is_not_injected_again(told: Agent) -> None:
     """It is known by its passage, without being hashed; another text of that length isn't taken for it."""
-    again = await told.assemble([{"role": "user", "content": LONG}, *ASKED], model="gemini-2.5-pro", deadline=None)
+    again = await told.assemble(
+        [{"role": "user", "content": LONG}, *ASKED], model="gemini-2.5-pro", strategy="compact", deadline=None
+    )
     assert "flowerpot" not in again.added
     other = LONG.replace("blue flowerpot", "grey flowerpot")
-    beside = await told.assemble([{"role": "user", "content": other}, *ASKED], model="gemini-2.5-pro", deadline=None)
+    beside = await told.assemble(
+        [{"role": "user", "content": other}, *ASKED], model="gemini-2.5-pro", strategy="compact", deadline=None
+    )
     assert "blue flowerpot" in beside.added
 
 
 async def test_the_running_session_gives_the_passage_that_matches(told: Agent) -> None:
     """Though its history only knows the beginning."""
-    context = await told.assemble(ASKED, model="gpt-4o", session="s1", deadline=None)
+    context = await told.assemble(ASKED, model="gpt-4o", session="s1", strategy="compact", deadline=None)
     assert "under the blue flowerpot" in context.added

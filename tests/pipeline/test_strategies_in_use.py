@@ -198,13 +198,13 @@ async def test_a_kinds_cap_and_the_total_are_kept(agent: Agent) -> None:
     await told(agent)
     await agent.remember("Biscuit is a greyhound")
     for cap, maximum in ((Cap(items=0), 0), (Cap(items=2), 2), (Cap(tokens=0), 0), (Cap(chars=60), 1)):
-        context = await ask(agent, strategy=replace(DEFAULT, name="x", shares=Shares(kinds={"conversation": cap})))
+        context = await ask(agent, strategy=replace(COMPACT, name="x", shares=Shares(kinds={"conversation": cap})))
         kept = [item for item in context.items if item.category == "conversation"]
         assert len(kept) <= maximum
         assert {"Biscuit is a greyhound"} <= set(texts(context))
         assert {out.reason for out in context.trace.left_out} == {"kind_cap"}
     for total, maximum in ((Cap(items=3), 3), (Cap(items=0), 0)):
-        context = await ask(agent, strategy=replace(DEFAULT, name="x", shares=Shares(total=total)))
+        context = await ask(agent, strategy=replace(COMPACT, name="x", shares=Shares(total=total)))
         assert len(context.items) == maximum
 
 
@@ -212,9 +212,9 @@ async def test_a_kinds_cap_and_the_total_are_kept(agent: Agent) -> None:
 async def test_what_a_source_leaves_of_its_share_is_offered_to_the_others(agent: Agent) -> None:
     """A share of 0 is nothing all the same."""
     await told(agent)
-    context = await ask(agent, max_tokens=400, strategy=replace(DEFAULT, name="x", shares=Shares(sources={"messages": 1})))
+    context = await ask(agent, max_tokens=400, strategy=replace(COMPACT, name="x", shares=Shares(sources={"messages": 1})))
     assert len(context.items) == 4
-    context = await ask(agent, strategy=replace(DEFAULT, name="x", shares=Shares(sources={"messages": 0})))
+    context = await ask(agent, strategy=replace(COMPACT, name="x", shares=Shares(sources={"messages": 0})))
     assert not [item for item in context.items if item.source == "messages"]
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from germane import Agent, Context
-from germane.api.strategies import COMPACT, DEFAULT
+from germane.api.strategies import COMPACT, VERBOSE
 from germane.dialects.registry import dialect
 from germane.types.message import Message, Wire
 from germane.types.strategy import Strategy
@@ -16,7 +16,7 @@ from germane.types.strategy import Strategy
 __all__ = ["APPEND", "APPEND_XML", "FACTS", "QUESTIONS", "Chat", "prefix", "prompt"]
 
 APPEND = replace(COMPACT, name="append", placement="append")
-APPEND_XML = replace(DEFAULT, name="append-xml", placement="append")
+APPEND_XML = replace(VERBOSE, name="append-xml", placement="append")
 FACTS = ["Caroline's greyhound is called Biscuit", "Caroline adores oolong tea", "Caroline plays the cello on Fridays"]
 QUESTIONS = ["What is my greyhound called?", "Which tea do I adore?", "Which instrument do I play, the cello?"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, cast
 
-from germane.api.strategies import DEFAULT
+from germane.api.strategies import COMPACT
 from germane.clock import Clock
 from germane.events.event import Event
 from germane.memories.memory import Memory
@@ -49,7 +49,7 @@ def asking(text: str = "what tea", **fields: Any) -> Query:
 
 def planning(*plans: SourcePlan | str) -> Strategy:
     """A strategy with only these sources."""
-    return replace(DEFAULT, sources=tuple(SourcePlan(name=plan) if isinstance(plan, str) else plan for plan in plans))
+    return replace(COMPACT, sources=tuple(SourcePlan(name=plan) if isinstance(plan, str) else plan for plan in plans))
 
 
 def hit(thing: Any, evidence: Any) -> Hit[Any]:

@@ -8,14 +8,14 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from germane.api.strategies import DEFAULT
+from germane.api.strategies import COMPACT
 from germane.testing.builders import candidate
 from germane.types.candidate import Breakdown, Candidate, Chosen, Scored
 from germane.types.strategy import Cap, Shares, Strategy
 
 __all__ = ["RANK", "Excerpt", "PlainLayout", "item", "ranked", "scored_items", "strategies"]
 
-RANK = replace(DEFAULT, packer="rank")
+RANK = replace(COMPACT, packer="rank")
 
 
 @dataclass(frozen=True)
@@ -102,4 +102,4 @@ def strategies(draw: st.DrawFn) -> Strategy:
         kinds=draw(st.dictionaries(st.sampled_from(["factual", "event", "conversation"]), caps, max_size=2)),
         total=draw(st.just(Cap()) | caps),
     )
-    return replace(DEFAULT, packer=draw(st.sampled_from(["rank", "density", "exact", "auto"])), shares=shares)
+    return replace(COMPACT, packer=draw(st.sampled_from(["rank", "density", "exact", "auto"])), shares=shares)

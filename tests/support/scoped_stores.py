@@ -97,8 +97,8 @@ class Kept:
         return KeptInjections()
 
 
-def scoped() -> ScopedStore:
-    return Kept()
+def scoped(session: str | None = None) -> ScopedStore:
+    return Kept(scope=Scope(user="caroline", session=session))
 
 
 def engine(embedder: Embedder | None = None, clock: Clock | None = None, **options: Any) -> Engine:

@@ -1,7 +1,7 @@
 """Codec: encodes dataclasses as JSON values, and decodes them with a check against their type hints.
 
-Decoding raises `InvalidInput` with the place of a wrong type, an unknown field or a missing one. Fields with `repr=False`
-(vectors, functions) are not encoded.
+A named tuple becomes a list of its values. Decoding raises `InvalidInput` with the place of a wrong type, an unknown field or a
+missing one. Fields with `repr=False` (vectors, functions) are not encoded.
 """
 
 from __future__ import annotations
@@ -65,6 +65,8 @@ def _decode(kind: Any, encoded: Any, where: str) -> Any:
     if origin is not None and issubclass(origin, Mapping):
         inner = get_args(kind)[1]
         return {key: _decode(inner, entry, f"{where}.{key}") for key, entry in _checked(encoded, dict, where).items()}
+    if isinstance(kind, type) and issubclass(kind, tuple):
+        return kind(*_decode_tuple(tuple(_hints(kind).values()), _checked(encoded, list, where), where))
     if is_dataclass(kind):
         return _decode_dataclass(kind, _checked(encoded, dict, where), where)
     return _decode_plain(kind, encoded, where)

@@ -10,6 +10,7 @@ from germane.cli.budget_bar import bar, slices
 from germane.cli.screen import plain
 from germane.cli.trace_file import SavedTrace
 from germane.types.candidate import Chosen, LeftOut, Scored
+from germane.types.explain import amount_lines
 from germane.types.trace import SourceReport
 
 __all__ = ["print_explanation"]
@@ -27,6 +28,8 @@ def print_explanation(
         screen.print(Text(f"fell back: {metadata.fallback_reason} (level {metadata.degradation_level})", style="yellow"))
     for warning in trace.warnings:
         screen.print(Text(f"warning: {plain(warning)}", style="yellow"))
+    for line in amount_lines(trace):
+        screen.print(Text(line, style="dim"))
     if trace.budget is not None:
         window, own = slices(trace.budget, trace, metadata)
         screen.print(bar(screen, "Window", trace.budget.window, window))

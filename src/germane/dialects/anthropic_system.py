@@ -52,7 +52,7 @@ def placed(messages: Sequence[Any]) -> tuple[list[Any], list[OutgoingMessage]]:
 def write_system(turns: Sequence[OutgoingMessage], cache_mark: bool) -> str | list[dict[str, Any]] | None:
     """Returns all system texts in order: as one string, or as a list of blocks where the caller's system is such a list or a
     cache mark is set. `cache_mark` says whether the request may hold another one. Where the caller's blocks have marks,
-    germane's changing text stands behind them, so that the provider's cache keeps them."""
+    germane's text stands behind them, so that the provider's cache keeps them: it differs from session to session."""
     pieces: list[list[Any]] = []
     last: list[Any] = []
     listed = False
@@ -65,7 +65,7 @@ def write_system(turns: Sequence[OutgoingMessage], cache_mark: bool) -> str | li
             mark = {"cache_control": {"type": "ephemeral"}} if turn.pinned and cache_mark and not turn.changing else {}
             listed = listed or bool(mark)
             block = {"type": "text", "text": sendable(text), **mark}
-            if turn.changing:
+            if turn.changing or turn.pinned:
                 last = [block]
             else:
                 pieces.append([block])

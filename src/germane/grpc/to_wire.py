@@ -84,6 +84,9 @@ def metadata(report: Metadata, request_id: str) -> context_pb2.InjectionMetadata
         cached=report.cached,
         request_id=request_id,
         warnings=map(text, report.warnings),
+        need=report.need,
+        need_threshold=report.need_threshold,
+        earlier_tokens=report.earlier_tokens,
     )
 
 

@@ -4,9 +4,9 @@ A text stands again, byte for byte, with the turn it was injected for, as long a
 the text may be shown. The newest turn keeps its text in the same way while tools run for it, and when it is sent again within
 ten minutes.
 
-Earlier texts take at most half of the budget: where they take more when a new turn comes, the oldest go until a quarter is
-left. So the prefix breaks once, and then holds for many turns. Which ones go follows from the records alone, so all workers
-agree.
+Earlier texts take at most seven eighths of the budget: where they take more when a new turn comes, the oldest go until a
+quarter is left. So the prefix breaks once, and then holds for many turns. Which ones go follows from the records alone, so all
+workers agree.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def _kept_room(
     for record in (*records, None):
         if record is own and own is not None:
             continue
-        if (record is not None or own is None) and total > limit / 2:
+        if (record is not None or own is None) and total > 7 * limit / 8:
             while total > limit / 4:
                 total -= sizes[standing.pop(0).key]
         if record is not None:

@@ -10,7 +10,7 @@ after each stage. Whatever fails, the caller gets messages: with the directive a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -52,7 +52,7 @@ from germane.ports.embedder import Embedder
 from germane.ports.tokenizer import Tokenizer
 from germane.search.relevance import Relevance
 from germane.store import ScopedStore
-from germane.types.amount import TokenPrice
+from germane.types.amount import Need, TokenPrice
 from germane.types.candidate import Candidate, Scored
 from germane.types.context import Context
 from germane.types.query import Query
@@ -194,7 +194,8 @@ class Engine:
                 strategy=strategy,
                 directive=gathered.directive or "",
                 sensitivities=request.filters.sensitivities,
-                price=None if assembly.price is None else TokenPrice.of(assembly.price, kept, need.probability),
+                price=_token_price(assembly, kept, need, gathered.query),
+                broad=gathered.query.broad,
                 stop=lambda: deadline.missed(self.clock.steady() + _WRITING),
             )
             if not need.met:
@@ -331,3 +332,10 @@ class Engine:
 def _distinct(gathered: Gathered, request: Request) -> tuple[Candidate, ...]:
     """Each candidate once, without those that the request holds already."""
     return fresh(merge(gathered.candidates), request.messages, request.filters, session=request.scope.session)
+
+
+def _token_price(assembly: Assembly, kept: Sequence[Scored], need: Need, query: Query) -> TokenPrice | None:
+    """What a token costs this request; None where the budget is to be used."""
+    if assembly.price is None:
+        return None
+    return TokenPrice.of(assembly.price, kept, need.probability, asks=query.asks, broad=query.broad)

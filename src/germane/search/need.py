@@ -27,21 +27,23 @@ NEED_ROWS = 50
 _BEST_ROWS = 10
 """Candidates over which the best value of a feature is taken."""
 _OF_THE_BEST = ("own", "window", "session", "soft", "cos_own", "cos_window", "speaker")
-NEED_FEATURES = ("best", "total", "gap", "assistant", "terms", "long", "personal", *_OF_THE_BEST)
+NEED_FEATURES = ("best", "total", "gap", "assistant", "terms", "long", "question", "personal", *_OF_THE_BEST)
 """`best` is the log-odds of the best candidate, `total` ln Σ P over the best 50, `gap` the log-odds between the best and the
 tenth. `assistant` says that the best was said in a chat with an assistant. `terms` is ln(1 + content words of the request), and
-`long` ln(1 + words) above 3.5, of requests that bring their own text; `personal` says that it speaks of the user's own affairs.
-The others are the highest values among the best ten."""
+`long` ln(1 + words) above 3.5, of requests that bring their own text; `question` says that it asks something, `personal` that
+it speaks of the user's own affairs. The others are the highest values among the best ten."""
 _COLUMNS = [FEATURES.index(name) for name in _OF_THE_BEST]
 _ASSISTANT, _COS_WINDOW = FEATURES.index("assistant"), FEATURES.index("cos_window")
 _LONG = 3.5
 
 
 class Asked(NamedTuple):
-    """What the model looks at of the request itself: its content words, all its words, and whether it is personal."""
+    """What the model looks at of the request itself: its content words, all its words, whether it asks something, and whether
+    it is personal."""
 
     terms: int
     words: int
+    question: bool
     personal: bool
 
 
@@ -51,7 +53,7 @@ def need_features(table: Floats, odds: Floats, asked: Asked) -> Floats:
     best = np.nan_to_num(table[:_BEST_ROWS])
     total = np.log(np.sum(1 / (1 + np.exp(-np.clip(odds, -60, 60)))))
     gap = odds[0] - odds[min(_BEST_ROWS, len(odds)) - 1]
-    request = (best[0, _ASSISTANT], log1p(asked.terms), max(0.0, log1p(asked.words) - _LONG), asked.personal)
+    request = (best[0, _ASSISTANT], log1p(asked.terms), max(0.0, log1p(asked.words) - _LONG), asked.question, asked.personal)
     return np.array([odds[0], total, gap, *request, *best[:, _COLUMNS].max(axis=0)])
 
 

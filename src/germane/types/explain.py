@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from germane.types.candidate import Scored
 from germane.types.trace import Trace
 
-__all__ = ["explain"]
+__all__ = ["amount_lines", "explain"]
 
 
 def explain(trace: Trace, fallback_reason: str = "") -> str:
@@ -25,7 +25,7 @@ def explain(trace: Trace, fallback_reason: str = "") -> str:
     lines += [f"source {report!r}" for report in trace.sources]
     if trace.timings:
         lines.append("stages " + ", ".join(f"{name} {seconds * 1000:.1f} ms" for name, seconds in trace.timings))
-    lines += _amount(trace)
+    lines += amount_lines(trace)
     if trace.gap is not None:
         worth = sum(item.score * item.share for item in trace.chosen)
         proof = "no other choice shows more" if trace.gap == 0 else f"another choice could show {trace.gap:.3f} more at most"
@@ -40,7 +40,7 @@ def explain(trace: Trace, fallback_reason: str = "") -> str:
     return "\n".join(lines)
 
 
-def _amount(trace: Trace) -> Iterator[str]:
+def amount_lines(trace: Trace) -> Iterator[str]:
     """What P(need) and the price decided (NEED-2, AMOUNT-2)."""
     need, cut = trace.need, trace.cut
     if need is not None and need.threshold:

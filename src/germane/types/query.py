@@ -110,12 +110,16 @@ class Query:
     """How many of `terms`, the last ones, come from the turns before: the question itself says too little."""
     words: int = 0
     """Words of the question, as it came."""
+    question: bool = False
+    """The question asks something: it ends as a question does, or begins as one."""
     personal: bool = False
     """The question speaks of the user's own affairs, of somebody known, or of what was said before."""
     asks_when: bool = False
     """The question asks for a time: when, how long, what date …"""
     asks_name: bool = False
     """The question asks for a name: who, where, which book …"""
+    broad: bool = False
+    """The question asks for a summary, an overview or an order of events."""
     filters: Filters = field(default_factory=Filters)
     vector: Vector | None = field(default=None, compare=False, repr=False)
     """Unit length. None before embedding, and where embedding took too long."""
@@ -126,6 +130,11 @@ class Query:
 
     min_share: float = 0.0
     """Share of the relevant items expected below which the caller drops a result, whatever all probabilities are off by."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether the request wants something: it asks, or it gives an order."""
+        return self.question or self.intent != "other"
 
     @property
     def blank(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from germane.api.strategies import DEFAULT
+from germane.api.strategies import DEFAULT, VERBOSE
 from germane.pipeline.gather.builtin import SOURCES, sources
 from germane.pipeline.gather.depth import SearchDepth
 from germane.pipeline.gather.memories import MemorySource, StructuredSource
@@ -111,7 +111,8 @@ async def test_without_a_session_there_is_no_history() -> None:
 @pytest.mark.requirement("GATHER-1")
 def test_a_strategy_gets_the_sources_it_plans_and_no_others() -> None:
     """The directive is none of them."""
-    assert set(sources(scoped(), DEFAULT, {}, wait=False)) == set(SOURCES) - {"directive"}
+    assert set(sources(scoped(), DEFAULT, {}, wait=False)) == set(SOURCES) - {"directive", "history", "recent"}
+    assert set(sources(scoped(), VERBOSE, {}, wait=False)) == set(SOURCES) - {"directive", "continuity"}
     assert set(sources(scoped(), planning("recent", "mesages"), {}, wait=False)) == {"recent"}
 
 

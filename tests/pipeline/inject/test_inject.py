@@ -89,13 +89,13 @@ def test_the_callers_own_system_comes_after_germanes(provider: str) -> None:
 
 @pytest.mark.requirement("INJECT-2a")
 def test_system_content_in_blocks_stays_in_blocks() -> None:
-    """germane's changing text stands behind a caller's own mark of the prompt cache, its stable text before it."""
+    """All of germane's text stands behind a caller's own mark of the prompt cache: it differs from session to session."""
     block = {"type": "text", "text": "be nice", "cache_control": {"type": "ephemeral"}}
     injected = inject(request([{"role": "system", "content": [block]}, CLAUDE[0]], "anthropic"), "memories")
     assert injected.system == [block, {"type": "text", "text": "memories"}]
     raw = [{"role": "system", "content": [block]}, CLAUDE[0]]
     marked = {"type": "text", "text": "stable", "cache_control": {"type": "ephemeral"}}
-    assert inject(request(raw, "anthropic"), "stable", "late", placement="split").system == [marked, block]
+    assert inject(request(raw, "anthropic"), "stable", "late", placement="split").system == [block, marked]
     parts = [{"text": "be nice"}]
     injected = inject(request([{"role": "system", "parts": parts}, GEMINI[0]], "gemini"), "memories")
     assert injected.system == [{"text": "memories"}, *parts]

@@ -1,12 +1,18 @@
-"""Long messages go in as a passage first, and grow when there is room."""
+"""Long messages go in as a passage first, which is worth part of the whole; the rest competes with the other messages."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from germane.api.strategies import DEFAULT
+from germane.api.strategies import COMPACT
+from germane.pipeline.pack.budget_packer import BudgetPacker
+from germane.pipeline.pack.cost_estimator import shown_value
+from germane.pipeline.pack.eligibility import Eligibility
 from germane.pipeline.pack.pack import pack
 from germane.pipeline.pack.packing import Packing
 from germane.types.candidate import Scored
@@ -17,7 +23,7 @@ SAID: dict[str, Any] = {"kinds": ("event",)}
 STATED: dict[str, Any] = {"kinds": ("factual",), "category": "factual"}
 
 
-def packed(items: list[Scored], available: int, strategy: Strategy = DEFAULT) -> Packing:
+def packed(items: list[Scored], available: int, strategy: Strategy = COMPACT) -> Packing:
     return pack(items, (), available=available, layout=PlainLayout(excerpts=True), strategy=strategy)
 
 
@@ -27,10 +33,19 @@ def shown(packing: Packing) -> dict[int, int]:
 
 
 @pytest.mark.requirement("PACK-5")
-def test_of_long_messages_passages_go_in_before_any_goes_in_whole() -> None:
-    """Five of 200 tokens take 42 each where one and a half would fit."""
-    items = [item(200, rank, **SAID) for rank in range(1, 6)]
-    assert shown(packed(items, 300)).keys() == {1, 2, 3, 4, 5}
+def test_of_long_messages_alike_passages_go_in_before_any_grows() -> None:
+    """Five of 2,000 tokens take 42 each where the sixth part of one would fit; the best grows into the rest."""
+    items = [item(2000, rank, log_odds=-rank / 100, **SAID) for rank in range(1, 6)]
+    assert shown(packed(items, 300)) == {1: 128, 2: 42, 3: 42, 4: 42, 5: 42}
+
+
+@pytest.mark.requirement("PACK-5")
+def test_the_rest_of_a_much_better_message_goes_in_before_a_passage_of_a_worse_one() -> None:
+    """The rest has a worth of its own: a message that is less likely by more than that waits."""
+    better, worse = item(200, 1, log_odds=0.0, **SAID), item(200, 2, log_odds=-6.0, **SAID)
+    assert shown(packed([better, worse], 150)) == {1: 128}
+    alike = [item(2000, rank, log_odds=-rank / 100, **SAID) for rank in (1, 2)]
+    assert shown(packed(alike, 150)).keys() == {1, 2}
 
 
 @pytest.mark.requirement("PACK-5")
@@ -38,8 +53,34 @@ def test_what_is_left_over_lets_the_best_excerpts_grow() -> None:
     """To the whole where it fits, at most to a quarter of the budget."""
     assert shown(packed([item(200, 1, **SAID), item(200, 2, **SAID)], 420)) == {1: 128, 2: 128}
     assert shown(packed([item(200, 1, **SAID), item(200, 2, **SAID)], 1000)) == {1: 200, 2: 200}
-    first, second = shown(packed([item(200, 1, **SAID), item(200, 2, **SAID)], 150)).values()
-    assert (first, second) == (108, 42)
+    assert shown(packed([item(2000, rank, log_odds=-rank / 100, **SAID) for rank in (1, 2)], 150)) == {1: 108, 2: 42}
+
+
+@pytest.mark.requirement("PACK-5", "BUD-4")
+@given(st.lists(st.tuples(st.integers(1, 900), st.floats(-6, 2)), max_size=8), st.integers(0, 1500), st.booleans())
+def test_growing_takes_nothing_away_and_keeps_to_the_budget(made: list[tuple[int, float]], available: int, broad: bool) -> None:
+    """What was in shows at least as much afterwards, so the value is never lower."""
+    odds = sorted((odds for _, odds in made), reverse=True)
+    items = [item(size, rank, log_odds=odds[rank - 1], **SAID) for rank, (size, _) in enumerate(made, 1)]
+    layout = PlainLayout(excerpts=True)
+    packer = BudgetPacker(
+        available, 0, layout, replace(COMPACT, packer="density"), Eligibility(("public", "private")), broad=broad
+    )
+    packer.fill(items)
+    before = {one.scored.rank: shown_value(one.share) for one in packer.state.chosen}
+    packer.grow()
+    after = {one.scored.rank: shown_value(one.share) for one in packer.state.chosen}
+    assert before.keys() == after.keys()
+    assert all(after[rank] >= before[rank] >= shown_value(0.0) for rank in before)
+    assert layout.total("", packer.state.chosen) == available - packer.state.tokens_left <= available
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_a_passage_is_worth_a_part_of_the_whole_and_the_rest_what_it_shows(one: float, other: float) -> None:
+    """About half as soon as the best passage shows; all of it only when nothing is missing."""
+    less, more = sorted((one, other))
+    assert 0.3 < shown_value(0.0) <= shown_value(less) <= shown_value(more) <= shown_value(1.0) == 1.0
+    assert shown_value(0.0) < 0.7
 
 
 def test_a_short_message_and_a_memory_are_not_cut_for_others() -> None:

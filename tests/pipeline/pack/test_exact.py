@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.api.strategies import COMPOSITE, DEFAULT
+from germane.api.strategies import COMPACT, COMPOSITE
 from germane.errors import InvalidInput
 from germane.pipeline.pack.exact import Offer, select
 from germane.pipeline.pack.gate import gate
@@ -22,7 +22,7 @@ from germane.types.candidate import Scored
 from germane.types.strategy import Cap, Shares, Strategy
 from support.plain_layout import PlainLayout, item, scored_items, strategies
 
-EXACT = replace(DEFAULT, packer="exact")
+EXACT = replace(COMPACT, packer="exact")
 LAYOUTS = st.builds(PlainLayout, header=st.integers(0, 20), wrapper=st.integers(0, 20), excerpts=st.booleans())
 
 
@@ -104,7 +104,7 @@ def test_two_that_fit_together_go_before_one_that_is_denser() -> None:
     """What one by one gets wrong when room is short."""
     items = [worth(60, 1, 0.62, log_odds=0.5), worth(50, 2, 0.5, log_odds=0.0), worth(50, 3, 0.5, log_odds=0.0)]
     assert ranks(packed(items, 100)) == [2, 3]
-    assert ranks(packed(items, 100, strategy=replace(DEFAULT, packer="rank"))) == [1]
+    assert ranks(packed(items, 100, strategy=replace(COMPACT, packer="rank"))) == [1]
 
 
 @pytest.mark.requirement("PACK-2", "PACK-6")
@@ -167,14 +167,14 @@ def test_stopped_early_it_tells_what_might_have_been() -> None:
     assert proven.gap == 0
     assert skip_search.gap is not None
     assert skip_search.gap > 0
-    assert packed(items, 500, strategy=DEFAULT).value <= skip_search.value <= proven.value <= (skip_search.bound or 0)
+    assert packed(items, 500, strategy=COMPACT).value <= skip_search.value <= proven.value <= (skip_search.bound or 0)
 
 
 @pytest.mark.requirement("PACK-6")
 def test_auto_is_exact_where_room_is_short() -> None:
     """And greedy where there is plenty."""
     items = [worth(60, rank, 0.5) for rank in range(1, 4)]
-    auto = replace(DEFAULT, packer="auto")
+    auto = replace(COMPACT, packer="auto")
     assert packed(items, 100, strategy=auto).gap == 0
     assert packed(items, 4000, strategy=auto).gap is None
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.api.strategies import DEFAULT
+from germane.api.strategies import COMPACT
 from germane.pipeline.pack.gate import gate
 from germane.pipeline.pack.pack import pack, trim
 from germane.pipeline.pack.packing import Packing
@@ -44,7 +44,7 @@ def reasons(packing: Packing) -> dict[int, str]:
 
 
 @pytest.mark.requirement("PACK-1")
-@pytest.mark.parametrize("strategy", [RANK, DEFAULT], ids=["rank", "density"])
+@pytest.mark.parametrize("strategy", [RANK, COMPACT], ids=["rank", "density"])
 def test_a_big_item_alone_does_not_block_two_small_ones(strategy: Strategy) -> None:
     """What doesn't fit is skipped, and the next is tried."""
     packing = packed(ranked(500, 40, 40), 100, strategy=strategy)
@@ -62,7 +62,7 @@ def test_in_score_order_the_better_goes_first() -> None:
 def test_by_density_the_cheaper_of_two_almost_alike_goes_first() -> None:
     """log-odds − 0.7 · ln(tokens + 2): 80 tokens for a hair more isn't worth it."""
     items = [item(80, 1, log_odds=0.1), item(20, 2, log_odds=0.0), item(20, 3, log_odds=0.0)]
-    assert ranks(packed(items, 80, strategy=DEFAULT)) == [2, 3]
+    assert ranks(packed(items, 80, strategy=COMPACT)) == [2, 3]
     assert ranks(packed(items, 80, strategy=RANK)) == [1]
 
 
@@ -75,7 +75,7 @@ def test_once_a_header_is_paid_for_its_other_items_are_cheaper() -> None:
         item(20, 2, log_odds=0.1, session="b"),
         item(20, 3, log_odds=0.0, session="a"),
     ]
-    assert ranks(packed(items, 70, layout, DEFAULT)) == [1, 3]
+    assert ranks(packed(items, 70, layout, COMPACT)) == [1, 3]
 
 
 def test_what_fits_whole_goes_in_whole_where_there_is_no_excerpt() -> None:
@@ -200,7 +200,7 @@ def test_costs_are_asked_a_few_times_an_item(available: int) -> None:
     """Not once for every other item, however many headers are opened, whether all fit or few."""
     layout = PlainLayout(header=5, excerpts=True)
     items = [item(10, rank, session=f"s{rank % 7}", source=("messages", "memories")[rank % 2]) for rank in range(1, 301)]
-    strategy = replace(DEFAULT, shares=Shares(sources={"messages": 10, "memories": 10}))
+    strategy = replace(COMPACT, shares=Shares(sources={"messages": 10, "memories": 10}))
     packed(items, available, layout, strategy)
     assert layout.calls <= 8 * len(items)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.api.strategies import DEFAULT
+from germane.api.strategies import COMPACT
 from germane.pipeline.pack.pack import pack
 from germane.pipeline.pack.packing import Packing
 from germane.types.candidate import Scored
@@ -17,7 +17,7 @@ from germane.types.strategy import Strategy
 from support.plain_layout import RANK, PlainLayout, item, ranked
 
 
-def packed(items: list[Scored], available: int, strategy: Strategy = DEFAULT, layout: PlainLayout | None = None) -> Packing:
+def packed(items: list[Scored], available: int, strategy: Strategy = COMPACT, layout: PlainLayout | None = None) -> Packing:
     return pack(items, (), available=available, layout=layout or PlainLayout(), strategy=strategy)
 
 
@@ -32,7 +32,7 @@ def test_of_many_items_only_those_are_written_whose_turn_may_come() -> None:
 
 
 @pytest.mark.requirement("PACK-1", "PACK-3")
-@pytest.mark.parametrize("strategy", [RANK, DEFAULT], ids=["rank", "density"])
+@pytest.mark.parametrize("strategy", [RANK, COMPACT], ids=["rank", "density"])
 def test_after_many_that_do_not_fit_the_rest_is_left_out_untried(strategy: Strategy) -> None:
     """For want of room, without a cost."""
     packing = packed([item(90, 1), *(item(50, rank) for rank in range(2, 60))], 100, strategy)

@@ -57,13 +57,11 @@ def fit(
     from germane.cli.evaluation.fit_tables import figures, need_figures, origin, show_coefficients, show_fit, show_need
     from germane.evaluate.fit.adapt import adapt
     from germane.evaluate.fit.coefficients import load_tables
-    from germane.evaluate.fit.columns import shipped_tables
+    from germane.evaluate.fit.columns import NEED_COLUMNS, ModelColumns, shipped_tables
     from germane.evaluate.fit.feedback import marked_lines
     from germane.evaluate.fit.fitting import Options
     from germane.evaluate.fit.need import fit_need
     from germane.evaluate.fit.refit import refit
-    from germane.search.need import NEED_COLUMNS
-    from germane.search.relevance import Relevance
 
     options = options_of(context)
     embedder = options.embedder or "static"
@@ -78,7 +76,7 @@ def fit(
         with progress(options.json) as bar:
             task = bar.add_task("fitting", total=None)
             fitted = refit(lists, old, fit_options, lambda: bar.advance(task))
-            relevance = Relevance.parse(fitted.tables)
+            relevance = ModelColumns(fitted.tables).relevance
             fits = {name: fit_need(lists, relevance, lexical=bool(lexical)) for lexical, name in enumerate(NEED_COLUMNS)}
         needs = {name: fit for name, fit in fits.items() if fit is not None}
         tables = {**fitted.tables, **{name: fit.table for name, fit in needs.items()}}

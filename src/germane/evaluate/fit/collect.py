@@ -30,7 +30,7 @@ from germane.ports.embedder import Embedder
 from germane.ports.tokenizer import Tokenizer
 from germane.search.relevance import Relevance, matrix, shipped
 from germane.settings.settings import Settings
-from germane.text.traits import word_count
+from germane.text.traits import is_question, word_count
 from germane.types.candidate import Candidate
 from germane.types.scope import Scope
 from germane.types.strategy import Strategy
@@ -148,6 +148,7 @@ class _Listing:
             question=question.id,
             terms=len(key_terms(question.text)),
             words=word_count(question.text),
+            asks=is_question(question.text),
             personal=is_personal(question.text),
             category=question.category,
             wanted=len(question.evidence),

@@ -18,7 +18,7 @@ from germane.search.need import NEED_COLUMNS
 from germane.search.relevance import Relevance
 from germane.types.evidence import FEATURES
 
-__all__ = ["BESIDES", "JUDGED", "ColumnPart", "ModelColumns", "Tables", "model_tables", "shipped_tables"]
+__all__ = ["BESIDES", "JUDGED", "NEED_COLUMNS", "ColumnPart", "ModelColumns", "Tables", "model_tables", "shipped_tables"]
 
 Tables = Mapping[str, Mapping[str, float]]
 """A model's file: name of a column → name of a feature → coefficient. `BESIDES` names the tables that are no columns of the

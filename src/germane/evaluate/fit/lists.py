@@ -57,6 +57,8 @@ class Candidates:
     """Content words of the question itself."""
     words: int = 0
     """All its words."""
+    asks: bool = False
+    """Whether it asks something."""
     personal: bool = False
     """Whether it speaks of the user's own affairs."""
     at: float

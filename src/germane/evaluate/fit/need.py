@@ -43,7 +43,7 @@ def fit_need(lists: Sequence[Candidates], relevance: Relevance, *, lexical: bool
     if not needed.any() or needed.all():
         return None
     tables = [_best(one, relevance) for one in chosen]
-    asked = [Asked(one.terms, one.words, one.personal) for one in chosen]
+    asked = [Asked(one.terms, one.words, one.asks, one.personal) for one in chosen]
     rows = np.array([need_features(*best, about) for best, about in zip(tables, asked, strict=True)])
     weights = _weights(chosen)
     names = [(one.dataset, one.conversation) for one in chosen]

@@ -59,6 +59,9 @@ def metadata_from_wire(wire: context_pb2.InjectionMetadata) -> ClientMetadata:
         cached=wire.cached,
         request_id=wire.request_id,
         warnings=tuple(wire.warnings),
+        need=wire.need if wire.HasField("need") else None,
+        need_threshold=wire.need_threshold if wire.HasField("need_threshold") else None,
+        earlier_tokens=wire.earlier_tokens,
     )
 
 

@@ -23,6 +23,8 @@ from germane.types.message import system_text
 
 __all__ = ["AssembleCall", "ClientScope", "assemble", "checked_text", "filters_to_wire", "time_to_wire"]
 
+_APART = frozenset({"anthropic", "gemini"})
+"""Providers that keep the system prompt apart from the messages and may answer without one."""
 _LISTS = ("kinds", "event_types", "entity_types", "tags", "sensitivities", "exclude")
 _FILTERS = frozenset({*_LISTS, "since", "until", "session", "with_history", "task"})
 
@@ -90,7 +92,7 @@ class AssembleCall:
     def answer(self, response: context_pb2.AssembleContextResponse) -> Answer:
         """Returns the answer that a response holds. Raises `Altered` where it lacks one of the caller's messages."""
         own = json.loads(self._sent_system) if self._sent_system else None
-        messages, system = verify_reply(self._sent, response, own)
+        messages, system = verify_reply(self._sent, response, own, apart=self._options["provider"] in _APART)
         metadata = metadata_from_wire(response.metadata)
         return Answer(messages=messages, system=system, metadata=metadata, explanation=response.explanation)
 

@@ -31,17 +31,18 @@ class Altered(Exception):
 
 
 def verify_reply(
-    sent: Sequence[SentMessage], answer: context_pb2.AssembleContextResponse, own_system: Any = None
+    sent: Sequence[SentMessage], answer: context_pb2.AssembleContextResponse, own_system: Any = None, *, apart: bool = False
 ) -> tuple[list[Any], Any]:
-    """Returns the messages to send to the model, and the system prompt where the provider keeps it apart, else None.
-    `own_system` is the caller's own prompt beside the messages, of which no word may be missing either.
+    """Returns the messages to send to the model, and the system prompt where the provider keeps it apart, else None. `apart`
+    says that the provider does so; an answer without a system prompt doesn't tell. `own_system` is the caller's own prompt
+    beside the messages, of which no word may be missing either.
 
     Raises `Altered`, and `ValueError` for invalid JSON.
     """
     system = json.loads(answer.system_json) if answer.system_json else None
     if not (system is None or isinstance(system, str | list)):
         raise Altered
-    spoken = _SentAtoms(sent, system_apart=system is not None)
+    spoken = _SentAtoms(sent, system_apart=apart or system is not None)
     messages: list[Any] = []
     among: list[list[Atom]] = []  # the atoms of system messages among the others
     position = 0  # of the next message of `sent` that has to be found

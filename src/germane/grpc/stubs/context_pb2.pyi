@@ -249,6 +249,9 @@ class InjectionMetadata(_message.Message):
     CACHED_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
+    NEED_FIELD_NUMBER: _builtins.int
+    NEED_THRESHOLD_FIELD_NUMBER: _builtins.int
+    EARLIER_TOKENS_FIELD_NUMBER: _builtins.int
     directive_injected: _builtins.bool
     """Whether the agent's directive is in the messages."""
     memories_injected: _builtins.int
@@ -269,6 +272,12 @@ class InjectionMetadata(_message.Message):
     """Whether the response comes from the cache: the same request within half a minute, with no change since."""
     request_id: _builtins.str
     """The request's id, or the one that the service made."""
+    need: _builtins.float
+    """P(need), the probability that anything stored helps with the request; not set: the strategy doesn't ask."""
+    need_threshold: _builtins.float
+    """The strategy's threshold of P(need): below it nothing that was searched for is added. Not set: the strategy doesn't ask."""
+    earlier_tokens: _builtins.int
+    """Those of total_tokens_injected that are in the prompt since earlier calls of the session."""
     @_builtins.property
     def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The ids (UUIDs) of the injected memories and messages, in the order of the text."""
@@ -302,12 +311,22 @@ class InjectionMetadata(_message.Message):
         cached: _builtins.bool = ...,
         request_id: _builtins.str = ...,
         warnings: _abc.Iterable[_builtins.str] | None = ...,
+        need: _builtins.float | None = ...,
+        need_threshold: _builtins.float | None = ...,
+        earlier_tokens: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_need", b"_need", "_need_threshold", b"_need_threshold", "need", b"need", "need_threshold", b"need_threshold"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["cached", b"cached", "context_window_used", b"context_window_used", "degradation_level", b"degradation_level", "directive_injected", b"directive_injected", "fallback_reason", b"fallback_reason", "memories_available", b"memories_available", "memories_injected", b"memories_injected", "memory_ids", b"memory_ids", "request_id", b"request_id", "sources", b"sources", "timings", b"timings", "total_tokens_injected", b"total_tokens_injected", "warnings", b"warnings", "was_truncated", b"was_truncated"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_need", b"_need", "_need_threshold", b"_need_threshold", "cached", b"cached", "context_window_used", b"context_window_used", "degradation_level", b"degradation_level", "directive_injected", b"directive_injected", "earlier_tokens", b"earlier_tokens", "fallback_reason", b"fallback_reason", "memories_available", b"memories_available", "memories_injected", b"memories_injected", "memory_ids", b"memory_ids", "need", b"need", "need_threshold", b"need_threshold", "request_id", b"request_id", "sources", b"sources", "timings", b"timings", "total_tokens_injected", b"total_tokens_injected", "warnings", b"warnings", "was_truncated", b"was_truncated"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__need: _TypeAlias = _typing.Literal["need"]  # noqa: Y015
+    _WhichOneofArgType__need: _TypeAlias = _typing.Literal["_need", b"_need"]  # noqa: Y015
+    _WhichOneofReturnType__need_threshold: _TypeAlias = _typing.Literal["need_threshold"]  # noqa: Y015
+    _WhichOneofArgType__need_threshold: _TypeAlias = _typing.Literal["_need_threshold", b"_need_threshold"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__need) -> _WhichOneofReturnType__need | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__need_threshold) -> _WhichOneofReturnType__need_threshold | None: ...
 
 Global___InjectionMetadata: _TypeAlias = InjectionMetadata  # noqa: Y015
 

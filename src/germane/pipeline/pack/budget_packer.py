@@ -36,8 +36,9 @@ _TIGHT = 256
 
 class BudgetPacker:
     """Fills `state`, the budget state of one packing. `together` tells whether the strategy wants items chosen together in this
-    budget. With a `price`, items that aren't worth their tokens stay out, required ones excepted. `stop` is polled during the
-    search for the items to choose together, and ends it early."""
+    budget. With a `price`, items that aren't worth their tokens stay out, required ones excepted. With `broad`, passages are
+    short and grow only into tokens that nothing else can use. `stop` is polled during the search for the items to choose
+    together, and ends it early."""
 
     def __init__(
         self,
@@ -48,13 +49,14 @@ class BudgetPacker:
         eligibility: Eligibility,
         stop: Callable[[], bool] = lambda: False,
         price: TokenPrice | None = None,
+        broad: bool = False,
     ) -> None:
         self._price = price
         self.state = BudgetState(available - fixed, CapUsage(strategy.shares, available))
         self.together = strategy.packer == "exact" or (strategy.packer == "auto" and available <= _TIGHT)
         self._long = max(_MIN_LONG, available // _LONG_PART)
         self._layout, self._strategy, self._eligibility, self._stop = layout, strategy, eligibility, stop
-        self._estimator = CostEstimator(layout)
+        self._estimator, self._broad = CostEstimator(layout, broad=broad), broad
 
     def fill(self, items: Sequence[Scored], *, together: bool = False) -> None:
         """Puts in what fits and may go in of `items`, which must stand in score order. Where sources have shares, a second
@@ -165,7 +167,7 @@ class BudgetPacker:
             return LeftOut(scored=item, reason=refusal, tokens=cost)
         state.add(item, text, share, tokens)
         queue.open_group(item)
-        if passage and not whole:
+        if passage and not whole and not self._broad:
             queue.offer_growth(Growth(item, len(state.chosen) - 1), 1.0 - shown_value(share))
         return None
 

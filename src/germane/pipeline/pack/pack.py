@@ -32,11 +32,12 @@ def pack(
     directive: str = "",
     sensitivities: Sequence[Sensitivity] = ("public", "private"),
     price: TokenPrice | None = None,
+    broad: bool = False,
     stop: Callable[[], bool] = lambda: False,
 ) -> Packing:
     """Packs `ranked`, the items that may go in, into at most `available` tokens in all. `dropped` are the items below the
-    floor. With a `price`, items go in while they are worth their tokens (AMOUNT-1). `stop` ends an exact search early, with
-    the best packing so far and the bound that still holds."""
+    floor. With a `price`, items go in while they are worth their tokens (AMOUNT-1). `broad` shows short passages of many
+    messages. `stop` ends an exact search early, with the best packing so far and the bound that still holds."""
     others, required = _by_rank(ranked), list[Scored]()
     if True in (needed := [item.candidate.required for item in others]):
         required = list(compress(others, needed))
@@ -45,7 +46,7 @@ def pack(
     if fixed > available and directive and (alone := layout.total(directive, ())) > available:
         directive, refused, fixed = "", f"it takes {alone} tokens of {available}", layout.fixed("")
     eligibility = Eligibility(sensitivities)
-    packer = BudgetPacker(available, fixed, layout, strategy, eligibility, stop, price)
+    packer = BudgetPacker(available, fixed, layout, strategy, eligibility, stop, price, broad)
     packer.fill(required)
     packer.fill(others, together=packer.together)
     packer.grow()

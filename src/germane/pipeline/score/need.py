@@ -9,25 +9,33 @@ import numpy as np
 from germane.search.need import NEED_ROWS, Asked
 from germane.search.relevance import Relevance, matrix
 from germane.types.amount import Need
-from germane.types.candidate import Scored
+from germane.types.candidate import Candidate, Scored
 from germane.types.evidence import FEATURES
 from germane.types.query import Query
 
 __all__ = ["assess_need"]
 
-_RECENT = [FEATURES.index(name) for name in ("history", "recent")]
+_UNSEARCHED = frozenset({"continuity", "history", "recent", "structured"})
+"""Sources that offer the same whatever the question is."""
+_RECENT, _NAMED = [FEATURES.index(name) for name in ("history", "recent")], FEATURES.index("structured")
 
 
 def assess_need(ranked: Sequence[Scored], query: Query, relevance: Relevance, threshold: float) -> Need:
-    """The probability that anything stored helps. `ranked` must stand in score order. Required items aren't looked at, nor
-    that a message is recent: neither says that the request needs it. A threshold of 0 is always met and costs no work."""
+    """The probability that anything stored helps. `ranked` must stand in score order. What no search found isn't looked at, nor
+    that an item is pinned or a message recent: neither says that the request needs it. A threshold of 0 is always met and costs
+    no work."""
     if not threshold:
         return Need(1.0, 0.0)
-    found = [item.candidate.evidence for item in ranked if not item.candidate.required][:NEED_ROWS]
-    table = matrix(found)
+    found = [item.candidate for item in ranked if _searched(item.candidate)][:NEED_ROWS]
+    table = matrix([candidate.evidence for candidate in found])
     table[:, _RECENT] = 0.0
+    table[[candidate.required for candidate in found], _NAMED] = 0.0
     odds = relevance.log_odds(table)
     order = np.argsort(-odds, kind="stable")
-    asked = Asked(len(query.terms) - query.borrowed, query.words, query.personal)
+    asked = Asked(len(query.terms) - query.borrowed, query.words, query.question, query.personal)
     probability = relevance.need.probability(table[order], odds[order], asked)
     return Need(probability, threshold)
+
+
+def _searched(candidate: Candidate) -> bool:
+    return not _UNSEARCHED.issuperset((candidate.source, *candidate.also))

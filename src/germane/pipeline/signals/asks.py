@@ -1,4 +1,4 @@
-"""Asks: whether a question asks for a time or for a proper name."""
+"""Asks: whether a question asks for a time, for a proper name, or for an overview of many things."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from germane.pipeline.signals.word_set import lacks_all
 
-__all__ = ["asks_name", "asks_when"]
+__all__ = ["asks_name", "asks_overview", "asks_when"]
 
 _Part = tuple[frozenset[str], re.Pattern[str]]
 """Words of which at least one must occur for the pattern to match, and the pattern. Patterns for other scripts have no
@@ -63,6 +63,24 @@ _NAME = (
         r"|谁|誰|哪里|哪儿|哪個|哪个|叫什么|どこ|누구|어디|ใคร|ที่ไหน",
     ),
 )
+
+
+_OVERVIEW = re.compile(
+    r"\b(?:summar(?:y|ies|i[sz]e[sd]?|i[sz]ing)|overviews?|recaps?|timelines?|chronolog\w{0,8}|walk me through|sequence of"
+    r"|(?:in|the) (?:what |which )?order|over time|throughout (?:our|the|my)|everything (?:about|you|we|i)"
+    r"|zusammenfass\w{0,8}|fass\w{0,3} .{0,60} zusammen|überblick|reihenfolge|résum\w{0,8}|récapitul\w{0,8}|vue d['’]ensemble"
+    r"|ordre dans lequel|resum\w{0,8}|cronol\w{0,8}|en qué orden|riassu\w{0,8}|riepilog\w{0,8}|in che ordine|em que ordem"
+    r"|samenvat\w{0,8}|overzicht|volgorde|özet\w{0,8}|podsum\w{0,8}|sammanfatt\w{0,8})\b"
+    r"|обзор|подведи итог|хронолог|в каком порядке|总结|總結|概述|时间线|顺序|まとめて|要約|順番|時系列|요약|순서|لخص|ملخص",
+    re.IGNORECASE,
+)
+_MAX_OVERVIEW_WORDS = 80
+"""A longer request brings the text that it wants summarised."""
+
+
+def asks_overview(text: str, words: int) -> bool:
+    """Whether the request, of so many words, asks for a summary, an overview or an order of events: for many things at once."""
+    return words <= _MAX_OVERVIEW_WORDS and _OVERVIEW.search(text) is not None
 
 
 def asks_when(text: str) -> bool:

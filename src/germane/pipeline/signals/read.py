@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from germane.pipeline.signals.asks import asks_name, asks_when
+from germane.pipeline.signals.asks import asks_name, asks_overview, asks_when
 from germane.pipeline.signals.identifiers import identifiers, phrases
 from germane.pipeline.signals.intent import EVENT_TYPES, intent
 from germane.pipeline.signals.keywords import follow_up, keywords
 from germane.pipeline.signals.mentions import mentions
 from germane.pipeline.signals.personal import is_personal
 from germane.pipeline.signals.times import times, today
-from germane.text.traits import word_count
+from germane.text.traits import is_question, word_count
 from germane.types.message import Message
 from germane.types.query import Intent, Query
 from germane.types.request import Request
@@ -37,6 +37,7 @@ def read(request: Request, *, event_types: Mapping[Intent, Sequence[str]] = EVEN
     names = mentions(text)
     asked = excerpt(question, _MAX_ASKED)
     meaning = intent(asked)
+    words = word_count(text)
     own = keywords(text)
     terms = follow_up(text, own, [excerpt(turn) for turn in earlier])
     return Query(
@@ -44,7 +45,9 @@ def read(request: Request, *, event_types: Mapping[Intent, Sequence[str]] = EVEN
         at=request.at,
         terms=terms,
         borrowed=len(terms) - len(own),
-        words=word_count(text),
+        words=words,
+        broad=asks_overview(asked, words),
+        question=is_question(asked),
         personal=is_personal(asked),
         phrases=phrases(text),
         identifiers=identifiers(text),

@@ -1,0 +1,37 @@
+"""How deep a search looks: as deep as the budget could use."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from germane.pipeline.gather.depth import EVERYTHING, search_depth
+from germane.types.effort import price
+from germane.types.limits import COUNT
+
+TOKENS = st.integers(0, 2_000_000)
+
+
+@pytest.mark.requirement("AMOUNT-3")
+@given(TOKENS, TOKENS)
+def test_a_larger_budget_never_looks_less_deep(one: int, other: int) -> None:
+    """As many results as lines of twelve tokens fit, and a few in any case."""
+    small, large = (search_depth(tokens, None, 0.0) for tokens in sorted((one, other)))
+    assert 32 <= small.max_items <= large.max_items
+    assert large.max_items >= max(one, other) // 12
+
+
+@pytest.mark.requirement("AMOUNT-3")
+def test_only_a_price_drops_results_for_their_share() -> None:
+    """A budget that is to be used up drops none; a higher price drops more, and none that could still pay."""
+    assert search_depth(8_000, None, 0.0).min_share == 0
+    low, high = (search_depth(8_000, price(effort), 0.0).min_share for effort in ("low", "high"))
+    assert 0 < high < low < 12 * price("low")
+
+
+@pytest.mark.requirement("AMOUNT-3")
+def test_the_floor_is_the_strategys_own() -> None:
+    """Neither the budget nor the price raises it."""
+    assert search_depth(100, price("low"), 0.002).min_relevance == 0.002
+    assert (COUNT.maximum, 0.0, 0.0) == EVERYTHING

@@ -1,0 +1,82 @@
+"""P(need) of a request: from what was searched for, not from what is there anyway."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from germane.api.strategies import DEFAULT
+from germane.pipeline.score.need import assess_need
+from germane.pipeline.score.score import score
+from germane.search.relevance import shipped
+from germane.testing.builders import MOMENT, candidate
+from germane.types.amount import Need
+from germane.types.candidate import Candidate
+from germane.types.evidence import Evidence
+from support.gather_stubs import asking
+
+pytestmark = pytest.mark.requirement("NEED-1")
+SIGNAL = st.floats(0, 1)
+FOUND = st.lists(st.tuples(SIGNAL, SIGNAL, st.none() | SIGNAL), max_size=12)
+
+
+def made(found: list[tuple[float, float, float | None]], **fields: Any) -> list[Candidate]:
+    return [
+        candidate(f"text {at}", evidence=Evidence(own=own, window=window, cos_own=cosine, cos_window=cosine), **fields)
+        for at, (own, window, cosine) in enumerate(found)
+    ]
+
+
+def need(*candidates: Candidate, threshold: float = 0.15, **fields: Any) -> Need:
+    ranked = score(candidates, DEFAULT, MOMENT, shipped())
+    return assess_need(ranked, asking(**fields), shipped(), threshold)
+
+
+@given(FOUND, FOUND, st.sampled_from(["structured", "continuity", "history", "recent"]))
+def test_what_no_search_found_does_not_raise_it(found: Any, there: Any, source: str) -> None:
+    """Pinned memories and the session's own messages are there whatever is asked."""
+    given_anyway = made(there, source=source, required=source in ("structured", "continuity"))
+    assert need(*made(found), *given_anyway) == need(*made(found))
+    assert need(*given_anyway) == Need(0.0, 0.15)
+
+
+@given(FOUND)
+def test_what_is_pinned_and_was_found_too_counts_as_what_was_found(found: Any) -> None:
+    """That it is pinned says nothing of this request."""
+    pinned = [
+        replace(one, source="structured", also=("memories",), required=True, evidence=replace(one.evidence, structured=1.0))
+        for one in made(found)
+    ]
+    assert need(*pinned).probability == pytest.approx(need(*made(found)).probability)
+
+
+@given(FOUND, SIGNAL, SIGNAL)
+def test_that_a_message_is_recent_does_not_raise_it(found: Any, history: float, recent: float) -> None:
+    """Every request has messages before it."""
+    late = [candidate(one.text, evidence=Evidence(own=one.evidence.own, history=history, recent=recent)) for one in made(found)]
+    plain = [candidate(one.text, evidence=Evidence(own=one.evidence.own)) for one in made(found)]
+    assert need(*late).probability == pytest.approx(need(*plain).probability)
+
+
+@given(FOUND)
+def test_it_is_at_least_the_relevance_of_the_best(found: Any) -> None:
+    """What is relevant is needed."""
+    ranked = score(made(found), DEFAULT, MOMENT, shipped())
+    best = max((one.breakdown.relevance for one in ranked), default=0.0)
+    assert best - 1e-9 <= assess_need(ranked, asking(), shipped(), 0.15).probability <= 1
+
+
+@given(FOUND)
+def test_a_threshold_of_zero_is_always_met(found: Any) -> None:
+    assert need(*made(found), threshold=0.0) == Need(1.0, 0.0)
+
+
+def test_terms_borrowed_from_earlier_turns_are_not_the_requests_own() -> None:
+    """A short reply says little, whatever was talked about before."""
+    found = made([(0.2, 0.2, 0.1)])
+    text = "kayak garden winter river boat"
+    assert need(*found, text=text, borrowed=5).probability < need(*found, text=text).probability
