@@ -76,12 +76,12 @@ def test_a_need_is_met_from_its_threshold_on(probability: float, met: bool) -> N
 
 @pytest.mark.requirement("AMOUNT-2")
 def test_the_cut_names_the_item_that_came_nearest_to_the_price() -> None:
-    """The one that brings most a token, of those that the price alone kept out."""
+    """The one that brings most a token, of those that the price alone kept out; of a passage by what the passage is worth."""
     price = TokenPrice(3e-4, 2.0)
     dear, near, full = item(8, 1), item(8, 2), item(8, 3)
     out = [
-        LeftOut(scored=dear, reason="price", tokens=900),
-        LeftOut(scored=near, reason="price", tokens=850),
+        LeftOut(scored=dear, reason="price", tokens=850, value=0.1),
+        LeftOut(scored=near, reason="price", tokens=900, value=0.2),
         LeftOut(scored=full, reason="budget", tokens=10),
         LeftOut(scored=full, reason="price"),
     ]

@@ -79,5 +79,5 @@ class Cut:
 
     @classmethod
     def of(cls, price: TokenPrice, left_out: Iterable[LeftOut]) -> Cut:
-        priced = [out for out in left_out if out.reason == "price" and out.tokens]
-        return cls(price, max(priced, key=lambda out: out.scored.score / (out.tokens or 1), default=None))
+        priced = [out for out in left_out if out.reason == "price" and out.tokens and out.value is not None]
+        return cls(price, max(priced, key=lambda out: (out.value or 0.0) / (out.tokens or 1), default=None))

@@ -187,6 +187,8 @@ class LeftOut:
     reason: Reason
     tokens: int | None = None
     """Its cost, where it was counted."""
+    value: float | None = None
+    """What was offered to the price: the score, less where only a passage would have been shown."""
 
     @property
     def id(self) -> str:

@@ -51,7 +51,7 @@ def amount_lines(trace: Trace) -> Iterator[str]:
     line = f"price {cut.price.per_token:.1e} of what is missing a token; {cut.price.expected:.2f} relevant items expected"
     if cut.nearest is not None:
         scored, tokens = cut.nearest.scored, cut.nearest.tokens or 0
-        gain, asked = cut.price.gain(scored.score), cut.price.per_token * tokens
+        gain, asked = cut.price.gain(cut.nearest.value or 0.0), cut.price.per_token * tokens
         line += f"; the next, #{scored.rank}, would bring {gain:.2%} for {tokens} tokens, which have to bring {asked:.2%}"
     yield line
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -34,7 +35,14 @@ def test_required_items_and_the_directive_stay() -> None:
 
 def test_a_packing_of_required_items_alone_stays_as_it_is() -> None:
     packing = packed([item(40, 1, required=True)])
-    assert withhold(packing, 500, LAYOUT) is packing
+    assert withhold(packing, 500, LAYOUT) == replace(packing, withheld=True)
+
+
+def test_what_is_not_needed_is_not_missed_for_lack_of_budget() -> None:
+    """Where nothing is needed, nothing was truncated either."""
+    packing = packed([item(40, 1), item(400, 2)], 100)
+    assert packing.was_truncated
+    assert not withhold(packing, 100, LAYOUT).was_truncated
 
 
 @given(scored_items(), st.integers(0, 600))

@@ -161,7 +161,7 @@ class BudgetPacker:
         whole = share >= item.candidate.share
         value = item.score if whole else item.score * shown_value(share)
         if self._price is not None and not item.candidate.required and not self._price.pays(value, tokens):
-            return LeftOut(scored=item, reason="price", tokens=tokens)
+            return LeftOut(scored=item, reason="price", tokens=tokens, value=value)
         refusal = state.usage.refusal(item.candidate, text, tokens)
         if refusal is not None:
             return LeftOut(scored=item, reason=refusal, tokens=cost)

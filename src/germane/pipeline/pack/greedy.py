@@ -44,8 +44,8 @@ class Growth(NamedTuple):
     place: int
 
 
-Entry = tuple[float, int, bool, "Scored | Growth"]
-"""Heap entry: the key (weighted cost − log value), the item's rank (negative for a growth), whether the cost is exact or
+Entry = tuple[float, float, bool, "Scored | Growth"]
+"""Heap entry: the key (weighted cost − log value), the item's rank (a half more for a growth), whether the cost is exact or
 estimated, the item or growth."""
 
 
@@ -111,7 +111,7 @@ class GreedyQueue:
         """Offers the rest of a passage; `value` is how much more the whole text is worth, as a fraction of the item."""
         if self._density and value > 0:
             key = _COST_WEIGHT * log(self._estimator.estimate(growth.item).rest + 2) - growth.item.log_odds - log(value)
-            heappush(self._heap, (key, -growth.item.rank, True, growth))
+            heappush(self._heap, (key, growth.item.rank + 0.5, True, growth))
 
     def open_group(self, item: Scored) -> None:
         """Records that the header of the item's group is paid for: the items of the group become cheaper."""

@@ -70,10 +70,10 @@ def withhold(packing: Packing, available: int, layout: Layout) -> Packing:
     """The packing without what was searched for: P(need) is too low (NEED-1). Required items and the directive stay."""
     kept = tuple(item for item in packing.chosen if item.scored.candidate.required)
     if len(kept) == len(packing.chosen):
-        return packing
+        return replace(packing, withheld=True)
     gone = (item for item in packing.chosen if not item.scored.candidate.required)
     refused = tuple(LeftOut(scored=item.scored, reason="not_needed", tokens=item.tokens) for item in gone)
-    return trim(replace(packing, chosen=kept, refused=(*packing.refused, *refused)), available, layout)
+    return trim(replace(packing, chosen=kept, refused=(*packing.refused, *refused), withheld=True), available, layout)
 
 
 def trim(packing: Packing, available: int, layout: Layout) -> Packing:

@@ -28,6 +28,8 @@ class Packing:
     sensitivities: frozenset[Sensitivity] = frozenset()
     """The sensitivities that were allowed."""
     directive_left_out: str = ""
+    withheld: bool = False
+    """Whether nothing that was searched for goes in, as nothing is needed."""
     price: TokenPrice | None = None
     """What a token had to bring; None where the budget was to be used."""
     bound: float | None = None
@@ -62,7 +64,7 @@ class Packing:
     def was_truncated(self) -> bool:
         """Whether anything was left out for lack of budget, or shortened."""
         left_out = chain(self.refused, self._untried())
-        spent = any(item.reason in ("budget", "kind_cap", "source_cap") for item in left_out)
+        spent = not self.withheld and any(item.reason in ("budget", "kind_cap", "source_cap") for item in left_out)
         return spent or bool(self.directive_left_out) or any(item.share < 1 for item in self.chosen)
 
     def _untried(self) -> Iterator[LeftOut]:
