@@ -10,7 +10,9 @@ __all__ = ["EVERYTHING", "SearchDepth", "search_depth"]
 
 _MIN_TOKENS = 12
 """Tokens that hardly any message costs less than, as written."""
-_MARGIN = 6
+_USUAL_TOKENS = 24
+"""Tokens that most messages cost at least."""
+_MARGIN = 3
 """By how much the score may still rise once the text is read."""
 _MIN_ITEMS = 32
 
@@ -28,6 +30,10 @@ EVERYTHING = SearchDepth()
 
 
 def search_depth(available: int, price: float | None, min_relevance: float) -> SearchDepth:
-    """The depth for a budget of `available` tokens at this price (a share per token; None where the budget is used up)."""
-    min_share = 0.0 if price is None else price * _MIN_TOKENS / _MARGIN
-    return SearchDepth(max(_MIN_ITEMS, available // _MIN_TOKENS), min_relevance, min_share)
+    """The depth for a budget of `available` tokens at this price (a share per token; None where the budget is used up). All
+    shares together are 1, so at a price no more than 1 / price tokens can be worth it."""
+    most, min_share = available // _MIN_TOKENS, 0.0
+    if price is not None:
+        most = min(most, int(1 / (price * _USUAL_TOKENS)))
+        min_share = price * _MIN_TOKENS / _MARGIN
+    return SearchDepth(max(_MIN_ITEMS, most), min_relevance, min_share)
