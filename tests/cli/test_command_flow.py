@@ -248,7 +248,7 @@ def test_the_database_can_be_named_by_the_environment(run: Run, tmp_path: Path, 
 def test_the_demo_shows_messages_budget_and_reasons(run: Run) -> None:
     """With no key, no network and no file of yours; without colour codes where there is no terminal."""
     out = run("demo")
-    for expected in ("132 messages of 6 sessions", "and a directive", "Question:", "What germane may add", "chosen", "budget"):
+    for expected in ("132 messages of 6 sessions", "and a directive", "Question:", "What germane may add", "chosen", "price"):
         assert expected in out
     assert "\x1b[" not in out
 

@@ -24,7 +24,7 @@ __all__ = ["tour"]
 
 
 async def tour(
-    options: GlobalOptions, rows: list[Row], questions: list[DemoQuestion], model: str, max_tokens: int, strategy: str
+    options: GlobalOptions, rows: list[Row], questions: list[DemoQuestion], model: str, max_tokens: int | None, strategy: str
 ) -> list[tuple[str, Context]]:
     """Returns each question with its context; prints them unless --json is given. Raises `InvalidInput` without a message."""
     screen, answers = console(), []

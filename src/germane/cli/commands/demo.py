@@ -25,8 +25,11 @@ def demo(
         typer.Option("--ask", help="A question to ask (may be repeated). Default: questions that suit the conversation."),
     ] = None,
     model: Annotated[str, typer.Option(help="The model that the messages are for.")] = "gpt-4o",
-    max_tokens: Annotated[int, typer.Option(min=0, help="Add at most this many tokens for each question.")] = 500,
-    strategy: Annotated[str, typer.Option(help="default, verbose, compact or composite.")] = "compact",
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(min=0, help="Add at most this many tokens for each question. Default: what is worth its tokens."),
+    ] = None,
+    strategy: Annotated[str, typer.Option(help="default, verbose, compact or composite.")] = "default",
 ) -> None:
     """Import a conversation, ask questions about it, and show the resulting messages, the token budget and the reasons.
 
