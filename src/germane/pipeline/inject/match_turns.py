@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from germane.injections.injection import Injection
@@ -42,15 +42,19 @@ def _match_by_content(
     """Adds records for turns whose predecessor was cut off or edited: for the first turn of the request the latest record with
     its content that is older than the next turn's, else the only one, and for others the only one."""
     used = {record.key for record in found.values()}
-    open_turns = [turn for turn in turns if turn.index not in found]
+    with_content: dict[str, list[Injection]] = defaultdict(list)
+    for record in records:
+        with_content[record.said].append(record)
+    open_turns = [turn for turn in turns if turn.index not in found and turn.said in with_content]
+    counts = Counter(turn.said for turn in open_turns)
     for turn in reversed(open_turns):
-        options = [record for record in records if record.said == turn.said and record.key not in used]
+        if not turn.first and counts[turn.said] > 1:
+            continue
+        options = [record for record in with_content[turn.said] if record.key not in used]
         if turn.first:
             later = [place[record.key] for index, record in found.items() if index > turn.index]
             older = [record for record in options if place[record.key] < min(later, default=len(records))]
             options = older[-1:] or options
-        elif sum(other.said == turn.said for other in open_turns) > 1:
-            continue
         if len(options) == 1:
             found[turn.index] = options[0]
             used.add(options[0].key)

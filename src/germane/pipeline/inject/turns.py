@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
+from germane.injections.operations import MAX_RECORDS
 from germane.pipeline.inject.placement import is_human
 from germane.types.message import Message
 
@@ -28,16 +29,15 @@ class HumanTurn:
 
 
 def human_turns(messages: Sequence[Message], key: bytes) -> tuple[HumanTurn, ...]:
-    """Returns the human turns, in order. System messages don't count as the message before."""
+    """Returns the human turns, in order: the last ones, as no older turn has a record any more. System messages don't count as
+    the message before."""
+    spoken = [index for index, message in enumerate(messages) if message.role != "system"]
+    human = [(place, index) for place, index in enumerate(spoken) if is_human(messages[index])]
     found: list[HumanTurn] = []
-    before: Message | None = None
-    for index, message in enumerate(messages):
-        if is_human(message):
-            said = _hash(key, message.content)
-            context = "" if before is None else _hash(key, before.content)
-            found.append(HumanTurn(index, _hash(key, f"{said} {context}"), said, before is None))
-        if message.role != "system":
-            before = message
+    for place, index in human[-MAX_RECORDS:]:
+        said = _hash(key, messages[index].content)
+        context = _hash(key, messages[spoken[place - 1]].content) if place else ""
+        found.append(HumanTurn(index, _hash(key, f"{said} {context}"), said, not place))
     return tuple(found)
 
 
