@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from germane import Agent, Germane
+from germane.dialects.registry import dialect
+from germane.types.message import Wire
 from germane.types.query import Filters
 from germane.types.strategy import Cap, Shares
 from support.appending import APPEND, APPEND_XML, FACTS, QUESTIONS, Chat, prefix, prompt
@@ -37,6 +39,20 @@ async def test_each_prompt_begins_with_the_one_before(knowing: Agent, provider: 
         ids = [item.id for context in contexts for item in context.items]
         assert len(ids) == len(set(ids)) == len(FACTS)
         assert contexts[-1].added.count("Biscuit") == 1
+
+
+async def test_a_model_that_takes_system_messages_in_the_middle_gets_the_texts_as_such(knowing: Agent) -> None:
+    """Each right behind its turn; valid for the provider, and each prompt still begins with the one before."""
+    chat = Chat(knowing, "middle", model="claude-opus-4-8")
+    contexts = [await chat.say(question) for question in QUESTIONS]
+    last = contexts[-1]
+    assert [message["role"] for message in last.to_anthropic()["messages"]] == ["user", "system", "assistant"] * 2 + [
+        "user",
+        "system",
+    ]
+    assert all(map(prefix, contexts, contexts[1:]))
+    assert dialect("anthropic").problems(Wire(messages=last.to_anthropic()["messages"], system=last.system)) == ()
+    assert [message["role"] for message in last.to_openai()].count("system") == 4
 
 
 async def test_every_handle_in_the_prompt_resolves(knowing: Agent) -> None:

@@ -86,7 +86,8 @@ def _convert(request: Request, stable: str, late: str, placement: Placement, ear
     turns = [_turn(message, raw, provider) for message, raw in zip(request.messages, request.raw, strict=True)]
     if request.mid_system:
         turns = _in_place(turns)
-    return target.compose(place(turns, stable, late, placement, earlier)[1], request.tools)
+    mid_system = request.mid_system and provider == request.provider
+    return target.compose(place(turns, stable, late, placement, earlier, mid_system=mid_system)[1], request.tools)
 
 
 def _turn(message: Message, raw: Mapping[str, Any] | Message, provider: str) -> OutgoingMessage:

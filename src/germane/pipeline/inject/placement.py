@@ -27,9 +27,12 @@ def place(
     late: str,
     placement: Placement,
     earlier: Mapping[int, str] = NOTHING_EARLIER,
+    *,
+    mid_system: bool = False,
 ) -> tuple[str, list[OutgoingMessage]]:
     """The text that stands first, and the turns with all text placed; `earlier` holds texts by the index of their turn. Late
-    text joins the stable text if no human turn exists."""
+    text joins the stable text if no human turn exists. With `mid_system` the texts of `append` are system messages, each right
+    behind its turn, as the model takes them there."""
     out = list(turns)
     for index, text in earlier.items():
         out[index] = replace(out[index], late=text)
@@ -41,10 +44,20 @@ def place(
         out[newest] = replace(out[newest], late=late)
     if placement == "append" and (texts := [index for index, turn in enumerate(out) if turn.late]):
         out[texts[-1]] = replace(out[texts[-1]], late_pinned=True)
+        if mid_system:
+            out = [message for turn in out for message in _with_system(turn)]
     if stable:
         first = OutgoingMessage(message=Message.of("system", stable), pinned=placement != "first", changing=changing)
         out.insert(0, first)
     return stable, out
+
+
+def _with_system(turn: OutgoingMessage) -> tuple[OutgoingMessage, ...]:
+    """The turn without its late text, and that text as a system message behind it."""
+    if not turn.late:
+        return (turn,)
+    text = OutgoingMessage(message=Message.of("system", turn.late), in_place=True, late_pinned=turn.late_pinned)
+    return replace(turn, late="", late_pinned=False), text
 
 
 def last_human(messages: Sequence[Message]) -> int | None:
