@@ -179,7 +179,7 @@ def _injected_item(item: Chosen, registered: Set[str]) -> InjectedItem:
         content_hash=candidate.content_hash,
         source=item.source,
         sensitivity=candidate.sensitivity,
-        stored=not {candidate.source, *candidate.also} <= registered,
+        stored=not candidate.only_from(registered),
     )
 
 

@@ -251,7 +251,7 @@ class Engine:
     ) -> tuple[Packing, Standing]:
         """Asks the store once more which chosen items, and which items of earlier texts, may be shown. Where it can't answer in
         time, none of its items may. The items of registered sources aren't the store's to judge."""
-        stored = {item.id for item in packing.chosen if not {item.source, *item.scored.candidate.also} <= self.sources.keys()}
+        stored = {item.id for item in packing.chosen if not item.scored.candidate.only_from(self.sources.keys())}
         stored |= standing.ids
         if not stored:
             return packing, standing

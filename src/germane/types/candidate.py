@@ -6,7 +6,7 @@ A source offers a `Candidate`; `Scored` adds the score and its breakdown; `Chose
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
@@ -109,6 +109,10 @@ class Candidate:
     provenance: Provenance = field(default_factory=Provenance)
     passage: PassageRange | None = None
     """Set where the stored text is long and `text` is a passage of it, with `…` where it was cut; None for a whole text."""
+
+    def only_from(self, sources: Set[str]) -> bool:
+        """Whether no other source than these offered the candidate."""
+        return sources >= {self.source, *self.also}
 
     @property
     def share(self) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from germane.search.need import NEED_ROWS, Asked
 from germane.search.relevance import Relevance, matrix
 from germane.types.amount import Need
-from germane.types.candidate import Candidate, Scored
+from germane.types.candidate import Scored
 from germane.types.evidence import FEATURES
 from germane.types.query import Query
 
@@ -26,7 +26,7 @@ def assess_need(ranked: Sequence[Scored], query: Query, relevance: Relevance, th
     no work."""
     if not threshold:
         return Need(1.0, 0.0)
-    found = [item.candidate for item in ranked if _searched(item.candidate)][:NEED_ROWS]
+    found = [item.candidate for item in ranked if not item.candidate.only_from(_UNSEARCHED)][:NEED_ROWS]
     table = matrix([candidate.evidence for candidate in found])
     table[:, _RECENT] = 0.0
     table[[candidate.required for candidate in found], _NAMED] = 0.0
@@ -35,7 +35,3 @@ def assess_need(ranked: Sequence[Scored], query: Query, relevance: Relevance, th
     asked = Asked(len(query.terms) - query.borrowed, query.words, query.question, query.personal)
     probability = relevance.need.probability(table[order], odds[order], asked)
     return Need(probability, threshold)
-
-
-def _searched(candidate: Candidate) -> bool:
-    return not _UNSEARCHED.issuperset((candidate.source, *candidate.also))
