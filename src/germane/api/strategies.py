@@ -9,27 +9,21 @@ from typing import Any
 from germane.errors import InvalidInput, UnknownName
 from germane.pipeline.format.named import FORMATS, check_details
 from germane.types.limits import NAME, shown, text
-from germane.types.strategy import Cap, Placement, Shares, SourcePlan, Strategy, Weights
+from germane.types.strategy import Cap, Shares, SourcePlan, Strategy, Weights
 
 __all__ = ["COMPACT", "COMPOSITE", "DEFAULT", "VERBOSE", "Strategies", "derive"]
 
-_DEFAULT_PLACEMENT: Placement = "append"
-
-
-def _deeper(plans: tuple[SourcePlan, ...], limit: int) -> tuple[SourcePlan, ...]:
-    return tuple(replace(plan, limit=limit) if plan.name == "messages" else plan for plan in plans)
-
+_STATED = (
+    SourcePlan(name="directive"),
+    SourcePlan(name="structured", limit=20),
+    SourcePlan(name="memories", limit=60),
+)
+_SAID_LAST = (SourcePlan(name="history", limit=50), SourcePlan(name="recent", limit=10))
+_DEEP = SourcePlan(name="messages", limit=250)
 
 VERBOSE = Strategy(
     name="verbose",
-    sources=(
-        SourcePlan(name="directive"),
-        SourcePlan(name="structured", limit=20),
-        SourcePlan(name="memories", limit=60),
-        SourcePlan(name="messages", limit=80),
-        SourcePlan(name="history", limit=50),
-        SourcePlan(name="recent", limit=10),
-    ),
+    sources=(*_STATED, SourcePlan(name="messages", limit=80), *_SAID_LAST),
     weights=Weights(relevance=0.0, recency=0.1, usefulness=1.0, confidence=0.5, frequency=0.2),
     format="xml",
     details=("id", "confidence", "score"),
@@ -38,22 +32,16 @@ VERBOSE = Strategy(
 """Format xml with id, confidence and score; calibrated log-odds; packed by probability per cost; all text first. What
 `ibex.context.v1` answers with: its text stays as it is."""
 
-COMPACT = replace(VERBOSE, name="compact", format="compact", details=(), floor=0.0, sources=_deeper(VERBOSE.sources, 250))
+COMPACT = replace(VERBOSE, name="compact", format="compact", details=(), floor=0.0, sources=(*_STATED, _DEEP, *_SAID_LAST))
 """The same ranking, written with few tokens; fills the budget, however deep it is, with all text first."""
 
 DEFAULT = replace(
     COMPACT,
     name="default",
-    sources=(
-        SourcePlan(name="directive"),
-        SourcePlan(name="structured", limit=20),
-        SourcePlan(name="memories", limit=60),
-        SourcePlan(name="messages", limit=250),
-        SourcePlan(name="continuity", limit=6),
-    ),
+    sources=(*_STATED, _DEEP, SourcePlan(name="continuity", limit=6)),
     need=0.15,
     effort="medium",
-    placement=_DEFAULT_PLACEMENT,
+    placement="append",
 )
 """What an assembly uses unless told otherwise: nothing where nothing is needed, and as much as is worth its tokens. The running
 session's messages compete with all others; only its last exchange comes back where the request lacks it."""
