@@ -20,10 +20,12 @@ from germane.pipeline.gather.gather import Gathered
 from germane.pipeline.inject.inject import inject, untouched
 from germane.pipeline.pack.packing import Packing
 from germane.ports.tokenizer import Tokenizer
-from germane.types.amount import Cut, Need
+from germane.types.amount import Cut, Need, TokenPrice
 from germane.types.budget import Budget
+from germane.types.candidate import Scored
 from germane.types.context import Context, Metadata
 from germane.types.effort import price
+from germane.types.query import Query
 from germane.types.request import Request
 from germane.types.strategy import Strategy
 from germane.types.trace import SourceReport, Trace
@@ -95,6 +97,12 @@ class Assembly:
         if self.request.max_tokens is not None or self.strategy.effort is None:
             return None
         return price(self.strategy.effort)
+
+    def token_price(self, ranked: Sequence[Scored], need: Need, query: Query) -> TokenPrice | None:
+        """What a token costs this request, whose candidates must stand in score order; None where the budget is to be used."""
+        if self.price is None:
+            return None
+        return TokenPrice.of(self.price, ranked, need.probability, asks=query.asks, broad=query.broad)
 
     @contextmanager
     def stage(self, name: str, deadline: Deadline) -> Iterator[None]:

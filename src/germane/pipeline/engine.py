@@ -10,7 +10,7 @@ after each stage. Whatever fails, the caller gets messages: with the directive a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -52,7 +52,6 @@ from germane.ports.embedder import Embedder
 from germane.ports.tokenizer import Tokenizer
 from germane.search.relevance import Relevance
 from germane.store import ScopedStore
-from germane.types.amount import Need, TokenPrice
 from germane.types.candidate import Candidate, Scored
 from germane.types.context import Context
 from germane.types.query import Query
@@ -110,7 +109,7 @@ class Engine:
             if slot is not None:
                 slot.end(self.clock.steady())
         context = assembly.context()
-        self._remember_injection(assembly)
+        self.injections.remember(assembly, self.sources.keys(), self.clock.now)
         return context
 
     def fall_back(self, request: Request, strategy: Strategy, reason: str) -> Context:
@@ -194,7 +193,7 @@ class Engine:
                 strategy=strategy,
                 directive=gathered.directive or "",
                 sensitivities=request.filters.sensitivities,
-                price=_token_price(assembly, kept, need, gathered.query),
+                price=assembly.token_price(kept, need, gathered.query),
                 broad=gathered.query.broad,
                 stop=lambda: deadline.missed(self.clock.steady() + _WRITING),
             )
@@ -287,16 +286,6 @@ class Engine:
             force=deadline.answer is None,
         )
 
-    def _remember_injection(self, assembly: Assembly) -> None:
-        try:
-            change = assembly.injection(self.sources.keys(), self.clock.now())
-            if change is not None:
-                self.injections.put(assembly.request.scope, change)
-        except PROPAGATED:
-            raise
-        except BaseException:
-            return  # the answer doesn't depend on it
-
     def _own(self, request: Request, strategy: Strategy) -> Request:
         """The request without germane's own text, where the caller sent that back (INJECT-6)."""
         try:
@@ -332,10 +321,3 @@ class Engine:
 def _distinct(gathered: Gathered, request: Request) -> tuple[Candidate, ...]:
     """Each candidate once, without those that the request holds already."""
     return fresh(merge(gathered.candidates), request.messages, request.filters, session=request.scope.session)
-
-
-def _token_price(assembly: Assembly, kept: Sequence[Scored], need: Need, query: Query) -> TokenPrice | None:
-    """What a token costs this request; None where the budget is to be used."""
-    if assembly.price is None:
-        return None
-    return TokenPrice.of(assembly.price, kept, need.probability, asks=query.asks, broad=query.broad)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence, Set
+from datetime import datetime
 from functools import partial
 
 from germane.injections.injection import KeptInjections
@@ -78,6 +79,18 @@ class InjectionLog:
             return None, report(status="error", reason=type(error).__name__)
         merged = _merged(kept, waiting)
         return merged, report(status="ok", latency=guard.clock.steady() - began, found=len(merged.records))
+
+    def remember(self, assembly: Assembly, registered: Set[str], now: Callable[[], datetime]) -> None:
+        """Adds the record of what this assembly injected, where one is to be kept. Raises only what leaves an assembly: the
+        answer doesn't depend on it. `registered` are the caller's own sources."""
+        try:
+            change = assembly.injection(registered, now())
+            if change is not None:
+                self.put(assembly.request.scope, change)
+        except PROPAGATED:
+            raise
+        except BaseException:
+            return
 
     def put(self, scope: Scope, change: PutInjection) -> None:
         """Adds a record that is to be written. The first one of a turn stays."""
