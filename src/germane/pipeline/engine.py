@@ -35,7 +35,7 @@ from germane.pipeline.gather.abandoned import Abandoned
 from germane.pipeline.gather.builtin import sources
 from germane.pipeline.gather.depth import SearchDepth, search_depth
 from germane.pipeline.gather.gather import Gathered, gather
-from germane.pipeline.gather.merge import fresh, merge
+from germane.pipeline.gather.merge import RequestContents, fresh, merge
 from germane.pipeline.gather.source import SourceFactory
 from germane.pipeline.inject.returned import without_returned
 from germane.pipeline.injection_log import InjectionLog
@@ -130,8 +130,9 @@ class Engine:
         strategy = replace(strategy, sources=plans)
         deadline = Deadline(None, None)
         depth = SearchDepth(min_relevance=min_relevance(strategy))
-        gathered = await self._gather(request, store, strategy, deadline, self._guard(request.scope, deadline), depth)
-        ranked = score(_distinct(gathered, request), strategy, request.at, self.relevance)
+        guard, said = self._guard(request.scope, deadline), RequestContents(request.messages)
+        gathered = await self._gather(request, store, strategy, deadline, guard, said, depth)
+        ranked = score(_distinct(gathered, request, said), strategy, request.at, self.relevance)
         return split_at_floor(ranked, strategy.floor)[0]
 
     def state(self, *, read_only: bool = False) -> State:
@@ -165,8 +166,9 @@ class Engine:
             assembly.finish(known, cached=True)
             return
         with assembly.stage("gather", deadline):
+            said = RequestContents(request.messages)
             depth = search_depth(budget.available, assembly.price, min_relevance(strategy))
-            gathering = self._gather(request, store, strategy, deadline, guard, depth, searching=searching)
+            gathering = self._gather(request, store, strategy, deadline, guard, said, depth, searching=searching)
             if appends:
                 earlier = self.injections.stand(assembly, store, guard, deadline, self.nonce_key)
                 answers, (standing, report) = await asyncio.gather(gathering, earlier)
@@ -174,7 +176,7 @@ class Engine:
             else:
                 answers, standing = await gathering, NOTHING_STANDS
             gathered = assembly.gathered = self.directive_cache.fill_missing(request.scope, answers)
-            candidates = _distinct(gathered, request)
+            candidates = _distinct(gathered, request, said)
         if reason := unanswered(gathered.reports):
             self._fallback.answer(assembly, reason)
             return
@@ -228,16 +230,17 @@ class Engine:
         strategy: Strategy,
         deadline: Deadline,
         guard: Guard,
+        said: RequestContents,
         depth: SearchDepth,
         *,
         searching: bool = True,
     ) -> Gathered:
-        wait, said = deadline.answer is None, request.messages
+        wait = deadline.answer is None
         return await gather(
             read(request),
             store,
             strategy,
-            sources(store, strategy, self.sources, wait=wait, messages=said, depth=depth, searching=searching),
+            sources(store, strategy, self.sources, wait=wait, said=said, depth=depth, searching=searching),
             embedder=self.embedder,
             ends=deadline.gathered,
             clock=self.clock,
@@ -318,6 +321,6 @@ class Engine:
         )
 
 
-def _distinct(gathered: Gathered, request: Request) -> tuple[Candidate, ...]:
+def _distinct(gathered: Gathered, request: Request, said: RequestContents) -> tuple[Candidate, ...]:
     """Each candidate once, without those that the request holds already."""
-    return fresh(merge(gathered.candidates), request.messages, request.filters, session=request.scope.session)
+    return fresh(merge(gathered.candidates), said, request.filters, session=request.scope.session)

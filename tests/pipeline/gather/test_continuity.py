@@ -10,6 +10,7 @@ import pytest
 from germane import Agent, Germane
 from germane.events.event import Event
 from germane.pipeline.gather.continuity import ContinuitySource
+from germane.pipeline.gather.merge import RequestContents
 from germane.pipeline.gather.source import Skipped
 from germane.testing.builders import MOMENT, message
 from germane.testing.stored import an_event
@@ -41,7 +42,7 @@ TALK = said(("user", "one"), ("assistant", "two"), ("user", "three"), ("assistan
 
 async def found(*messages: Message, latest: list[Event] = TALK, plan: SourcePlan = PLAN, **fields: Any) -> list[str]:
     """Texts that come back, newest first; all of them are required."""
-    source = ContinuitySource(scoped(events=EventsStub(latest=latest), session="s1"), messages)
+    source = ContinuitySource(scoped(events=EventsStub(latest=latest), session="s1"), RequestContents(messages))
     candidates = await source.gather(asking(**fields), plan)
     assert all(one.required and one.source == "continuity" for one in candidates)
     return [one.text for one in candidates]
@@ -81,7 +82,7 @@ async def test_what_the_filters_exclude_does_not_come_back() -> None:
 
 async def test_without_a_session_there_is_none() -> None:
     with pytest.raises(Skipped, match="no_session"):
-        await ContinuitySource(scoped(), ()).gather(asking(), PLAN)
+        await ContinuitySource(scoped(), RequestContents(())).gather(asking(), PLAN)
 
 
 async def test_a_bare_follow_up_gets_the_exchange_and_nothing_else(agent: Agent) -> None:

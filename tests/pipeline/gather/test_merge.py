@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.pipeline.gather.merge import fresh, merge
+from germane.pipeline.gather.merge import RequestContents, fresh, merge
 from germane.testing.builders import candidate, message
 from germane.text.normal import content_hash
 from germane.types.candidate import Candidate, Provenance
@@ -87,15 +87,15 @@ def said(text: str = "I drink tea", *, id: str | None = None, role: str = "user"
 @pytest.mark.requirement("GATHER-2a")
 def test_a_message_of_the_request_is_no_candidate_by_its_id() -> None:
     """Even if it reads differently there, having been edited."""
-    assert fresh([said(id="m1")], [message("I drink tea, I mean coffee", id="m1")], Filters()) == ()
-    assert len(fresh([said(id="m2")], [message("something else", id="m1")], Filters())) == 1
+    assert fresh([said(id="m1")], RequestContents([message("I drink tea, I mean coffee", id="m1")]), Filters()) == ()
+    assert len(fresh([said(id="m2")], RequestContents([message("something else", id="m1")]), Filters())) == 1
 
 
 @pytest.mark.requirement("GATHER-2a")
 def test_the_same_id_in_another_session_is_another_message() -> None:
     """Callers count their messages from 1 in every conversation."""
     stored = [said("old talk", id="1", session="s0"), said("new talk", id="1", session="s1")]
-    found = fresh(stored, [message("hello", id="1")], Filters(), session="s1")
+    found = fresh(stored, RequestContents([message("hello", id="1")]), Filters(), session="s1")
     assert [one.text for one in found] == ["old talk"]
 
 
@@ -103,7 +103,7 @@ def test_the_same_id_in_another_session_is_another_message() -> None:
 def test_a_message_of_the_request_is_no_candidate_by_role_and_content() -> None:
     """However its accents are composed, in whatever session; said by another, it is another message."""
     stored = [said("Caf\u00e9", session="s0"), said("Cafe\u0301", role="assistant")]
-    found = fresh(stored, [message("Cafe\u0301")], Filters(), session="s1")
+    found = fresh(stored, RequestContents([message("Cafe\u0301")]), Filters(), session="s1")
     assert [one.session for one in found] == ["s1"]
 
 
@@ -111,17 +111,17 @@ def test_a_message_of_the_request_is_no_candidate_by_role_and_content() -> None:
 def test_a_memory_that_reads_like_a_message_stays_a_candidate() -> None:
     """Only messages are said twice."""
     memory = candidate("I drink tea", category="factual", content_hash=content_hash("user", "I drink tea"))
-    assert fresh([memory], [message("I drink tea")], Filters()) == (memory,)
+    assert fresh([memory], RequestContents([message("I drink tea")]), Filters()) == (memory,)
 
 
 @pytest.mark.requirement("GATHER-4")
 def test_what_is_excluded_by_id_is_no_candidate() -> None:
     """By germane's id or by the caller's."""
     stored = [said("a", id="m1"), said("b", id="m2"), said("c", id="m3")]
-    found = fresh(stored, [], Filters(exclude=frozenset({"m1", stored[1].id})))
+    found = fresh(stored, RequestContents([]), Filters(exclude=frozenset({"m1", stored[1].id})))
     assert [one.text for one in found] == ["c"]
 
 
 def test_a_message_without_id_or_text_takes_nothing_away() -> None:
     stored = [said("", id=None), said("a", id=None)]
-    assert len(fresh(stored, [message("")], Filters())) == 2
+    assert len(fresh(stored, RequestContents([message("")]), Filters())) == 2

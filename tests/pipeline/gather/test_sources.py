@@ -11,6 +11,7 @@ from germane.api.strategies import DEFAULT, VERBOSE
 from germane.pipeline.gather.builtin import SOURCES, sources
 from germane.pipeline.gather.depth import SearchDepth
 from germane.pipeline.gather.memories import MemorySource, StructuredSource
+from germane.pipeline.gather.merge import RequestContents
 from germane.pipeline.gather.messages import HistorySource, MessageSource, RecentSource
 from germane.pipeline.gather.source import Skipped
 from germane.store import Warming
@@ -23,6 +24,7 @@ from support.gather_stubs import EventsStub, MemoriesStub, asking, hit, planning
 
 FILTERS = Filters(kinds=("note",), since=MOMENT - timedelta(days=3))
 PLAN = SourcePlan(name="any", limit=3, keywords=True, vectors=False)
+EMPTY = RequestContents(())
 
 
 @pytest.mark.requirement("GATHER-1", "GATHER-4")
@@ -111,9 +113,13 @@ async def test_without_a_session_there_is_no_history() -> None:
 @pytest.mark.requirement("GATHER-1")
 def test_a_strategy_gets_the_sources_it_plans_and_no_others() -> None:
     """The directive is none of them."""
-    assert set(sources(scoped(), DEFAULT, {}, wait=False)) == set(SOURCES) - {"directive", "history", "recent"}
-    assert set(sources(scoped(), VERBOSE, {}, wait=False)) == set(SOURCES) - {"directive", "continuity"}
-    assert set(sources(scoped(), planning("recent", "mesages"), {}, wait=False)) == {"recent"}
+    assert set(sources(scoped(), DEFAULT, {}, wait=False, said=EMPTY)) == set(SOURCES) - {
+        "directive",
+        "history",
+        "recent",
+    }
+    assert set(sources(scoped(), VERBOSE, {}, wait=False, said=EMPTY)) == set(SOURCES) - {"directive", "continuity"}
+    assert set(sources(scoped(), planning("recent", "mesages"), {}, wait=False, said=EMPTY)) == {"recent"}
 
 
 @pytest.mark.requirement("GATHER-1")
@@ -128,7 +134,7 @@ async def test_a_registered_source_takes_a_built_in_ones_place() -> None:
             return [self.scoped]
 
     on = scoped()
-    made = sources(on, planning("recent", "mine"), {"recent": Mine, "mine": Mine, "unplanned": Mine}, wait=False)
+    made = sources(on, planning("recent", "mine"), {"recent": Mine, "mine": Mine, "unplanned": Mine}, wait=False, said=EMPTY)
     assert set(made) == {"recent", "mine"}
     answer: Any = await made["recent"].gather(asking(), PLAN)
     assert answer == [on]

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from germane.pipeline.gather.continuity import ContinuitySource
 from germane.pipeline.gather.depth import EVERYTHING, SearchDepth
 from germane.pipeline.gather.memories import MemorySource, StructuredSource
+from germane.pipeline.gather.merge import RequestContents
 from germane.pipeline.gather.messages import HistorySource, MessageSource, RecentSource
 from germane.pipeline.gather.source import BusySource, Source, SourceFactory
 from germane.store import ScopedStore
 from germane.types.candidate import Candidate
-from germane.types.message import Message
 from germane.types.query import Query
 from germane.types.strategy import SourcePlan, Strategy
 
@@ -37,15 +37,16 @@ def sources(
     registered: Mapping[str, SourceFactory],
     *,
     wait: bool,
-    messages: Sequence[Message] = (),
+    said: RequestContents,
     depth: SearchDepth = EVERYTHING,
     searching: bool = True,
 ) -> dict[str, Source]:
     """The sources that the strategy plans, by name; a registered source replaces the built-in source of its name. The directive
     isn't a source here, as it is no candidate.
 
-    `messages` are the request's own. With `wait`, sources wait for a partition that is still being loaded. `depth` says how far
-    down a search has to look. Without `searching`, for want of time, the sources that search are replaced by `BusySource`.
+    `said` is what the request holds already. With `wait`, sources wait for a partition that is still being loaded. `depth` says
+    how far down a search has to look. Without `searching`, for want of time, the sources that search are replaced by
+    `BusySource`.
     """
     made: dict[str, Source] = {}
     for plan in strategy.sources:
@@ -64,7 +65,7 @@ def sources(
             case "recent":
                 made[plan.name] = RecentSource(store)
             case "continuity":
-                made[plan.name] = ContinuitySource(store, messages)
+                made[plan.name] = ContinuitySource(store, said)
             case "history":
                 made[plan.name] = HistorySource(store)
     return made

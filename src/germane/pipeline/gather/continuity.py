@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from germane.pipeline.gather.candidates import from_event
-from germane.pipeline.gather.merge import fresh
+from germane.pipeline.gather.merge import RequestContents, fresh
 from germane.pipeline.gather.source import Skipped
 from germane.store import ScopedStore
 from germane.types.candidate import Candidate
 from germane.types.evidence import Evidence
-from germane.types.message import Message
 from germane.types.query import Query
 from germane.types.strategy import SourcePlan
 
@@ -23,9 +22,8 @@ class ContinuitySource:
     so that a reference to them can be understood; the packer shortens long ones. A request that holds any message of the
     exchange needs none of it back."""
 
-    def __init__(self, store: ScopedStore, messages: Sequence[Message]) -> None:
-        """`messages` are the request's own."""
-        self._store, self._messages = store, messages
+    def __init__(self, store: ScopedStore, said: RequestContents) -> None:
+        self._store, self._said = store, said
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         session = self._store.scope.session
@@ -33,7 +31,7 @@ class ContinuitySource:
             raise Skipped("no_session")
         events = await self._store.events.recent(plan.limit + 1, session=session, filters=query.filters)
         found = [from_event(event, "continuity", Evidence()) for event in events]
-        missing = {one.id for one in fresh(found, self._messages, query.filters, session=session)}
+        missing = {one.id for one in fresh(found, self._said, query.filters, session=session)}
         if found and found[0].id not in missing and found[0].role == "user":
             del found[0]  # the turn that is being answered was recorded first
         exchange = list[Candidate]()

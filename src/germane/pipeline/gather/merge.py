@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from germane.text.normal import content_hash
@@ -15,7 +16,7 @@ from germane.types.evidence import FEATURES, Evidence
 from germane.types.message import Message
 from germane.types.query import Filters
 
-__all__ = ["fresh", "merge"]
+__all__ = ["RequestContents", "fresh", "merge"]
 
 
 def merge(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
@@ -28,21 +29,41 @@ def merge(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
     return tuple(found.values())
 
 
+class RequestContents:
+    """What the request's own messages hold, to compare stored ones with. Computed once, when it is first asked for."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._messages = messages
+
+    @cached_property
+    def ids(self) -> frozenset[str]:
+        return frozenset(message.id for message in self._messages if message.id is not None)
+
+    @cached_property
+    def contents(self) -> list[tuple[str, str]]:
+        """Role and content of each message that has one."""
+        return [(message.role, content) for message in self._messages if (content := message.content)]
+
+    @cached_property
+    def hashes(self) -> frozenset[int]:
+        """Of the contents that aren't long."""
+        return frozenset(content_hash(role, content) for role, content in self.contents if len(content) <= LONG)
+
+
 def fresh(
-    candidates: Sequence[Candidate], messages: Sequence[Message], filters: Filters, *, session: str | None = None
+    candidates: Sequence[Candidate], said: RequestContents, filters: Filters, *, session: str | None = None
 ) -> tuple[Candidate, ...]:
-    """The candidates without those that `messages`, the request's own, already contain, and without those whose ids the
+    """The candidates without those that the request's own messages already contain, and without those whose ids the
     filters exclude. Message ids are the caller's own and may repeat in another session: where the request's `session` is
     known, the same id in another session is a different message."""
-    said = {message.id for message in messages if message.id is not None}
     talk = [candidate for candidate in candidates if candidate.category == "conversation"]
-    repeated = _repeated(talk, messages) if talk else frozenset()
+    repeated = _repeated(talk, said) if talk else frozenset()
 
     def contained(candidate: Candidate) -> bool:
         if candidate.category != "conversation":
             return False
         here = session is None or candidate.session in (None, session)
-        return candidate.id in repeated or (here and candidate.provenance.message_id in said)
+        return candidate.id in repeated or (here and candidate.provenance.message_id in said.ids)
 
     return tuple(
         candidate
@@ -53,16 +74,14 @@ def fresh(
     )
 
 
-def _repeated(talk: Sequence[Candidate], messages: Sequence[Message]) -> frozenset[str]:
+def _repeated(talk: Sequence[Candidate], said: RequestContents) -> frozenset[str]:
     """Ids of the stored messages that the request repeats word for word. Short texts are compared by hash. Of a long text only
     a passage is loaded: it must stand at the same place in the request's message, so that no long message is hashed."""
-    contents = [(message.role, content) for message in messages if (content := message.content)]
-    hashes = {content_hash(role, content) for role, content in contents if len(content) <= LONG}
-    long = [pair for pair in contents if len(pair[1]) > _MIN_LONG] if any(stored.passage for stored in talk) else []
+    long = [pair for pair in said.contents if len(pair[1]) > _MIN_LONG] if any(stored.passage for stored in talk) else []
 
     def repeated(stored: Candidate) -> bool:
         if stored.passage is None:
-            return stored.content_hash in hashes
+            return stored.content_hash in said.hashes
         return any(_repeats(stored, stored.passage, *pair) for pair in long)
 
     return frozenset(stored.id for stored in talk if repeated(stored))
