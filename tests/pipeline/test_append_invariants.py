@@ -19,6 +19,8 @@ from support.stories import MODELS
 pytestmark = [pytest.mark.requirement("INJECT-6"), pytest.mark.asyncio(loop_scope="module")]
 
 _WORDS = ["greyhound Biscuit", "oolong tea", "cello on Fridays", "ok", "neighbour's cat", "grey sofa"]
+_TEA, _DOG = ("say", "oolong tea"), ("say", "greyhound Biscuit")
+_TRIM, _RETRY, _TOOL = ("trim", ""), ("retry", ""), ("tool", "")
 _steps = st.lists(
     st.one_of(
         st.tuples(st.just("say"), st.sampled_from(_WORDS)),
@@ -48,6 +50,13 @@ _users = iter(range(10**9))
 
 @given(steps=_steps, provider=st.sampled_from(sorted(MODELS)), xml=st.booleans(), cap=st.sampled_from([150, 300, 8000]))
 @example(steps=[("say", "ok"), ("say", "ok"), ("trim", ""), ("say", "ok")], provider="openai", xml=False, cap=8000)
+@example(steps=[_TEA, _DOG, _TRIM, _TOOL, _DOG], provider="anthropic", xml=False, cap=150)
+@example(steps=[_TEA, _DOG, _TRIM, _RETRY, _DOG, _DOG], provider="anthropic", xml=False, cap=150)
+@example(steps=[_TEA, _DOG, _TRIM, _DOG, _DOG], provider="anthropic", xml=False, cap=150)
+@example(steps=[_TEA, _DOG, _TRIM, _TEA, _TRIM, _TEA], provider="anthropic", xml=False, cap=150)
+@example(steps=[_TEA, ("forget", ""), _TEA, _DOG], provider="anthropic", xml=False, cap=150)
+@example(steps=[_TEA, ("forget", ""), _TEA, _RETRY], provider="anthropic", xml=False, cap=150)
+@example(steps=[_TEA, _DOG, _DOG, _RETRY], provider="anthropic", xml=True, cap=300)
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_any_session(opened: Germane, steps: list[tuple[str, str]], provider: str, xml: bool, cap: int) -> None:
     """`Chat.send` checks that the output is valid for its provider and within the budget."""

@@ -11,7 +11,7 @@ workers agree.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -122,7 +122,11 @@ def stand(
         if total <= available:
             break
         total -= sizes[texts.pop(index).key]
-    if dropped := sorted(index for index, record in standing.items() if record.text and index not in texts):
+    repeated = _repeated(texts)
+    for index in repeated:
+        warnings.append(f"the text injected for message {index} is dropped: a later one holds the same item")
+        del texts[index]
+    if dropped := sorted(index for index, record in standing.items() if record.text and index not in (*texts, *repeated)):
         warnings.append(f"the texts injected for messages {', '.join(map(str, dropped))} are dropped: the budget has no room")
     closed = own is not None and (not own.text or newest.index in texts)
     replaced = found.get(newest.index)
@@ -198,23 +202,34 @@ def _may_be_shown(item: InjectedItem, kept: KeptInjections, filters: Filters) ->
     return kept.allowed.get(item.id) == item.content_hash
 
 
+def _repeated(texts: Mapping[int, Injection]) -> list[int]:
+    """The turns whose text holds an item of a later one's. That is so where an earlier text didn't stand in the call that added
+    the item again, because that call allowed less or had fewer messages."""
+    seen, found = set[str](), list[int]()
+    for index in sorted(texts, reverse=True):
+        ids = {item.id for item in texts[index].items}
+        if seen & ids:
+            found.append(index)
+        else:
+            seen |= ids
+    return found
+
+
 def _kept_room(
     records: Sequence[Injection], own: Injection | None, sizes: dict[tuple[str, int], int], available: int, cap: int
 ) -> set[tuple[str, int]]:
-    """The records that the budget has kept room for, turn by turn from the first. The limit is the cap, halved as often as what
-    is available asks for: so it changes rarely while the messages grow."""
+    """The records that the budget has kept room for, turn by turn from the first; `own` takes none from the others. The limit
+    is the cap, halved as often as what is available asks for: so it changes rarely while the messages grow."""
     limit = cap
     while limit > available:
         limit //= 2
     standing: list[Injection] = []
     total = 0
     for record in (*records, None):
-        if record is own and own is not None:
-            continue
-        if (record is not None or own is None) and total > 7 * limit / 8:
+        if total > 7 * limit / 8:
             while total > limit / 4:
                 total -= sizes[standing.pop(0).key]
-        if record is not None:
+        if record is not None and record is not own:
             standing.append(record)
             total += sizes[record.key]
     return {record.key for record in standing}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
@@ -116,10 +117,12 @@ class InjectionLog:
             self._waiting.pop(_key(scope), None)
 
     def forget(self, scope: Scope) -> None:
-        """Drops the records of every session of this scope's user, or of all users of its agent where it has none."""
-        for key in list(self._waiting):
+        """Withdraws what waits of every session of this scope's user, or of all users of its agent where it has none: the turns
+        stay known, their texts are gone."""
+        for key in self._waiting:
             if key[:2] == (scope.org, scope.agent) and scope.user in (None, key[2]):
-                del self._waiting[key]
+                session = self._waiting.get(key, {})
+                session.update({each: _withdrawn(change) for each, change in session.items() if change.injection.text})
 
 
 def _key(scope: Scope) -> _Key:
@@ -134,3 +137,8 @@ def _merged(kept: KeptInjections, waiting: Sequence[PutInjection]) -> KeptInject
         if other is None or other.withdrawn or change.replaces:
             records[change.injection.key] = change.injection
     return KeptInjections(tuple(records.values()), kept.allowed)
+
+
+def _withdrawn(change: PutInjection) -> PutInjection:
+    handles = ", ".join(item.handle for item in change.injection.items)
+    return replace(change, injection=replace(change.injection, text="", tokens=0, items=(), withdrawn=handles or "?"))

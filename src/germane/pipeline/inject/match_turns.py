@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
 from germane.injections.injection import Injection
 from germane.pipeline.inject.turns import HumanTurn
@@ -12,9 +13,36 @@ __all__ = ["match_turns"]
 
 
 def match_turns(turns: Sequence[HumanTurn], records: Sequence[Injection], open: bool) -> dict[int, Injection]:
-    """The record of each turn, by the index of its message. Turns with the same key are matched in order: from the first where
-    the request has more of them than there are records (the last ones are new), else from the last (the window was trimmed)."""
+    """The record of each turn, by the index of its message. Turns with the same key are matched in order, from the last:
+    the first ones' records may be gone. Where the request has more of them than there are records, the newest is new."""
     place = {record.key: number for number, record in enumerate(records)}
+    turns = _keyed_as_before(turns, records)
+    found = _match_by_key(turns, records, open)
+    if turns[0].index in found:
+        # the records before the first turn's are those of turns that were cut off
+        found = _match_by_key(turns, records[place[found[turns[0].index].key] :], open)
+    _match_by_content(turns[:-1] if open else turns, records, found, place)
+    newest = turns[-1]
+    if open and newest.index in found:
+        before = [place[found[turn.index].key] for turn in turns[:-1] if turn.index in found]
+        if before and max(before) > place[found[newest.index].key]:
+            # an older record than its predecessors' is that of another turn with the same words
+            del found[newest.index]
+    return found
+
+
+def _keyed_as_before(turns: Sequence[HumanTurn], records: Sequence[Injection]) -> Sequence[HumanTurn]:
+    """The turns, the first of them with the key it had before its predecessor was cut off, where later turns with the same
+    words have that key and no other record has the words: so they are counted together."""
+    first = turns[0]
+    keys = {record.turn for record in records if record.said == first.said}
+    if first.first and first.key not in keys and len(keys) == 1 and any(turn.key in keys for turn in turns[1:]):
+        return replace(first, key=keys.pop()), *turns[1:]
+    return turns
+
+
+def _match_by_key(turns: Sequence[HumanTurn], records: Sequence[Injection], open: bool) -> dict[int, Injection]:
+    newest = turns[-1] if open else None
     of_key: dict[str, list[Injection]] = defaultdict(list)
     for record in records:
         of_key[record.turn].append(record)
@@ -24,15 +52,8 @@ def match_turns(turns: Sequence[HumanTurn], records: Sequence[Injection], open: 
     found: dict[int, Injection] = {}
     for key, group in groups.items():
         kept = of_key[key]
-        latest = kept[max(0, len(kept) - len(group)) :]
-        found |= {turn.index: record for turn, record in zip(group, latest, strict=False)}
-    _match_by_content(turns[:-1] if open else turns, records, found, place)
-    newest = turns[-1]
-    if open and newest.index in found:
-        before = [place[found[turn.index].key] for turn in turns[:-1] if turn.index in found]
-        if before and max(before) > place[found[newest.index].key]:
-            # an older record than its predecessors' is that of another turn with the same words
-            del found[newest.index]
+        known = group[:-1] if newest is not None and group[-1] is newest and len(kept) < len(group) else group
+        found |= {turn.index: record for turn, record in zip(reversed(known), reversed(kept), strict=False)}
     return found
 
 

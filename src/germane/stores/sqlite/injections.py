@@ -25,7 +25,7 @@ _INSERT = (
     f"INSERT INTO injections (partition, session, {_COLUMNS}) VALUES ({', '.join('?' * 12)})"
     " ON CONFLICT (partition, session, turn, occurrence) DO UPDATE SET text = excluded.text, tokens = excluded.tokens,"
     " tokenizer = excluded.tokenizer, last_handle = excluded.last_handle, items = excluded.items,"
-    " created_at = excluded.created_at, withdrawn = '' WHERE withdrawn <> '' OR ?13 RETURNING key"
+    " created_at = excluded.created_at, withdrawn = excluded.withdrawn WHERE withdrawn <> '' OR ?13 RETURNING key"
 )
 _SURPLUS = (
     "DELETE FROM injections WHERE key IN (SELECT key FROM (SELECT key, row_number() OVER latest AS place,"
