@@ -44,7 +44,7 @@ def test_a_request_about_the_users_own_affairs_or_a_question_never_lowers_it(mod
     """Small talk and tasks that bring their own text have neither."""
     rows = table(len(odds), own=0.5, cos_own=0.3, cos_window=0.3)
     plain, personal = (model.probability(rows, odds, asked._replace(personal=one)) for one in (False, True))
-    telling, asking = (model.probability(rows, odds, asked._replace(question=one)) for one in (False, True))
+    telling, asking = (model.probability(rows, odds, asked._replace(asks=one)) for one in (False, True))
     assert plain <= personal
     assert telling <= asking
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from germane.errors import InvalidInput
 from germane.types.evidence import FEATURES
+from germane.types.query import Query
 
 __all__ = ["NEED_COLUMNS", "NEED_FEATURES", "NEED_ROWS", "Asked", "NeedModel", "need_features"]
 
@@ -43,8 +44,13 @@ class Asked(NamedTuple):
 
     terms: int
     words: int
-    question: bool
+    asks: bool
     personal: bool
+
+    @classmethod
+    def of(cls, query: Query) -> Asked:
+        """What the question itself says; terms borrowed from the turns before don't count."""
+        return cls(len(query.terms) - query.borrowed, query.words, query.question, query.personal)
 
 
 def need_features(table: Floats, odds: Floats, asked: Asked) -> Floats:
@@ -53,7 +59,7 @@ def need_features(table: Floats, odds: Floats, asked: Asked) -> Floats:
     best = np.nan_to_num(table[:_BEST_ROWS])
     total = np.log(np.sum(1 / (1 + np.exp(-np.clip(odds, -60, 60)))))
     gap = odds[0] - odds[min(_BEST_ROWS, len(odds)) - 1]
-    request = (best[0, _ASSISTANT], log1p(asked.terms), max(0.0, log1p(asked.words) - _LONG), asked.question, asked.personal)
+    request = (best[0, _ASSISTANT], log1p(asked.terms), max(0.0, log1p(asked.words) - _LONG), asked.asks, asked.personal)
     return np.array([odds[0], total, gap, *request, *best[:, _COLUMNS].max(axis=0)])
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import numpy as np
 
@@ -24,13 +25,12 @@ from germane.evaluate.need.turns import TurnWithoutNeed
 from germane.evaluate.question_clock import ends
 from germane.pipeline.format.layout import Format
 from germane.pipeline.format.named import open_format
-from germane.pipeline.signals.keywords import keywords as key_terms
-from germane.pipeline.signals.personal import is_personal
+from germane.pipeline.signals.read import read
 from germane.ports.embedder import Embedder
 from germane.ports.tokenizer import Tokenizer
+from germane.search.need import Asked
 from germane.search.relevance import Relevance, matrix, shipped
 from germane.settings.settings import Settings
-from germane.text.traits import is_question, word_count
 from germane.types.candidate import Candidate
 from germane.types.scope import Scope
 from germane.types.strategy import Strategy
@@ -106,23 +106,22 @@ async def _collect_from(
     await agent.warm()
     listing = _Listing(name, conversation, parts.engine.tokenizer(_TOKENIZER))
     end = ends(conversation) or parts.clock.now()
-    for question in conversation.questions:
-        at = question.at or end + _ASKED_AFTER
+    later = end + _ASKED_AFTER
+    requested: list[tuple[Question, datetime, dict[str, Any]]] = [
+        (question, question.at or later, {"messages": (), "query": question.text}) for question in conversation.questions
+    ]
+    requested += [(_question(turn), later, {"messages": turn.messages}) for turn in turns]
+    for question, at, given in requested:
+        request = build_request(scope=agent.scope, catalog=parts.catalog, clock=parts.clock, model="any", at=at, **given)
+        about = Asked.of(read(request))
         for strategy in strategies:
-            limit = sum(plan.limit for plan in strategy.sources)
-            found = await agent.recall(question.text, limit, at=at, strategy=strategy)
-            keywords = not any(plan.vectors for plan in strategy.sources)
-            yield listing.of(question, [scored.candidate for scored in found], at, keywords=keywords)
-    at = end + _ASKED_AFTER
-    for turn in turns:
-        asked = Question(id=f"turn {turn.id}", text=turn.text, category=turn.kind, evidence=frozenset())
-        for strategy in strategies:
-            request = build_request(
-                scope=agent.scope, catalog=parts.catalog, clock=parts.clock, messages=turn.messages, model="any", at=at
-            )
             found = await parts.engine.recall(request, parts.store.within(agent.scope), strategy)
             keywords = not any(plan.vectors for plan in strategy.sources)
-            yield replace(listing.of(asked, [scored.candidate for scored in found], at, keywords=keywords), needed=False)
+            yield listing.of(question, about, [scored.candidate for scored in found], at, keywords=keywords)
+
+
+def _question(turn: TurnWithoutNeed) -> Question:
+    return Question(id=f"turn {turn.id}", text=turn.text, category=turn.kind, evidence=frozenset())
 
 
 class _Listing:
@@ -136,7 +135,7 @@ class _Listing:
         self._layout: Format = open_format("compact", tokenizer=tokenizer, nonce="x" * 8, zone=zone("UTC"), terms=())
         self._numbers: dict[str, int] = {}
 
-    def of(self, question: Question, found: Sequence[Candidate], at: datetime, *, keywords: bool) -> Candidates:
+    def of(self, question: Question, about: Asked, found: Sequence[Candidate], at: datetime, *, keywords: bool) -> Candidates:
         ids = [one.provenance.message_id or one.id for one in found]
         groups = [self._layout.group(one) for one in found]
         costs = [self._layout.cost(one, one.text, frozenset({group})) for one, group in zip(found, groups, strict=True)]
@@ -146,11 +145,9 @@ class _Listing:
             dataset=self._dataset,
             conversation=self._name,
             question=question.id,
-            terms=len(key_terms(question.text)),
-            words=word_count(question.text),
-            asks=is_question(question.text),
-            personal=is_personal(question.text),
             category=question.category,
+            **about._asdict(),
+            needed=bool(question.evidence),
             wanted=len(question.evidence),
             units=self._units,
             table=matrix([one.evidence for one in found]),

@@ -32,6 +32,5 @@ def assess_need(ranked: Sequence[Scored], query: Query, relevance: Relevance, th
     table[[candidate.required for candidate in found], _NAMED] = 0.0
     odds = relevance.log_odds(table)
     order = np.argsort(-odds, kind="stable")
-    asked = Asked(len(query.terms) - query.borrowed, query.words, query.question, query.personal)
-    probability = relevance.need.probability(table[order], odds[order], asked)
+    probability = relevance.need.probability(table[order], odds[order], Asked.of(query))
     return Need(probability, threshold)
