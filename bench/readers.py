@@ -62,7 +62,8 @@ from germane.pipeline.signals.personal import is_personal
 from germane.pipeline.signals.read import excerpt, read
 from germane.pipeline.signals.times import times
 from germane.pipeline.signals.word_set import word_set
-from germane.search.unit import analysed, describe
+from germane.search.parts import parts
+from germane.search.unit import analysed, analysed_parts, describe
 from germane.text.analyse import analyse, query_terms, stem, term_hash, worded
 from germane.text.blocks import blocks
 from germane.text.language import detect, of_script
@@ -236,7 +237,9 @@ _TEXT: dict[str, Reader] = {
     "text.normal.fold": fold,
     "text.normal.content_hash": content_hash,
     "text.blocks.blocks": lambda text: list(blocks(text, 1024)),
+    "search.parts.parts": parts,
     "search.unit.analysed": analysed,
+    "search.unit.analysed_parts": analysed_parts,
     "text.traits.is_question": is_question,
     "text.traits.temporal": temporal,
     "text.traits.capitals": capitals,

@@ -95,8 +95,9 @@ class Store(Protocol):
         """Examines the store."""
 
     async def embed_pending(self, limit: int | None = None) -> int:
-        """Embeds at most `limit` texts (default: all) that have no vector, such as those that wait for a slow embedder. Returns
-        the number of texts embedded."""
+        """Completes what search still lacks: divides long texts that an earlier version stored undivided, and embeds at most
+        `limit` texts (default: all) that have no vector, such as those that wait for a slow embedder. Returns the number of
+        texts embedded."""
 
     async def stale_vectors(self) -> int:
         """Returns how many texts have no vector of the embedder in use; only keywords find these (SEARCH-3)."""

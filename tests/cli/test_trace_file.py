@@ -36,7 +36,7 @@ def scored(id: str, rank: int, text: str = "Ingrid took over") -> Scored:
         text=text,
         created_at=NOW,
         evidence=Evidence(own=0.5, cos_own=None),
-        passage=PassageRange(10, 400, 20_000, 2),
+        passage=PassageRange(10, 400, 20_000, True),
         provenance=Provenance(message_id="m1", metadata={"deep": {"list": [1, None, "x"]}}),
     )
     parts = Breakdown(relevance=0.9, recency=0.1, usefulness=0.5, confidence=0.8, frequency=0.0)

@@ -10,67 +10,155 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from germane.stores.sqlite.passage import PASSAGE, passage
+from germane.clock import Clock
+from germane.events.event import Event
+from germane.events.operations import PutEvent
+from germane.memories.operations import Forget
+from germane.search.hit import Hit
+from germane.search.parts import parts
+from germane.stores.sqlite import SqliteStore
+from germane.stores.sqlite.database import APPLICATION
+from germane.stores.sqlite.passage import passage
+from germane.stores.sqlite.units import UNIT_TABLES
+from germane.testing.hashed import Hashed
+from germane.testing.stored import NOON, an_event, question, writing
 from germane.types.candidate import LONG
+from germane.types.scope import Scope
+
+UNITS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=40)
+FILLER = "and then we spoke of the weather again. "
+NEEDLES = ("The zebra crossed Lisbon. ", "Caroline keeps the key under the flowerpot. ", "The invoice number was 7781. ")
+TEXT = "".join(needle + FILLER * 400 for needle in NEEDLES)
 
 
 @pytest.fixture(scope="module")
 def connection() -> Iterator[apsw.Connection]:
     opened = apsw.Connection(":memory:")
     opened.execute("CREATE TABLE events (key INTEGER PRIMARY KEY, text TEXT NOT NULL)")
+    opened.execute("CREATE TABLE units_parts (key INTEGER, part INTEGER, stop INTEGER)")
     yield opened
     opened.close()
 
 
-def kept(connection: apsw.Connection, text: str) -> int:
-    """The size of the text in bytes, once it is event 1."""
-    connection.execute("INSERT OR REPLACE INTO events VALUES (1, ?)", (text,))
-    return len(text.encode())
+def opened_at(path: Path) -> SqliteStore:
+    return SqliteStore.open(path / "a.db", embedder=Hashed(), clock=Clock())
 
 
-UNITS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=40)
+async def hits(store: SqliteStore, words: str, limit: int = 10) -> tuple[Hit[Event], ...]:
+    return await store.within(Scope()).events.search(question(words), limit, keywords=True, vectors=False, wait=True)
 
 
 @settings(max_examples=60, deadline=None)
-@given(UNITS, st.floats(0, 1))
-def test_a_passage_is_a_part_of_the_text_and_says_which(connection: apsw.Connection, unit: str, at: float) -> None:
-    """Whatever the text is made of: no character is torn, and the bytes are those it names."""
+@given(UNITS, st.booleans())
+def test_a_passage_is_a_part_of_the_text_and_says_which(connection: apsw.Connection, unit: str, indexed: bool) -> None:
+    """Whatever the text is made of: no character is torn, and the bytes are those it names. Also the first part of a text that
+    isn't divided yet."""
     text = unit * (3 * LONG // len(unit))
-    size = kept(connection, text)
-    found = passage(connection, 1, size, at=at, words=["a"])
-    start, end, whole, _ = found.passage
-    shown = text.encode()[start:end].decode()
-    assert whole == size
-    assert found.text == f"{'…' * (start > 0)}{shown}{'…' * (end < size)}"
-    assert 0 < len(shown) <= PASSAGE
+    size = len(text.encode())
+    connection.execute("INSERT OR REPLACE INTO events VALUES (1, ?)", (text,))
+    connection.execute("DELETE FROM units_parts")
+    if indexed:
+        connection.execute("INSERT INTO units_parts VALUES (1, 0, ?)", (parts(text)[0].stop,))
+    for place in (None, *((part.start, part.stop) for part in parts(text))):
+        found = passage(connection, 1, size, place)
+        start, end, whole, searched = found.passage
+        shown = text.encode()[start:end].decode()
+        assert (whole, searched) == (size, place is not None)
+        assert found.text == f"{'…' * (start > 0)}{shown}{'…' * (end < size)}"
+        first, last = place or (0, parts(text)[0].stop if indexed else end)
+        assert 0 <= first - start <= 256
+        assert 0 <= end - last <= 256
 
 
-@pytest.mark.parametrize("place", [0.0, 0.3, 0.97])
-def test_the_passage_is_the_one_that_holds_the_words(connection: apsw.Connection, place: float) -> None:
-    """Where the terms say they are, or somewhat beside it."""
-    filler = [f"filler{number:05}" for number in range(40_000)]
-    filler.insert(int(place * len(filler)), "the zebra crossed Lisbon")
-    size = kept(connection, " ".join(filler))
-    for beside in (-0.02, 0.0, 0.02):
-        found = passage(connection, 1, size, at=min(1.0, max(0.0, place + beside)), words=["zebra", "lisbon"])
-        assert "zebra crossed Lisbon" in found.text
-        assert found.passage.matches == 2
+async def test_each_part_is_found_by_its_own_words_and_shown_alone(tmp_path: Path) -> None:
+    store = opened_at(tmp_path)
+    await store.within(Scope()).journal.commit(writing(PutEvent(an_event(TEXT)), PutEvent(an_event("ok", position=1))))
+    for needle in NEEDLES:
+        hit, *others = await hits(store, needle)
+        assert needle.strip() in hit.thing.text
+        assert len(hit.thing.text.encode()) <= LONG + 8
+        assert hit.thing.passage is not None
+        assert hit.thing.passage.found
+        assert hit.thing.id not in [other.thing.id for other in others], "a long text is one result"
+    await store.close()
 
 
-def test_of_a_text_nobody_asked_about_the_beginning_is_shown(connection: apsw.Connection) -> None:
-    size = kept(connection, "In the beginning " + "and so on " * LONG)
-    found = passage(connection, 1, size)
-    assert found.text.startswith("In the beginning")
-    assert found.text.endswith("…")
-    assert (found.passage.start, found.passage.matches) == (0, 0)
+async def test_a_text_of_many_parts_leaves_room_for_others(tmp_path: Path) -> None:
+    """Though every part of it matches better than they do."""
+    store = opened_at(tmp_path)
+    long = an_event("zebra Lisbon crossing " * 20_000)
+    others = [an_event(f"A zebra, number {n}, was seen by somebody on the way home", position=n + 1) for n in range(8)]
+    await store.within(Scope()).journal.commit(writing(*map(PutEvent, (long, *others))))
+    found = await hits(store, "zebra Lisbon crossing", 5)
+    assert len({hit.thing.id for hit in found}) == 5
+    await store.close()
+
+
+async def test_what_is_forgotten_is_found_in_no_part(tmp_path: Path) -> None:
+    store = opened_at(tmp_path)
+    event = an_event(TEXT)
+    await store.within(Scope()).journal.commit(writing(PutEvent(event)))
+    assert await hits(store, NEEDLES[1])
+    await store.within(Scope()).journal.commit(writing(Forget(event_ids=(event.id,), at=NOON)))
+    assert not await hits(store, NEEDLES[1])
+    await store.close()
+    with apsw.Connection(str(tmp_path / "a.db")) as connection:
+        for table in UNIT_TABLES["events"]:
+            assert connection.execute(f"SELECT count(*) FROM {table}").fetchall() == [(0,)]
+
+
+async def test_a_very_long_text_gets_its_vectors_after_the_commit(tmp_path: Path) -> None:
+    """Some within the commit, so that no other write waits for long; `embed_pending` makes the rest."""
+    store = opened_at(tmp_path)
+    text = FILLER * 5_000
+    await store.within(Scope()).journal.commit(writing(PutEvent(an_event(text))))
+    waiting = await store.stale_vectors()
+    assert 0 < waiting < len(parts(text))
+    assert await store.embed_pending() == waiting
+    assert await store.stale_vectors() == 0
+    await store.close()
+
+
+def as_before(path: Path) -> None:
+    """Makes the file what the version before wrote: one search row for a long text."""
+    connection = apsw.Connection(str(path / "a.db"))
+    columns = ", ".join(row[1] for row in connection.execute("PRAGMA table_info(units_events)"))
+    connection.execute(f"INSERT INTO units_events ({columns}) SELECT {columns} FROM units_parts WHERE part = 0")
+    connection.execute(
+        f"DROP TABLE units_parts; DROP TABLE undivided; PRAGMA user_version = 4; PRAGMA application_id = {APPLICATION}"
+    )
+    connection.close()
+
+
+async def test_long_texts_of_the_version_before_are_divided(tmp_path: Path) -> None:
+    """One by one, taken up again after an interruption; one that was forgotten meanwhile is none any more."""
+    store = opened_at(tmp_path)
+    events = [an_event(f"{TEXT} number{n}", position=n) for n in range(3)]
+    await store.within(Scope()).journal.commit(writing(PutEvent(an_event("short", position=9)), *map(PutEvent, events)))
+    await store.close()
+    as_before(tmp_path)
+    store = opened_at(tmp_path)
+    assert not (await store.check()).healthy
+    assert not await hits(store, "number1")
+    meanwhile = {hit.thing.id for hit in await hits(store, NEEDLES[0])}
+    assert meanwhile >= {event.id for event in events}, "what the one row knew is found"
+    await store.within(Scope()).journal.commit(writing(Forget(event_ids=(events[2].id,), at=NOON)))
+    await store.embed_pending()
+    hit, *_ = await hits(store, "number1")
+    assert hit.thing.id == events[1].id
+    assert "number1" in hit.thing.text
+    assert not any("number2" in hit.thing.text for hit in await hits(store, "number2"))
+    assert (await store.check()).healthy
+    await store.close()
 
 
 def test_reading_a_passage_reads_little_of_the_file(tmp_path: Path) -> None:
     """SQLite follows the chain of pages, but hands over only what is asked for."""
     opened = apsw.Connection(str(tmp_path / "x.db"))
     opened.execute("CREATE TABLE events (key INTEGER PRIMARY KEY, text TEXT NOT NULL)")
-    size = kept(opened, "word " * 400_000)
-    found = passage(opened, 1, size, at=0.5, words=["word"])
-    assert len(found.text) <= PASSAGE + 2
-    assert 0.45 < found.passage.start / size < 0.55
+    text = "word " * 400_000
+    opened.execute("INSERT INTO events VALUES (1, ?)", (text,))
+    found = passage(opened, 1, len(text), (1_000_000, 1_004_000))
+    assert len(found.text) < 4_600
+    assert found.text.startswith("…word word")
     opened.close()

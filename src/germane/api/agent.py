@@ -185,7 +185,7 @@ class Agent:
         )
         outcome = await recording.keep(messages)
         if outcome.added:
-            await self._embed()
+            await self._embed(long=recording.long)
         return outcome
 
     async def remember(
@@ -298,9 +298,10 @@ class Agent:
     def _shared(self) -> Scope:
         return Scope(org=self.scope.org, agent=self.scope.agent, zone=self.scope.zone)
 
-    async def _embed(self) -> None:
-        """A slow embedder makes its vectors after the commit. Keywords find a text that it can't embed now."""
-        if self._parts.embedder.quick:
+    async def _embed(self, *, long: bool = False) -> None:
+        """A slow embedder makes its vectors after the commit, and so does every embedder for the parts of very long texts.
+        Keywords find a text that can't be embedded now."""
+        if self._parts.embedder.quick and not long:
             return
         try:
             await self._parts.store.embed_pending()

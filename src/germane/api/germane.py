@@ -117,6 +117,8 @@ class Germane:
         closed. Idempotent."""
         parts, self._parts = self._parts, None
         if parts is not None:
+            if parts.completion is not None:
+                await parts.completion.close()
             await parts.retrievals.close()
             await parts.injections.close()
             await parts.verifier.close()

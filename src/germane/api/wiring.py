@@ -10,6 +10,7 @@ from pathlib import Path
 
 from germane.access.usage import KeyUsage
 from germane.access.verifier import Verifier
+from germane.api.completion import Completion
 from germane.api.injection_writer import InjectionWriter
 from germane.api.retrieval_counter import RetrievalCounter
 from germane.api.strategies import Strategies
@@ -53,6 +54,8 @@ class Parts:
     verifier: Verifier
     background: Background
     """For long recordings."""
+    completion: Completion | None
+    """None where the store is read-only, and with a slow embedder, whose vectors are made after each recording."""
     clock: Clock
 
 
@@ -107,6 +110,7 @@ async def wire(
         injections=InjectionWriter(store, engine.injections),
         verifier=Verifier(store.keys, KeyUsage(store.keys, read_only=store.read_only), clock),
         background=Background(engine.admission.busy),
+        completion=Completion(store) if vectors.quick and not store.read_only else None,
         clock=clock,
     )
 

@@ -21,7 +21,7 @@ from germane.text.analyse import worded
 __all__ = ["StaticWordVectors", "TokenTable"]
 
 _MAX_WORDS, _MAX_TEXTS = 65_536, 32_768
-_CHARS_READ, _WORDS_READ = 2_000, 96
+_CHARS_READ, _WORDS_READ = 6_200, 512
 """Of a text only so many characters from its beginning, and of these only so many words, are read."""
 _NO_WORDS = [("", 0)]
 """Stands for the words of a text that has none: each text must have a row."""
@@ -87,7 +87,7 @@ class StaticWordVectors:
             while True:
                 before = self._cache
                 new = {
-                    key: worded(text[:_CHARS_READ])[:_WORDS_READ] or _NO_WORDS
+                    key: list(dict.fromkeys(worded(text[:_CHARS_READ])))[:_WORDS_READ] or _NO_WORDS
                     for key, text in texts.items()
                     if key not in before.texts
                 }

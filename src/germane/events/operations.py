@@ -39,7 +39,7 @@ class SessionLength(Read[int]):
 @dataclass(frozen=True, slots=True)
 class PutEvent(Change):
     """Appends an event to its session, which is created with its first event. Its search row and vector are derived in the same
-    transaction. `analysis` is the analysis of its text, where that was made in advance."""
+    transaction. `analysis` is the analysis of each part of its text, where that was made in advance."""
 
     event: Event
-    analysis: Analysis | None = None
+    analysis: tuple[Analysis, ...] | None = None

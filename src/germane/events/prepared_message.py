@@ -42,8 +42,8 @@ class PreparedMessage:
     created_at: datetime | None
     tool_call_id: str | None
     raw: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    analysis: Analysis | None = field(default=None, compare=False, repr=False)
-    """The analysis of `text`, where it was made before the transaction."""
+    analysis: tuple[Analysis, ...] | None = field(default=None, compare=False, repr=False)
+    """The analysis of each part of `text`, where it was made before the transaction."""
 
     @classmethod
     def of(cls, message: Message, raw: Mapping[str, Any] | None, zone: str) -> PreparedMessage | None:

@@ -32,6 +32,8 @@ __all__ = ["Match", "Matches", "find"]
 Floats = NDArray[np.float32]
 _OVERSAMPLING = 2
 """Rows that get the full evidence, as a multiple of the limit."""
+_PARTS_KEPT = 3
+"""Parts of one long text that get the full evidence."""
 _SAMPLE_STEP = 16
 """One of so many scores is looked at to guess the score of the last row of interest."""
 _ALWAYS_KEPT = 8
@@ -48,8 +50,8 @@ class Match(NamedTuple):
     key: int
     features: list[float]
     """Its evidence, in the order of `FEATURES`."""
-    position: int = -1
-    """Its row in the partition."""
+    place: tuple[int, int] = (0, 0)
+    """First byte and end of the part that was found of a long text; zeros for a text that isn't long."""
 
     @property
     def evidence(self) -> Evidence:
@@ -77,7 +79,7 @@ def find(
     relevance: Relevance | None = None,
 ) -> Matches:
     """Returns at most `limit` units, the most relevant first; ties are broken by partition, then by key. Faint ones are left
-    out.
+    out. Of a long text the most relevant part is returned.
 
     `keywords` and `vectors` switch BM25 and cosines on. `speakers` maps hashes of the speaker column to names; `at` is the time
     asked about, in seconds since the epoch; `allowed` restricts the search to these keys. `relevance` defaults to the shipped
@@ -106,6 +108,8 @@ def find(
         visible = allowed_rows(partition, rows, query, at, allowed)
         if not visible.all():
             rough[~visible] = -np.inf
+        if partition.has_parts:
+            _thin_out(rough, partition)
         best = _top(rough, partition.columns["key"][:rows], _OVERSAMPLING * limit)
         if not stop():
             table = extractor.table(best)
@@ -113,6 +117,11 @@ def find(
             keys = partition.columns["key"][best].tolist()
             found += zip((-odds).tolist(), repeat(index), keys, best.tolist(), table, strict=False)
     found.sort(key=itemgetter(0, 1, 2))
+    if any(partition.has_parts for partition in partitions):
+        best_parts: dict[tuple[int, int], tuple[float, int, int, int, NDArray[np.float64]]] = {}
+        for entry in found:
+            best_parts.setdefault(entry[1:3], entry)
+        found = list(best_parts.values())
     minimum = query.min_relevance
     if query.min_share:
         minimum = max(minimum, query.min_share * sum(1 / (1 + exp(min(odds, 60.0))) for odds, *_ in found[:_COUNTED]))
@@ -120,7 +129,10 @@ def find(
     if minimum > 0:
         cutoff = log(1 / min(minimum, 0.99) - 1)
         count = max(_ALWAYS_KEPT, sum(1 for negative_odds, *_ in found[:limit] if negative_odds <= cutoff))
-    chosen = [Match(index, key, features.tolist(), row) for _, index, key, row, features in found[: min(limit, count)]]
+    chosen = [
+        Match(index, key, features.tolist(), partitions[index].place(row))
+        for _, index, key, row, features in found[: min(limit, count)]
+    ]
     return Matches(chosen, terms)
 
 
@@ -133,6 +145,17 @@ def _top(score: Floats, keys: NDArray[np.int64], limit: int) -> NDArray[np.intp]
         best = np.flatnonzero(score >= _threshold(score, limit))
     best = best[score[best] > -np.inf]
     return best[np.lexsort((keys[best], -score[best]))][:limit]
+
+
+def _thin_out(score: Floats, partition: Partition) -> None:
+    """Leaves each long text its best few parts, so that a text of hundreds of parts doesn't keep everything else from the
+    second step."""
+    keys = partition.columns["key"][: len(score)]
+    rows = np.flatnonzero((partition.columns["stop"][: len(score)] > 0) & (score > -np.inf))
+    rows = rows[np.lexsort((-score[rows], keys[rows]))]
+    first = np.flatnonzero(np.concatenate(([True], keys[rows][1:] != keys[rows][:-1]))) if len(rows) else rows
+    place = np.arange(len(rows)) - np.repeat(first, np.diff(first, append=len(rows)))
+    score[rows[place >= _PARTS_KEPT]] = -np.inf
 
 
 def _threshold(score: Floats, limit: int) -> float:

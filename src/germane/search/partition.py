@@ -1,6 +1,7 @@
 """Partition: the searchable units of one user, or those an agent's users share, as arrays in memory.
 
-A store fills it from its stored rows. Rows are in order of arrival; `before` and `after` link each row to its neighbours by
+A store fills it from its stored rows. The parts of a long text are rows of their own with the same key, neighbours as messages
+are. Rows are in order of arrival; `before` and `after` link each row to its neighbours by
 time in its session. A message that arrives late is inserted by linking its session anew, and a dropped or replaced unit leaves
 no gap: the same units are linked the same way, whatever their order of arrival. Windows and sessions need no index of their
 own. Adding and dropping take a lock; a search takes none, as it reads the rows that were published when it began.
@@ -36,6 +37,9 @@ _COLUMNS = {
     "valid_from": (np.float64, ()),
     "valid_to": (np.float64, ()),
     "words": (np.int32, ()),
+    "part": (np.int32, ()),
+    "start": (np.int64, ()),
+    "stop": (np.int64, ()),
     "length": (np.float32, ()),
     "offset": (np.int64, ()),
     "before": (np.int32, ()),
@@ -44,6 +48,10 @@ _COLUMNS = {
     "block": (np.int32, ()),
     "alive": (np.bool_, ()),
 }
+
+_PART = Unit._fields.index("part")
+_MAX_PARTS = 1 << 20
+"""More parts than any text has."""
 
 
 class Partition:
@@ -63,6 +71,8 @@ class Partition:
         """Whether any unit is valid for a limited time only."""
         self.sensitivities: set[int] = set()
         """The sensitivity codes that occur."""
+        self.has_parts = False
+        """Whether any unit is a part of a long text."""
         self.version = 0
         """Rises with every change."""
         self.relinked_version = 0
@@ -84,15 +94,21 @@ class Partition:
     def nbytes(self) -> int:
         return self.columns.nbytes + self.terms.nbytes + self.postings.nbytes + 200 * len(self._sessions)
 
+    def place(self, row: int) -> tuple[int, int]:
+        """First byte and end of the part of a long text that this row is; zeros for a text that isn't long."""
+        return int(self.columns["start"][row]), int(self.columns["stop"][row])
+
     def extend(self, units: Sequence[Unit] | Sequence[tuple[Any, ...]]) -> None:
-        """Adds units, in any order of time. A unit whose key is present replaces the earlier one."""
+        """Adds units, in any order of time. A unit whose key and part are present replaces the earlier one."""
         if not units:
             return
         with self._lock:
-            latest = {unit[0]: unit for unit in units}
+            latest = {(unit[0], unit[_PART]): unit for unit in units}
             fields = dict(zip(Unit._fields, zip(*latest.values(), strict=True), strict=True))
             keys = np.array(fields["key"], np.int64)
-            stale = self._mark_dropped(keys) if keys.min() <= self._highest else np.empty(0, np.int32)
+            stale = np.empty(0, np.int32)
+            if keys.min() <= self._highest:
+                stale = self._mark_dropped(keys, np.array(fields["part"], np.int64))
             self._highest = max(self._highest, int(keys.max()))
             self._append(len(latest), keys, fields, stale)
 
@@ -105,11 +121,15 @@ class Partition:
             self._relink(self._mark_dropped(gone), self.columns.rows)
             self.version += 1
 
-    def _mark_dropped(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Returns the sessions of the dropped rows, which must be linked anew."""
+    def _mark_dropped(self, keys: NDArray[np.int64], parts: NDArray[np.int64] | None = None) -> NDArray[np.int32]:
+        """Drops these keys, or these parts of them. Returns the sessions of the dropped rows, which must be linked anew."""
         self.relinked_version = self.version + 1
         rows = self.columns.rows
-        gone = np.flatnonzero(np.isin(self.columns["key"][:rows], keys) & self.columns["alive"][:rows])
+        named = np.isin(self.columns["key"][:rows], keys) & self.columns["alive"][:rows]
+        if parts is not None and (self.has_parts or parts.any()):
+            there = self.columns["key"][:rows] * _MAX_PARTS + self.columns["part"][:rows]
+            named &= np.isin(there, keys * _MAX_PARTS + parts)
+        gone = np.flatnonzero(named)
         self.columns["alive"][gone] = False
         self.columns["vector"][gone] = 0
         self.columns["scale"][gone] = 0
@@ -132,6 +152,7 @@ class Partition:
         values |= dict(zip(("vector", "scale"), decode(fields["vector"], self._dimension), strict=True))
         values |= {"before": empty - 1, "after": empty - 1, "position": empty, "block": empty}
         self.has_validity |= bool(np.isfinite(values["valid_from"]).any() or np.isfinite(values["valid_to"]).any())
+        self.has_parts = self.has_parts or bool(values["part"].any())
         self.sensitivities.update(np.unique(values["sensitivity"]).tolist())
         self.terms.append(len(terms), {"term": terms})
         self.columns.write(count, values)
@@ -149,11 +170,12 @@ class Partition:
     def _link(self, rows: NDArray[np.int32], stale: NDArray[np.int32]) -> None:
         """Links new rows: to the end of their session or, where a row arrived late, the whole session anew."""
         columns = self.columns
-        session, created, key = (columns[name] for name in ("session", "created_at", "key"))
-        order = rows[np.lexsort((key[rows], created[rows], session[rows]))]
+        session, created, key, part = (columns[name] for name in ("session", "created_at", "key", "part"))
+        order = rows[np.lexsort((part[rows], key[rows], created[rows], session[rows]))]
         firsts = order[_heads(session[order])]
         lasts = np.array([self._last.get(local, -1) for local in session[firsts].tolist()], np.int32)
-        tied = (created[lasts] == created[firsts]) & (key[lasts] > key[firsts])
+        further = (key[lasts] > key[firsts]) | ((key[lasts] == key[firsts]) & (part[lasts] > part[firsts]))
+        tied = (created[lasts] == created[firsts]) & further
         late = (lasts >= 0) & ((created[lasts] > created[firsts]) | tied) | np.isin(session[firsts], stale)
         timely = ~np.isin(session[order], session[firsts[late]])
         self._chain(order[timely], lasts[~late])
@@ -165,12 +187,12 @@ class Partition:
             return
         self.relinked_version = self.version + 1
         columns = self.columns
-        session, created, key = (columns[name][:rows] for name in ("session", "created_at", "key"))
+        session, created, key, part = (columns[name][:rows] for name in ("session", "created_at", "key", "part"))
         for local in sessions.tolist():
             self._last.pop(local, None)
             self.assistant_sessions.discard(local)
         members = np.flatnonzero(np.isin(session, sessions) & columns["alive"][:rows]).astype(np.int32)
-        order = members[np.lexsort((key[members], created[members], session[members]))]
+        order = members[np.lexsort((part[members], key[members], created[members], session[members]))]
         self._chain(order, np.full(len(_heads(session[order])), -1, np.int32))
 
     def _chain(self, order: NDArray[np.int32], lasts: NDArray[np.int32]) -> None:

@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 from germane.search.bm25 import Terms
 from germane.search.partition import Partition
 
-__all__ = ["best_passage", "phrase"]
+__all__ = ["phrase"]
 
 _MAX_GAP = 4
 _MAX_WORDS = 16_384
 """Words of a unit that `phrase` reads: pairs beyond them, in texts of some hundred thousand characters, go unnoticed."""
-_PARTS = 256
-"""Equal parts into which `best_passage` divides a text."""
 
 
 def phrase(partition: Partition, terms: Terms, rows: NDArray[np.intp]) -> NDArray[np.float32]:
@@ -47,30 +45,6 @@ def phrase(partition: Partition, terms: Terms, rows: NDArray[np.intp]) -> NDArra
         best[owner[here[gap == 1]]] = 0.5
         scores += best * np.float32(first.share + second.share)
     return np.minimum(scores, 1.0)
-
-
-def best_passage(partition: Partition, row: int, terms: Terms, window: float) -> float:
-    """Returns the middle of the passage that holds most of the query's words, weighted by their idf shares.
-
-    Positions and `window`, the length of the passage, are fractions of the text's terms in [0, 1]. Of equally good passages the
-    first wins; returns 0 where the text holds none of the words.
-    """
-    length = int(partition.columns["length"][row])
-    begin = int(partition.columns["offset"][row])
-    words = partition.terms["term"][begin : begin + length]
-    span = max(1, round(window * _PARTS))
-    worth = np.zeros(_PARTS)
-    for term in terms:
-        holds = np.zeros(_PARTS + span, np.bool_)
-        for stem in term.hashes:
-            holds[np.flatnonzero(words == np.uint32(stem)) * _PARTS // length] = True
-        within = np.cumsum(np.concatenate(([0], holds)))
-        worth += term.share * (within[span : span + _PARTS] > within[:_PARTS])
-    best = int(np.argmax(worth))
-    if not worth[best] > 0:
-        return 0.0
-    alike = best + int(np.argmin(np.append(worth[best:] == worth[best], False)))  # each of these holds the same words
-    return min(1.0, ((best + alike - 1) / 2 + span / 2) / _PARTS)
 
 
 def _among(words: NDArray[np.uint32], hashes: Sequence[int]) -> NDArray[np.bool_]:

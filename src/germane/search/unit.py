@@ -1,4 +1,4 @@
-"""Unit: the search row of one event or memory, derived from its text when it is stored.
+"""Unit: the search row of one event or memory, or of a part of a long one, derived from its text when it is stored.
 
 A unit holds no text. Its terms are hashes of stems, so that forgotten text leaves no vocabulary behind; they are in the order
 of the text, for phrases.
@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from germane.search.parts import parts
 from germane.text.analyse import analyse, term_hash
 from germane.text.blocks import blocks
 from germane.text.language import detect
@@ -29,6 +30,7 @@ __all__ = [
     "Analysis",
     "Unit",
     "analysed",
+    "analysed_parts",
     "describe",
 ]
 
@@ -47,7 +49,8 @@ meaning."""
 
 class Unit(NamedTuple):
     """`key` and `session` are the store's row numbers, times are seconds since the epoch, `terms` is little-endian uint32,
-    `vector` is encoded by `quantised.encode`, `speaker` is the hash of the folded name (0: none)."""
+    `vector` is encoded by `quantised.encode`, `speaker` is the hash of the folded name (0: none). `part` counts the parts of a
+    long text from 0; the unit is that of the bytes `start` to `stop` of the text, where `stop` isn't 0."""
 
     key: int
     session: int
@@ -61,14 +64,20 @@ class Unit(NamedTuple):
     valid_from: float
     valid_to: float
     words: int
+    part: int = 0
+    start: int = 0
+    stop: int = 0
 
 
 class Analysis(NamedTuple):
-    """The part of a `Unit` that follows from the text alone: `terms`, `words`, and the `flags` that don't name a speaker."""
+    """The part of a `Unit` that follows from the text alone: `terms`, `words`, the `flags` that don't name a speaker, and the
+    place in a long text."""
 
     terms: bytes
     flags: int
     words: int
+    start: int = 0
+    stop: int = 0
 
 
 def analysed(text: str, between: Callable[[], None] = lambda: None) -> Analysis:
@@ -85,6 +94,11 @@ def analysed(text: str, between: Callable[[], None] = lambda: None) -> Analysis:
     return Analysis(b"".join(terms), flags | min(3, named) << CAPITALS, words)
 
 
+def analysed_parts(text: str, between: Callable[[], None] = lambda: None) -> tuple[Analysis, ...]:
+    """Analyses the parts of a text; see `analysed`."""
+    return tuple(analysed(part.text, between)._replace(start=part.start, stop=part.stop) for part in parts(text))
+
+
 def describe(
     *,
     key: int,
@@ -98,9 +112,10 @@ def describe(
     valid_from: float = -inf,
     valid_to: float = inf,
     analysis: Analysis | None = None,
+    part: int = 0,
 ) -> Unit:
-    """Returns the unit of a text, without its vector. Times are seconds since the epoch. A `kind` that isn't a memory's means
-    an event. `analysis` is the text's analysis, where the caller has it already."""
+    """Returns the unit of a text, or of a part of it, without its vector. Times are seconds since the epoch. A `kind` that
+    isn't a memory's means an event. `analysis` is the analysis of the text or part, where the caller has it already."""
     analysis = analysed(text) if analysis is None else analysis
     flags = analysis.flags | USER * (role == "user") | ASSISTANT * (role == "assistant")
     return Unit(
@@ -116,6 +131,9 @@ def describe(
         valid_from=valid_from,
         valid_to=valid_to,
         words=analysis.words,
+        part=part,
+        start=analysis.start,
+        stop=analysis.stop,
     )
 
 

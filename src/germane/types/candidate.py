@@ -61,18 +61,18 @@ class Provenance:
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
-LONG = 16_384
-"""Bytes of UTF-8 above which a stored text is long: a request reads only a passage of it."""
+LONG = 6_144
+"""Bytes of UTF-8 above which a stored text is long: it is searched in parts, and a request reads only one of them."""
 
 
 class PassageRange(NamedTuple):
-    """The place of a passage in a long text: bytes `start` to `end` of `size`, in UTF-8. `matches` counts the query's words
-    that the passage holds."""
+    """The place of a passage in a long text: bytes `start` to `end` of `size`, in UTF-8. `found` says that a search found this
+    passage; otherwise it is the text's beginning."""
 
     start: int
     end: int
     size: int
-    matches: int = 0
+    found: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

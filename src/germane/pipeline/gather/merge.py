@@ -114,8 +114,8 @@ def _merged(first: Candidate, second: Candidate) -> Candidate:
 
 
 def _text(first: Candidate, second: Candidate) -> dict[str, Any]:
-    """Of two passages of the same long text, the one with more of the query's words."""
-    better = second.passage is not None and first.passage is not None and second.passage.matches > first.passage.matches
+    """Of two passages of the same long text, the one that was searched for."""
+    better = second.passage is not None and first.passage is not None and second.passage.found > first.passage.found
     return {"text": second.text, "passage": second.passage} if better else {}
 
 

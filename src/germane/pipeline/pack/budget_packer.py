@@ -99,7 +99,7 @@ class BudgetPacker:
         if more is None or not 0 < extra <= state.tokens_left or more.share * candidate.share <= chosen.share:
             return
         share = more.share * candidate.share
-        value = chosen.scored.score * (shown_value(share) - shown_value(chosen.share))
+        value = chosen.scored.score * (shown_value(more.share) - shown_value(chosen.share / candidate.share))
         if self._price is not None and not self._price.pays(value, extra):
             return
         if state.usage.extend(candidate, len(more.text) - len(chosen.text), extra):

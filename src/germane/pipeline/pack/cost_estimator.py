@@ -86,7 +86,7 @@ class CostEstimator:
         estimate = CostEstimate(line, group, header, passage)
         if passage:
             tokens = max(self._passage + 1, len(candidate.text) // _CHARS_PER_TOKEN)
-            share = self._passage / tokens * candidate.share
+            share = self._passage / tokens
             estimate = estimate._replace(rest=tokens - self._passage, value=1.0 if self._broad else shown_value(share))
         self._estimates[item.rank] = estimate
         return estimate

@@ -55,6 +55,12 @@ def _erasure(found: ErasureState, waiting_for: str) -> tuple[str, str, bool]:
     return ("erasure", f"unfinished{since}, " + (f"waits for {waiting_for}" if waiting_for else "under way"), False)
 
 
+def _undivided(connection: apsw.Connection) -> list[tuple[str, str, bool]]:
+    (count,) = only(connection, "SELECT count(*) FROM undivided")
+    waiting = f"{count} of an earlier version are still to be divided for search: that goes on while the store is open"
+    return [("long texts", waiting, False)] if count else []
+
+
 def _mode(path: Path) -> list[tuple[str, str, bool]]:
     """Reports the file's mode on POSIX systems. A readable file is still fine: its owner may want that."""
     if os.name != "posix":
@@ -76,4 +82,5 @@ def _structure(connection: apsw.Connection) -> list[tuple[str, str, bool]]:
         ("journal", str(journal), journal in ("wal", "memory", "delete", "off")),
         ("size", f"{size >> 10} KB", True),
         ("contents", ", ".join(counts), True),
+        *_undivided(connection),
     ]

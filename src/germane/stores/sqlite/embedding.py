@@ -12,24 +12,31 @@ from typing import NamedTuple
 import apsw
 
 from germane.ports.embedder import Embedder
+from germane.search.parts import PART
 from germane.search.quantised import encode
 from germane.stores.sqlite.database import Database
 from germane.stores.sqlite.encoding import shown
 from germane.stores.sqlite.memories import MEMORY, memory_of
+from germane.stores.sqlite.passage import part_text
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import first, only, rows
 from germane.stores.sqlite.transaction import Transaction
-from germane.stores.sqlite.units import Domain
+from germane.stores.sqlite.units import UNIT_TABLES
 from germane.stores.sqlite.writer import Writer
 
 __all__ = ["Embedding", "model_row"]
 
 _BATCH = 256
-_DOMAINS: tuple[Domain, ...] = ("events", "memories")
+_BATCH_BYTES = 65_536
+"""Bytes of long texts' parts in a batch at most."""
+_FIRST = (0, -1)
+"""Before every key and part."""
+_TABLES = tuple(table for tables in UNIT_TABLES.values() for table in tables)
 
 
 class _Text(NamedTuple):
     key: int
+    part: int
     partition: int
     revision: int
     text: str
@@ -61,15 +68,15 @@ class Embedding:
     async def pending(self, writer: Writer, limit: int | None) -> int:
         """Embeds at most `limit` texts without a vector; returns how many."""
         done = 0
-        for domain in _DOMAINS:
-            after = 0
+        for table in _TABLES:
+            after = _FIRST
             while limit is None or done < limit:
                 size = _BATCH if limit is None else min(_BATCH, limit - done)
-                texts = await self._texts(domain, "vector IS NULL", after, size)
+                texts = await self._texts(table, "vector IS NULL", after, size)
                 if not texts:
                     break
-                done += await self._embed(writer, domain, texts)
-                after = texts[-1].key
+                done += await self._embed(writer, table, texts)
+                after = texts[-1][:2]
         return done
 
     async def stale(self) -> int:
@@ -78,19 +85,19 @@ class Embedding:
         def work(reading: Reading) -> int:
             (models,) = only(reading.connection, "SELECT count(*) FROM models")
             where = "vector IS NULL" if models == 1 and self._model else f"model IS NOT {self._model}"
-            sql = "SELECT count(*) FROM units_{} WHERE {}"
-            return sum(only(reading.connection, sql.format(domain, where))[0] for domain in _DOMAINS)
+            sql = "SELECT count(*) FROM {} WHERE {}"
+            return sum(only(reading.connection, sql.format(table, where))[0] for table in _TABLES)
 
         return await self._readers.run(work)
 
     async def again(self, writer: Writer, progress: Callable[[int, int], None] | None) -> int:
         """Embeds all stale texts and removes the models without vectors; returns how many texts were embedded."""
         total, seen, done = await self.stale(), 0, 0
-        for domain in _DOMAINS:
-            after = 0
-            while texts := await self._texts(domain, f"model IS NOT {self._model}", after, _BATCH):
-                done += await self._embed(writer, domain, texts)
-                seen, after = seen + len(texts), texts[-1].key
+        for table in _TABLES:
+            after = _FIRST
+            while texts := await self._texts(table, f"model IS NOT {self._model}", after, _BATCH):
+                done += await self._embed(writer, table, texts)
+                seen, after = seen + len(texts), texts[-1][:2]
                 if progress is not None:
                     progress(min(seen, total), total)
         if not await self.stale():
@@ -101,25 +108,34 @@ class Embedding:
         """Removes the models that have no vectors any more."""
         transaction.connection.execute("DELETE FROM models WHERE id <> ?", (self._model,))
 
-    async def _texts(self, domain: Domain, where: str, after: int, limit: int) -> list[_Text]:
+    async def _texts(self, table: str, where: str, after: tuple[int, int], limit: int) -> list[_Text]:
+        """The next texts after this key and part: at most `limit`, and of parts no more than a batch may hold."""
+        if table == "units_parts":
+            columns, following, order = "key, part, partition, revision, start, stop", "(key, part) > (?, ?)", "key, part"
+            limit = min(limit, _BATCH_BYTES // PART)
+        else:
+            columns, following, order = "key, 0, partition, revision, 0, 0", "key > ?", "key"
+            after = after[:1]  # type: ignore[assignment]
+        sql = f"SELECT {columns} FROM {table} WHERE {where} AND {following} ORDER BY {order} LIMIT ?"
+
         def work(reading: Reading) -> list[_Text]:
-            units = f"SELECT key, partition, revision FROM units_{domain} WHERE {where} AND key > ? ORDER BY key LIMIT ?"
-            found = list(rows(reading.connection, units, (after, limit)))
+            connection = reading.connection
             return [
-                _Text(key, partition, revision, _text(reading.connection, domain, key, partition))
-                for key, partition, revision in found
+                _Text(key, part, partition, revision, _text(connection, table, key, partition, start, stop))
+                for key, part, partition, revision, start, stop in list(rows(connection, sql, (*after, limit)))
             ]
 
         return await self._readers.run(work)
 
-    async def _embed(self, writer: Writer, domain: Domain, texts: list[_Text]) -> int:
+    async def _embed(self, writer: Writer, table: str, texts: list[_Text]) -> int:
         vectors = encode(await self._embedder.embed([text.text for text in texts]))
+        part = " AND part = ?5" if table == "units_parts" else " AND ?5 = 0"
 
         def work(transaction: Transaction) -> int:
-            sql = f"UPDATE units_{domain} SET vector = ?, model = ?, revision = ? WHERE key = ? AND revision = ?"
+            sql = f"UPDATE {table} SET vector = ?1, model = ?2, revision = ?3 WHERE key = ?4{part} AND revision = ?6"
             before = transaction.connection.total_changes()
             vectored = [
-                (vector, self._model, transaction.revision, text.key, text.revision)
+                (vector, self._model, transaction.revision, text.key, text.part, text.revision)
                 for text, vector in zip(texts, vectors, strict=True)
             ]
             transaction.connection.executemany(sql, vectored)
@@ -129,7 +145,9 @@ class Embedding:
         return await writer.run(work)
 
 
-def _text(connection: apsw.Connection, domain: Domain, key: int, partition: int) -> str:
-    if domain == "events":
-        return shown(only(connection, "SELECT text FROM events WHERE key = ?", (key,))[0])
-    return memory_of(only(connection, f"{MEMORY} WHERE key = ?", (key,)), {partition: None}).text
+def _text(connection: apsw.Connection, table: str, key: int, partition: int, start: int, stop: int) -> str:
+    if table == "units_memories":
+        return memory_of(only(connection, f"{MEMORY} WHERE key = ?", (key,)), {partition: None}).text
+    if table == "units_parts":
+        return part_text(connection, key, start, stop)
+    return shown(only(connection, "SELECT text FROM events WHERE key = ?", (key,))[0])

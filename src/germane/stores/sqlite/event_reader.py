@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from heapq import merge
 from itertools import islice
@@ -108,11 +108,9 @@ def _age(event: Event) -> tuple[datetime, int]:
 def fetch_events(
     reading: Reading,
     visible: tuple[VisiblePartition, ...],
-    keys: Sequence[int],
-    locate: Callable[[int], float],
-    words: Sequence[str],
+    places: Mapping[int, tuple[int, int]],
 ) -> dict[int, Event]:
     sql = f"{BRIEF} WHERE e.key IN (SELECT value FROM json_each(?)) AND +e.partition IN {in_clause(visible)}"
     users, connection = owners(visible), reading.connection
-    found: list[tuple[Any, ...]] = connection.execute(sql, (to_json(keys),)).fetchall()
-    return {row[0]: brief_of(connection, row, users, locate, words) for row in found}
+    found: list[tuple[Any, ...]] = connection.execute(sql, (to_json(list(places)),)).fetchall()
+    return {row[0]: brief_of(connection, row, users, places[row[0]]) for row in found}

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import apsw
 
 from germane.events.event import Event, EventHead, Session
 from germane.events.operations import EventsByMessageId, PutEvent, SessionLength, SessionTail
-from germane.search.unit import SENSITIVITY_CODES, Analysis, Unit, describe
+from germane.search.parts import parts
+from germane.search.unit import SENSITIVITY_CODES, Analysis, Unit, analysed_parts, describe
 from germane.stores.sqlite.encoding import (
     from_json,
     micros,
@@ -29,7 +31,7 @@ from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.visible_partitions import VisiblePartition
 from germane.types.candidate import LONG
 
-__all__ = ["BRIEF", "EVENT", "brief_of", "by_message_id", "event_of", "length", "put_events", "session_of", "tail"]
+__all__ = ["BRIEF", "EVENT", "brief_of", "by_message_id", "event_of", "length", "put_events", "session_of", "tail", "units_of"]
 
 EVENT = (
     "SELECT e.key, e.partition, e.id, e.type, s.id, e.position, e.text, e.created_at, e.recorded_at, e.role, e.name,"
@@ -82,15 +84,13 @@ def brief_of(
     connection: apsw.Connection,
     row: tuple[Any, ...],
     users: Mapping[int, str | None],
-    locate: Callable[[int], float] = lambda key: 0.0,
-    words: Sequence[str] = (),
+    place: tuple[int, int] | None = None,
 ) -> Event:
-    """Returns the event in a row of `BRIEF`, a long text as a passage near `locate(key)` (a fraction of the text) where `words`
-    stand."""
+    """Returns the event in a row of `BRIEF`, of a long text the part at `place` (bytes), by default its first part."""
     key, size = row[0], row[16]
     if row[6] is not None:
         return event_of((*row[:16], None, row[17]), users)
-    found = passage(connection, key, size, at=locate(key), words=words)
+    found = passage(connection, key, size, place)
     return replace(event_of((*row[:6], "", *row[7:16], None, row[17]), users), text=found.text, passage=found.passage)
 
 
@@ -136,11 +136,11 @@ def put_events(transaction: Transaction, partition: int, changes: Sequence[PutEv
     keyed = list(zip(transaction.keys("events", len(events)), events, strict=True))
     connection.executemany(_INSERT, [_row(key, partition, sessions[event.session], event) for key, event in keyed])
     units = [
-        (_unit(key, sessions[event.session], event, change.analysis), event.text)
+        units_of(key, sessions[event.session], event, change.analysis)
         for (key, event), change in zip(keyed, changes, strict=True)
     ]
-    transaction.derive("events", partition, units)
-    _speakers(connection, partition, events, (unit for unit, _ in units))
+    transaction.derive("events", partition, [pair for pairs in units for pair in pairs])
+    _speakers(connection, partition, events, (pairs[0][0] for pairs in units))
     transaction.touch((partition,))
 
 
@@ -165,18 +165,25 @@ def _row(key: int, partition: int, session: int, event: Event) -> tuple[Any, ...
     )
 
 
-def _unit(key: int, session: int, event: Event, analysis: Analysis | None) -> Unit:
-    return describe(
+def units_of(key: int, session: int, event: Event, analysis: Sequence[Analysis] | None = None) -> list[tuple[Unit, str]]:
+    """Returns the event's search rows, one for each part of its text, each with the text of its part."""
+    described = partial(
+        describe,
         key=key,
         session=session,
         created_at=event.created_at.timestamp(),
-        text=event.text,
         role=event.role,
         name=event.name,
         sensitivity=event.sensitivity,
         kind=event.type,
-        analysis=analysis,
     )
+    analysis = analysed_parts(event.text) if analysis is None else analysis
+    if len(analysis) == 1:
+        return [(described(text=event.text, analysis=analysis[0]), event.text)]
+    return [
+        (described(text=part.text, analysis=one, part=number), part.text)
+        for number, (part, one) in enumerate(zip(parts(event.text), analysis, strict=True))
+    ]
 
 
 def _speakers(connection: apsw.Connection, partition: int, events: Sequence[Event], units: Iterable[Unit]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -127,10 +127,8 @@ def _pinned(
 def fetch_memories(
     reading: Reading,
     visible: tuple[VisiblePartition, ...],
-    keys: Sequence[int],
-    locate: Callable[[int], float],
-    words: Sequence[str],
+    places: Mapping[int, tuple[int, int]],
 ) -> dict[int, Memory]:
     sql = f"{MEMORY} WHERE key IN (SELECT value FROM json_each(?)) AND +partition IN {in_clause(visible)}"
     users = owners(visible)
-    return {row[0]: memory_of(row, users) for row in rows(reading.connection, sql, (to_json(keys),))}
+    return {row[0]: memory_of(row, users) for row in rows(reading.connection, sql, (to_json(list(places)),))}

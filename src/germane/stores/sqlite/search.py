@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -10,10 +10,8 @@ from germane.events.event import Event
 from germane.memories.memory import Memory
 from germane.ports.word_vectors import WordVectors
 from germane.search.bm25 import Terms
-from germane.search.find import Match, find
+from germane.search.find import find
 from germane.search.hit import Hit
-from germane.search.partition import Partition
-from germane.search.proximity import best_passage
 from germane.search.relevance import Relevance
 from germane.search.soft_match import soft
 from germane.stores.sqlite.partitions import Partitions
@@ -28,15 +26,10 @@ from germane.types.scope import Scope
 __all__ = ["Fetch", "Searcher"]
 
 T = TypeVar("T", Memory, Event)
-Fetch = Callable[
-    [Reading, tuple[VisiblePartition, ...], Sequence[int], Callable[[int], float], Sequence[str]],
-    dict[int, T],
-]
-"""Reads memories or events by their keys: `fetch(reading, visible, keys, locate, words)`. For a long text, `locate(key)`
-returns where in it the query's words stand, as a fraction of its length, and `words` are those words."""
+Fetch = Callable[[Reading, tuple[VisiblePartition, ...], Mapping[int, tuple[int, int]]], dict[int, T]]
+"""Reads memories or events: `fetch(reading, visible, places)`. `places` holds for each key the first byte and the end of the
+part that was found; 0 and 0 for a text that isn't long."""
 _SOFT = FEATURES.index("soft")
-_STRETCH = 0.02
-"""The fraction of a long text within which the query's words are looked for together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +79,7 @@ class Searcher(Generic[T]):
                 allowed=allowed,
                 relevance=self.relevance,
             )
-            keys = [match.key for match in matches]
-            things = self.fetch(reading, visible, keys, _locator(searched, matches, terms), [term.word for term in terms])
+            things = self.fetch(reading, visible, {match.key: match.place for match in matches})
             kept = [
                 (things[match.key], match.features)
                 for match in matches
@@ -104,8 +96,3 @@ class Searcher(Generic[T]):
             for (_, row), value in zip(kept, likeness, strict=True):
                 row[_SOFT] = value
         return tuple(Hit(thing=thing, evidence=Evidence.of(row)) for thing, row in kept)
-
-
-def _locator(partitions: Sequence[Partition], matches: Sequence[Match], terms: Terms) -> Callable[[int], float]:
-    row_of = {match.key: (partitions[match.partition], match.position) for match in matches}
-    return lambda key: best_passage(*row_of[key], terms, _STRETCH)

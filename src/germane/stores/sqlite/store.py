@@ -26,6 +26,7 @@ from germane.stores.sqlite.backup import back_up
 from germane.stores.sqlite.checkup import examine
 from germane.stores.sqlite.database import Database
 from germane.stores.sqlite.directives import directive_now
+from germane.stores.sqlite.dividing import divide
 from germane.stores.sqlite.embedding import Embedding, model_row
 from germane.stores.sqlite.encoding import micros
 from germane.stores.sqlite.erasure import Erasure
@@ -180,7 +181,9 @@ class SqliteStore:
 
     async def embed_pending(self, limit: int | None = None) -> int:
         """See `Store.embed_pending`. Safe to cancel at any point."""
-        return await self._embedding.pending(self._write(), limit)
+        writer = self._write()
+        await divide(self._background, writer)
+        return await self._embedding.pending(writer, limit)
 
     async def stale_vectors(self) -> int:
         """See `Store.stale_vectors`."""

@@ -22,6 +22,8 @@ from germane.types.scope import Scope
 
 __all__ = ["Savepoint", "Transaction"]
 
+_MAX_EMBEDDED = 65_536
+"""Bytes of long texts that are embedded within one commit: more would keep the other writes waiting."""
 _ERASED = "UPDATE counters SET erased_at = CASE WHEN erased > scrubbed THEN erased_at ELSE ?1 END, erased = ?2"
 
 
@@ -113,8 +115,10 @@ class Transaction:
         pending, self._pending = self._pending, []
         vectors: Sequence[bytes | None] = [None] * len(pending)
         if self._embedder.quick:
+            now, later = _embedded_now(pending)
+            pending = now + later
             with suppress(EmbedderError):  # keywords find them until they are embedded
-                vectors = encode(self._embedder.embed_now([entry.text for entry in pending]))
+                vectors = [*encode(self._embedder.embed_now([entry.text for entry in now])), *[None] * len(later)]
         insert_units(self.connection, pending, vectors, revision=self.revision, model=self._model)
 
     def finish(self) -> None:
@@ -132,3 +136,12 @@ class Transaction:
             self.connection.execute("UPDATE counters SET vanished = ?", (self.revision,))
         if self._replaced:
             self.connection.execute("UPDATE counters SET replaced = ?", (self.revision,))
+
+
+def _embedded_now(pending: Sequence[Pending]) -> tuple[list[Pending], list[Pending]]:
+    """The units to be embedded within the commit, and the parts of long texts that are left for afterwards."""
+    now, later, size = list[Pending](), list[Pending](), 0
+    for entry in pending:
+        size += entry.unit.stop - entry.unit.start
+        (now if not entry.unit.stop or size <= _MAX_EMBEDDED else later).append(entry)
+    return now, later

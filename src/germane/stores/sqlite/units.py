@@ -1,4 +1,8 @@
-"""Units: reads and writes the search rows (terms, vector, times), which are derived from each stored text."""
+"""Units: reads and writes the search rows (terms, vector, times), which are derived from each stored text.
+
+A whole text has its row in the table of its domain, `units_events` or `units_memories`; the parts of a long message have theirs
+in `units_parts`.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +13,26 @@ import apsw
 
 from germane.search.unit import Unit
 
-__all__ = ["Domain", "Pending", "changed", "delete_units", "dropped", "insert_units", "many"]
+__all__ = ["UNIT_TABLES", "Domain", "Pending", "changed", "delete_units", "dropped", "insert_units", "many"]
 
 Domain = Literal["events", "memories"]
-_INSERT = (
-    "INSERT OR REPLACE INTO units_{} (partition, revision, model, vector, key, session, created_at, terms, flags, speaker,"
-    " sensitivity, kind, valid_from, valid_to, words) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+UNIT_TABLES: dict[Domain, tuple[str, ...]] = {"events": ("units_events", "units_parts"), "memories": ("units_memories",)}
+"""The tables that hold the units of a domain."""
+_COLUMNS = (
+    "partition, revision, model, vector, key, session, created_at, terms, flags, speaker, sensitivity, kind, valid_from,"
+    " valid_to, words"
 )
+_INSERT = f"INSERT OR REPLACE INTO units_{{}} ({_COLUMNS}) VALUES ({', '.join('?' * 15)})"
+_INSERT_PART = f"INSERT OR REPLACE INTO units_parts ({_COLUMNS}, part, start, stop) VALUES ({', '.join('?' * 18)})"
 _CHANGED = (
-    "SELECT key, session, created_at, terms, CASE WHEN model = ? THEN vector END, flags, speaker, sensitivity, kind,"
-    " valid_from, valid_to, words FROM units_{} WHERE partition = ? AND revision > ?"
+    "SELECT key, session, created_at, terms, CASE WHEN model = ?1 THEN vector END, flags, speaker, sensitivity, kind,"
+    " valid_from, valid_to, words, {} FROM {} WHERE partition = ?2 AND revision > ?3"
 )
+_PLACES = {"units_parts": "part, start, stop"}
 
 
 class Pending(NamedTuple):
-    """A unit that waits to be written, with the text that its vector is made from."""
+    """A unit that waits to be written, with the text, or the part of a long one, that its vector is made from."""
 
     domain: Domain
     partition: int
@@ -34,24 +43,33 @@ class Pending(NamedTuple):
 def insert_units(
     connection: apsw.Connection, pending: Sequence[Pending], vectors: Sequence[bytes | None], *, revision: int, model: int
 ) -> None:
-    for domain in ("events", "memories"):
-        rows = [
-            (entry.partition, revision, None if vector is None else model, vector, *entry.unit[:4], *entry.unit[5:])
-            for entry, vector in zip(pending, vectors, strict=True)
-            if entry.domain == domain
-        ]
+    whole: dict[Domain, list[tuple[Any, ...]]] = {"events": [], "memories": []}
+    divided: list[tuple[Any, ...]] = []
+    for entry, vector in zip(pending, vectors, strict=True):
+        unit = entry.unit
+        row = (entry.partition, revision, None if vector is None else model, vector, *unit[:4], *unit[5:12])
+        if unit.stop:
+            divided.append((*row, *unit[12:]))
+        else:
+            whole[entry.domain].append(row)
+    for domain, rows in whole.items():
         if rows:
             connection.executemany(_INSERT.format(domain), rows)
+    if divided:
+        connection.executemany(_INSERT_PART, divided)
 
 
 def delete_units(connection: apsw.Connection, domain: Domain, keys: Iterable[int]) -> None:
-    connection.executemany(f"DELETE FROM units_{domain} WHERE key = ?", [(key,) for key in keys])
+    bound = [(key,) for key in keys]
+    for table in UNIT_TABLES[domain]:
+        connection.executemany(f"DELETE FROM {table} WHERE key = ?", bound)
 
 
 def changed(connection: apsw.Connection, domain: Domain, partition: int, since: int, model: int) -> list[tuple[Any, ...]]:
     """Returns the rows of units newer than revision `since`, in the order of `Unit`'s fields; vectors of other models are
     None."""
-    return connection.execute(_CHANGED.format(domain), (model, partition, since)).fetchall()
+    selects = (_CHANGED.format(_PLACES.get(table, "0, 0, 0"), table) for table in UNIT_TABLES[domain])
+    return connection.execute(" UNION ALL ".join(selects), (model, partition, since)).fetchall()
 
 
 def dropped(connection: apsw.Connection, domain: Domain, partition: int, since: int) -> list[int]:
@@ -61,6 +79,7 @@ def dropped(connection: apsw.Connection, domain: Domain, partition: int, since: 
 
 
 def many(connection: apsw.Connection, domain: Domain, partition: int, since: int, count: int) -> bool:
-    """Whether more than `count` units changed after revision `since`."""
-    sql = f"SELECT 1 FROM units_{domain} WHERE partition = ? AND revision > ? LIMIT 1 OFFSET ?"
-    return connection.execute(sql, (partition, since, count)).fetchone() is not None
+    """Whether more than `count` units of one table changed after revision `since`."""
+    sql = "SELECT 1 FROM {} WHERE partition = ? AND revision > ? LIMIT 1 OFFSET ?"
+    bound = (partition, since, count)
+    return any(connection.execute(sql.format(table), bound).fetchone() is not None for table in UNIT_TABLES[domain])
