@@ -13,8 +13,9 @@ from typing import Any
 from germane.dialects.attachment import attachment
 from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.envelope import mapping, read_envelope, read_role, type_name, without
-from germane.dialects.image_size import data_url, image_size
+from germane.dialects.image_size import data_url
 from germane.dialects.openai_check import FUNCTION, NAME, problems
+from germane.dialects.openai_content import has_part, read_content
 from germane.dialects.pairing import pair_calls
 from germane.dialects.wording import image_note, json_text, sendable, tool_name
 from germane.errors import InvalidInput
@@ -39,10 +40,7 @@ class OpenAIChat:
     def speaks(self, raw: Mapping[str, Any]) -> bool:
         if raw.get("role") in _OWN_ROLES or any(key in raw for key in _OWN_KEYS):
             return True
-        content = raw.get("content")
-        if not isinstance(content, list | tuple):
-            return False
-        return any(isinstance(part, Mapping) and part.get("type") in _OWN_PARTS for part in content)
+        return has_part(raw.get("content"), _OWN_PARTS)
 
     def parse(self, raw: Mapping[str, Any]) -> Message:
         role = ROLES[read_role(raw, ROLES)]
@@ -51,11 +49,11 @@ class OpenAIChat:
             call_id = raw.get("tool_call_id")
             result = ToolResult(
                 call_id=call_id if isinstance(call_id, str) else "",
-                text="\n".join(part.text for part in _parts(content) if isinstance(part, Text)),
+                text="\n".join(part.text for part in read_content(content) if isinstance(part, Text)),
                 name=raw["name"] if isinstance(raw.get("name"), str) else "",
             )
             return Message(role=role, parts=(result,), **read_envelope(raw))
-        parts = _parts(content)
+        parts = read_content(content)
         if role == "assistant":
             parts = (*parts, *_answers(raw))
         return Message(role=role, parts=parts, **read_envelope(raw))
@@ -118,46 +116,6 @@ def _is_invalid(call: object) -> bool:
     return function is not None and not (
         isinstance(function.get("arguments"), str) and FUNCTION.fullmatch(str(function.get("name")))
     )
-
-
-def _parts(content: object) -> tuple[Part, ...]:
-    if isinstance(content, str):
-        return (Text(content),) if content else ()
-    if content is None:
-        return ()
-    if not isinstance(content, list | tuple):
-        raise InvalidInput(f"content is {type_name(content)}: give a string, a list of parts or None")
-    return tuple(_read_part(part, index) for index, part in enumerate(content))
-
-
-def _read_part(value: object, index: int) -> Part:
-    if isinstance(value, str):
-        return Text(value)
-    raw = mapping(value)
-    if raw is None:
-        raise InvalidInput(f"content part {index} is {type_name(value)}: give a mapping with a type")
-    kind = raw.get("type")
-    match kind:
-        case "text" | "input_text" | "output_text" | "refusal":
-            text = raw.get("refusal" if kind == "refusal" else "text")
-            if not isinstance(text, str):
-                raise InvalidInput(f"content part {index} is of type {kind}, but its text is {type_name(text)}: give a string")
-            return Text(text)
-        case "image_url":
-            return _read_image(raw, index)
-    return Opaque(kind=f"openai:{str(kind)[:40]}", raw=raw)
-
-
-def _read_image(raw: Mapping[str, Any], index: int) -> Image:
-    source = raw.get("image_url")
-    source = {"url": source} if isinstance(source, str) else mapping(source) or {}
-    url = source.get("url")
-    if not isinstance(url, str) or not url:
-        raise InvalidInput(f"content part {index} is an image_url without a url")
-    inline = data_url(url)
-    width, height = (image_size(inline[1]) if inline else None) or (None, None)
-    detail = source.get("detail")
-    return Image(width=width, height=height, detail=detail if isinstance(detail, str) else "auto", url=url, raw=raw)
 
 
 def _answers(raw: Mapping[str, Any]) -> list[Part]:

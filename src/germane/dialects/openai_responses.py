@@ -14,6 +14,7 @@ from germane.dialects.dialect import OutgoingMessage
 from germane.dialects.envelope import mapping, read_envelope, read_role, without
 from germane.dialects.image_size import data_url
 from germane.dialects.openai_check import FUNCTION
+from germane.dialects.openai_content import has_part, read_content
 from germane.dialects.responses_check import PARTS, problems
 from germane.dialects.responses_items import (
     KIND,
@@ -23,7 +24,6 @@ from germane.dialects.responses_items import (
     call_id,
     is_message,
     known_item,
-    read_content,
     read_item,
 )
 from germane.dialects.responses_pairing import pair_items, windows
@@ -50,10 +50,7 @@ class OpenAIResponses:
             return known_item(kind) and "parts" not in raw
         if raw.get("role") == "developer":
             return True
-        content = raw.get("content")
-        if not isinstance(content, list | tuple):
-            return False
-        return any(isinstance(part, Mapping) and part.get("type") in OWN_PARTS for part in content)
+        return has_part(raw.get("content"), OWN_PARTS)
 
     def parse(self, raw: Mapping[str, Any]) -> Message:
         if is_message(raw) or not (isinstance(raw.get("type"), str) or set(raw) == {"id"}):

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from germane.dialects.envelope import mapping, type_name
-from germane.dialects.image_size import data_url, image_size
+from germane.dialects.envelope import mapping
+from germane.dialects.openai_content import read_content
 from germane.dialects.wording import json_text
-from germane.errors import InvalidInput
-from germane.types.message import Image, Opaque, Part, Role, Text, ToolCall, ToolResult
+from germane.types.message import Opaque, Part, Role, Text, ToolCall, ToolResult
 
-__all__ = ["KIND", "OUTPUTS", "OWN_PARTS", "ROLES", "call_id", "is_message", "known_item", "read_content", "read_item"]
+__all__ = ["KIND", "OUTPUTS", "OWN_PARTS", "ROLES", "call_id", "is_message", "known_item", "read_item"]
 
 KIND = "openai-responses:"
 """What the `kind` of an item begins with that germane passes on unread."""
@@ -27,7 +26,6 @@ OUTPUTS: Mapping[str, str] = MappingProxyType(
 )
 """Calls that need an output of the caller's, with the type of that output."""
 OWN_PARTS = frozenset({"input_text", "output_text", "input_image", "input_file"})
-_TEXTS = frozenset({"input_text", "output_text", "text", "summary_text", "reasoning_text"})
 _CALLS_OF_OUTPUTS = {output: call for call, output in OUTPUTS.items()}
 _OTHERS = frozenset(
     {
@@ -76,49 +74,6 @@ def read_item(raw: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
         result = ToolResult(call_id=call_id(raw), text=text, error=failed)
         return "tool", (result, *(part for part in inner if not isinstance(part, Text)))
     return "assistant", (Opaque(kind=f"{KIND}{kind[:40]}", raw=raw),)
-
-
-def read_content(content: object) -> tuple[Part, ...]:
-    """Reads the content of a message, or a function's output. Raises `InvalidInput` naming the part that can't be read."""
-    if isinstance(content, str):
-        return (Text(content),) if content else ()
-    if content is None:
-        return ()
-    if not isinstance(content, list | tuple):
-        raise InvalidInput(f"content is {type_name(content)}: give a string or a list of parts")
-    return tuple(_read_part(part, index) for index, part in enumerate(content))
-
-
-def _read_part(value: object, index: int) -> Part:
-    if isinstance(value, str):
-        return Text(value)
-    raw = mapping(value)
-    if raw is None:
-        raise InvalidInput(f"content part {index} is {type_name(value)}: give a mapping with a type")
-    kind = raw.get("type")
-    if kind in _TEXTS or kind == "refusal":
-        text = raw.get("refusal" if kind == "refusal" else "text")
-        if not isinstance(text, str):
-            raise InvalidInput(f"content part {index} is of type {kind}, but its text is {type_name(text)}: give a string")
-        return Text(text)
-    if kind in ("input_image", "computer_screenshot", "image_url"):
-        return _image(raw)
-    return Opaque(kind=f"openai:{str(kind)[:40]}", raw=raw)
-
-
-def _image(raw: Mapping[str, Any]) -> Image:
-    source = raw.get("image_url")
-    url = (mapping(source) or {}).get("url") if not isinstance(source, str) else source
-    inline = data_url(url) if isinstance(url, str) else None
-    width, height = (image_size(inline[1]) if inline else None) or (None, None)
-    detail = raw.get("detail")
-    return Image(
-        width=width,
-        height=height,
-        detail=detail if isinstance(detail, str) else "auto",
-        url=url if isinstance(url, str) and url else None,
-        raw=raw,
-    )
 
 
 def _output(output: object) -> tuple[Part, ...]:

@@ -3,8 +3,8 @@
 `first` puts all text into a system message before all others. `split` puts the stable text there, so that the provider's
 prompt cache can reuse the prefix, and the text that changes with the query directly before the human's last words. `append`
 does the same, and puts the texts of earlier calls back where they stood, before the human turn that each was injected for
-(INJECT-6); for models that take system messages in the middle, behind that turn. The text never stands between a tool call and its
-result, because a human's turn never does.
+(INJECT-6); for models that take system messages in the middle, behind that turn. The text never stands between a tool call and
+its result, because a human's turn never does.
 """
 
 from __future__ import annotations

@@ -12,14 +12,14 @@ from typing import NamedTuple
 from germane.pipeline.pack.cost import Layout
 from germane.types.candidate import Candidate, Scored
 
-__all__ = ["PASSAGE_TOKENS", "CostEstimate", "CostEstimator", "shown_value"]
+__all__ = ["CostEstimate", "CostEstimator", "shown_value"]
 
-PASSAGE_TOKENS = 42
+_PASSAGE_TOKENS = 42
 """Tokens of a passage's text. Measured on chats with an assistant: 58 loses a point and a half of recall within 1,000 tokens,
 122 loses five, whole messages lose seven."""
 _SHORT_TOKENS = 90
 """Tokens of text up to which a message goes in whole: a cut would save less than it hides."""
-BROAD_TOKENS = 16
+_BROAD_TOKENS = 16
 """The same for questions that ask for a summary or an order of events. Measured within 2,000 tokens: with passages of 42 tokens
 59 % (order of events) and 28 % (summaries) of the messages asked for are shown in part, with 24 tokens 75 and 39, with 16
 tokens 88 and 42."""
@@ -58,9 +58,11 @@ class CostEstimator:
     packing."""
 
     def __init__(self, layout: Layout, *, broad: bool = False) -> None:
-        """`broad` makes passages short, to show some of many messages."""
+        """`broad` makes passages short, to show some of many messages. `passage_tokens` are those of a passage's text."""
         self._layout, self._broad = layout, broad
-        self._passage, self._short = (BROAD_TOKENS, BROAD_TOKENS + _MIN_CUT) if broad else (PASSAGE_TOKENS, _SHORT_TOKENS)
+        self.passage_tokens, self._short = (
+            (_BROAD_TOKENS, _BROAD_TOKENS + _MIN_CUT) if broad else (_PASSAGE_TOKENS, _SHORT_TOKENS)
+        )
         self._estimates: dict[int, CostEstimate] = {}
         self._headers: dict[str, tuple[frozenset[str], int]] = {}
 
@@ -70,7 +72,7 @@ class CostEstimator:
 
     def passage_cost(self, item: Scored) -> int:
         """The most tokens that a passage of the item may cost, a header of its own included."""
-        return self._layout.cost(item.candidate, "", _NO_GROUPS) + self._passage
+        return self._layout.cost(item.candidate, "", _NO_GROUPS) + self.passage_tokens
 
     def _compute(self, item: Scored) -> CostEstimate:
         candidate = item.candidate
@@ -85,9 +87,9 @@ class CostEstimator:
         line, passage = self._first_line(candidate, inside)
         estimate = CostEstimate(line, group, header, passage)
         if passage:
-            tokens = max(self._passage + 1, len(candidate.text) // _CHARS_PER_TOKEN)
-            share = self._passage / tokens
-            estimate = estimate._replace(rest=tokens - self._passage, value=1.0 if self._broad else shown_value(share))
+            tokens = max(self.passage_tokens + 1, len(candidate.text) // _CHARS_PER_TOKEN)
+            share = self.passage_tokens / tokens
+            estimate = estimate._replace(rest=tokens - self.passage_tokens, value=1.0 if self._broad else shown_value(share))
         self._estimates[item.rank] = estimate
         return estimate
 
@@ -106,4 +108,4 @@ class CostEstimator:
         empty = self._layout.cost(candidate, "", inside)
         if whole is not None and whole - empty <= self._short:
             return whole, False
-        return empty + self._passage, True
+        return empty + self.passage_tokens, True

@@ -18,7 +18,7 @@ from math import inf, log
 from typing import NamedTuple
 
 from germane.pipeline.pack.cost import Layout
-from germane.pipeline.pack.cost_estimator import PASSAGE_TOKENS, CostEstimator
+from germane.pipeline.pack.cost_estimator import CostEstimator
 from germane.pipeline.pack.eligibility import Eligibility
 from germane.types.candidate import Scored
 from germane.types.strategy import Packer
@@ -162,7 +162,7 @@ class GreedyQueue:
         self._next += len(block)
         block = self._filtered(block)
         empty, each = self._empty + 2, self._tokens / (_MARGIN * self._chars)
-        short, long = _MIN_TOKENS / each, PASSAGE_TOKENS / each
+        short, long = _MIN_TOKENS / each, self._estimator.passage_tokens / each
         self._heap += [
             (
                 _COST_WEIGHT * log(empty + each * min(max(len(item.candidate.text), short), long)) - item.log_odds,

@@ -1,0 +1,65 @@
+"""OpenAI content: reads the content of a message or a function's output, as both of OpenAI's APIs write it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from germane.dialects.envelope import mapping, type_name
+from germane.dialects.image_size import data_url, image_size
+from germane.errors import InvalidInput
+from germane.types.message import Image, Opaque, Part, Text
+
+__all__ = ["has_part", "read_content"]
+
+_TEXTS = frozenset({"text", "input_text", "output_text", "summary_text", "reasoning_text"})
+_IMAGES = frozenset({"image_url", "input_image", "computer_screenshot"})
+
+
+def has_part(content: object, kinds: Collection[str]) -> bool:
+    """Returns whether `content` is a list of parts with one of these types."""
+    parts = content if isinstance(content, list | tuple) else ()
+    return any(isinstance(part, Mapping) and part.get("type") in kinds for part in parts)
+
+
+def read_content(content: object) -> tuple[Part, ...]:
+    """Reads a string or a list of parts. Refusals are text; a part of an unknown type is opaque. Raises `InvalidInput` naming
+    the part that can't be read."""
+    if isinstance(content, str):
+        return (Text(content),) if content else ()
+    if content is None:
+        return ()
+    if not isinstance(content, list | tuple):
+        raise InvalidInput(f"content is {type_name(content)}: give a string, a list of parts or None")
+    return tuple(_read_part(part, index) for index, part in enumerate(content))
+
+
+def _read_part(value: object, index: int) -> Part:
+    if isinstance(value, str):
+        return Text(value)
+    raw = mapping(value)
+    if raw is None:
+        raise InvalidInput(f"content part {index} is {type_name(value)}: give a mapping with a type")
+    kind = raw.get("type")
+    if kind in _TEXTS or kind == "refusal":
+        text = raw.get("refusal" if kind == "refusal" else "text")
+        if not isinstance(text, str):
+            raise InvalidInput(f"content part {index} is of type {kind}, but its text is {type_name(text)}: give a string")
+        return Text(text)
+    if kind in _IMAGES:
+        return _read_image(raw, index)
+    return Opaque(kind=f"openai:{str(kind)[:40]}", raw=raw)
+
+
+def _read_image(raw: Mapping[str, Any], index: int) -> Image:
+    """The chat API has url and detail in an object of their own; an image of the Responses API may be a file without a url."""
+    source = raw.get("image_url")
+    inner = mapping(source) or {}
+    url = source if isinstance(source, str) else inner.get("url")
+    url = url if isinstance(url, str) and url else None
+    if url is None and raw.get("type") == "image_url":
+        raise InvalidInput(f"content part {index} is an image_url without a url")
+    inline = data_url(url) if url else None
+    width, height = (image_size(inline[1]) if inline else None) or (None, None)
+    detail = inner.get("detail", raw.get("detail"))
+    return Image(width=width, height=height, detail=detail if isinstance(detail, str) else "auto", url=url, raw=raw)
