@@ -15,7 +15,7 @@ from germane.api.check_messages import listed
 from germane.api.export import Exported, everything
 from germane.api.recording import Recording
 from germane.api.wiring import Parts
-from germane.errors import EmbedderError, InvalidInput
+from germane.errors import InvalidInput
 from germane.events.appending import Origin
 from germane.events.record import Recorded
 from germane.memories.checks import check_provenance
@@ -300,9 +300,5 @@ class Agent:
 
     async def _embed(self) -> None:
         """A slow embedder makes its vectors after the commit. Keywords find a text that it can't embed now."""
-        if self._parts.embedder.quick:
-            return
-        try:
-            await self._parts.store.embed_pending()
-        except EmbedderError:
-            return
+        if self._parts.catch_up is not None:
+            await self._parts.catch_up.settle()

@@ -8,14 +8,14 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Embedder", "Preparable", "is_contextual", "prepare"]
+__all__ = ["Assuming", "Embedder", "Preparable", "Watched", "is_contextual", "prepare"]
 
 
 class Embedder(Protocol):
     """Turns texts into unit-length float32 vectors of one vector space. Implementations raise no error but `EmbedderError`.
 
-    These six members are all that an embedder needs. Two more are optional: `contextual` (see `is_contextual`) and `prepare`
-    (see `Preparable`).
+    These six members are all that an embedder needs. More are optional: `contextual` (see `is_contextual`), `prepare` (see
+    `Preparable`), `family` and `assume` (see `Assuming`).
     """
 
     @property
@@ -50,6 +50,34 @@ class Preparable(Protocol):
 
     async def prepare(self) -> None:
         """Does that work now, so that the first answer isn't late for it. Raises `EmbedderError`."""
+
+
+@runtime_checkable
+class Assuming(Protocol):
+    """Optional capability of an embedder behind a network: it can work with a dimension that it was told. Before its endpoint
+    has answered once, its `identity` and `dimension` raise `EmbedderError`."""
+
+    @property
+    def family(self) -> str:
+        """The identity without the dimension, such as `openai/text-embedding-3-small`."""
+
+    def assume(self, dimension: int) -> None:
+        """Sets the dimension, if it isn't known yet. Answers of another dimension raise `EmbedderError` from then on."""
+
+
+class Watched(Embedder, Protocol):
+    """A slow embedder of which it is known whether it answers at the moment."""
+
+    @property
+    def fault(self) -> str:
+        """Why the embedder gives no vectors at the moment, without any content; empty while it does."""
+
+    @property
+    def answers(self) -> int:
+        """Calls that were answered with vectors so far."""
+
+    async def check(self) -> None:
+        """Asks for the vector of one word. Raises `EmbedderError`."""
 
 
 def is_contextual(embedder: Embedder) -> bool:

@@ -72,7 +72,7 @@ def new_call(*, arrives_in: float = 10.0) -> RpcCall:
 async def until(true: Any) -> None:
     """Lets the event loop run until `true()`."""
     async with asyncio.timeout(10):
-        while not true():
+        while not true():  # noqa: ASYNC110
             await asyncio.sleep(0)
 
 
@@ -96,7 +96,7 @@ async def two_workers(folder: Path, contract: Any = context_pb2) -> AsyncIterato
 
 @pytest.mark.requirement("OPS-4")
 async def test_the_worker_with_least_to_do_answers(tmp_path: Path) -> None:
-    """An idle worker keeps its calls; a busy one hands over as long as its sibling runs fewer; with equal loads it keeps them."""
+    """An idle worker keeps its calls; a busy one hands over while its sibling runs fewer; with equal loads it keeps them."""
     async with two_workers(tmp_path) as (one, other):
         second = asyncio.create_task(one.ask())
         await until(lambda: other.own.orgs)
@@ -117,7 +117,7 @@ async def test_the_first_worker_observes_the_call_and_knows_its_key(tmp_path: Pa
     async with two_workers(tmp_path, contract) as (one, other):
         other.own.go.set()
         call = new_call()
-        call.grant = Grant(key="k", org="acme", agents=None, rights=frozenset({"read"}))
+        call.grant = Grant(key="k", org="acme", agents=None, rights=("read",))
         request = asked() if contract is context_pb2 else ibex_asked()
         request.org_id = ""
         assert await one.ask(request, call) == "worker 1"
@@ -131,7 +131,7 @@ async def test_the_first_worker_observes_the_call_and_knows_its_key(tmp_path: Pa
 async def test_a_key_of_another_org_is_refused_before_anything_is_handed_over(tmp_path: Path) -> None:
     async with two_workers(tmp_path) as (one, other):
         call = new_call()
-        call.grant = Grant(key="k", org="other", agents=None, rights=frozenset({"read"}))
+        call.grant = Grant(key="k", org="other", agents=None, rights=("read",))
         with pytest.raises(Refused):
             await one.ask(call=call)
         assert other.own.orgs == []
