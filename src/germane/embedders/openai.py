@@ -87,6 +87,7 @@ class OpenAICompatible:
         self._faults = (aiohttp.ClientError, TimeoutError, OSError)
         self._retries, self._sleep, self._jitter = retries, sleep, jitter
         self._session: aiohttp.ClientSession | None = None
+        self._closed = False
 
     @property
     def family(self) -> str:
@@ -111,9 +112,9 @@ class OpenAICompatible:
         return self.dimension
 
     async def prepare(self) -> None:
-        """Learns the dimension, which the store needs, without retries. Raises `EmbedderError`."""
-        if self._dimension is None:
-            await self._vectors(["dimension"], retries=0)
+        """Asks for one word, without retries: whether the endpoint answers, and with which dimension. Raises
+        `EmbedderError`."""
+        await self._vectors(["dimension"], retries=0)
 
     def assume(self, dimension: int) -> None:
         self._dimension = self._dimension or dimension
@@ -132,7 +133,8 @@ class OpenAICompatible:
         raise EmbedderError(f"the embedder at {self._host} is across a network and is never run in place: await embed()")
 
     async def close(self) -> None:
-        session, self._session = self._session, None
+        """Ends the connections; later requests raise `EmbedderError`. Idempotent."""
+        session, self._session, self._closed = self._session, None, True
         if session is not None:
             await session.close()
 
@@ -195,6 +197,8 @@ class OpenAICompatible:
         return bytes(body)
 
     def _open(self) -> aiohttp.ClientSession:
+        if self._closed:
+            raise EmbedderError(f"the embedder at {self._host} is closed: open another")
         if self._session is None or self._session.closed:
             import aiohttp
 

@@ -10,27 +10,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.errors import EmbedderError, GermaneError
-from germane.ports.embedder import Embedder, is_contextual, prepare
+from germane.ports.embedder import Embedder, Preparable, is_contextual
 
 __all__ = ["WatchedEmbedder"]
 
 _HANGS = 10.0
 """Seconds without any answer, while a call waits, after which an embedder counts as not answering."""
-_TIMEOUT = 300.0
-"""Seconds for one call. A batch of 256 texts may take minutes on a slow processor; a query is given up long before."""
+_TIMEOUT, _TIMEOUT_EACH = 30.0, 1.0
+"""Seconds for one call, and for each of its texts: a batch of 256 may take minutes on a slow processor."""
+_HUNG = f"no answer for {_HANGS:.0f} s"
 _WORD = "embedding"
 
 
 class WatchedEmbedder:
     """`embedder` with the same identity and the same vectors. An answer of another shape, or with numbers that aren't finite,
-    raises `EmbedderError`, and so does a call that takes more than five minutes. `steady` is a clock in seconds."""
+    raises `EmbedderError`, and so does a call that takes longer than 30 s and a second for each text. While the embedder hangs,
+    further calls raise at once. `steady` is a clock in seconds."""
 
     def __init__(self, embedder: Embedder, *, steady: Callable[[], float] = time.monotonic) -> None:
         self._embedder, self._steady = embedder, steady
         self._failure = ""
         self._preparing: asyncio.Task[None] | None = None
         self._waiting: dict[object, float] = {}
-        self._answered = steady()
+        self._answered = float("-inf")
         self.answers = 0
         """Calls that were answered with vectors so far."""
 
@@ -53,21 +55,20 @@ class WatchedEmbedder:
     @property
     def fault(self) -> str:
         """Why the embedder doesn't give vectors at the moment, without any content; empty while it does."""
-        if self._failure:
-            return self._failure
-        waiting = self._steady() - max(self._answered, min(self._waiting.values(), default=self._answered))
-        return f"no answer for {_HANGS:.0f} s" if self._waiting and waiting > _HANGS else ""
+        return self._failure or (_HUNG if self._hangs() else "")
 
     async def prepare(self, patience: float | None = None) -> None:
         """Prepares the embedder, or goes on with that, for at most `patience` seconds; a failure becomes the `fault`. Raises
         only errors of germane's that aren't about the embedder's answer, such as `InvalidInput`."""
         if self._preparing is None:
-            self._preparing = asyncio.create_task(prepare(self._embedder))
+            self._preparing = asyncio.create_task(self._prepare())
             self._preparing.add_done_callback(lambda task: task.cancelled() or task.exception())
         await asyncio.wait([self._preparing], timeout=patience)
         if not self._preparing.done():
             self._failure = "not prepared yet"
-        elif error := self._preparing.exception():
+        elif (error := self._preparing.exception()) is None:
+            self._failure = ""
+        else:
             self._preparing = None
             if isinstance(error, GermaneError) and not isinstance(error, EmbedderError):
                 raise error
@@ -81,6 +82,8 @@ class WatchedEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Raises `EmbedderError`."""
+        if self._hangs():
+            raise EmbedderError(f"the embedder {self.identity}: {_HUNG}")
         call = object()
         self._waiting[call] = self._steady()
         try:
@@ -109,19 +112,30 @@ class WatchedEmbedder:
     def __repr__(self) -> str:
         return f"<WatchedEmbedder {self._embedder!r}>"
 
+    async def _prepare(self) -> None:
+        if isinstance(self._embedder, Preparable):
+            await self._embedder.prepare()
+        else:  # which loads a model
+            await self._answer([_WORD])
+
+    def _hangs(self) -> bool:
+        if not self._waiting:
+            return False
+        return self._steady() - max(self._answered, min(self._waiting.values())) > _HANGS
+
     def _fail(self, error: BaseException) -> None:
         self._failure = str(error) if isinstance(error, EmbedderError) else type(error).__name__
 
     async def _answer(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        task = asyncio.ensure_future(self._embedder.embed(texts))
+        task, seconds = asyncio.ensure_future(self._embedder.embed(texts)), _TIMEOUT + _TIMEOUT_EACH * len(texts)
         try:
-            await asyncio.wait([task], timeout=_TIMEOUT)
+            await asyncio.wait([task], timeout=seconds)
         finally:
             late = not task.done()
             if late:
                 task.cancel()
         if late:
-            raise EmbedderError(f"the embedder {self.identity} didn't answer within {_TIMEOUT:.0f} s")
+            raise EmbedderError(f"the embedder {self.identity} didn't answer within {seconds:.0f} s")
         vectors = task.result()
         if getattr(vectors, "shape", None) != (len(texts), self.dimension):
             raise EmbedderError(f"the embedder {self.identity} answered {len(texts)} texts with something else than vectors")
