@@ -182,9 +182,11 @@ class Germane:
         await self._open.store.nonce_key()
 
     async def check(self) -> Checkup:
-        """Returns findings about the store: whether the file is sound, which embedder made its vectors, how many keys it
-        has."""
+        """Returns findings about the store: whether the file is sound, which embedder made its vectors, whether the
+        embedder fails, how many keys it has."""
         found = await self._open.store.check()
+        if fault := self.state.embedder_fault:
+            found = replace(found, findings=(*found.findings, ("embedder", f"gives no vectors: {fault}", False)))
         try:
             keys = await self.keys.list()
         except StoreError:

@@ -84,7 +84,7 @@ async def wire(
     catalog = Catalog.built_in().with_models(settings.models) if settings.models else Catalog.built_in()
     prices = Prices.built_in().with_prices(settings.prices) if settings.prices else Prices.built_in()
     chosen = settings.embedder if embedder is None else embedder
-    vectors = _embedder(chosen, settings.dimensions if dimensions is None else dimensions)
+    vectors = _embedder(chosen, dimensions, settings)
     watched = None if vectors.quick else WatchedEmbedder(vectors, steady=clock.steady)
     relevance_model = _relevance(settings.relevance if relevance is None else relevance, vectors)
     counter = cache(open_tokenizer)
@@ -137,10 +137,11 @@ async def wire(
     )
 
 
-def _embedder(chosen: EmbedderArgument, dimensions: int | None) -> Embedder:
-    """Raises `InvalidInput` for `dimensions` that aren't those of an embedder which knows its own."""
+def _embedder(chosen: EmbedderArgument, dimensions: int | None, settings: Settings) -> Embedder:
+    """Raises `InvalidInput` for `dimensions` that aren't those of an embedder which knows its own. Those of the settings
+    concern only endpoints."""
     if isinstance(chosen, str):
-        vectors: Embedder = open_embedder(chosen, dimension=dimensions)
+        vectors: Embedder = open_embedder(chosen, dimension=settings.dimensions if dimensions is None else dimensions)
     elif is_function(chosen):
         return FunctionEmbedder(cast("Callable[[list[str]], Any]", chosen), dimensions or 0)
     else:

@@ -132,7 +132,9 @@ def _connection_limits(files: int) -> ConnectionLimits:
 
 def _app(monitor: Monitor) -> Any:
     metrics = None if monitor.metrics is None else monitor.metrics.text
-    return app(reasons=lambda: monitor.readiness.reasons, metrics=metrics, version=version("germane"))
+    return app(
+        reasons=lambda: monitor.readiness.reasons, degraded=monitor.degraded, metrics=metrics, version=version("germane")
+    )
 
 
 async def _check_keys(service: ServiceSettings, germane: Germane) -> None:
