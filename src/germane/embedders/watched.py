@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.errors import EmbedderError, GermaneError
-from germane.ports.embedder import Embedder, Preparable, is_contextual
+from germane.ports.embedder import Embedder, Preparable, is_contextual, shorten_query
 
 __all__ = ["WatchedEmbedder"]
 
@@ -56,6 +56,9 @@ class WatchedEmbedder:
     def fault(self) -> str:
         """Why the embedder doesn't give vectors at the moment, without any content; empty while it does."""
         return self._failure or (_HUNG if self._hangs() else "")
+
+    def shorten_query(self, text: str) -> str:
+        return shorten_query(self._embedder, text)
 
     async def prepare(self, patience: float | None = None) -> None:
         """Prepares the embedder, or goes on with that, for at most `patience` seconds; a failure becomes the `fault`. Raises

@@ -8,14 +8,14 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Assuming", "Embedder", "Preparable", "Watched", "is_contextual", "prepare"]
+__all__ = ["Assuming", "Embedder", "Preparable", "Shortening", "Watched", "is_contextual", "prepare", "shorten_query"]
 
 
 class Embedder(Protocol):
     """Turns texts into unit-length float32 vectors of one vector space. Implementations raise no error but `EmbedderError`.
 
     These six members are all that an embedder needs. More are optional: `contextual` (see `is_contextual`), `prepare` (see
-    `Preparable`), `family` and `assume` (see `Assuming`).
+    `Preparable`), `family` and `assume` (see `Assuming`), `shorten_query` (see `Shortening`).
     """
 
     @property
@@ -65,6 +65,14 @@ class Assuming(Protocol):
         """Sets the dimension, if it isn't known yet. Answers of another dimension raise `EmbedderError` from then on."""
 
 
+@runtime_checkable
+class Shortening(Protocol):
+    """Optional capability of an embedder whose time grows with the text, while a query's answer has a deadline."""
+
+    def shorten_query(self, text: str) -> str:
+        """Returns the part of a query that is embedded; the whole of a query of usual length. Takes no I/O."""
+
+
 class Watched(Embedder, Protocol):
     """A slow embedder of which it is known whether it answers at the moment."""
 
@@ -90,3 +98,8 @@ async def prepare(embedder: Embedder) -> None:
     """Calls the embedder's `prepare`, if it has one."""
     if isinstance(embedder, Preparable):
         await embedder.prepare()
+
+
+def shorten_query(embedder: Embedder, text: str) -> str:
+    """Returns what the embedder's `shorten_query` returns, if it has one, else `text`."""
+    return embedder.shorten_query(text) if isinstance(embedder, Shortening) else text
