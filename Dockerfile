@@ -13,9 +13,9 @@ WORKDIR /build
 RUN python -m venv /opt/germane
 COPY pyproject.toml README.md LICENSE ./
 COPY src ./src
-# For more extras: --build-arg EXTRAS=cli,serve,minilm,otlp. Only wheels are installed; a package that needs a compiler fails the
+# For more extras: --build-arg EXTRAS=serve,minilm,otlp. Only wheels are installed; a package that needs a compiler fails the
 # build.
-ARG EXTRAS=cli,serve
+ARG EXTRAS=serve
 RUN /opt/germane/bin/pip install --only-binary :all: --no-binary germane ".[${EXTRAS}]" \
  && /opt/germane/bin/pip uninstall --yes pip
 

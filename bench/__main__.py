@@ -9,6 +9,7 @@ giant          delay for other callers by one stored text of a million character
 neighbour      delay for one org while another org attacks, over gRPC
 ingest         recorded messages per second
 budget         the budget invariant over generated cases
+minilm         time of a query's vector and of a search with MiniLM
 linear         whether CPU time of every function that reads text is linear in its length
 forgery        whether hostile content can forge germane's delimiters
 crowd DATA     calibration of probabilities by store size
@@ -47,6 +48,7 @@ from bench import (
     leftover,
     linear,
     load,
+    minilm,
     neighbour,
     observing,
     pack,
@@ -99,6 +101,8 @@ def main() -> int:
             load.main(rest)
         case "observing":
             observing.main(rest)
+        case "minilm":
+            minilm.main(rest)
         case "service":
             service.main(rest)
         case "client":

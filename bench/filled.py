@@ -14,6 +14,7 @@ import apsw
 
 from bench.corpus import conversations
 from germane import Germane, Message
+from germane.ports.embedder import Embedder
 
 __all__ = ["AGENT", "folder", "store"]
 
@@ -23,17 +24,19 @@ _CALLS, _LARGE = 8, 600
 _STEP = 50_000
 
 
-def store(place: Path, size: int) -> Path:
-    """The store of `size` messages in `place`, filled first if it doesn't exist; progress goes to standard error."""
-    path = place / f"{size}.db"
+def store(place: Path, size: int, embedder: Embedder | None = None) -> Path:
+    """The store of `size` messages in `place`, filled first if it doesn't exist; progress goes to standard error. `embedder`
+    makes the vectors, default: the default one."""
+    name = f"{size}" if embedder is None else f"{size}-{embedder.dimension}"
+    path = place / f"{name}.db"
     if path.exists() and _held(path) == size:
         return path
-    for old in place.glob(f"{size}.db*"):
+    for old in place.glob(f"{name}.db*"):
         old.unlink()
-    part = place / f"{size}.part.db"
-    for old in place.glob(f"{size}.part.db*"):
+    part = place / f"{name}.part.db"
+    for old in place.glob(f"{name}.part.db*"):
         old.unlink()
-    asyncio.run(_fill(part, size))
+    asyncio.run(_fill(part, size, embedder))
     part.rename(path)
     return path
 
@@ -49,9 +52,9 @@ def folder(chosen: Path | None) -> Iterator[Path]:
         yield chosen
 
 
-async def _fill(path: Path, size: int) -> None:
+async def _fill(path: Path, size: int, embedder: Embedder | None) -> None:
     began = time.perf_counter()
-    async with Germane.open(path) as germane:
+    async with Germane.open(path, embedder=embedder) as germane:
         agent = germane.agent(AGENT)
         waiting = set[asyncio.Task[object]]()
         batch = list[tuple[str, list[Message]]]()

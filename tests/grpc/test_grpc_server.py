@@ -19,6 +19,7 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from germane import Germane
 from germane.api.agent import Agent
 from germane.errors import InvalidInput
+from germane.grpc.handover.worker_loads import WorkerPlace
 from germane.grpc.org_slots import Limits
 from germane.grpc.server import GrpcServer
 from germane.grpc.stubs import memory_pb2 as pb
@@ -146,13 +147,13 @@ async def test_a_stop_before_a_start_is_fine(germane: Germane) -> None:
 
 
 @pytest.mark.requirement("OPS-2")
-async def test_an_address_in_use_is_refused_unless_it_is_shared(germane: Germane) -> None:
+async def test_an_address_in_use_is_refused_unless_it_is_shared(germane: Germane, tmp_path: Path) -> None:
     """By several workers, each with the same setting."""
     here = Address(host="127.0.0.1", port=0)
-    first = GrpcServer(germane, ServiceSettings(grpc=here, http=None), shared=True)
+    first = GrpcServer(germane, ServiceSettings(grpc=here, http=None), worker=WorkerPlace(index=0, count=2, folder=tmp_path))
     await first.start()
     serving = ServiceSettings(grpc=first.address, http=None)
-    second = GrpcServer(germane, serving, shared=True)
+    second = GrpcServer(germane, serving, worker=WorkerPlace(index=1, count=2, folder=tmp_path))
     await second.start()
     assert second.address == first.address
     for server in (first, second):

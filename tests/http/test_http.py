@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
@@ -20,8 +20,10 @@ pytestmark = pytest.mark.requirement("OPS-1")
 
 
 @asynccontextmanager
-async def serving(*reasons: str, metrics: Callable[[], bytes] | None = None) -> AsyncIterator[HttpServer]:
-    server = HttpServer(app(reasons=lambda: reasons, metrics=metrics, version="0.1.0"), LOOPBACK)
+async def serving(
+    *reasons: str, metrics: Callable[[], bytes] | None = None, degraded: Callable[[], Sequence[str]] = tuple
+) -> AsyncIterator[HttpServer]:
+    server = HttpServer(app(reasons=lambda: reasons, degraded=degraded, metrics=metrics, version="0.1.0"), LOOPBACK)
     await server.start()
     try:
         yield server
@@ -46,6 +48,14 @@ async def test_it_is_ready_or_says_why_not() -> None:
     async with serving("stopping", "loop_lag") as server:
         found = await asked(server, "/ready")
     assert (found.status, found.json) == (503, {"status": "not ready", "reasons": ["stopping", "loop_lag"]})
+
+
+@pytest.mark.requirement("SEARCH-4")
+async def test_what_is_missing_does_not_make_it_unready() -> None:
+    """Keywords serve without an embedder."""
+    async with serving(degraded=lambda: ["embedder_not_answering"]) as server:
+        found = await asked(server, "/ready")
+    assert (found.status, found.json["reasons"], found.json["degraded"]) == (200, [], ["embedder_not_answering"])
 
 
 async def test_metrics_are_text_as_prometheus_reads_it() -> None:

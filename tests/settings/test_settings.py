@@ -78,3 +78,21 @@ def test_a_variable_that_cannot_be_used_is_named_and_not_shown() -> None:
     with pytest.raises(InvalidInput, match="GERMANE_NONCE_KEY must be hex digits") as error:
         Settings.load(None, {"GERMANE_NONCE_KEY": "sesame"})
     assert "sesame" not in str(error.value)
+
+
+@pytest.mark.parametrize("given", ["0", "-1", "x", "1.5", " "])
+def test_dimensions_must_be_a_whole_number(given: str) -> None:
+    with pytest.raises(InvalidInput, match="GERMANE_DIMENSIONS must be a whole number above 0"):
+        Settings.load(None, {"GERMANE_DIMENSIONS": given})
+
+
+def test_dimensions_from_file_and_variable(tmp_path: Path) -> None:
+    """The variable overrides the file."""
+    path = tmp_path / "germane.toml"
+    path.write_text("[germane]\ndimensions = 768\n")
+    assert Settings.load(path).dimensions == 768
+    assert Settings.load(path, {"GERMANE_DIMENSIONS": "384"}).dimensions == 384
+    assert Settings.load().dimensions is None
+    path.write_text("[germane]\ndimensions = true\n")
+    with pytest.raises(InvalidInput, match="dimensions must be"):
+        Settings.load(path)

@@ -14,6 +14,7 @@ from google.protobuf.struct_pb2 import Struct
 from germane import Germane
 from germane.grpc.authentication import Keys
 from germane.grpc.call import RpcObserver
+from germane.grpc.handover.worker_loads import WorkerPlace
 from germane.grpc.org_slots import Limits
 from germane.grpc.server import GrpcServer
 from germane.grpc.stubs import context_pb2, context_pb2_grpc, ibex_pb2, ibex_pb2_grpc, memory_pb2, memory_pb2_grpc
@@ -54,12 +55,13 @@ async def listening(
     metadata: Mapping[str, str] | None = None,
     observer: RpcObserver | None = None,
     limits: Limits | None = None,
+    worker: WorkerPlace | None = None,
     **settings: Any,
 ) -> AsyncIterator[Wire]:
     """Starts a server on a free port, and stops it at the end. `settings` are fields of `ServiceSettings`; `metadata` is sent
     with every call."""
     serving = ServiceSettings(grpc=Address(host="127.0.0.1", port=0), http=None, **settings)
-    server = GrpcServer(germane, serving, keys=keys, limits=limits)
+    server = GrpcServer(germane, serving, keys=keys, limits=limits, worker=worker)
     await server.start(observer)
     target, options = f"localhost:{server.address.port}", [("grpc.max_receive_message_length", -1)]
     if credentials is None:

@@ -15,7 +15,7 @@ from germane.api.check_messages import listed
 from germane.api.export import Exported, everything
 from germane.api.recording import Recording
 from germane.api.wiring import Parts
-from germane.errors import EmbedderError, InvalidInput
+from germane.errors import InvalidInput
 from germane.events.appending import Origin
 from germane.events.record import Recorded
 from germane.memories.checks import check_provenance
@@ -301,9 +301,5 @@ class Agent:
     async def _embed(self, *, long: bool = False) -> None:
         """A slow embedder makes its vectors after the commit, and so does every embedder for the parts of very long texts.
         Keywords find a text that can't be embedded now."""
-        if self._parts.embedder.quick and not long:
-            return
-        try:
-            await self._parts.store.embed_pending()
-        except EmbedderError:
-            return
+        if not self._parts.embedder.quick or long:
+            await self._parts.catch_up.settle()

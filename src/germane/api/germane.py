@@ -14,6 +14,7 @@ from germane.access.keyring import Keyring
 from germane.access.pseudonym import pseudonym
 from germane.api.agent import Agent
 from germane.api.arguments import named_model
+from germane.api.embedder_argument import EmbedderArgument, check_embedder
 from germane.api.strategies import Strategies
 from germane.api.warm_up import freeze
 from germane.api.wiring import Parts, wire
@@ -22,7 +23,6 @@ from germane.clock import Clock
 from germane.errors import InvalidInput, StoreError, StoreUnavailable
 from germane.pipeline.gather.source import SourceFactory
 from germane.pipeline.status import State
-from germane.ports.embedder import Embedder
 from germane.search.relevance import Relevance
 from germane.settings.settings import Settings
 from germane.store import Checkup
@@ -40,12 +40,14 @@ class Germane:
         path: str | Path,
         *,
         settings: Settings,
-        embedder: str | Embedder | None,
+        embedder: EmbedderArgument | None,
         clock: Clock,
         sources: Mapping[str, SourceFactory],
         freeze: bool,
         relevance: Relevance | str | Path | None = None,
+        dimensions: int | None = None,
     ) -> None:
+        self._dimensions = dimensions
         self._path, self._settings, self._embedder, self._relevance = path, settings, embedder, relevance
         self._clock, self._sources, self._freeze = clock, sources, freeze
         self._parts: Parts | None = None
@@ -56,16 +58,19 @@ class Germane:
         path: str | Path = "germane.db",
         *,
         settings: Settings | str | Path | None = None,
-        embedder: str | Embedder | None = None,
+        embedder: EmbedderArgument | None = None,
         clock: Clock | None = None,
         sources: Mapping[str, SourceFactory] | None = None,
         freeze: bool = True,
         relevance: Relevance | str | Path | None = None,
+        dimensions: int | None = None,
     ) -> Germane:
         """A germane over the store in the file at `path`, which is created if need be (`:memory:` keeps nothing).
 
         `settings` is a `Settings` or the path of a TOML file; by default the environment and the built-in defaults. `embedder`
-        is a name (`static`, `minilm`, `openai:<model>`) or an `Embedder`; `relevance` is a file of coefficients that `germane
+        is a name (`static`, `minilm`, `openai:<model>`), an `Embedder`, or a function from a list of texts to their vectors,
+        which may be a coroutine function; `dimensions` is the length of those vectors, for a function and for an endpoint that
+        may not answer at opening. `relevance` is a file of coefficients that `germane
         eval fit` wrote, or the model itself. Both override the settings. `sources` registers sources by the names that
         strategies use. `freeze` excludes the objects that are alive after opening from the garbage collector's walks
         (`gc.freeze`, once a process): such a walk takes tens of milliseconds in the middle of an answer.
@@ -77,8 +82,7 @@ class Germane:
             raise InvalidInput(f"path must be a string or a Path, not {type(path).__name__}")
         if not isinstance(settings, Settings | str | Path | None):
             raise InvalidInput(f"settings must be a Settings or a TOML file's path, not {type(settings).__name__}")
-        if not (embedder is None or isinstance(embedder, str) or hasattr(embedder, "embed")):
-            raise InvalidInput(f"embedder must be a name or an Embedder, not {type(embedder).__name__}")
+        check_embedder(embedder, dimensions)
         if not isinstance(relevance, Relevance | str | Path | None):
             raise InvalidInput(f"relevance must be a TOML file's path or a Relevance, not {type(relevance).__name__}")
         if not isinstance(settings, Settings):
@@ -91,6 +95,7 @@ class Germane:
             sources=sources or {},
             freeze=freeze,
             relevance=relevance,
+            dimensions=dimensions,
         )
 
     async def __aenter__(self) -> Self:
@@ -102,6 +107,7 @@ class Germane:
                 clock=self._clock,
                 sources=self._sources,
                 relevance=self._relevance,
+                dimensions=self._dimensions,
             )
             if self._freeze:
                 freeze()
@@ -117,8 +123,7 @@ class Germane:
         closed. Idempotent."""
         parts, self._parts = self._parts, None
         if parts is not None:
-            if parts.completion is not None:
-                await parts.completion.close()
+            await parts.catch_up.close()
             await parts.retrievals.close()
             await parts.injections.close()
             await parts.verifier.close()
@@ -138,9 +143,11 @@ class Germane:
 
     @property
     def state(self) -> State:
-        """How this process is doing: circuit breakers, admission queue, caches, abandoned tasks. Cheap. To be read on the event
-        loop."""
-        return self._open.engine.state(read_only=self._open.store.read_only)
+        """How this process is doing: circuit breakers, admission queue, caches, abandoned tasks, an embedder that fails. Cheap.
+        To be read on the event loop."""
+        watched = self._open.watched
+        state = self._open.engine.state(read_only=self._open.store.read_only)
+        return replace(state, embedder_fault="" if watched is None else watched.fault)
 
     @property
     def strategies(self) -> Strategies:
@@ -174,9 +181,11 @@ class Germane:
         await self._open.store.nonce_key()
 
     async def check(self) -> Checkup:
-        """Returns findings about the store: whether the file is sound, which embedder made its vectors, how many keys it
-        has."""
+        """Returns findings about the store: whether the file is sound, which embedder made its vectors, whether the
+        embedder fails, how many keys it has."""
         found = await self._open.store.check()
+        if fault := self.state.embedder_fault:
+            found = replace(found, findings=(*found.findings, ("embedder", f"gives no vectors: {fault}", False)))
         try:
             keys = await self.keys.list()
         except StoreError:

@@ -9,6 +9,9 @@ import gc
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from germane.api.strategies import DEFAULT, VERBOSE
 from germane.events.appending import Origin
 from germane.events.record import record
@@ -41,6 +44,20 @@ class _Prompt:
         return [made]
 
 
+class _NoVectors:
+    """An embedder without dimensions: searches with it use keywords alone."""
+
+    identity, dimension, quick = "none/0", 0, True
+
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return self.embed_now(texts)
+
+    def embed_now(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return np.zeros((len(texts), 0), dtype=np.float32)
+
+    async def close(self) -> None: ...
+
+
 async def warm_up(engine: Engine, store: Store, *, scratch_store: Store | None = None) -> None:
     """Takes some tens of milliseconds and writes nothing to `store`. `scratch_store`, which is thrown away afterwards, gets one
     message and one memory that are found again: searching an empty scope would warm up too little."""
@@ -53,7 +70,8 @@ async def warm_up(engine: Engine, store: Store, *, scratch_store: Store | None =
 
 
 async def _assemble(engine: Engine, store: Store) -> None:
-    warming = replace(engine, sources={"recent": lambda _: _Prompt()}, result_cache=ResultCache(0))
+    embedder = engine.embedder if engine.embedder.quick else _NoVectors()  # a slow one is prepared elsewhere, and may hang
+    warming = replace(engine, embedder=embedder, sources={"recent": lambda _: _Prompt()}, result_cache=ResultCache(0))
     message = Message.of("user", _TEXT)
     request = Request(
         scope=_SCOPE,

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any, cast
 
 from germane.access.usage import KeyUsage
 from germane.access.verifier import Verifier
-from germane.api.completion import Completion
+from germane.api.catch_up import CatchUp
+from germane.api.embedder_argument import EmbedderArgument, is_function
 from germane.api.injection_writer import InjectionWriter
 from germane.api.retrieval_counter import RetrievalCounter
 from germane.api.strategies import Strategies
@@ -19,22 +21,27 @@ from germane.catalog.catalog import Catalog
 from germane.catalog.prices import Prices
 from germane.clock import Clock
 from germane.embedders.cached import CachedEmbedder
+from germane.embedders.function import FunctionEmbedder
 from germane.embedders.named import open_embedder
 from germane.embedders.static import Static
-from germane.errors import InvalidInput
+from germane.embedders.watched import WatchedEmbedder
+from germane.errors import EmbedderError, InvalidInput
 from germane.pipeline.background import Background
 from germane.pipeline.engine import Engine
 from germane.pipeline.gather.source import SourceFactory
-from germane.ports.embedder import Embedder, is_contextual, prepare
+from germane.ports.embedder import Assuming, Embedder, Watched, is_contextual, prepare
 from germane.ports.word_vectors import HasWordVectors, WordVectors
 from germane.search.relevance import Relevance, shipped
 from germane.settings.settings import Settings, read_toml
 from germane.store import Store
+from germane.stores.sqlite.known_models import known_dimension
 from germane.stores.sqlite.store import SqliteStore
 from germane.tokenizers.named import open_tokenizer
 
 __all__ = ["Parts", "wire"]
 
+_PREPARING_SECONDS = 5.0
+"""Seconds that opening waits for a slow embedder, such as a model that is loaded or an endpoint that doesn't answer."""
 _COMMONEST = "o200k"
 """The vocabulary that most models' counts and estimates use: loaded on opening, or the first answer would be late."""
 
@@ -46,6 +53,9 @@ class Parts:
     store: Store
     engine: Engine
     embedder: Embedder
+    watched: Watched | None
+    """The embedder as the store and the engine use it, where it is slow."""
+    catch_up: CatchUp
     strategies: Strategies
     catalog: Catalog
     prices: Prices
@@ -54,8 +64,6 @@ class Parts:
     verifier: Verifier
     background: Background
     """For long recordings."""
-    completion: Completion | None
-    """None where the store is read-only, and with a slow embedder, whose vectors are made after each recording."""
     clock: Clock
 
 
@@ -63,10 +71,11 @@ async def wire(
     path: str | Path,
     *,
     settings: Settings,
-    embedder: str | Embedder | None,
+    embedder: EmbedderArgument | None,
     clock: Clock,
     sources: Mapping[str, SourceFactory],
     relevance: Relevance | str | Path | None = None,
+    dimensions: int | None = None,
 ) -> Parts:
     """Opens the store at `path` and builds the engine over it. Search and scoring use the same `relevance` model. Raises what
     the store, the settings and the embedder raise."""
@@ -74,15 +83,23 @@ async def wire(
     catalog = Catalog.built_in().with_models(settings.models) if settings.models else Catalog.built_in()
     prices = Prices.built_in().with_prices(settings.prices) if settings.prices else Prices.built_in()
     chosen = settings.embedder if embedder is None else embedder
-    vectors = open_embedder(chosen) if isinstance(chosen, str) else chosen
+    vectors = _embedder(chosen, dimensions, settings)
+    watched = None if vectors.quick else WatchedEmbedder(vectors, steady=clock.steady)
     relevance_model = _relevance(settings.relevance if relevance is None else relevance, vectors)
     counter = cache(open_tokenizer)
     words = (vectors if isinstance(vectors, HasWordVectors) else Static()).word_vectors()
     load_words = asyncio.to_thread(words.similar, ["anything"], ["something"])
-    await asyncio.gather(prepare(vectors), asyncio.to_thread(counter(_COMMONEST).count, " "), load_words)
-    store = await asyncio.to_thread(
-        SqliteStore.open, path, embedder=vectors, clock=clock, relevance=relevance_model, words=words
-    )
+    preparing = prepare(vectors) if watched is None else watched.prepare(_PREPARING_SECONDS)
+    await asyncio.gather(preparing, asyncio.to_thread(counter(_COMMONEST).count, " "), load_words)
+    try:
+        _require_dimension(vectors, path)
+        store = await asyncio.to_thread(
+            SqliteStore.open, path, embedder=watched or vectors, clock=clock, relevance=relevance_model, words=words
+        )
+    except BaseException:
+        if vectors is not chosen:
+            await vectors.close()
+        raise
     try:
         key = settings.nonce_key or await store.nonce_key()
     except BaseException:
@@ -92,17 +109,21 @@ async def wire(
         clock=clock,
         catalog=catalog,
         tokenizer=counter,
-        embedder=vectors if vectors.quick else CachedEmbedder(vectors),
+        embedder=vectors if watched is None else CachedEmbedder(watched),
         relevance=relevance_model,
         nonce_key=key,
         sources=dict(sources),
     )
     await _warm_up(engine, store, words)
     store.when_vanished(engine.directive_cache.revise)
+    catch_up = CatchUp(store, watched)
+    catch_up.start()
     return Parts(
         store=store,
         engine=engine,
         embedder=vectors,
+        watched=watched,
+        catch_up=catch_up,
         strategies=strategies,
         catalog=catalog,
         prices=prices,
@@ -110,9 +131,37 @@ async def wire(
         injections=InjectionWriter(store, engine.injections),
         verifier=Verifier(store.keys, KeyUsage(store.keys, read_only=store.read_only), clock),
         background=Background(engine.admission.busy),
-        completion=Completion(store) if vectors.quick and not store.read_only else None,
         clock=clock,
     )
+
+
+def _embedder(chosen: EmbedderArgument, dimensions: int | None, settings: Settings) -> Embedder:
+    """Raises `InvalidInput` for `dimensions` that aren't those of an embedder which knows its own. Those of the settings
+    concern only endpoints."""
+    if isinstance(chosen, str):
+        vectors: Embedder = open_embedder(chosen, dimension=settings.dimensions if dimensions is None else dimensions)
+    elif is_function(chosen):
+        return FunctionEmbedder(cast("Callable[[list[str]], Any]", chosen), dimensions or 0)
+    else:
+        vectors = cast("Embedder", chosen)
+    if dimensions is not None and not isinstance(vectors, Assuming) and vectors.dimension != dimensions:
+        raise InvalidInput(f"dimensions is {dimensions}, but the embedder {vectors.identity} has {vectors.dimension}")
+    return vectors
+
+
+def _require_dimension(vectors: Embedder, path: str | Path) -> None:
+    """Looks an endpoint's dimension up in the store at `path`, where the endpoint didn't tell it. Raises `EmbedderError`."""
+    try:
+        _ = vectors.dimension
+    except EmbedderError as error:
+        known = known_dimension(path, vectors.family) if isinstance(vectors, Assuming) else None
+        if known is None:
+            raise EmbedderError(
+                f"{vectors!r} doesn't answer, and the store has no vectors of it that tell their length: give dimensions="
+                " (or GERMANE_DIMENSIONS), and the store opens without it"
+            ) from error
+        assert isinstance(vectors, Assuming)
+        vectors.assume(known)
 
 
 def _relevance(chosen: Relevance | str | Path | None, embedder: Embedder) -> Relevance:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.errors import EmbedderError, InvalidInput
-from germane.ports.embedder import Embedder, is_contextual, prepare
+from germane.ports.embedder import Embedder, is_contextual, prepare, shorten_query
 from germane.types.lru_cache import LruCache
 
 __all__ = ["CachedEmbedder"]
@@ -59,6 +59,9 @@ class CachedEmbedder:
     @property
     def contextual(self) -> bool:
         return is_contextual(self._embedder)
+
+    def shorten_query(self, text: str) -> str:
+        return shorten_query(self._embedder, text)
 
     async def prepare(self) -> None:
         await prepare(self._embedder)

@@ -26,6 +26,11 @@ __all__ = ["MiniLM"]
 _DIMENSION = 384
 _MAX_TOKENS = 256
 _MAX_CHARS = 4_000
+_QUERY_HEAD, _QUERY_TAIL = 16, 32
+"""Tokens that are embedded of a longer query: its first and its last ones. The model's time is linear in the tokens, and a
+query of 200 would take longer than a whole answer may."""
+_HEAD_CHARS, _TAIL_CHARS = 100, 150
+"""Characters in which those tokens are looked for: fewer than the 254 that can't be more tokens than the tokenizer returns."""
 _TOKENIZER = Path("embeddings", "data", "all-MiniLM-L6-v2-onnx-int8", "tokenizer.json")
 
 
@@ -65,6 +70,10 @@ class MiniLM:
     def embed_now(self, texts: Sequence[str]) -> NDArray[np.float32]:
         raise EmbedderError("the MiniLM embedder takes milliseconds a text and is never run in place: await embed()")
 
+    def shorten_query(self, text: str) -> str:
+        """Returns the first 16 and the last 32 tokens of a longer text. Unchanged before the model is loaded."""
+        return text if self._network is None else self._network.shorten(text)
+
     async def close(self) -> None:
         """Cancels waiting texts, lets the texts under way finish and ends the threads. Idempotent."""
         await asyncio.to_thread(self._workers.shutdown, cancel_futures=True)
@@ -102,6 +111,27 @@ class _Network:
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(_MAX_TOKENS)
         self._tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
+
+    def shorten(self, text: str) -> str:
+        text = text.strip()
+        if len(text) <= _HEAD_CHARS + _TAIL_CHARS:
+            spans = self._spans(text)
+            if len(spans) <= _QUERY_HEAD + _QUERY_TAIL:
+                return text
+            head, tail, start = spans, spans, 0
+        else:
+            start = len(text) - _TAIL_CHARS
+            head, tail = self._spans(text[:_HEAD_CHARS]), self._spans(text[start:])
+        first = text[: head[:_QUERY_HEAD][-1][1]] if head else ""
+        return f"{first} {text[start + tail[-_QUERY_TAIL:][0][0] :]}" if tail else first
+
+    def _spans(self, text: str) -> list[tuple[int, int]]:
+        """Returns where each token begins and ends, without the two that mark the text's ends."""
+        try:
+            spans: list[tuple[int, int]] = self._tokenizer.encode(text).offsets[1:-1]
+        except TypeError:  # a lone surrogate
+            return [(place, place + 1) for place in range(len(text))]
+        return spans
 
     def vector(self, text: str) -> NDArray[np.float32]:
         """Returns the mean over all of the text's tokens: a single text needs no padding, so the attention mask is all ones."""

@@ -87,16 +87,21 @@ class OpenAICompatible:
         self._faults = (aiohttp.ClientError, TimeoutError, OSError)
         self._retries, self._sleep, self._jitter = retries, sleep, jitter
         self._session: aiohttp.ClientSession | None = None
+        self._closed = False
+
+    @property
+    def family(self) -> str:
+        return f"openai/{self._model}"
 
     @property
     def identity(self) -> str:
-        return f"openai/{self._model}/{self.dimension}"
+        return f"{self.family}/{self.dimension}"
 
     @property
     def dimension(self) -> int:
         if self._dimension is None:
             raise EmbedderError(
-                f"the dimension of {self._model} isn't known before its first answer: give it, or await probe()"
+                f"the dimension of {self._model} isn't known before its first answer: give dimension=, or await probe()"
             )
         return self._dimension
 
@@ -107,8 +112,12 @@ class OpenAICompatible:
         return self.dimension
 
     async def prepare(self) -> None:
-        """Learns the dimension, which the store needs. Raises `EmbedderError`."""
-        await self.probe()
+        """Asks for one word, without retries: whether the endpoint answers, and with which dimension. Raises
+        `EmbedderError`."""
+        await self._vectors(["dimension"], retries=0)
+
+    def assume(self, dimension: int) -> None:
+        self._dimension = self._dimension or dimension
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Raises `EmbedderError` when the endpoint refuses, doesn't answer, or answers with anything but vectors."""
@@ -124,16 +133,17 @@ class OpenAICompatible:
         raise EmbedderError(f"the embedder at {self._host} is across a network and is never run in place: await embed()")
 
     async def close(self) -> None:
-        session, self._session = self._session, None
+        """Ends the connections; later requests raise `EmbedderError`. Idempotent."""
+        session, self._session, self._closed = self._session, None, True
         if session is not None:
             await session.close()
 
     def __repr__(self) -> str:
         return f"<OpenAICompatible {self._model}/{self._dimension or '?'} at {self._host}>"
 
-    async def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
+    async def _vectors(self, texts: list[str], *, retries: int | None = None) -> NDArray[np.float32]:
         max_bytes = _HEADROOM + len(texts) * (_PER_TEXT + _PER_NUMBER * (self._dimension or _ASSUMED_DIMENSION))
-        body = await self._post(self._fields | {"input": texts}, max_bytes)
+        body = await self._post(self._fields | {"input": texts}, max_bytes, self._retries if retries is None else retries)
         try:
             if len(body) > _LARGE:
                 vectors = await asyncio.to_thread(read_vectors, body, len(texts))
@@ -150,7 +160,7 @@ class OpenAICompatible:
             )
         return vectors
 
-    async def _post(self, payload: dict[str, object], max_bytes: int) -> bytes:
+    async def _post(self, payload: dict[str, object], max_bytes: int, retries: int) -> bytes:
         """Returns the body of a successful response, retrying as the class says."""
         attempt = 0
         while True:
@@ -165,7 +175,7 @@ class OpenAICompatible:
                     asked_for = wait_asked_for(response.headers.get("Retry-After"), response.headers.get("Date"))
             except self._faults as error:
                 failure, retried = f"didn't answer: {type(error).__name__}", True
-            if not retried or attempt >= self._retries:
+            if not retried or attempt >= retries:
                 tries = f" {attempt + 1} times" if attempt else ""
                 raise EmbedderError(f"the embedder at {self._host} {failure}{tries}{_advice(failure)}")
             growing = 0.5 * 2**attempt * (0.5 + self._jitter())
@@ -187,6 +197,8 @@ class OpenAICompatible:
         return bytes(body)
 
     def _open(self) -> aiohttp.ClientSession:
+        if self._closed:
+            raise EmbedderError(f"the embedder at {self._host} is closed: open another")
         if self._session is None or self._session.closed:
             import aiohttp
 

@@ -20,6 +20,9 @@ from germane.grpc.call import RpcObserver
 from germane.grpc.call_admission import Admission
 from germane.grpc.directive_servicer import DirectiveServicer
 from germane.grpc.event_servicer import EventServicer
+from germane.grpc.handover.hand_over import HandOver
+from germane.grpc.handover.siblings import Siblings
+from germane.grpc.handover.worker_loads import WorkerPlace
 from germane.grpc.loop_bridge import LoopBridge
 from germane.grpc.memory_servicer import MemoryServicer
 from germane.grpc.methods import Registry
@@ -37,13 +40,13 @@ _STOP_SECONDS = 1.0
 """Seconds for calls that were ended with a status; after them gRPC cancels the rest."""
 
 
-def registry(germane: Germane, bridge: LoopBridge, clock: Clock) -> Registry:
-    """Returns the registry of every RPC of both contracts."""
+def registry(germane: Germane, bridge: LoopBridge, clock: Clock, siblings: Siblings | None = None) -> Registry:
+    """Returns the registry of every RPC of both contracts. With `siblings`, assemblies may be answered by another worker."""
     resolver, methods = AgentResolver(germane), Registry()
-    methods.add(
-        context_pb2.DESCRIPTOR.services_by_name[_ASSEMBLY], AssemblyServicer(resolver, GermaneResponses(), bridge, clock)
-    )
-    methods.add(ibex_pb2.DESCRIPTOR.services_by_name[_ASSEMBLY], AssemblyServicer(resolver, IbexResponses(), bridge, clock))
+    for contract, responses in ((context_pb2, GermaneResponses()), (ibex_pb2, IbexResponses())):
+        service = contract.DESCRIPTOR.services_by_name[_ASSEMBLY]
+        own = AssemblyServicer(resolver, responses, bridge, clock)
+        methods.add(service, own if siblings is None else HandOver(own, service, resolver, siblings, clock))
     methods.add(memory_pb2.DESCRIPTOR.services_by_name["MemoryService"], MemoryServicer(resolver), bridge)
     methods.add(memory_pb2.DESCRIPTOR.services_by_name["EventService"], EventServicer(resolver), bridge)
     methods.add(memory_pb2.DESCRIPTOR.services_by_name["DirectiveService"], DirectiveServicer(resolver), bridge)
@@ -54,8 +57,9 @@ class GrpcServer:
     """Serves `germane`, which must be open on the running loop, from `start` to `stop`. It doesn't close `germane`.
 
     `keys` is `germane.keys`; None disables authentication, which raises `InvalidInput` for an address that isn't loopback. Of
-    `settings` the server uses what concerns gRPC. With `shared`, several processes can listen on one port. `clock.steady` is
-    read in two threads. A call beyond the `limits` ends with RESOURCE_EXHAUSTED before its request is read.
+    `settings` the server uses what concerns gRPC. With a `worker`, several processes listen on one port, and hand assemblies
+    over to the least busy of them. `clock.steady` is read in two threads. A call beyond the `limits` ends with
+    RESOURCE_EXHAUSTED before its request is read.
     """
 
     def __init__(
@@ -64,7 +68,7 @@ class GrpcServer:
         settings: ServiceSettings,
         *,
         keys: Keys | None = None,
-        shared: bool = False,
+        worker: WorkerPlace | None = None,
         clock: Clock | None = None,
         limits: Limits | None = None,
     ) -> None:
@@ -72,7 +76,8 @@ class GrpcServer:
             raise InvalidInput(f"grpc: {settings.grpc} is reached from elsewhere: serve 127.0.0.1, or ask for keys")
         self.address = settings.grpc
         self._germane, self._settings, self._keys = germane, settings, keys
-        self._shared, self._clock = shared, clock or Clock(steady=monotonic)
+        self._shared, self._clock = worker is not None, clock or Clock(steady=monotonic)
+        self._siblings = None if worker is None else Siblings(worker)
         self._limits = limits or Limits()
         self._slots = OrgSlots(self._limits)
         self._running: _RunningServer | None = None
@@ -84,14 +89,17 @@ class GrpcServer:
         `InvalidInput` for an address or a certificate that can't be used."""
         bridge = self._bridge = LoopBridge()
         await bridge.open()
-        methods = registry(self._germane, bridge, self._clock)
+        siblings = self._siblings
+        methods = registry(self._germane, bridge, self._clock, siblings)
 
         async def listen() -> _RunningServer:
+            if siblings is not None:
+                await siblings.open()
             admission = Admission(keys=self._keys, bridge=bridge, slots=self._slots, limits=self._limits)
             interceptor = ServerInterceptor(admission, self._slots, clock=self._clock, limits=self._limits, observer=observer)
             server = grpc.aio.server(interceptors=(interceptor,), options=options(self._settings, shared=self._shared))
             server.add_generic_rpc_handlers((methods,))
-            running = _RunningServer(server, interceptor, methods.services)
+            running = _RunningServer(server, interceptor, methods.services, siblings)
             self.address = bind(server, self._settings)
             await running.ready(self._ready)
             await server.start()
@@ -127,8 +135,10 @@ class GrpcServer:
 class _RunningServer:
     """The parts of a started server that belong to the port's loop: gRPC's server, health and reflection."""
 
-    def __init__(self, server: grpc.aio.Server, interceptor: ServerInterceptor, services: tuple[str, ...]) -> None:
-        self._server, self._interceptor = server, interceptor
+    def __init__(
+        self, server: grpc.aio.Server, interceptor: ServerInterceptor, services: tuple[str, ...], siblings: Siblings | None
+    ) -> None:
+        self._server, self._interceptor, self._siblings = server, interceptor, siblings
         self._services = (*services, health.SERVICE_NAME, reflection.SERVICE_NAME)
         self._health = health.aio.HealthServicer()
         self._ending: asyncio.Task[None] | None = None
@@ -150,3 +160,5 @@ class _RunningServer:
         idle.cancel()
         self._interceptor.end()
         await asyncio.wait([self._ending])
+        if self._siblings is not None:
+            await self._siblings.close()

@@ -22,13 +22,15 @@ _NO_STORE = {"cache-control": "no-store"}
 def app(
     *,
     reasons: Callable[[], Sequence[str]],
+    degraded: Callable[[], Sequence[str]] = tuple,
     metrics: Callable[[], bytes] | None = None,
     metrics_type: str = "text/plain; version=0.0.4; charset=utf-8",
     version: str = "",
 ) -> Starlette:
     """Builds the application.
 
-    `reasons` returns why the service isn't ready, nothing when it is ready. `metrics` returns the body of `/metrics`; it runs
+    `reasons` returns why the service isn't ready, nothing when it is ready; `degraded` returns what
+    is missing meanwhile although calls are answered, such as an embedder. `metrics` returns the body of `/metrics`; it runs
     in a thread and never twice at once. With None the route `/metrics` doesn't exist.
     """
     metrics_lock = asyncio.Lock()
@@ -40,7 +42,8 @@ def app(
     async def ready(request: Request) -> Response:
         not_ready = list(reasons())
         code, status = (503, "not ready") if not_ready else (200, "ready")
-        return JSONResponse({"status": status, "reasons": not_ready}, code, headers=_NO_STORE)
+        missing = {"degraded": found} if (found := list(degraded())) else {}
+        return JSONResponse({"status": status, "reasons": not_ready, **missing}, code, headers=_NO_STORE)
 
     async def render_metrics(request: Request) -> Response:
         assert metrics is not None

@@ -13,7 +13,9 @@ __all__ = ["State"]
 class State:
     """`breakers` are those of every source called so far, of the store's `gate` and `revision` too. `abandoned` tasks still run
     although no assembly waits for them; `abandoned_total` counts all since the start. `working` and `waiting` count assemblies
-    with a deadline, `shed` those refused since the start, `cache_hits` and `cache_misses` the result cache's."""
+    with a deadline, `shed` those refused since the start, `cache_hits` and `cache_misses` the result cache's.
+    `embedder_fault` says why an embedder that is slow or behind a network gives no vectors at the moment; meanwhile keywords
+    alone are used."""
 
     breakers: tuple[BreakerState, ...] = ()
     abandoned: int = 0
@@ -24,3 +26,4 @@ class State:
     cache_hits: int = 0
     cache_misses: int = 0
     read_only: bool = False
+    embedder_fault: str = ""

@@ -8,14 +8,14 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Embedder", "Preparable", "is_contextual", "prepare"]
+__all__ = ["Assuming", "Embedder", "Preparable", "Shortening", "Watched", "is_contextual", "prepare", "shorten_query"]
 
 
 class Embedder(Protocol):
     """Turns texts into unit-length float32 vectors of one vector space. Implementations raise no error but `EmbedderError`.
 
-    These six members are all that an embedder needs. Two more are optional: `contextual` (see `is_contextual`) and `prepare`
-    (see `Preparable`).
+    These six members are all that an embedder needs. More are optional: `contextual` (see `is_contextual`), `prepare` (see
+    `Preparable`), `family` and `assume` (see `Assuming`), `shorten_query` (see `Shortening`).
     """
 
     @property
@@ -52,6 +52,42 @@ class Preparable(Protocol):
         """Does that work now, so that the first answer isn't late for it. Raises `EmbedderError`."""
 
 
+@runtime_checkable
+class Assuming(Protocol):
+    """Optional capability of an embedder behind a network: it can work with a dimension that it was told. Before its endpoint
+    has answered once, its `identity` and `dimension` raise `EmbedderError`."""
+
+    @property
+    def family(self) -> str:
+        """The identity without the dimension, such as `openai/text-embedding-3-small`."""
+
+    def assume(self, dimension: int) -> None:
+        """Sets the dimension, if it isn't known yet. Answers of another dimension raise `EmbedderError` from then on."""
+
+
+@runtime_checkable
+class Shortening(Protocol):
+    """Optional capability of an embedder whose time grows with the text, while a query's answer has a deadline."""
+
+    def shorten_query(self, text: str) -> str:
+        """Returns the part of a query that is embedded; the whole of a query of usual length. Takes no I/O."""
+
+
+class Watched(Embedder, Protocol):
+    """A slow embedder of which it is known whether it answers at the moment."""
+
+    @property
+    def fault(self) -> str:
+        """Why the embedder gives no vectors at the moment, without any content; empty while it does."""
+
+    @property
+    def answers(self) -> int:
+        """Calls that were answered with vectors so far."""
+
+    async def check(self) -> None:
+        """Asks for the vector of one word. Raises `EmbedderError`."""
+
+
 def is_contextual(embedder: Embedder) -> bool:
     """Returns the embedder's optional attribute `contextual`, default False: whether it reads a text as a whole, as transformer
     models do. Cosines of contextual embedders are distributed differently, so they get relevance coefficients of their own."""
@@ -62,3 +98,8 @@ async def prepare(embedder: Embedder) -> None:
     """Calls the embedder's `prepare`, if it has one."""
     if isinstance(embedder, Preparable):
         await embedder.prepare()
+
+
+def shorten_query(embedder: Embedder, text: str) -> str:
+    """Returns what the embedder's `shorten_query` returns, if it has one, else `text`."""
+    return embedder.shorten_query(text) if isinstance(embedder, Shortening) else text

@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,12 +31,14 @@ _CHECK_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Monitor:
-    """What `monitoring` started. `metrics` is None where they are switched off."""
+    """What `monitoring` started. `metrics` is None where they are switched off. `degraded` returns what is missing although the
+    process is ready."""
 
     observer: Observer
     readiness: Readiness
     metrics: Metrics | None
     ports: PortMonitor
+    degraded: Callable[[], Sequence[str]]
 
     @property
     def logs(self) -> Logs:
@@ -79,6 +81,9 @@ async def monitoring(
         if metrics is not None:
             metrics.observe_lag(seconds)
 
+    def degraded() -> Sequence[str]:
+        return ("embedder_not_answering",) if state().embedder_fault else ()
+
     async def check_ports() -> None:
         while True:
             try:
@@ -89,10 +94,16 @@ async def monitoring(
 
     async def check_readiness() -> None:
         """Logs every error and goes on: a fault of the engine must not end its monitoring."""
-        before = False
+        before, failed = False, ""
         while True:
             ready = readiness.ready
             try:
+                if bool(fault := state().embedder_fault) != bool(failed):
+                    failed = fault
+                    if fault:
+                        logs.warning("embedder_failing")
+                    else:
+                        logs.info("embedder_answers")
                 if ready != before:
                     before = ready
                     if ready:
@@ -114,7 +125,7 @@ async def monitoring(
         watchdog.start()
         tasks = [asyncio.create_task(run) for run in (readiness.run(), check_readiness(), check_ports())]
         try:
-            yield Monitor(observer=observer, readiness=readiness, metrics=metrics, ports=ports)
+            yield Monitor(observer=observer, readiness=readiness, metrics=metrics, ports=ports, degraded=degraded)
         finally:
             for task in tasks:
                 task.cancel()

@@ -10,12 +10,12 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from germane.api.germane import Germane
 from germane.clock import Clock
 from germane.errors import InvalidInput
+from germane.grpc.handover.worker_loads import WorkerPlace
 from germane.grpc.server import GrpcServer
 from germane.http.app import app
 from germane.http.connections import ConnectionLimits
@@ -42,14 +42,14 @@ def serve(
     service: ServiceSettings,
     settings: Settings,
     on_listening: Callable[[Listening], object],
-    metrics_folder: Path | None = None,
+    place: WorkerPlace | None = None,
 ) -> None:
     """Runs `work` until the process is told to stop. Raises what opening the database and the ports raises.
 
     The event loop is asyncio's own: its clock has microseconds. uvloop's has milliseconds and stands still while a callback
     runs, which makes deadlines inexact.
     """
-    asyncio.run(work(service, settings, on_listening, metrics_folder=metrics_folder))
+    asyncio.run(work(service, settings, on_listening, place=place))
 
 
 async def work(
@@ -57,30 +57,28 @@ async def work(
     settings: Settings,
     on_listening: Callable[[Listening], object],
     *,
-    metrics_folder: Path | None = None,
+    place: WorkerPlace | None = None,
 ) -> None:
-    """Opens the database and serves until a signal comes; calls `on_listening` once both ports listen. With `metrics_folder`
-    the process is one of several workers, which share their metrics through that folder, and their ports."""
+    """Opens the database and serves until a signal comes; calls `on_listening` once both ports listen. With `place` the process
+    is one of several workers, which share their ports and, through the place's folder, their metrics and their work."""
     raise_file_limit()
     with StopSignals().installed() as stop_signals:
         async with Germane.open(service.db, settings=settings) as germane:
             await _check_keys(service, germane)
-            server = GrpcServer(
-                germane, service, keys=germane.keys if service.keys_required else None, shared=metrics_folder is not None
-            )
+            server = GrpcServer(germane, service, keys=germane.keys if service.keys_required else None, worker=place)
             async with monitoring(
                 service,
                 probe=germane.ping,
                 state=lambda: germane.state,
                 pseudonym=germane.pseudonym,
                 version=version("germane"),
-                metrics_folder=metrics_folder,
+                metrics_folder=None if place is None else place.folder,
                 on_change=server.ready,
             ) as monitor:
                 monitor.ports.add(lambda: server.traffic)
                 await server.start(monitor.observer)
                 try:
-                    await _listen(service, server, monitor, stop_signals, on_listening, reuse_port=metrics_folder is not None)
+                    await _listen(service, server, monitor, stop_signals, on_listening, reuse_port=place is not None)
                 finally:
                     await server.stop(0)
 
@@ -134,7 +132,9 @@ def _connection_limits(files: int) -> ConnectionLimits:
 
 def _app(monitor: Monitor) -> Any:
     metrics = None if monitor.metrics is None else monitor.metrics.text
-    return app(reasons=lambda: monitor.readiness.reasons, metrics=metrics, version=version("germane"))
+    return app(
+        reasons=lambda: monitor.readiness.reasons, degraded=monitor.degraded, metrics=metrics, version=version("germane")
+    )
 
 
 async def _check_keys(service: ServiceSettings, germane: Germane) -> None:

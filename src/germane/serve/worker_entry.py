@@ -21,7 +21,7 @@ def run_worker(
     ready: Connection,
     service: ServiceSettings,
     settings: Settings,
-    metrics_folder: Path,
+    folder: Path,
     describe_exit: Callable[[BaseException], tuple[int, str]],
 ) -> None:
     """Serves until a signal stops the process; sends where the worker listens through `ready`. An error ends the process with
@@ -29,10 +29,11 @@ def run_worker(
     from germane.observe.multiprocess import join_folder
 
     try:
-        join_folder(metrics_folder)
+        join_folder(folder)
+        from germane.grpc.handover.worker_loads import WorkerPlace
         from germane.serve.worker import serve
 
-        serve(service, settings, ready.send, metrics_folder)
+        serve(service, settings, ready.send, WorkerPlace(index=index, count=service.workers, folder=folder))
     except BaseException as error:
         code, line = describe_exit(error)
         if index == 0 or not isinstance(error, KeyboardInterrupt):

@@ -2,6 +2,7 @@
 
 [germane]
 embedder = "static"              # GERMANE_EMBEDDER
+dimensions = 768                 # GERMANE_DIMENSIONS; for an endpoint that may not answer when a new store is opened
 nonce_key = "64 hex digits"      # GERMANE_NONCE_KEY; default: a random key that the store creates and keeps
 relevance = "mine.toml"          # GERMANE_RELEVANCE; from `germane eval fit`, relative to this file; default: the shipped model
 
@@ -46,6 +47,7 @@ class Settings:
     coefficients; the code that uses them checks their content."""
 
     embedder: str = "static"
+    dimensions: int | None = None
     nonce_key: bytes | None = None
     relevance: Path | None = None
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -58,19 +60,21 @@ class Settings:
         defaults. Raises `InvalidInput` that names the setting and the file or variable."""
         where = "settings" if path is None else f"settings {path}"
         tables = _table({} if path is None else read_toml(Path(path), "settings"), where, _TABLES)
-        plain = _table(tables.get("germane", {}), f"{where}: [germane]", {"embedder", "nonce_key", "relevance"})
+        plain = _table(tables.get("germane", {}), f"{where}: [germane]", {"embedder", "dimensions", "nonce_key", "relevance"})
         given = {name: (plain[name], f"{where}: {name}") for name in plain}
         if path is not None and isinstance(relevance := plain.get("relevance"), str):
             given["relevance"] = (str(Path(path).parent / relevance), f"{where}: relevance")
-        for name in ("embedder", "nonce_key", "relevance"):
+        for name in ("embedder", "dimensions", "nonce_key", "relevance"):
             variable = f"GERMANE_{name.upper()}"
             if (environ or {}).get(variable):
                 given[name] = ((environ or {})[variable], variable)
+        dimensions = given.pop("dimensions", None)
         for value, setting in given.values():
             if not isinstance(value, str):
                 raise InvalidInput(f"{setting} must be a string, not {type(value).__name__}")
         return cls(
             embedder=given["embedder"][0] if "embedder" in given else "static",
+            dimensions=None if dimensions is None else _count(*dimensions),
             nonce_key=_key(*given["nonce_key"]) if "nonce_key" in given else None,
             relevance=Path(given["relevance"][0]) if "relevance" in given else None,
             models=_tables(tables, "models", where),
@@ -134,6 +138,12 @@ def _tables(document: Mapping[str, Any], name: str, where: str) -> Mapping[str, 
     if not isinstance(tables, Mapping) or not all(isinstance(table, Mapping) for table in tables.values()):
         raise InvalidInput(f"{where}: {name} must be tables such as [{name}.mine]")
     return tables
+
+
+def _count(value: object, setting: str) -> int:
+    if isinstance(value, bool) or not str(value).isdecimal() or not int(str(value)):
+        raise InvalidInput(f"{setting} must be a whole number above 0, not {value!r}")
+    return int(str(value))
 
 
 def _key(text: str, setting: str) -> bytes:

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from germane.pipeline.gather.source import Skipped
-from germane.ports.embedder import Embedder
+from germane.ports.embedder import Embedder, shorten_query
 from germane.store import ScopedStore
 from germane.types.query import Query
 
@@ -44,7 +44,7 @@ async def with_vector(
     if embedder.quick:
         vectors = embedder.embed_now([text])
     else:
-        task = asyncio.ensure_future(embedder.embed([text]))
+        task = asyncio.ensure_future(embedder.embed([shorten_query(embedder, text)]))
         task.add_done_callback(lambda late: late.cancelled() or late.exception())
         try:
             await asyncio.wait([task], timeout=None if wait else min(_MAX_WAIT, _MAX_WAIT if patience is None else patience))

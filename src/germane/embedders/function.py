@@ -1,0 +1,111 @@
+"""FunctionEmbedder: a plain function as an embedder: it takes a list of texts and returns their vectors."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from germane.errors import EmbedderError, InvalidInput
+
+__all__ = ["FunctionEmbedder"]
+
+_MAX_THREADS = 4
+"""Calls of a blocking function that may run at once."""
+
+
+class FunctionEmbedder:
+    """Unit-length vectors of `dimension` numbers from `function(texts)`, which returns one row of numbers for each text.
+
+    A coroutine function runs on the event loop. Any other function runs in a daemon thread, at most four calls at once, and
+    must be thread-safe. It gets no blank texts. The identity is made of the function's module and name, so a function with
+    another model needs another name. Raises `InvalidInput` for a `dimension` below 1.
+    """
+
+    quick = False
+    contextual = True
+
+    def __init__(self, function: Callable[[list[str]], Any], dimension: int) -> None:
+        if isinstance(dimension, bool) or not isinstance(dimension, int) or dimension < 1:
+            raise InvalidInput(f"dimensions must be the length of the function's vectors, such as 384, not {dimension!r}")
+        self.dimension = dimension
+        owner = getattr(function, "__module__", None) or type(function).__module__
+        name = getattr(function, "__qualname__", None) or type(function).__qualname__
+        self.identity = f"function/{owner}.{name}/{dimension}"
+        self._function = function
+        self._threads = asyncio.Semaphore(_MAX_THREADS)
+
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Raises `EmbedderError` where the function raises, or returns something else than that many finite vectors."""
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        filled = [row for row, text in enumerate(texts) if text.strip()]
+        if filled:
+            vectors[filled] = self._read(await self._call([texts[row] for row in filled]), len(filled))
+        return vectors
+
+    def embed_now(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        raise EmbedderError("an embedder made of a function is never run in place: await embed()")
+
+    async def close(self) -> None:
+        """There is nothing to release: the function is the caller's."""
+
+    def __repr__(self) -> str:
+        return f"<FunctionEmbedder {self.identity}>"
+
+    async def _call(self, texts: list[str]) -> Any:
+        try:
+            if inspect.iscoroutinefunction(self._function):
+                return await self._function(texts)
+            await self._threads.acquire()
+            found = await _in_daemon_thread(lambda: self._function(texts), self._threads.release)
+            return await found if inspect.isawaitable(found) else found
+        except Exception as error:
+            raise EmbedderError(f"the embedder {self.identity} raised {type(error).__name__}") from error
+
+    def _read(self, found: Any, count: int) -> NDArray[np.float64]:
+        try:
+            vectors = np.asarray(found, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise EmbedderError(f"the embedder {self.identity} returned {type(found).__name__}, not rows of numbers") from None
+        if vectors.shape != (count, self.dimension):
+            raise EmbedderError(f"the embedder {self.identity} returned shape {vectors.shape}, not {(count, self.dimension)}")
+        with np.errstate(all="ignore"):
+            lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not np.isfinite(lengths).all():
+            raise EmbedderError(f"the embedder {self.identity} returned numbers that aren't finite")
+        unit: NDArray[np.float64] = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+        return unit
+
+
+def _in_daemon_thread(work: Callable[[], Any], on_end: Callable[[], object]) -> Awaitable[Any]:
+    """Runs `work` in a thread of its own, which doesn't keep the process from ending where `work` hangs. `on_end` is called
+    when `work` has ended, whether anybody still waits for its result or not."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[Any] = loop.create_future()
+
+    def settle(found: Any, error: BaseException | None) -> None:
+        on_end()
+        if answer.done():  # nobody waits any more
+            return
+        if error is None:
+            answer.set_result(found)
+        else:
+            answer.set_exception(RuntimeError("StopIteration") if isinstance(error, StopIteration) else error)
+
+    def run() -> None:
+        found, failure = None, None
+        try:
+            found = work()
+        except BaseException as error:
+            failure = error
+        with suppress(RuntimeError):  # the loop was closed meanwhile
+            loop.call_soon_threadsafe(settle, found, failure)
+
+    threading.Thread(target=run, name="germane-embedder", daemon=True).start()
+    return answer
