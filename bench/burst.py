@@ -34,6 +34,8 @@ __all__ = ["main"]
 _AGENT, _USERS, _MESSAGES = "bench", 50, 100
 _DIRECTIVE = "Answer in one sentence."
 _DEADLINES = (0.048, 0.25, None)
+_WORDS = 12
+"""Words of a message: people chat in short ones."""
 _PAUSE = 0.3
 
 
@@ -42,8 +44,12 @@ async def _fill(path: Path) -> None:
         await germane.agent(_AGENT).directive(_DIRECTIVE)
         talk = (message for _, messages in conversations(2 * _USERS * _MESSAGES, seed=1) for message in messages)
         for user in range(_USERS):
-            messages = [{"role": message.role, "content": message.content} for message in islice(talk, _MESSAGES)]
+            messages = [{"role": message.role, "content": _short(message.content)} for message in islice(talk, _MESSAGES)]
             await germane.agent(_AGENT, user=f"user-{user}").record(messages, session="s1")
+
+
+def _short(text: str) -> str:
+    return " ".join(text.split()[:_WORDS])
 
 
 async def _ask(germane: Germane, user: int, question: str, deadline: float | None) -> tuple[float, Any]:
@@ -156,7 +162,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f" {row['in_time_percent']:5.1f} %, p50 {row['p50']:6.1f} ms, p99 {row['p99']:6.1f} ms, levels {row['levels']}"
         )
     if restart := found.get("restart"):
-        print(f"after a restart: directive {restart['directive_percent']:.1f} % of {restart['calls']}, levels {restart['levels']}")
+        print(
+            f"after a restart: directive {restart['directive_percent']:.1f} % of {restart['calls']}, levels {restart['levels']}"
+        )
     if load := found.get("load"):
         print(
             f"ten times the load ({load['rate']:.0f}/s): {load['full_per_s']:.0f} full answers a second, {load['refused']} refused,"

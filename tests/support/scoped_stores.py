@@ -116,5 +116,5 @@ def engine(embedder: Embedder | None = None, clock: Clock | None = None, **optio
 def request(question: str = "What do I drink, and what is my greyhound called?", **fields: Any) -> Request:
     raw = {"role": "user", "content": question}
     given: dict[str, Any] = {"model": "gpt-4o", "provider": "openai", "at": MOMENT, "scope": Scope(user="caroline")}
-    given |= {"messages": (Message.of("user", question),), "raw": (raw,)}
+    given |= {"messages": (Message.of("user", question),), "raw": (raw,), "deadline": 0.048}
     return Request(**given | fields)

@@ -37,13 +37,12 @@ _STOP_SECONDS = 1.0
 """Seconds for calls that were ended with a status; after them gRPC cancels the rest."""
 
 
-def registry(germane: Germane, bridge: LoopBridge, clock: Clock) -> Registry:
-    """Returns the registry of every RPC of both contracts."""
+def registry(germane: Germane, bridge: LoopBridge, clock: Clock, seconds: float) -> Registry:
+    """Returns the registry of every RPC of both contracts. A context is due `seconds` after the call arrived."""
     resolver, methods = AgentResolver(germane), Registry()
-    methods.add(
-        context_pb2.DESCRIPTOR.services_by_name[_ASSEMBLY], AssemblyServicer(resolver, GermaneResponses(), bridge, clock)
-    )
-    methods.add(ibex_pb2.DESCRIPTOR.services_by_name[_ASSEMBLY], AssemblyServicer(resolver, IbexResponses(), bridge, clock))
+    for contract, responses in ((context_pb2, GermaneResponses()), (ibex_pb2, IbexResponses())):
+        servicer = AssemblyServicer(resolver, responses, bridge, clock, seconds)
+        methods.add(contract.DESCRIPTOR.services_by_name[_ASSEMBLY], servicer)
     methods.add(memory_pb2.DESCRIPTOR.services_by_name["MemoryService"], MemoryServicer(resolver), bridge)
     methods.add(memory_pb2.DESCRIPTOR.services_by_name["EventService"], EventServicer(resolver), bridge)
     methods.add(memory_pb2.DESCRIPTOR.services_by_name["DirectiveService"], DirectiveServicer(resolver), bridge)
@@ -84,7 +83,7 @@ class GrpcServer:
         `InvalidInput` for an address or a certificate that can't be used."""
         bridge = self._bridge = LoopBridge()
         await bridge.open()
-        methods = registry(self._germane, bridge, self._clock)
+        methods = registry(self._germane, bridge, self._clock, self._settings.deadline_ms / 1000)
 
         async def listen() -> _RunningServer:
             admission = Admission(keys=self._keys, bridge=bridge, slots=self._slots, limits=self._limits)

@@ -64,6 +64,8 @@ __all__ = ["Engine"]
 _NOT_SEARCHING = frozenset({"continuity", "directive", "history", "recent"})
 """Sources that offer the same candidates whatever the question is. A search leaves them out."""
 
+_LOOKUP = 0.010
+"""Seconds that the store has to tell its revision, so that a result can be looked up, and a quarter of the time at most."""
 _WRITING = 0.004
 """Seconds before the answer is due at which an exact packing stops searching: the gate and the writing come after it."""
 _CLOSING = 0.002
@@ -268,11 +270,11 @@ class Engine:
         self, request: Request, store: ScopedStore, strategy: Strategy, deadline: Deadline, guard: Guard
     ) -> Hashable | None:
         """The request's key in the result cache. None where its result isn't to be kept, and where the store doesn't tell its
-        revision within a quarter of the time."""
+        revision in time."""
         try:
             if deadline.gathered is None or not self.result_cache.suits(request):
                 return None
-            patience = max(0.0, deadline.gathered - self.clock.steady()) / 4
+            patience = min(_LOOKUP, max(0.0, deadline.gathered - self.clock.steady()) / 4)
             revision = await guard.call("revision", store.journal.revision, int, patience=patience)
             return self.result_cache.key(request, strategy, revision)
         except PROPAGATED:

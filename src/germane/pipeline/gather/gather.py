@@ -98,7 +98,7 @@ async def gather(
     admitted = [name for name in planned if admits(name)]
     searching = [name for name in admitted if name not in _VECTORLESS and not isinstance(sources[name], BusySource)]
     if searching and admits("embedding"):
-        vector = with_vector(query, store, embedder, wait=ends is None, patience=patience)
+        vector = with_vector(query, store, embedder, patience=patience)
         tasks["embedding"] = asyncio.create_task(vector)
     tasks |= {name: asyncio.create_task(run(name, plans[name])) for name in admitted}
     try:
