@@ -162,13 +162,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f" {row['in_time_percent']:5.1f} %, p50 {row['p50']:6.1f} ms, p99 {row['p99']:6.1f} ms, levels {row['levels']}"
         )
     if restart := found.get("restart"):
-        print(
-            f"after a restart: directive {restart['directive_percent']:.1f} % of {restart['calls']}, levels {restart['levels']}"
-        )
+        share, levels = restart["directive_percent"], restart["levels"]
+        print(f"after a restart: directive {share:.1f} % of {restart['calls']}, levels {levels}")
     if load := found.get("load"):
         print(
-            f"ten times the load ({load['rate']:.0f}/s): {load['full_per_s']:.0f} full answers a second, {load['refused']} refused,"
-            f" p50 {load['p50']:.2f} ms, p99 {load['p99']:.2f} ms, levels {load['levels']}"
+            f"ten times the load ({load['rate']:.0f}/s): {load['full_per_s']:.0f} full answers a second,"
+            f" {load['refused']} refused, p50 {load['p50']:.2f} ms, p99 {load['p99']:.2f} ms, levels {load['levels']}"
         )
 
 

@@ -38,11 +38,9 @@ async def test_what_looks_like_milliseconds_is_refused_with_a_hint(agent: Agent,
 
 
 @pytest.mark.requirement("ENGINE-10")
-@pytest.mark.parametrize(
-    "deadline", [0, 0.0, -1, -0.048, math.nan, math.inf, -math.inf, True, False, "0.048", [0.048], 10**400]
-)
+@pytest.mark.parametrize("deadline", [0, 0.0, -1, -0.048, math.nan, math.inf, -math.inf, True, False, "0.048", [0.048], 10**99])
 async def test_what_is_no_time_is_refused(agent: Agent, deadline: Any) -> None:
-    with pytest.raises(InvalidInput, match="^deadline "):
+    with pytest.raises(InvalidInput, match=r"^deadline "):
         await agent.assemble(ASKED, model="gpt-4o", deadline=deadline)
 
 

@@ -27,6 +27,7 @@ async def taken(admission: AdmissionQueue, seconds: float | None = 0.048, org: s
 async def working(admission: AdmissionQueue, took: float, ends: list[float], org: str = "acme") -> None:
     slot = await taken(admission, org=org)
     await asyncio.sleep(took)
+    slot.gathered = now()
     slot.end(now())
     ends.append(round(now(), 4))
 
@@ -123,9 +124,9 @@ async def test_who_works_and_who_was_refused_is_counted() -> None:
     await working(admission, 0.030, ends)
     call = asyncio.gather(*(working(admission, 0.030, ends) for _ in range(5)), return_exceptions=True)
     await asyncio.sleep(0.015)
-    assert (admission.working, len(admission), admission.shed) == (2, 0, 3)
+    assert (admission.working, len(admission), admission.shed) == (2, 1, 2)
     await call
-    assert (admission.working, admission.shed) == (0, 3)
+    assert (admission.working, admission.shed) == (0, 2)
 
 
 @pytest.mark.requirement("ENGINE-4")
@@ -143,7 +144,7 @@ async def test_whose_turn_comes_late_is_hurried() -> None:
     second = await waiting
     assert second.skip_search
     second.end(now())
-    assert admission._usual["acme"] == pytest.approx(0.015)
+    assert admission._pace.usual("acme") == pytest.approx(0.015)
 
 
 @warped
@@ -170,3 +171,76 @@ async def test_who_waits_for_everything_takes_no_turn() -> None:
     admission = AdmissionQueue(1)
     assert await admission.acquire(Deadline.of(now(), None), CLOCK, "acme") is None
     (await taken(admission)).end(now())
+
+
+async def used(admission: AdmissionQueue, took: float, seconds: float, org: str = "acme") -> float:
+    """Works for so long and returns when; raises `Overloaded`."""
+    slot = await taken(admission, seconds, org)
+    await asyncio.sleep(took)
+    slot.gathered = now()
+    slot.end(now())
+    return round(now(), 4)
+
+
+@pytest.mark.requirement("ENGINE-10")
+@warped
+async def test_a_call_waits_as_long_as_its_deadline_allows() -> None:
+    """Twenty of 5 ms each, at once: all are in time with 250 ms, and so are fifty of 4."""
+    for calls, took in ((20, 0.005), (50, 0.004)):
+        admission = AdmissionQueue(1)
+        await used(admission, took, 0.25)
+        began = now()
+        ends = await asyncio.gather(*(used(admission, took, 0.25) for _ in range(calls)))
+        assert ends[-1] - began == pytest.approx(calls * took)
+        assert admission.shed == 0
+
+
+@pytest.mark.requirement("ENGINE-10")
+@warped
+async def test_no_call_is_refused_for_what_an_average_says() -> None:
+    """One assembly took 100 ms; those of the crowd take 2 and are all in time."""
+    admission = AdmissionQueue(1)
+    await used(admission, 0.012, 0.25)
+    ends = await asyncio.gather(*(used(admission, 0.002, 0.048) for _ in range(7)))
+    assert len(ends) == 7
+    assert admission.shed == 0
+
+
+@pytest.mark.requirement("ENGINE-10")
+@warped
+async def test_the_oldest_call_that_can_be_in_time_goes_first() -> None:
+    """Those before it are refused when the slot is free: they would be late."""
+    admission = AdmissionQueue(1)
+    await used(admission, 0.010, 0.25)
+    first = await taken(admission)
+    first._timer.cancel()
+    hasty = [asyncio.ensure_future(used(admission, 0.010, 0.048)) for _ in range(2)]
+    patient = [asyncio.ensure_future(used(admission, 0.010, 0.25)) for _ in range(2)]
+    await asyncio.sleep(0.035)
+    first.end(now())
+    assert [await call for call in patient] == [0.055, 0.065]
+    assert [type(call.exception()) for call in hasty] == [Overloaded, Overloaded]
+
+
+@pytest.mark.requirement("ENGINE-10")
+@warped
+async def test_under_lasting_overload_refusals_come_at_once() -> None:
+    """Ten times as many as can be served: hardly any refused call has waited."""
+    admission, waits = AdmissionQueue(1), list[float]()
+    await used(admission, 0.005, 0.048)
+
+    async def call() -> None:
+        began = now()
+        try:
+            await used(admission, 0.005, 0.048)
+        except Overloaded:
+            waits.append(now() - began)
+
+    calls = []
+    for _ in range(2000):
+        calls.append(asyncio.ensure_future(call()))
+        await asyncio.sleep(0.0005)
+    await asyncio.gather(*calls)
+    assert len(waits) > 1700
+    assert sum(wait > 0.001 for wait in waits) <= 0.01 * len(waits)
+    assert admission.shed == len(waits)

@@ -98,7 +98,7 @@ class Engine:
         slot: Slot | None = None
         try:
             slot = await self.admission.acquire(deadline, self.clock, request.scope.org)
-            await self._assemble(assembly, store, deadline, searching=slot is None or not slot.skip_search)
+            await self._assemble(assembly, store, deadline, slot)
         except PROPAGATED:
             raise
         except Overloaded:
@@ -151,7 +151,7 @@ class Engine:
             read_only=read_only,
         )
 
-    async def _assemble(self, assembly: Assembly, store: ScopedStore, deadline: Deadline, *, searching: bool) -> None:
+    async def _assemble(self, assembly: Assembly, store: ScopedStore, deadline: Deadline, slot: Slot | None) -> None:
         """The stages. Raises `Late`, and whatever a stage raises."""
         request, strategy = assembly.request, assembly.strategy
         with assembly.stage("measure", deadline):
@@ -169,6 +169,7 @@ class Engine:
             return
         with assembly.stage("gather", deadline):
             said = RequestContents(request.messages)
+            searching = slot is None or not slot.skip_search
             depth = search_depth(budget.available, assembly.price, min_relevance(strategy))
             gathering = self._gather(request, store, strategy, deadline, guard, said, depth, searching=searching)
             if appends:
@@ -179,6 +180,8 @@ class Engine:
                 answers, standing = await gathering, NOTHING_STANDS
             gathered = assembly.gathered = self.directive_cache.fill_missing(request.scope, answers)
             candidates = _distinct(gathered, request, said)
+            if slot is not None:
+                slot.gathered = self.clock.steady()
         if reason := unanswered(gathered.reports):
             self._fallback.answer(assembly, reason)
             return
