@@ -2,7 +2,7 @@
 
     python -m bench burst [--rounds 5] [--only burst restart load] [--json]
 
-burst    20 and 50 calls at once in one process, one for each user, each on a store of 100 messages; deadlines 48 ms, 250 ms, none
+burst    20 and 50 calls at once in one process, one for each user, each on 100 messages; deadlines 48 ms, 250 ms, none
 restart  50 calls at once as the first calls of a process that has just opened the store: how many have the directive
 load     an open loop at ten times the rate of full answers, for two seconds: the latency of the refusals
 

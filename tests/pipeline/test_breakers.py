@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from germane.api.strategies import DEFAULT
+from germane.memories.directive import Directive
 from germane.pipeline.admission_queue import AdmissionQueue, Overloaded
 from germane.pipeline.circuit_breaker import Breakers
 from germane.pipeline.engine import Engine
@@ -200,7 +201,7 @@ async def test_one_users_damaged_partition_takes_no_source_from_another() -> Non
         assert rung((await asked(germane, sound))[0]) == (0, "")
     for _ in range(20):
         context, _ = await asked(germane, damaged)
-    assert rung(context) == (3, "assembly_error:BreakerOpen")
+    assert rung(context) == (2, "assembly_error:BreakerOpen")
     assert rung((await asked(germane, sound))[0]) == (0, "")
 
 
@@ -263,7 +264,7 @@ async def test_a_directive_that_another_process_changed_is_used_from_the_next_re
     """And it is the one that stands in from then."""
     germane = engine()
     await asked(germane, scoped())
-    changed = faulty(scoped(), Garbage("Answer in two words."), "directive")
+    changed = faulty(scoped(), Garbage(Directive("Answer in two words.")), "directive")
     for stored in (changed, failing(Hang())):
         context, _ = await asked(germane, stored)
         assert "Answer in two words." in context.added
@@ -355,4 +356,4 @@ async def test_a_turn_refused_raises_nothing_to_the_caller() -> None:
             raise Overloaded
 
     context, _ = await asked(engine(admission=Full()), scoped())
-    assert rung(context) == (3, "shed")
+    assert rung(context) == (2, "shed")

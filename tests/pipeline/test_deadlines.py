@@ -12,6 +12,7 @@ import pytest
 from germane.api.strategies import DEFAULT
 from germane.clock import Clock
 from germane.errors import StoreCorrupt, StoreUnavailable
+from germane.memories.directive import Directive
 from germane.pipeline.admission_queue import AdmissionQueue
 from germane.pipeline.engine import Engine
 from germane.pipeline.gather.abandoned import Abandoned
@@ -38,7 +39,7 @@ FAULTS: tuple[Fault, ...] = (
     *(Raise(error(CANARY)) for error in ERRORS),
     *(Garbage(answer) for answer in RUBBISH),
 )
-CASES = [(point, fault) for point in POINTS for fault in FAULTS if (point, fault) != ("directive", Garbage(CANARY))]
+CASES = [(point, fault) for point in POINTS for fault in FAULTS]
 
 
 def broken(point: str, fault: Fault) -> tuple[Engine, ScopedStore]:
@@ -153,7 +154,7 @@ async def test_the_time_counts_from_when_the_call_came(spent: float, left: float
     await asyncio.sleep(1)
     loop = asyncio.get_running_loop()
     began, germane = loop.time(), engine()
-    germane.directive_cache.learn(scoped().scope, DIRECTIVE)
+    germane.directive_cache.learn(scoped().scope, Directive(DIRECTIVE))
     context = await germane.assemble(request(), faulty(scoped(), Hang(), "memories.search"), DEFAULT, began - spent)
     assert loop.time() - began == pytest.approx(left)
     assert DIRECTIVE in context.added

@@ -12,6 +12,7 @@ from germane.catalog.catalog import Catalog
 from germane.clock import Clock
 from germane.events.event import Event, Session
 from germane.injections.injection import KeptInjections
+from germane.memories.directive import Directive
 from germane.memories.memory import Memory
 from germane.memories.reader import Page
 from germane.pipeline.engine import Engine
@@ -87,8 +88,8 @@ class Kept:
     events: Any = field(default_factory=_Events)
     journal: Any = field(default_factory=_Journal)
 
-    async def directive(self) -> str:
-        return DIRECTIVE
+    async def directive(self) -> Directive:
+        return Directive(DIRECTIVE)
 
     async def allowed(self, ids: Sequence[str], *, at: datetime, filters: Filters) -> frozenset[str]:
         return frozenset(ids)

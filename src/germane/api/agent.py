@@ -271,14 +271,15 @@ class Agent:
     async def directive(self, text: str | None = None) -> str:
         """Returns the agent's standing instructions (a user's own where one is set). `text` sets them first; an empty text
         removes them. Raises `InvalidInput`."""
-        scoped = self._scoped(self.scope)
+        scoped, cache = self._scoped(self.scope), self._parts.engine.directive_cache
         if text is not None:
             string("directive", text, DIRECTIVE)
             await scoped.journal.commit(set_directive(text))
-            self._parts.engine.directive_cache.forget(self.scope)
+            cache.replace(self.scope)
+        since = cache.changes
         found = await scoped.directive()
-        self._parts.engine.directive_cache.learn(self.scope, found)
-        return found
+        cache.learn(self.scope, found, since)
+        return found.text
 
     async def warm(self) -> None:
         """Loads what this scope searches into memory, so that the first answer has every source, and its directive, so that

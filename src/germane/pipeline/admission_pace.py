@@ -15,8 +15,8 @@ _MAX_ORGS = 1024
 _LEAST_CAUTION, _MOST_CAUTION = 0.5, 1.5
 """Bounds of the factor on the estimated wait. With the first a call waits although it would be late at the usual pace."""
 _IN_VAIN, _SERVED, _EMPTY = 0.1, 0.004, 0.05
-"""What a call that waited in vain adds to the factor; what a call that waited and got a slot takes off, and what each time takes
-off that the queue is empty. Under lasting overload nearly all refused calls are refused at once."""
+"""What a call that waited in vain adds to the factor; what a call that waited and got a slot takes off, and what an empty queue
+takes off. Under lasting overload nearly all refused calls are refused at once."""
 
 
 class AdmissionPace:

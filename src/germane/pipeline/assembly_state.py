@@ -119,7 +119,7 @@ class Assembly:
     def finish(self, outcome: Outcome, *, cached: bool = False) -> None:
         """The assembly succeeded: degradation level 0 with every source, 1 with some."""
         self.outcome, self.gathered, self.cached = outcome, outcome.gathered, cached
-        self.directive = outcome.gathered.directive
+        self.directive = None if outcome.gathered.directive is None else outcome.gathered.directive.text
         self.written, self.standing = outcome.written, outcome.standing
         self.tokens = outcome.packing.tokens + outcome.standing.tokens
         self.level = 1 if any(map(_missing, outcome.gathered.reports)) else 0

@@ -26,6 +26,7 @@ from germane.pipeline.call_guard import Guard, breaker_key
 from germane.pipeline.circuit_breaker import Breakers
 from germane.pipeline.deadline import Deadline
 from germane.pipeline.directive_cache import DirectiveCache
+from germane.pipeline.directive_read import DirectiveReads
 from germane.pipeline.earlier_injections import NOTHING_STANDS, Standing
 from germane.pipeline.fallback import FallbackLadder
 from germane.pipeline.format.layout import Format
@@ -84,6 +85,7 @@ class Engine:
     nonce_key: bytes
     sources: Mapping[str, SourceFactory] = field(default_factory=dict)
     directive_cache: DirectiveCache = field(default_factory=DirectiveCache)
+    directive_reads: DirectiveReads = field(default_factory=DirectiveReads)
     result_cache: ResultCache = field(default_factory=ResultCache)
     abandoned: Abandoned = field(default_factory=Abandoned)
     injections: InjectionLog = field(default_factory=InjectionLog)
@@ -102,6 +104,7 @@ class Engine:
         except PROPAGATED:
             raise
         except Overloaded:
+            await self._directive_known(request, store, strategy, deadline)
             self._fallback.answer(assembly, "shed")
         except Late:
             self._fallback.answer(assembly, "assembly_timeout")
@@ -168,7 +171,7 @@ class Engine:
             assembly.finish(known, cached=True)
             return
         with assembly.stage("gather", deadline):
-            said = RequestContents(request.messages)
+            said, since = RequestContents(request.messages), self.directive_cache.changes
             searching = slot is None or not slot.skip_search
             depth = search_depth(budget.available, assembly.price, min_relevance(strategy))
             gathering = self._gather(request, store, strategy, deadline, guard, said, depth, searching=searching)
@@ -178,7 +181,7 @@ class Engine:
                 answers = replace(answers, reports=(*answers.reports, report))
             else:
                 answers, standing = await gathering, NOTHING_STANDS
-            gathered = assembly.gathered = self.directive_cache.fill_missing(request.scope, answers)
+            gathered = assembly.gathered = self.directive_cache.fill_missing(request.scope, answers, since)
             candidates = _distinct(gathered, request, said)
             if slot is not None:
                 slot.gathered = self.clock.steady()
@@ -198,7 +201,7 @@ class Engine:
                 available=budget.available - standing.cost,
                 layout=layout,
                 strategy=strategy,
-                directive=gathered.directive or "",
+                directive="" if gathered.directive is None else gathered.directive.text,
                 sensitivities=request.filters.sensitivities,
                 price=assembly.token_price(kept, need, gathered.query),
                 broad=gathered.query.broad,
@@ -217,6 +220,12 @@ class Engine:
         assembly.finish(outcome)
         if assembly.level == 0:
             self.result_cache.put(key, outcome, self.clock.steady())
+
+    async def _directive_known(self, request: Request, store: ScopedStore, strategy: Strategy, deadline: Deadline) -> None:
+        """Waits until the directive of a call that is refused is known, where it isn't yet."""
+        if any(plan.name == "directive" and plan.limit > 0 for plan in strategy.sources):
+            task = self.directive_reads.start(store, self.directive_cache, self._guard(request.scope, deadline))
+            await self.directive_reads.wait(task, deadline, self.clock)
 
     async def _measure(self, request: Request, cap: int) -> Measured:
         profile = self.catalog.find(request.model, like=request.like, window=request.window)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from germane.clock import Clock
+from germane.memories.directive import Directive
 from germane.pipeline.gather.abandoned import Abandoned
 from germane.pipeline.gather.outcome import answer, candidates, source_report, verdict
 from germane.pipeline.gather.source import BusySource, Skipped, Source
@@ -51,7 +52,7 @@ class Gathered:
     embedding."""
 
     query: Query
-    directive: str | None
+    directive: Directive | None
     candidates: tuple[Candidate, ...]
     reports: tuple[SourceReport, ...]
 
@@ -116,7 +117,7 @@ async def gather(
     found = [one for name in admitted for one in candidates(name, tasks[name])[: plans[name].limit]]
     return Gathered(
         query=_with_embedding(tasks, query),
-        directive=answer("directive", tasks.get("directive")) if "directive" in plans else "",
+        directive=answer("directive", tasks.get("directive")) if "directive" in plans else Directive(),
         candidates=tuple(found),
         reports=(*skipped, *reports),
     )
