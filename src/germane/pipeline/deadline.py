@@ -31,6 +31,12 @@ class Deadline:
         """Seconds until the answer is due, at least 0; None without a deadline."""
         return None if self.answer is None else max(0.0, self.answer - now)
 
+    def closer(self, now: float, share: float) -> bool:
+        """Whether less time is left than this share of the time after gathering."""
+        return (
+            self.answer is not None and self.gathered is not None and self.answer - now < share * (self.answer - self.gathered)
+        )
+
     def missed(self, now: float) -> bool:
         """Whether the answer is overdue."""
         return self.answer is not None and now > self.answer
