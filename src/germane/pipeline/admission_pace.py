@@ -14,9 +14,11 @@ _MAX_ORGS = 1024
 """Orgs whose average is kept. The least recently used is evicted."""
 _LEAST_CAUTION, _MOST_CAUTION = 0.5, 1.5
 """Bounds of the factor on the estimated wait. With the first a call waits although it would be late at the usual pace."""
-_IN_VAIN, _SERVED, _EMPTY = 0.1, 0.004, 0.05
-"""What a call that waited in vain adds to the factor; what a call that waited and got a slot takes off, and what an empty queue
-takes off. Under lasting overload nearly all refused calls are refused at once."""
+_IN_VAIN, _SERVED = 0.1, 0.004
+"""What a call that waited in vain adds to the factor, and what a call that waited and got a slot takes off. Under lasting
+overload nearly all refused calls are refused at once."""
+_CROWD = 0.1
+"""Seconds without a waiting call after which the next crowd is another one: the factor starts again."""
 
 
 class AdmissionPace:
@@ -24,13 +26,13 @@ class AdmissionPace:
 
     def __init__(self) -> None:
         self._usual: LruCache[str, float] = LruCache(_MAX_ORGS)
-        """Average seconds of an org's assemblies."""
+        """Average seconds that an org's assemblies keep their slot."""
         self._gathering: LruCache[str, float] = LruCache(_MAX_ORGS)
         """Average seconds from their beginning to the end of gathering."""
-        self._caution = _LEAST_CAUTION
+        self._caution, self._waited_at = _LEAST_CAUTION, 0.0
 
     def usual(self, org: str) -> float:
-        """Seconds that an assembly of this org takes on average; 0 where none was learned."""
+        """Seconds that an assembly of this org keeps its slot on average; 0 where none was learned."""
         return self._usual.get(org, 0.0)
 
     def gathering(self, org: str) -> float:
@@ -38,7 +40,7 @@ class AdmissionPace:
         return self._gathering.get(org, 0.0)
 
     def learn(self, org: str, seconds: float, gathering: float | None) -> None:
-        """An assembly took so many seconds, until gathering ended `gathering`; None where it gathered nothing."""
+        """An assembly kept its slot for so many seconds, and had gathered after `gathering`; None where it gathered nothing."""
         for averages, value in ((self._usual, seconds), (self._gathering, gathering)):
             if value is not None:
                 usual = averages.get(org, value)
@@ -58,6 +60,8 @@ class AdmissionPace:
         """A call waited and got a slot."""
         self._caution = max(_LEAST_CAUTION, self._caution - _SERVED)
 
-    def empty(self) -> None:
-        """A slot is free and no call waits."""
-        self._caution = max(_LEAST_CAUTION, self._caution - _EMPTY)
+    def waits(self, now: float) -> None:
+        """A call waits, at this time on the steady clock, in seconds."""
+        if now - self._waited_at > _CROWD:
+            self._caution = _LEAST_CAUTION
+        self._waited_at = now

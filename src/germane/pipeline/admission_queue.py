@@ -112,6 +112,7 @@ class AdmissionQueue:
                 self._free -= 1
                 self._latest = org
                 return Slot(self, org, now, skip_search=False)
+            self._pace.waits(now)
             ahead = self._waiting.ahead(org)
             if now + self._pace.wait(ahead, self._latest, self._slots) > deadline.gathered:
                 self.shed += 1
@@ -136,7 +137,7 @@ class AdmissionQueue:
     def learn(self, org: str, seconds: float, gathering: float | None) -> None:
         """An assembly of this org took so many seconds, until gathering ended `gathering`."""
         with self._lock:
-            self._pace.learn(org, seconds, gathering)
+            self._pace.learn(org, min(_COUNTS, seconds), gathering)
 
     def release(self) -> None:
         """A slot is free: the next call in the queue that can be in time gets it; where none can, the next one."""
@@ -145,7 +146,6 @@ class AdmissionQueue:
             chosen = self._next(passed)
             if chosen is None:
                 self._free += 1
-                self._pace.empty()
         for waiting in passed:
             self._tell(waiting, served=False)
         if chosen is not None and not self._tell(chosen, served=True):

@@ -1,7 +1,7 @@
 """Hasty packing: packs in rank order by upper bounds of the costs, for when the answer is due soon (ENGINE-12).
 
 The directive is counted exactly. An item costs the bytes that it takes as written, which no tokenizer exceeds and which are
-four times its tokens for plain English. So fewer items go in than fit, and none is shortened, weighed against another or counted.
+four times its tokens for plain English. So fewer items go in than fit, and none is shortened, weighed or counted.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def pack_hastily(
     stop: Callable[[], bool] = lambda: False,
 ) -> Packing:
     """Packs `ranked` in its order, required items first, into at most `available` tokens. `layout` counts the directive
-    exactly, `bounds` costs items by upper bounds. Where nothing is `needed`, only required items go in. `stop` ends the packing early.
-    `tokens` of the result is an upper bound."""
+    exactly, `bounds` costs items by upper bounds. Where nothing is `needed`, only required items go in. `stop` ends the packing
+    early. `tokens` of the result is an upper bound."""
     fixed, refused = layout.fixed(directive), ""
     if fixed > available and directive and (alone := layout.total(directive, ())) > available:
         directive, refused, fixed = "", f"it takes {alone} tokens of {available}", layout.fixed("")
