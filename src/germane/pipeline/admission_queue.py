@@ -119,7 +119,7 @@ class AdmissionQueue:
                 raise Overloaded
             mine = _Waiting(deadline)
             self._waiting.put(org, mine)
-            patience = deadline.gathered - now - min(_REFUSING * ahead.total(), (deadline.gathered - now) / 2)
+            patience = self._patience(org, deadline.gathered - now, ahead.total())
         timer = mine.loop.call_later(max(0.0, patience), self._expire, org, mine)
         try:
             served = await mine.turn
@@ -169,6 +169,11 @@ class AdmissionQueue:
         for org, waiting in others:
             self._waiting.put(org, waiting)
         return oldest
+
+    def _patience(self, org: str, left: float, ahead: int) -> float:
+        """Seconds that a call waits at most, of those `left` for gathering: less than half of a gathering is no use, and each of
+        the calls ahead that waits in vain needs time for its answer."""
+        return left - min(left / 2, max(_REFUSING * ahead, self._pace.gathering(org) / 2))
 
     def _in_time(self, org: str, deadline: Deadline, now: float) -> bool:
         """Whether gathering would end in time if it began now."""
