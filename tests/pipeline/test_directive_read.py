@@ -88,6 +88,15 @@ async def test_fifty_users_at_once_right_after_a_restart_all_have_the_agents_dir
     assert all(DIRECTIVE in context.added for number, context in enumerate(found) if number not in french)
 
 
+@pytest.mark.requirement("ENGINE-11")
+async def test_a_process_knows_the_directives_from_opening_on(opening: Opening) -> None:
+    """Before any call, for an answer without I/O."""
+    async with opening() as before:
+        await before.agent("support").directive(DIRECTIVE)
+    async with opening() as germane:
+        assert DIRECTIVE in (await germane.agent("support", user="ann").fallback([_ASKED], model="gpt-4o")).added
+
+
 @pytest.mark.requirement("ENGINE-11", "OPS-2")
 async def test_a_directive_that_another_process_sets_is_known_to_a_fallback_within_a_second(
     opening: Opening, monkeypatch: pytest.MonkeyPatch

@@ -171,8 +171,8 @@ class AdmissionQueue:
         return oldest
 
     def _patience(self, org: str, left: float, ahead: int) -> float:
-        """Seconds that a call waits at most, of those `left` for gathering: less than half of a gathering is no use, and each of
-        the calls ahead that waits in vain needs time for its answer."""
+        """Seconds that a call waits at most, of those `left` for gathering: less than half of a gathering is no use, and each
+        of the calls ahead that waits in vain needs time for its answer."""
         return left - min(left / 2, max(_REFUSING * ahead, self._pace.gathering(org) / 2))
 
     def _in_time(self, org: str, deadline: Deadline, now: float) -> bool:

@@ -86,5 +86,12 @@ def test_the_budget_holds_and_every_candidate_is_in_or_out_once(
         one.id for one in items
     )
     total = LAYOUT.total(packing.directive, packing.chosen)
-    assert total <= packing.tokens or not packing.chosen
+    assert total <= packing.tokens <= available or not packing.chosen
     assert total <= available or not (packing.chosen or packing.directive)
+
+
+def test_what_the_whole_text_takes_decides_in_the_end() -> None:
+    """Line by line 9 + 5 for the directive and 40 + 14 for the item; as a whole, 3 more."""
+    assert ranks(packed([item(40, 1)], 71)) == [1]
+    packing = packed([item(40, 1)], 70)
+    assert ([out.reason for out in packing.left_out], packing.tokens) == (["budget"], 9)
