@@ -22,7 +22,7 @@ from germane.types.context import Context
 from germane.types.request import Request
 from germane.types.scope import Scope
 from support.calendar import Opening
-from support.scoped_stores import DIRECTIVE, MEMORY, MESSAGE, Kept, engine, request, scoped
+from support.scoped_stores import DIRECTIVE, MEMORY, MESSAGE, Kept, engine, idle, request, scoped
 
 STORE = (
     *("memories.search", "memories.pinned", "events.search", "events.recent", "events.speakers", "directive", "allowed"),
@@ -230,7 +230,7 @@ async def test_whoever_waits_for_everything_asks_all_the_same() -> None:
 @warped
 async def test_every_answer_has_the_directive_read_last_whatever_hangs() -> None:
     """Timed out, with breakers open, refused, and after an error of germane's own."""
-    germane, hung = engine(admission=AdmissionQueue(1)), failing(Hang())
+    germane, hung = engine(admission=idle(1)), failing(Hang())
     await asked(germane, scoped())
     answers = [context for context, _ in await asyncio.gather(*(asked(germane, hung) for _ in range(40)))]
     answers += [(await asked(germane, hung))[0] for _ in range(30)]
@@ -326,7 +326,7 @@ async def test_after_five_hundred_time_outs_no_task_is_left() -> None:
 @pytest.mark.requirement("OPS-1")
 @warped
 async def test_its_state_tells_who_works_and_waits() -> None:
-    germane, slow = engine(admission=AdmissionQueue(1)), failing(Slow(0.011))
+    germane, slow = engine(admission=idle(1)), failing(Slow(0.011))
     calls = [asyncio.ensure_future(asked(germane, slow)) for _ in range(3)]
     await asyncio.sleep(0.001)
     state = germane.state(read_only=True)

@@ -13,7 +13,6 @@ from germane.api.strategies import DEFAULT
 from germane.clock import Clock
 from germane.errors import StoreCorrupt, StoreUnavailable
 from germane.memories.directive import Directive
-from germane.pipeline.admission_queue import AdmissionQueue
 from germane.pipeline.engine import Engine
 from germane.pipeline.gather.abandoned import Abandoned
 from germane.store import ScopedStore
@@ -24,7 +23,7 @@ from germane.testing.time_warp import run, warped
 from germane.types.context import Context
 from germane.types.request import Request
 from germane.types.trace import SourceReport
-from support.scoped_stores import DIRECTIVE, MEMORY, MESSAGE, engine, request, scoped
+from support.scoped_stores import DIRECTIVE, MEMORY, MESSAGE, engine, idle, request, scoped
 
 CANARY = "canary-7351"
 SEARCHES = {"memories.search": "memories", "memories.pinned": "structured", "events.search": "messages"}
@@ -172,7 +171,7 @@ async def test_without_a_deadline_everything_is_waited_for() -> None:
 @warped
 async def test_of_many_at_once_the_first_are_answered_in_full_and_nobody_late() -> None:
     """In the order they came; who comes too late has the directive, and those on the brink what takes no search."""
-    germane, stored = engine(admission=AdmissionQueue(1)), faulty(scoped(), Slow(0.009), "memories.search")
+    germane, stored = engine(admission=idle(1)), faulty(scoped(), Slow(0.009), "memories.search")
     await answered(germane, stored)
     found = await asyncio.gather(*(answered(germane, stored, request(f"question {number}")) for number in range(20)))
     levels = [context.metadata.degradation_level for context, _ in found]

@@ -15,6 +15,7 @@ from germane.injections.injection import KeptInjections
 from germane.memories.directive import Directive
 from germane.memories.memory import Memory
 from germane.memories.reader import Page
+from germane.pipeline.admission_queue import AdmissionQueue
 from germane.pipeline.engine import Engine
 from germane.ports.embedder import Embedder
 from germane.search.hit import Hit
@@ -30,7 +31,7 @@ from germane.types.query import Filters, Query
 from germane.types.request import Request
 from germane.types.scope import Scope
 
-__all__ = ["DIRECTIVE", "MEMORY", "MESSAGE", "Kept", "engine", "request", "scoped"]
+__all__ = ["DIRECTIVE", "MEMORY", "MESSAGE", "Kept", "engine", "idle", "request", "scoped"]
 
 DIRECTIVE = "Answer in one sentence."
 MEMORY = a_memory("Prefers oolong to coffee", kind="preference")
@@ -102,7 +103,13 @@ def scoped(session: str | None = None) -> ScopedStore:
     return Kept(scope=Scope(user="caroline", session=session))
 
 
+def idle(slots: int | None = None) -> AdmissionQueue:
+    """An admission queue in a process that computes nothing, whatever the tests cost."""
+    return AdmissionQueue(slots, cpu=lambda: 0.0)
+
+
 def engine(embedder: Embedder | None = None, clock: Clock | None = None, **options: Any) -> Engine:
+    options.setdefault("admission", idle())
     return Engine(
         clock=clock or Clock(now=lambda: MOMENT),
         catalog=Catalog.built_in(),

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
+from collections.abc import Callable
 from threading import Lock
 
 from germane.clock import Clock
@@ -27,6 +29,8 @@ _TWO_SLOTS_FROM = 3
 """Processors from which two assemblies work at once: beside the one that runs Python, searches keep a second processor busy."""
 _COUNTS = 0.012
 """Seconds that a slot counts as occupied. A source that waits for a network doesn't keep others from the processor."""
+_PERIODS, _COMPUTING = 4, 0.25
+"""How often that time counts at most where this process computes meanwhile: the share of one processor from which it does."""
 _REFUSING = 0.00025
 """Seconds that the answer to a refused call takes. Calls that wait in vain end one after another, or the last would be late."""
 
@@ -39,14 +43,15 @@ class Slot:
     """The right to work, until `end`. `skip_search`: so much time was spent waiting that a search would be late. The assembly
     sets `gathered` to the time at which gathering ended."""
 
-    __slots__ = ("_began", "_counted", "_org", "_queue", "_timer", "gathered", "skip_search")
+    __slots__ = ("_began", "_counted", "_cpu", "_org", "_periods", "_queue", "_timer", "gathered", "skip_search")
 
     def __init__(self, queue: AdmissionQueue, org: str, began: float, *, skip_search: bool) -> None:
         self.skip_search = skip_search
         self.gathered: float | None = None
         queue.working += 1
         self._queue, self._org, self._began, self._counted = queue, org, began, True
-        self._timer = asyncio.get_running_loop().call_later(_COUNTS, self._lapse)
+        self._periods, self._cpu = 1, queue.cpu()
+        self._timer = asyncio.get_running_loop().call_later(_COUNTS, self._due)
 
     def end(self, now: float) -> None:
         """Gives the slot back. The assembly calls it whatever happened."""
@@ -54,8 +59,18 @@ class Slot:
         self._queue.working -= 1
         if not self.skip_search:
             gathering = None if self.gathered is None else self.gathered - self._began
-            self._queue.learn(self._org, now - self._began, gathering)
+            occupied = now - self._began if self._counted else self._periods * _COUNTS
+            self._queue.learn(self._org, occupied, gathering)
         self._lapse()
+
+    def _due(self) -> None:
+        """The slot lapses, unless this process computed: then the assembly doesn't wait for something else."""
+        cpu = self._queue.cpu()
+        if self._periods < _PERIODS and cpu - self._cpu >= _COMPUTING * _COUNTS:
+            self._periods, self._cpu = self._periods + 1, cpu
+            self._timer = asyncio.get_running_loop().call_later(_COUNTS, self._due)
+        else:
+            self._lapse()
 
     def _lapse(self) -> None:
         if self._counted:
@@ -78,9 +93,11 @@ class _Waiting:
 
 
 class AdmissionQueue:
-    """`slots` assemblies at once, by default as many as keep the machine busy. Callable from several event loops."""
+    """`slots` assemblies at once, by default as many as keep the machine busy. `cpu` returns the processor time of this process
+    in seconds. Callable from several event loops."""
 
-    def __init__(self, slots: int | None = None) -> None:
+    def __init__(self, slots: int | None = None, cpu: Callable[[], float] = time.process_time) -> None:
+        self.cpu = cpu
         if slots is None:
             slots = 2 if (os.cpu_count() or 1) >= _TWO_SLOTS_FROM else 1
         self._free, self._slots = slots, slots
@@ -135,9 +152,9 @@ class AdmissionQueue:
         return Slot(self, org, now, skip_search=not self._in_time(org, deadline, now))
 
     def learn(self, org: str, seconds: float, gathering: float | None) -> None:
-        """An assembly of this org took so many seconds, until gathering ended `gathering`."""
+        """An assembly of this org kept its slot for so many seconds, and had gathered after `gathering`."""
         with self._lock:
-            self._pace.learn(org, min(_COUNTS, seconds), gathering)
+            self._pace.learn(org, seconds, gathering)
 
     def release(self) -> None:
         """A slot is free: the next call in the queue that can be in time gets it; where none can, the next one."""
