@@ -192,7 +192,7 @@ async def test_less_time_than_the_reserve_is_answered_at_once(wire: Wire) -> Non
 @pytest.mark.requirement("ENGINE-10", "RPC-3")
 @pytest.mark.parametrize(("settings", "asked_for", "seconds"), [({}, 0, 0.048), ({"deadline_ms": 200}, 0, 0.2), ({}, 20, 0.02)])
 async def test_the_service_has_a_deadline_of_its_own_that_a_setting_changes(
-    germane: Germane, monkeypatch: pytest.MonkeyPatch, settings: dict[str, float], asked_for: int, seconds: float
+    germane: Germane, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], asked_for: int, seconds: float
 ) -> None:
     """48 ms; less where the caller asks for less."""
     given = list[float]()
