@@ -197,7 +197,12 @@ async def test_the_service_has_a_deadline_of_its_own_that_a_setting_changes(
     """48 ms; less where the caller asks for less."""
     given = list[float]()
     due = RpcCall.due
-    monkeypatch.setattr(RpcCall, "due", lambda call, seconds: (given.append(seconds), due(call, seconds))[1])
+
+    def noting(call: RpcCall, seconds: float) -> float:
+        given.append(seconds)
+        return due(call, seconds)
+
+    monkeypatch.setattr(RpcCall, "due", noting)
     async with listening(germane, **settings) as wire:
         await wire.assembly.AssembleContext(asked(deadline_ms=asked_for))
         await wire.assembly.AssembleContext(asked(deadline_ms=60_000))
