@@ -23,6 +23,10 @@ class Full(AdmissionQueue):
         raise Overloaded
 
 
+class Panic(BaseException):
+    """A compiled library's."""
+
+
 @dataclass(frozen=True, slots=True)
 class Counted(Kept):
     reads: tuple[list[None], ...] = ([],)
@@ -51,7 +55,7 @@ async def test_fifty_refused_calls_share_one_read_and_all_have_the_directive() -
 
 
 @pytest.mark.requirement("ENGINE-11", "ENGINE-2")
-@pytest.mark.parametrize("fault", [Hang(), Raise(OSError), Slow(0.5)])
+@pytest.mark.parametrize("fault", [Hang(), Raise(OSError), Raise(Panic), Raise(asyncio.CancelledError), Slow(0.5)])
 @warped
 async def test_a_read_that_fails_makes_no_answer_late(fault: Fault) -> None:
     found, seconds = await refused(3, faulty(Kept(), fault, "directive"))

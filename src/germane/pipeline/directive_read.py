@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 
 from germane.clock import Clock
 from germane.memories.directive import Directive
@@ -50,6 +49,10 @@ class DirectiveReads:
 async def _read(store: ScopedStore, cache: DirectiveCache, guard: Guard) -> None:
     """A failure only means that nothing is learned."""
     since = cache.changes
-    with suppress(Exception, asyncio.CancelledError):
+    try:
         found = await guard.call("directive", store.directive, Directive, patience=_PATIENCE)
         cache.learn(store.scope, found, since)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:
+        return

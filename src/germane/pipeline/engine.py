@@ -255,9 +255,14 @@ class Engine:
 
     async def _directive_known(self, request: Request, store: ScopedStore, strategy: Strategy, deadline: Deadline) -> None:
         """Waits until the directive of a call that is refused is known, where it isn't yet."""
-        if any(plan.name == "directive" and plan.limit > 0 for plan in strategy.sources):
-            task = self.directive_reads.start(store, self.directive_cache, self._guard(request.scope, deadline))
-            await self.directive_reads.wait(task, deadline, self.clock)
+        try:
+            if any(plan.name == "directive" and plan.limit > 0 for plan in strategy.sources):
+                task = self.directive_reads.start(store, self.directive_cache, self._guard(request.scope, deadline))
+                await self.directive_reads.wait(task, deadline, self.clock)
+        except PROPAGATED:
+            raise
+        except BaseException:
+            return
 
     async def _measure(self, request: Request, cap: int) -> Measured:
         profile = self.catalog.find(request.model, like=request.like, window=request.window)
