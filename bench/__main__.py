@@ -2,6 +2,7 @@
 
 latency        time of one assembly, warm and cold, by store size
 load           open loop at a rate, bursts, and recording between requests
+burst          many calls at once, by deadline; after a restart; at ten times the load
 client         how long callers wait while the service hangs, is killed, restarts
 service        over gRPC: normal work, overload, and a failing store
 port           the service under attack by a client without an API key
@@ -34,6 +35,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from bench import (
     budget,
+    burst,
     client,
     crowd,
     evaluated,
@@ -91,6 +93,8 @@ def main() -> int:
     match name:
         case "latency":
             latency.main(rest)
+        case "burst":
+            burst.main(rest)
         case "forgetting":
             forgetting.main(rest)
         case "kills":

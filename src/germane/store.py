@@ -15,6 +15,7 @@ from typing import Protocol
 from germane.access.key_store import KeyStore
 from germane.events.reader import EventReader
 from germane.injections.injection import KeptInjections
+from germane.memories.directive import Directive
 from germane.memories.reader import MemoryReader
 from germane.ports.journal import Journal
 from germane.types.query import Filters
@@ -40,8 +41,8 @@ class ScopedStore(Protocol):
     @property
     def journal(self) -> Journal: ...
 
-    async def directive(self) -> str:
-        """Returns the standing instructions: those of the scope's user where they are set, else the agent's, else ''."""
+    async def directive(self) -> Directive:
+        """Returns the standing instructions, the agent's and those of the scope's user."""
 
     async def allowed(self, ids: Sequence[str], *, at: datetime, filters: Filters) -> frozenset[str]:
         """Returns those of `ids` (of memories and events) that this scope may see, that are valid at `at`, aren't forgotten and
@@ -78,9 +79,12 @@ class Store(Protocol):
         """Returns the part of the store that `scope` can reach. Does no I/O."""
 
     def when_vanished(self, listener: Callable[[Callable[[str, str, str | None], str]], None]) -> None:
-        """Sets the function that is called within a second after any process replaced a directive or forgot all that a scope
-        had, so that cached copies can be dropped. It is called on any thread, with a function that reads the current directive
-        of an org, agent and user and is valid only during the call."""
+        """Sets the function that is called within a second after any process set or replaced a directive or forgot all that a
+        scope had, so that cached copies can be revised. It is called on any thread, with a function that reads the current
+        directive of an org, agent and user (None: the agent's), and is valid only during the call."""
+
+    async def directives(self, limit: int) -> Sequence[tuple[str, str, str | None, str]]:
+        """Returns at most `limit` directives, each with its org, agent and user (None: the agent's): the agents' first."""
 
     async def warm(self, scope: Scope) -> None:
         """Loads the partitions that searches of this scope need into memory."""

@@ -167,7 +167,7 @@ class Agent:
         query: str | None = None,
         session: str | None = None,
         at: datetime | None = None,
-        deadline: float | None = 0.048,
+        deadline: float | None = 0.25,
         max_tokens: int | None = None,
         strategy: str | Strategy = "default",
         filters: Filters | None = None,

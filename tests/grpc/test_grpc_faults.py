@@ -189,6 +189,26 @@ async def test_less_time_than_the_reserve_is_answered_at_once(wire: Wire) -> Non
     assert answer.metadata.fallback_reason
 
 
+@pytest.mark.requirement("ENGINE-10", "RPC-3")
+@pytest.mark.parametrize(("settings", "asked_for", "seconds"), [({}, 0, 0.048), ({"deadline_ms": 200}, 0, 0.2), ({}, 20, 0.02)])
+async def test_the_service_has_a_deadline_of_its_own_that_a_setting_changes(
+    germane: Germane, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], asked_for: int, seconds: float
+) -> None:
+    """48 ms; less where the caller asks for less."""
+    given = list[float]()
+    due = RpcCall.due
+
+    def noting(call: RpcCall, seconds: float) -> float:
+        given.append(seconds)
+        return due(call, seconds)
+
+    monkeypatch.setattr(RpcCall, "due", noting)
+    async with listening(germane, **settings) as wire:
+        await wire.assembly.AssembleContext(asked(deadline_ms=asked_for))
+        await wire.assembly.AssembleContext(asked(deadline_ms=60_000))
+    assert given == [seconds, settings.get("deadline_ms", 48) / 1000]
+
+
 @pytest.mark.requirement("RPC-3")
 @pytest.mark.parametrize(
     ("ends", "seconds", "due"), [(None, 0.048, 10.048), (10.045, 0.048, 10.037), (99.0, 0.048, 10.048), (10.045, 0.02, 10.02)]
@@ -211,7 +231,7 @@ async def test_a_client_that_goes_away_leaves_nothing(wire: Wire, monkeypatch: p
             ended.set()
 
     monkeypatch.setattr(Agent, "assemble", assemble)
-    monkeypatch.setattr(assembly_servicer, "MAX_SECONDS", 3600.0)
+    monkeypatch.setattr(RpcCall, "due", lambda call, _: call.arrived + 3600)
     call = wire.assembly.AssembleContext(asked())
     await begun.wait()
     call.cancel()

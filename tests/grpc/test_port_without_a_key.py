@@ -81,7 +81,7 @@ async def test_grpc_reads_no_request_by_itself(germane: Germane) -> None:
     slots = OrgSlots(Limits())
     admission = Admission(keys=germane.keys, bridge=LoopBridge(), slots=slots, limits=Limits())
     gate = ServerInterceptor(admission, slots, clock=Clock(), limits=Limits())
-    for method in registry(germane, LoopBridge(), Clock()).methods:
+    for method in registry(germane, LoopBridge(), Clock(), 0.048).methods:
 
         async def found(details: Any, method: Any = method) -> Any:
             return method

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from germane.api.strategies import DEFAULT
+from germane.memories.directive import Directive
 from germane.pipeline.admission_queue import AdmissionQueue, Overloaded
 from germane.pipeline.circuit_breaker import Breakers
 from germane.pipeline.engine import Engine
@@ -21,7 +22,7 @@ from germane.types.context import Context
 from germane.types.request import Request
 from germane.types.scope import Scope
 from support.calendar import Opening
-from support.scoped_stores import DIRECTIVE, MEMORY, MESSAGE, Kept, engine, request, scoped
+from support.scoped_stores import DIRECTIVE, MEMORY, MESSAGE, Kept, engine, idle, request, scoped
 
 STORE = (
     *("memories.search", "memories.pinned", "events.search", "events.recent", "events.speakers", "directive", "allowed"),
@@ -200,7 +201,7 @@ async def test_one_users_damaged_partition_takes_no_source_from_another() -> Non
         assert rung((await asked(germane, sound))[0]) == (0, "")
     for _ in range(20):
         context, _ = await asked(germane, damaged)
-    assert rung(context) == (3, "assembly_error:BreakerOpen")
+    assert rung(context) == (2, "assembly_error:BreakerOpen")
     assert rung((await asked(germane, sound))[0]) == (0, "")
 
 
@@ -229,7 +230,7 @@ async def test_whoever_waits_for_everything_asks_all_the_same() -> None:
 @warped
 async def test_every_answer_has_the_directive_read_last_whatever_hangs() -> None:
     """Timed out, with breakers open, refused, and after an error of germane's own."""
-    germane, hung = engine(admission=AdmissionQueue(1)), failing(Hang())
+    germane, hung = engine(admission=idle(1)), failing(Hang())
     await asked(germane, scoped())
     answers = [context for context, _ in await asyncio.gather(*(asked(germane, hung) for _ in range(40)))]
     answers += [(await asked(germane, hung))[0] for _ in range(30)]
@@ -263,7 +264,7 @@ async def test_a_directive_that_another_process_changed_is_used_from_the_next_re
     """And it is the one that stands in from then."""
     germane = engine()
     await asked(germane, scoped())
-    changed = faulty(scoped(), Garbage("Answer in two words."), "directive")
+    changed = faulty(scoped(), Garbage(Directive("Answer in two words.")), "directive")
     for stored in (changed, failing(Hang())):
         context, _ = await asked(germane, stored)
         assert "Answer in two words." in context.added
@@ -325,7 +326,7 @@ async def test_after_five_hundred_time_outs_no_task_is_left() -> None:
 @pytest.mark.requirement("OPS-1")
 @warped
 async def test_its_state_tells_who_works_and_waits() -> None:
-    germane, slow = engine(admission=AdmissionQueue(1)), failing(Slow(0.011))
+    germane, slow = engine(admission=idle(1)), failing(Slow(0.011))
     calls = [asyncio.ensure_future(asked(germane, slow)) for _ in range(3)]
     await asyncio.sleep(0.001)
     state = germane.state(read_only=True)
@@ -355,4 +356,4 @@ async def test_a_turn_refused_raises_nothing_to_the_caller() -> None:
             raise Overloaded
 
     context, _ = await asked(engine(admission=Full()), scoped())
-    assert rung(context) == (3, "shed")
+    assert rung(context) == (2, "shed")

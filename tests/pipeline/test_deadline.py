@@ -9,13 +9,16 @@ from hypothesis import strategies as st
 from germane.pipeline.deadline import Deadline
 
 
-@pytest.mark.requirement("ENGINE-2", "GATHER-2")
+@pytest.mark.requirement("ENGINE-2", "ENGINE-10", "GATHER-2")
 @pytest.mark.parametrize(
     ("seconds", "answer", "gathered"),
-    [(0.048, 0.048, 0.040), (9.0, 0.048, 0.040), (0.037, 0.037, 0.029), (0.008, 0.008, 0.0), (0.001, 0.001, 0.0), (-1, 0, 0)],
+    [
+        *[(60.0, 60.0, 59.992), (9.0, 9.0, 8.992), (0.25, 0.25, 0.242), (0.048, 0.048, 0.040), (0.037, 0.037, 0.029)],
+        *[(0.020, 0.020, 0.012), (0.010, 0.010, 0.006), (0.005, 0.005, 0.003), (-1, 0, 0)],
+    ],
 )
 def test_the_answer_is_due_and_gathering_ends_eight_milliseconds_before(seconds: float, answer: float, gathered: float) -> None:
-    """48 and 40 ms at most; with a client of 45 ms: 37 and 29."""
+    """Any deadline as given; of one below 20 ms three fifths are for gathering."""
     found = Deadline.of(100.0, seconds)
     assert found.answer == pytest.approx(100.0 + answer)
     assert found.gathered == pytest.approx(100.0 + gathered)

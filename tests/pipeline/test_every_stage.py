@@ -27,6 +27,7 @@ from germane.errors import (
     StoreUnavailable,
     UnknownName,
 )
+from germane.memories.directive import Directive
 from germane.pipeline.engine import Engine
 from germane.store import ScopedStore
 from germane.testing.faults import Raise, faulty
@@ -111,7 +112,7 @@ def answer(germane: Engine, stored: ScopedStore, breaking: AbstractContextManage
 
     async def story() -> Context:
         if known:
-            germane.directive_cache.learn(stored.scope, DIRECTIVE)
+            germane.directive_cache.learn(stored.scope, Directive(DIRECTIVE))
         asked = request(scope=stored.scope)
         with breaking:
             context = await germane.assemble(asked, stored, DEFAULT)

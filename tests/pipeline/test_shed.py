@@ -10,6 +10,7 @@ import pytest
 
 from germane.api.strategies import DEFAULT
 from germane.dialects.registry import parse_all
+from germane.memories.directive import Directive
 from germane.pipeline.admission_queue import AdmissionQueue, Overloaded
 from germane.pipeline.engine import Engine
 from germane.testing.time_warp import warped
@@ -47,7 +48,7 @@ def many(count: int, text: str = "message {}") -> list[dict[str, Any]]:
 async def refused(raws: list[dict[str, Any]], model: str = "gpt-4.1", **fields: Any) -> tuple[Context, Counting, Engine]:
     tokenizer = Counting()
     germane = replace(engine(admission=Full()), tokenizer=lambda _: tokenizer)
-    germane.directive_cache.learn(scoped().scope, DIRECTIVE)
+    germane.directive_cache.learn(scoped().scope, Directive(DIRECTIVE))
     asked = request(model=model, raw=tuple(raws), messages=parse_all(raws), **fields)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(asyncio.get_running_loop(), "run_in_executor", _never)

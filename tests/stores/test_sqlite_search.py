@@ -127,7 +127,7 @@ async def test_a_caller_who_gives_up_frees_the_reader(tmp_path: Path) -> None:
     await asyncio.to_thread(begun.wait, 10)
     call.cancel()
     await asyncio.wait([call])
-    assert await store.within(Scope()).directive() == ""
+    assert (await store.within(Scope()).directive()).text == ""
     await store.close()
 
 

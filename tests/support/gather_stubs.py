@@ -11,6 +11,7 @@ from typing import Any, cast
 from germane.api.strategies import COMPACT
 from germane.clock import Clock
 from germane.events.event import Event
+from germane.memories.directive import Directive
 from germane.memories.memory import Memory
 from germane.pipeline.gather.abandoned import Abandoned
 from germane.pipeline.gather.gather import Gathered, SourceAttempt, StartAttempt, gather
@@ -163,7 +164,7 @@ class _Scoped:
 
 
 def scoped(
-    directive: Callable[[], Any] = lambda: "Be brief.",
+    directive: Callable[[], Any] = lambda: Directive("Be brief."),
     *,
     events: EventsStub | None = None,
     memories: MemoriesStub | None = None,

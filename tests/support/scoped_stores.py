@@ -12,8 +12,10 @@ from germane.catalog.catalog import Catalog
 from germane.clock import Clock
 from germane.events.event import Event, Session
 from germane.injections.injection import KeptInjections
+from germane.memories.directive import Directive
 from germane.memories.memory import Memory
 from germane.memories.reader import Page
+from germane.pipeline.admission_queue import AdmissionQueue
 from germane.pipeline.engine import Engine
 from germane.ports.embedder import Embedder
 from germane.search.hit import Hit
@@ -29,7 +31,7 @@ from germane.types.query import Filters, Query
 from germane.types.request import Request
 from germane.types.scope import Scope
 
-__all__ = ["DIRECTIVE", "MEMORY", "MESSAGE", "Kept", "engine", "request", "scoped"]
+__all__ = ["DIRECTIVE", "MEMORY", "MESSAGE", "Kept", "engine", "idle", "request", "scoped"]
 
 DIRECTIVE = "Answer in one sentence."
 MEMORY = a_memory("Prefers oolong to coffee", kind="preference")
@@ -87,8 +89,8 @@ class Kept:
     events: Any = field(default_factory=_Events)
     journal: Any = field(default_factory=_Journal)
 
-    async def directive(self) -> str:
-        return DIRECTIVE
+    async def directive(self) -> Directive:
+        return Directive(DIRECTIVE)
 
     async def allowed(self, ids: Sequence[str], *, at: datetime, filters: Filters) -> frozenset[str]:
         return frozenset(ids)
@@ -101,7 +103,13 @@ def scoped(session: str | None = None) -> ScopedStore:
     return Kept(scope=Scope(user="caroline", session=session))
 
 
+def idle(slots: int | None = None) -> AdmissionQueue:
+    """An admission queue in a process that computes nothing, whatever the tests cost."""
+    return AdmissionQueue(slots, cpu=lambda: 0.0)
+
+
 def engine(embedder: Embedder | None = None, clock: Clock | None = None, **options: Any) -> Engine:
+    options.setdefault("admission", idle())
     return Engine(
         clock=clock or Clock(now=lambda: MOMENT),
         catalog=Catalog.built_in(),
@@ -116,5 +124,5 @@ def engine(embedder: Embedder | None = None, clock: Clock | None = None, **optio
 def request(question: str = "What do I drink, and what is my greyhound called?", **fields: Any) -> Request:
     raw = {"role": "user", "content": question}
     given: dict[str, Any] = {"model": "gpt-4o", "provider": "openai", "at": MOMENT, "scope": Scope(user="caroline")}
-    given |= {"messages": (Message.of("user", question),), "raw": (raw,)}
+    given |= {"messages": (Message.of("user", question),), "raw": (raw,), "deadline": 0.048}
     return Request(**given | fields)

@@ -59,7 +59,7 @@ class Agent:
         query: str | None = None,
         session: str | None = None,
         at: datetime | None = None,
-        deadline: float | None = 0.048,
+        deadline: float | None = 0.25,
         max_tokens: int | None = None,
         strategy: str | Strategy = "default",
         filters: Filters | None = None,
@@ -73,7 +73,7 @@ class Agent:
         `messages` are OpenAI, Anthropic or Gemini dicts, or `Message` values. The result is shaped for `provider` (`openai`,
         `anthropic`, `gemini`), by default for the model's provider. `query` replaces the last user message as the question,
         `session` names the running conversation, `at` is the time asked about (default: now), `deadline` the seconds until the
-        answer is due (48 ms at most; None waits for every source), `max_tokens` limits all the text that is added.
+        answer is due (60 at most; None waits for every source), `max_tokens` limits all the text that is added.
         `effort` (`low`, `medium`, `high`, or a number from 0.01 to 100, 1 being medium) says how much a token has to bring; the
         default is the strategy's. `like` names a listed model whose profile `model` gets, and `window` replaces its window
         (tokens). `system` is your own system prompt beside the messages: a text, Anthropic's text blocks, or Gemini's system
@@ -271,14 +271,15 @@ class Agent:
     async def directive(self, text: str | None = None) -> str:
         """Returns the agent's standing instructions (a user's own where one is set). `text` sets them first; an empty text
         removes them. Raises `InvalidInput`."""
-        scoped = self._scoped(self.scope)
+        scoped, cache = self._scoped(self.scope), self._parts.engine.directive_cache
         if text is not None:
             string("directive", text, DIRECTIVE)
             await scoped.journal.commit(set_directive(text))
-            self._parts.engine.directive_cache.forget(self.scope)
+            cache.replace(self.scope)
+        since = cache.changes
         found = await scoped.directive()
-        self._parts.engine.directive_cache.learn(self.scope, found)
-        return found
+        cache.learn(self.scope, found, since)
+        return found.text
 
     async def warm(self) -> None:
         """Loads what this scope searches into memory, so that the first answer has every source, and its directive, so that

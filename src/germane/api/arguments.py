@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import islice
+from math import inf
 from typing import Any
 
 from germane.api.check_messages import conversation
@@ -47,6 +48,8 @@ __all__ = ["System", "build_request", "flags", "identifiers", "named_model", "no
 
 System = str | Sequence[str | Mapping[str, Any]] | Mapping[str, Any]
 """A system prompt beside the messages: a text, text blocks, or Gemini's system instruction (`dialects/system_prompt.py`)."""
+_MAX_DEADLINE, _MAX_WHOLE = 60, 30
+"""Seconds. A whole number (`int`) above the second is read as milliseconds that somebody meant: 48 seconds are 48.0."""
 
 
 def build_request(
@@ -77,8 +80,8 @@ def build_request(
         raise InvalidInput("messages is empty: give at least one, or a query")
     if query is not None:
         text("query", query, QUERY, valid=False)
-    if deadline is not None and (isinstance(deadline, bool) or not isinstance(deadline, int | float) or not deadline > 0):
-        raise InvalidInput(f"deadline must be above 0 seconds, or None to wait, not {shown(deadline)}")
+    if deadline is not None:
+        _seconds("deadline", deadline)
     schemas = _tools(tools)
     when = clock.now() if at is None else _moment("at", at, scope.zone)
     cap = None if max_tokens is None else number("max_tokens", max_tokens, maximum=COUNT.maximum)
@@ -160,6 +163,17 @@ def flags(**given: object) -> None:
     for name, value in given.items():
         if not isinstance(value, bool):
             raise InvalidInput(f"{name} must be True or False, not {shown(value)}")
+
+
+def _seconds(name: str, value: object) -> None:
+    """Checks a time until an answer is due. Raises `InvalidInput`, with a hint where milliseconds seem to be meant."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < inf:
+        raise InvalidInput(f"{name} must be above 0 seconds and at most {_MAX_DEADLINE}, or None to wait, not {shown(value)}")
+    whole = isinstance(value, int)
+    if value > (_MAX_WHOLE if whole else _MAX_DEADLINE):
+        hint = f"did you mean {value / 1000:g}?" if value <= 1000 * _MAX_DEADLINE else "None waits for every source"
+        other = f" {value} seconds are {float(value)!r}." if whole and value <= _MAX_DEADLINE else ""
+        raise InvalidInput(f"{name} is in seconds, at most {_MAX_DEADLINE}, not {shown(value)}: {hint}{other}")
 
 
 def _profile(catalog: Catalog, model: str, like: object, window: object) -> Profile:

@@ -24,7 +24,7 @@ async def everything(store: ScopedStore, now: datetime) -> AsyncIterator[Exporte
     """Yields `{"type": "directive" | "memory" | "message", …}`: the directive, the memories newest first, the messages by
     session in their order. Times are ISO 8601. The key of the nonces, API keys, their hashes and vectors are never
     exported."""
-    if directive := await store.directive():
+    if directive := (await store.directive()).text:
         yield {"type": "directive", "text": directive}
     cursor = None
     while True:

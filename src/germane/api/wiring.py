@@ -45,6 +45,9 @@ _PREPARING_SECONDS = 5.0
 _COMMONEST = "o200k"
 """The vocabulary that most models' counts and estimates use: loaded on opening, or the first answer would be late."""
 
+_DIRECTIVES = 4096
+"""Directives that are read on opening, so that no answer lacks them: the agents' first, then those of users."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
@@ -116,6 +119,8 @@ async def wire(
     )
     await _warm_up(engine, store, words)
     store.when_vanished(engine.directive_cache.revise)
+    since = engine.directive_cache.changes
+    engine.directive_cache.load(await store.directives(_DIRECTIVES), since)
     catch_up = CatchUp(store, watched)
     catch_up.start()
     return Parts(

@@ -23,8 +23,6 @@ from germane.types.ids import uuid7
 
 __all__ = ["AssemblyServicer"]
 
-MAX_SECONDS = 0.048
-"""Seconds after its arrival at which a call must be answered; the same as the engine's own limit."""
 _GRACE = 0.002
 """Seconds after the deadline at which the port stops waiting for the engine. The engine keeps the deadline by itself, unless
 its loop is blocked."""
@@ -47,13 +45,15 @@ class AssemblyServicer:
     """Runs on the port's loop; the assembly runs on the engine's. `responses` writes the responses of one contract.
 
     Where an assembly fails for a reason that isn't the caller's, the response holds the caller's messages with the cached
-    directive or, where that fails too, the messages alone (ENGINE-2).
+    directive or, where that fails too, the messages alone (ENGINE-2). A call must be answered `seconds` after its arrival,
+    unless its caller wants the answer earlier.
     """
 
     rights: ClassVar[Mapping[str, Right]] = MappingProxyType({"AssembleContext": "read"})
 
-    def __init__(self, resolver: AgentResolver, responses: Responses, bridge: LoopBridge, clock: Clock) -> None:
+    def __init__(self, resolver: AgentResolver, responses: Responses, bridge: LoopBridge, clock: Clock, seconds: float) -> None:
         self._resolver, self._responses, self._bridge, self._clock = resolver, responses, bridge, clock
+        self._seconds = seconds
         self._waiting: Counter[str] = Counter()
         self._running: Counter[str] = Counter()
 
@@ -63,7 +63,7 @@ class AssemblyServicer:
         call.record.request_id = request_id[:_MAX_LOGGED_ID]
         org = self._resolver.authorise(call, org=request.org_id, agent=request.agent_id)
         arguments = AssembleArguments.of(request)
-        due = call.due(min(MAX_SECONDS, arguments.deadline or MAX_SECONDS))
+        due = self.due(call, arguments.deadline)
         try:
             context = await self._assembled(org, arguments, due)
         except _NotAssembled as failure:
@@ -82,6 +82,11 @@ class AssemblyServicer:
     def _response(self, context: Context, arguments: AssembleArguments, call: RpcCall, request_id: str) -> Response:
         call.record.metadata = context.metadata
         return self._responses.assembled(context, arguments, request_id)
+
+    def due(self, call: RpcCall, asked: float | None) -> float:
+        """When the answer is due on the steady clock. `asked` are the seconds that the caller allows; None or 0 for the usual
+        time."""
+        return call.due(min(self._seconds, asked) if asked and asked > 0 else self._seconds)
 
     async def _assembled(self, org: str, arguments: AssembleArguments, due: float) -> Context:
         """Returns the engine's context. Raises `_NotAssembled` where the engine fails, takes too long or has too many calls,

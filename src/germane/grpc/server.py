@@ -40,12 +40,13 @@ _STOP_SECONDS = 1.0
 """Seconds for calls that were ended with a status; after them gRPC cancels the rest."""
 
 
-def registry(germane: Germane, bridge: LoopBridge, clock: Clock, siblings: Siblings | None = None) -> Registry:
-    """Returns the registry of every RPC of both contracts. With `siblings`, assemblies may be answered by another worker."""
+def registry(germane: Germane, bridge: LoopBridge, clock: Clock, seconds: float, siblings: Siblings | None = None) -> Registry:
+    """Returns the registry of every RPC of both contracts. A context is due `seconds` after the call arrived. With `siblings`,
+    assemblies may be answered by another worker."""
     resolver, methods = AgentResolver(germane), Registry()
     for contract, responses in ((context_pb2, GermaneResponses()), (ibex_pb2, IbexResponses())):
         service = contract.DESCRIPTOR.services_by_name[_ASSEMBLY]
-        own = AssemblyServicer(resolver, responses, bridge, clock)
+        own = AssemblyServicer(resolver, responses, bridge, clock, seconds)
         methods.add(service, own if siblings is None else HandOver(own, service, resolver, siblings, clock))
     methods.add(memory_pb2.DESCRIPTOR.services_by_name["MemoryService"], MemoryServicer(resolver), bridge)
     methods.add(memory_pb2.DESCRIPTOR.services_by_name["EventService"], EventServicer(resolver), bridge)
@@ -90,7 +91,7 @@ class GrpcServer:
         bridge = self._bridge = LoopBridge()
         await bridge.open()
         siblings = self._siblings
-        methods = registry(self._germane, bridge, self._clock, siblings)
+        methods = registry(self._germane, bridge, self._clock, self._settings.deadline_ms / 1000, siblings)
 
         async def listen() -> _RunningServer:
             if siblings is not None:

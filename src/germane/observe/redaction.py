@@ -112,7 +112,9 @@ CODES = (
     *("DATA_LOSS", "UNAUTHENTICATED"),
 )
 """gRPC's status codes."""
-_FALLBACK_REASON = r"|assembly_timeout|assembly_error:[A-Za-z_]\w{0,60}|shed|messages_exceed_window|grpc_error:[A-Z_]{2,20}"
+_FALLBACK_REASON = (
+    r"|assembly_timeout|assembly_error:[A-Za-z_]\w{0,60}|shed|hurried|messages_exceed_window|grpc_error:[A-Z_]{2,20}"
+)
 _NOT_READY = ("starting", "stopping", "store_not_answering", "loop_lag", "saturated")
 
 FIELDS: Mapping[str, Callable[[object], object]] = MappingProxyType(

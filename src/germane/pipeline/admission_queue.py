@@ -1,24 +1,27 @@
-"""Admission queue: how many assemblies work at once, and which waiting one is next (ENGINE-4).
+"""Admission queue: how many assemblies work at once, and which waiting one is next (ENGINE-4, ENGINE-10).
 
-Assembling needs the processor, and twenty assemblies that share one are all late. One after another, the first are in time. How
-long the latest assemblies of each org took tells which call would be late: it is refused while refusing is cheap, or it skips
-the search. A slot counts as occupied for a limited time: an assembly that takes longer waits for something else than the
-processor.
+Assembling needs the processor, and twenty assemblies that share one are all late. One after another, the first are in time. A
+call waits as long as its deadline allows: whether it is in time shows when a slot is free. A call is refused at once only where
+the calls before it would take too long even at an optimistic pace; how optimistic depends on how many calls waited in vain
+lately. A slot counts as occupied for a limited time: an assembly that takes longer waits for something
+else than the processor.
 
 Calls of one org are served in the order they came, and the orgs in turn (round robin): many calls of one org, or slow ones,
-make that org wait and not its neighbours.
+make that org wait and not its neighbours. A call that can't be in time any more is passed over while another one can.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import time
+from collections.abc import Callable
 from threading import Lock
 
 from germane.clock import Clock
+from germane.pipeline.admission_pace import AdmissionPace
 from germane.pipeline.deadline import Deadline
 from germane.pipeline.fair_queue import FairQueue
-from germane.types.lru_cache import LruCache
 
 __all__ = ["AdmissionQueue", "Overloaded", "Slot"]
 
@@ -26,10 +29,10 @@ _TWO_SLOTS_FROM = 3
 """Processors from which two assemblies work at once: beside the one that runs Python, searches keep a second processor busy."""
 _COUNTS = 0.012
 """Seconds that a slot counts as occupied. A source that waits for a network doesn't keep others from the processor."""
-_NEWEST = 0.2
-"""Weight of the latest assembly in the average (exponential moving average)."""
-_MAX_ORGS = 1024
-"""Orgs whose average is kept. The least recently used is evicted."""
+_PERIODS, _COMPUTING = 4, 0.25
+"""How often that time counts at most where this process computes meanwhile: the share of one processor from which it does."""
+_REFUSING = 0.00025
+"""Seconds that the answer to a refused call takes. Calls that wait in vain end one after another, or the last would be late."""
 
 
 class Overloaded(Exception):
@@ -37,23 +40,37 @@ class Overloaded(Exception):
 
 
 class Slot:
-    """The right to work, until `end`. `skip_search`: so much time was spent waiting that a search would be late."""
+    """The right to work, until `end`. `skip_search`: so much time was spent waiting that a search would be late. The assembly
+    sets `gathered` to the time at which gathering ended."""
 
-    __slots__ = ("_began", "_counted", "_org", "_queue", "_timer", "skip_search")
+    __slots__ = ("_began", "_counted", "_cpu", "_org", "_periods", "_queue", "_timer", "gathered", "skip_search")
 
     def __init__(self, queue: AdmissionQueue, org: str, began: float, *, skip_search: bool) -> None:
         self.skip_search = skip_search
+        self.gathered: float | None = None
         queue.working += 1
         self._queue, self._org, self._began, self._counted = queue, org, began, True
-        self._timer = asyncio.get_running_loop().call_later(_COUNTS, self._lapse)
+        self._periods, self._cpu = 1, queue.cpu()
+        self._timer = asyncio.get_running_loop().call_later(_COUNTS, self._due)
 
     def end(self, now: float) -> None:
         """Gives the slot back. The assembly calls it whatever happened."""
         self._timer.cancel()
         self._queue.working -= 1
         if not self.skip_search:
-            self._queue.learn(self._org, now - self._began)
+            gathering = None if self.gathered is None else self.gathered - self._began
+            occupied = now - self._began if self._counted else self._periods * _COUNTS
+            self._queue.learn(self._org, occupied, gathering)
         self._lapse()
+
+    def _due(self) -> None:
+        """The slot lapses, unless this process computed: then the assembly doesn't wait for something else."""
+        cpu = self._queue.cpu()
+        if self._periods < _PERIODS and cpu - self._cpu >= _COMPUTING * _COUNTS:
+            self._periods, self._cpu = self._periods + 1, cpu
+            self._timer = asyncio.get_running_loop().call_later(_COUNTS, self._due)
+        else:
+            self._lapse()
 
     def _lapse(self) -> None:
         if self._counted:
@@ -61,18 +78,34 @@ class Slot:
             self._queue.release()
 
 
-class AdmissionQueue:
-    """`slots` assemblies at once, by default as many as keep the machine busy. Callable from several event loops."""
+class _Waiting:
+    """A call in the queue. `turn` becomes True where the call gets a slot, and False where it waits in vain."""
 
-    def __init__(self, slots: int | None = None) -> None:
+    __slots__ = ("deadline", "loop", "turn")
+
+    def __init__(self, deadline: Deadline) -> None:
+        self.deadline, self.loop = deadline, asyncio.get_running_loop()
+        self.turn: asyncio.Future[bool] = self.loop.create_future()
+
+    def end(self, *, served: bool) -> None:
+        if not self.turn.done():
+            self.turn.set_result(served)
+
+
+class AdmissionQueue:
+    """`slots` assemblies at once, by default as many as keep the machine busy. `cpu` returns the processor time of this process
+    in seconds. Callable from several event loops."""
+
+    def __init__(self, slots: int | None = None, cpu: Callable[[], float] = time.process_time) -> None:
+        self.cpu = cpu
         if slots is None:
             slots = 2 if (os.cpu_count() or 1) >= _TWO_SLOTS_FROM else 1
         self._free, self._slots = slots, slots
         self.working, self.shed = 0, 0
         """How many slots haven't ended; how many calls were refused since the start."""
-        self._waiting: FairQueue[str, asyncio.Future[None]] = FairQueue()
-        self._usual: LruCache[str, float] = LruCache(_MAX_ORGS)
-        """Average seconds of an org's assemblies."""
+        self._waiting: FairQueue[str, _Waiting] = FairQueue()
+        self._pace = AdmissionPace()
+        self._clock = Clock()
         self._latest = ""
         self._lock = Lock()
 
@@ -91,66 +124,107 @@ class AdmissionQueue:
             return None
         now = clock.steady()
         with self._lock:
+            self._clock = clock
             if self._free:
                 self._free -= 1
                 self._latest = org
                 return Slot(self, org, now, skip_search=False)
-            if now + self._wait(org) > deadline.gathered:
+            self._pace.waits(now)
+            ahead = self._waiting.ahead(org)
+            if now + self._pace.wait(ahead, self._latest, self._slots) > deadline.gathered:
                 self.shed += 1
                 raise Overloaded
-            mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            mine = _Waiting(deadline)
             self._waiting.put(org, mine)
+            patience = self._patience(org, deadline.gathered - now, ahead.total())
+        timer = mine.loop.call_later(max(0.0, patience), self._expire, org, mine)
         try:
-            await asyncio.wait([mine], timeout=max(0.0, deadline.gathered - now))
+            served = await mine.turn
         except asyncio.CancelledError:
             self._leave(org, mine)
             raise
-        if not mine.done():
-            self._leave(org, mine)
+        finally:
+            timer.cancel()
+        if not served:
             self.shed += 1
             raise Overloaded
         now = clock.steady()
-        return Slot(self, org, now, skip_search=now + self._usual.get(org, 0.0) > deadline.gathered)
+        return Slot(self, org, now, skip_search=not self._in_time(org, deadline, now))
 
-    def learn(self, org: str, seconds: float) -> None:
-        """An assembly of this org took so many seconds."""
+    def learn(self, org: str, seconds: float, gathering: float | None) -> None:
+        """An assembly of this org kept its slot for so many seconds, and had gathered after `gathering`."""
         with self._lock:
-            usual = self._usual.get(org, seconds)
-            self._usual.put(org, usual + _NEWEST * (seconds - usual))
+            self._pace.learn(org, seconds, gathering)
 
     def release(self) -> None:
-        """A slot is free: the next call in the queue gets it."""
+        """A slot is free: the next call in the queue that can be in time gets it; where none can, the next one."""
+        passed: list[_Waiting] = []
         with self._lock:
-            if not self._waiting:
+            chosen = self._next(passed)
+            if chosen is None:
                 self._free += 1
-                return
-            self._latest, waiting = self._waiting.pop()
-        loop = waiting.get_loop()
-        if loop is asyncio.get_running_loop():
-            self._give(waiting)
-            return
-        try:
-            loop.call_soon_threadsafe(self._give, waiting)
-        except RuntimeError:  # the waiting call's event loop has been closed meanwhile
+        for waiting in passed:
+            self._tell(waiting, served=False)
+        if chosen is not None and not self._tell(chosen, served=True):
             self.release()
 
-    def _wait(self, org: str) -> float:
-        """Seconds that a new call of `org` would likely wait: for the assembly at work, and for the calls before it."""
-        before = sum(self._usual.get(other, 0.0) * count for other, count in self._waiting.ahead(org).items())
-        return (before + self._usual.get(self._latest, 0.0)) / self._slots
+    def _next(self, passed: list[_Waiting]) -> _Waiting | None:
+        """Takes the oldest call that can be in time out of the queue, and into `passed` the calls before it, which can't. Where
+        no call can, takes the oldest; the others go on waiting."""
+        now, late = self._clock.steady(), list[tuple[str, _Waiting]]()
+        while self._waiting:
+            self._latest, waiting = self._waiting.pop()
+            if self._in_time(self._latest, waiting.deadline, now):
+                passed += [other for _, other in late]
+                self._pace.in_vain(len(late))
+                self._pace.served()
+                return waiting
+            late.append((self._latest, waiting))
+        if not late:
+            return None
+        (self._latest, oldest), *others = late
+        for org, waiting in others:
+            self._waiting.put(org, waiting)
+        return oldest
 
-    def _give(self, waiting: asyncio.Future[None]) -> None:
-        if waiting.cancelled():
+    def _patience(self, org: str, left: float, ahead: int) -> float:
+        """Seconds that a call waits at most, of those `left` for gathering: less than half of a gathering is no use, and each
+        of the calls ahead that waits in vain needs time for its answer."""
+        return left - min(left / 2, max(_REFUSING * ahead, self._pace.gathering(org) / 2))
+
+    def _in_time(self, org: str, deadline: Deadline, now: float) -> bool:
+        """Whether gathering would end in time if it began now."""
+        return deadline.gathered is None or now + self._pace.gathering(org) <= deadline.gathered
+
+    def _tell(self, waiting: _Waiting, *, served: bool) -> bool:
+        """Ends the waiting, on its own event loop. Returns whether that loop still runs."""
+        if waiting.loop is asyncio.get_running_loop():
+            self._end(waiting, served)
+            return True
+        try:
+            waiting.loop.call_soon_threadsafe(self._end, waiting, served)
+        except RuntimeError:  # the event loop has been closed meanwhile
+            return False
+        return True
+
+    def _end(self, waiting: _Waiting, served: bool) -> None:
+        if served and waiting.turn.done():
             self.release()
         else:
-            waiting.set_result(None)
+            waiting.end(served=served)
 
-    def _leave(self, org: str, mine: asyncio.Future[None]) -> None:
+    def _expire(self, org: str, mine: _Waiting) -> None:
+        with self._lock:
+            waited = self._waiting.remove(org, mine)
+            if waited:
+                self._pace.in_vain()
+        if waited:
+            mine.end(served=False)
+
+    def _leave(self, org: str, mine: _Waiting) -> None:
         """Stops waiting. A slot that was given in the same moment goes to the next call."""
         with self._lock:
             if self._waiting.remove(org, mine):
                 return
-        if mine.done():
+        if mine.turn.done() and not mine.turn.cancelled() and mine.turn.result():
             self.release()
-        else:
-            mine.cancel()

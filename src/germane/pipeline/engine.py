@@ -16,6 +16,7 @@ from functools import partial
 
 from germane.catalog.bounded import count_within
 from germane.catalog.catalog import Catalog
+from germane.catalog.ceiling import Ceiling
 from germane.catalog.measure_budget import measure, texts_of
 from germane.catalog.unknown_model import log_once
 from germane.clock import Clock, zone
@@ -26,6 +27,7 @@ from germane.pipeline.call_guard import Guard, breaker_key
 from germane.pipeline.circuit_breaker import Breakers
 from germane.pipeline.deadline import Deadline
 from germane.pipeline.directive_cache import DirectiveCache
+from germane.pipeline.directive_read import DirectiveReads
 from germane.pipeline.earlier_injections import NOTHING_STANDS, Standing
 from germane.pipeline.fallback import FallbackLadder
 from germane.pipeline.format.layout import Format
@@ -40,12 +42,14 @@ from germane.pipeline.gather.source import SourceFactory
 from germane.pipeline.inject.returned import without_returned
 from germane.pipeline.injection_log import InjectionLog
 from germane.pipeline.pack.gate import gate
+from germane.pipeline.pack.hasty import pack_hastily
 from germane.pipeline.pack.pack import pack, trim, withhold
 from germane.pipeline.pack.packing import Packing
 from germane.pipeline.result_cache import ResultCache
 from germane.pipeline.score.floor import min_relevance, split_at_floor
 from germane.pipeline.score.need import assess_need
 from germane.pipeline.score.score import score
+from germane.pipeline.score.unscored import in_source_order
 from germane.pipeline.signals.read import read
 from germane.pipeline.status import State
 from germane.ports.embedder import Embedder
@@ -64,8 +68,16 @@ __all__ = ["Engine"]
 _NOT_SEARCHING = frozenset({"continuity", "directive", "history", "recent"})
 """Sources that offer the same candidates whatever the question is. A search leaves them out."""
 
+_SCORING, _PACKING = 0.6, 0.5
+"""Shares of the time after gathering (of 8 ms) that scoring and packing need; with less, they are done the quick way."""
+_LOOKUP = 0.010
+"""Seconds that the store has to tell its revision, so that a result can be looked up, and a quarter of the time at most."""
 _WRITING = 0.004
 """Seconds before the answer is due at which an exact packing stops searching: the gate and the writing come after it."""
+_CLOSING_SHARE = 0.35
+"""The share of the time after gathering at which hasty packing ends: the gate needs the rest."""
+_NEVER = Deadline(None, None)
+"""The deadline of the last stage: what is written is given back, as nothing else would be quicker."""
 _CLOSING = 0.002
 """Seconds before the answer is due at which the gate is given up: writing the directive alone takes that long."""
 
@@ -82,6 +94,7 @@ class Engine:
     nonce_key: bytes
     sources: Mapping[str, SourceFactory] = field(default_factory=dict)
     directive_cache: DirectiveCache = field(default_factory=DirectiveCache)
+    directive_reads: DirectiveReads = field(default_factory=DirectiveReads)
     result_cache: ResultCache = field(default_factory=ResultCache)
     abandoned: Abandoned = field(default_factory=Abandoned)
     injections: InjectionLog = field(default_factory=InjectionLog)
@@ -96,10 +109,11 @@ class Engine:
         slot: Slot | None = None
         try:
             slot = await self.admission.acquire(deadline, self.clock, request.scope.org)
-            await self._assemble(assembly, store, deadline, searching=slot is None or not slot.skip_search)
+            await self._assemble(assembly, store, deadline, slot)
         except PROPAGATED:
             raise
         except Overloaded:
+            await self._directive_known(request, store, strategy, deadline)
             self._fallback.answer(assembly, "shed")
         except Late:
             self._fallback.answer(assembly, "assembly_timeout")
@@ -149,7 +163,7 @@ class Engine:
             read_only=read_only,
         )
 
-    async def _assemble(self, assembly: Assembly, store: ScopedStore, deadline: Deadline, *, searching: bool) -> None:
+    async def _assemble(self, assembly: Assembly, store: ScopedStore, deadline: Deadline, slot: Slot | None) -> None:
         """The stages. Raises `Late`, and whatever a stage raises."""
         request, strategy = assembly.request, assembly.strategy
         with assembly.stage("measure", deadline):
@@ -166,7 +180,8 @@ class Engine:
             assembly.finish(known, cached=True)
             return
         with assembly.stage("gather", deadline):
-            said = RequestContents(request.messages)
+            said, since = RequestContents(request.messages), self.directive_cache.changes
+            searching = slot is None or not slot.skip_search
             depth = search_depth(budget.available, assembly.price, min_relevance(strategy))
             gathering = self._gather(request, store, strategy, deadline, guard, said, depth, searching=searching)
             if appends:
@@ -175,43 +190,79 @@ class Engine:
                 answers = replace(answers, reports=(*answers.reports, report))
             else:
                 answers, standing = await gathering, NOTHING_STANDS
-            gathered = assembly.gathered = self.directive_cache.fill_missing(request.scope, answers)
+            gathered = assembly.gathered = self.directive_cache.fill_missing(request.scope, answers, since)
             candidates = _distinct(gathered, request, said)
+            if slot is not None:
+                slot.gathered = self.clock.steady()
         if reason := unanswered(gathered.reports):
             self._fallback.answer(assembly, reason)
             return
         with assembly.stage("score", deadline):
-            ranked = score(candidates, strategy, request.at, self.relevance)
-            kept, dropped = split_at_floor(ranked, strategy.floor)
-            need = assess_need(kept, gathered.query, self.relevance, strategy.need)
+            if deadline.closer(self.clock.steady(), _SCORING):
+                assembly.hurried, need = True, None
+                kept, dropped = in_source_order(candidates), tuple[Scored, ...]()
+            else:
+                ranked = score(candidates, strategy, request.at, self.relevance)
+                kept, dropped = split_at_floor(ranked, strategy.floor)
+                need = assess_need(kept, gathered.query, self.relevance, strategy.need)
             new, standing_already = standing.separate(kept)
         with assembly.stage("pack", deadline):
+            assembly.hurried |= deadline.closer(self.clock.steady(), _PACKING)
             layout = self._layout(request, strategy, tokens, gathered.query, first_number=standing.first_number)
-            packing = pack(
-                new,
-                dropped,
-                available=budget.available - standing.cost,
-                layout=layout,
-                strategy=strategy,
-                directive=gathered.directive or "",
-                sensitivities=request.filters.sensitivities,
-                price=assembly.token_price(kept, need, gathered.query),
-                broad=gathered.query.broad,
-                stop=lambda: deadline.missed(self.clock.steady() + _WRITING),
-            )
-            if not need.met:
-                packing = withhold(packing, budget.available - standing.cost, layout)
+            available = budget.available - standing.cost
+            directive = "" if gathered.directive is None else gathered.directive.text
+            sensitivities = request.filters.sensitivities
+            if assembly.hurried or need is None:
+                packing = pack_hastily(
+                    new,
+                    dropped,
+                    available=available,
+                    layout=layout,
+                    bounds=self._layout(request, strategy, Ceiling(), first_number=standing.first_number),
+                    strategy=strategy,
+                    directive=directive,
+                    sensitivities=sensitivities,
+                    needed=need is None or need.met,
+                    stop=lambda: deadline.closer(self.clock.steady(), _CLOSING_SHARE),
+                )
+            else:
+                packing = pack(
+                    new,
+                    dropped,
+                    available=available,
+                    layout=layout,
+                    strategy=strategy,
+                    directive=directive,
+                    sensitivities=sensitivities,
+                    price=assembly.token_price(kept, need, gathered.query),
+                    broad=gathered.query.broad,
+                    stop=lambda: deadline.missed(self.clock.steady() + _WRITING),
+                )
+                if not need.met:
+                    packing = withhold(packing, available, layout)
         with assembly.stage("gate", deadline):
-            passed, standing = await self._gate(packing, standing, store, request, deadline, guard)
-            packing = packing if passed is packing else trim(passed, budget.available - standing.cost, layout)
+            passed, standing = await self._gate(assembly, packing, standing, store, deadline, guard)
+            if passed is not packing:
+                packing = passed if assembly.hurried else trim(passed, budget.available - standing.cost, layout)
             packing = replace(packing, refused=(*packing.refused, *standing_already))
-        with assembly.stage("write", deadline):
+        with assembly.stage("write", _NEVER):
             written = layout.write(packing.directive, packing.chosen)
         seen = replace(gathered, candidates=())
         outcome = Outcome(gathered=seen, available=len(kept), packing=packing, written=written, standing=standing, need=need)
         assembly.finish(outcome)
         if assembly.level == 0:
             self.result_cache.put(key, outcome, self.clock.steady())
+
+    async def _directive_known(self, request: Request, store: ScopedStore, strategy: Strategy, deadline: Deadline) -> None:
+        """Waits until the directive of a call that is refused is known, where it isn't yet."""
+        try:
+            if any(plan.name == "directive" and plan.limit > 0 for plan in strategy.sources):
+                task = self.directive_reads.start(store, self.directive_cache, self._guard(request.scope, deadline))
+                await self.directive_reads.wait(task, deadline, self.clock)
+        except PROPAGATED:
+            raise
+        except BaseException:
+            return
 
     async def _measure(self, request: Request, cap: int) -> Measured:
         profile = self.catalog.find(request.model, like=request.like, window=request.window)
@@ -249,10 +300,12 @@ class Engine:
         )
 
     async def _gate(
-        self, packing: Packing, standing: Standing, store: ScopedStore, request: Request, deadline: Deadline, guard: Guard
+        self, assembly: Assembly, packing: Packing, standing: Standing, store: ScopedStore, deadline: Deadline, guard: Guard
     ) -> tuple[Packing, Standing]:
         """Asks the store once more which chosen items, and which items of earlier texts, may be shown. Where it can't answer in
-        time, none of its items may. The items of registered sources aren't the store's to judge."""
+        time, none of its items may; raises `Late` where no other item is left. The items of registered sources aren't the
+        store's to judge."""
+        request = assembly.request
         stored = {item.id for item in packing.chosen if not item.scored.candidate.only_from(self.sources.keys())}
         stored |= standing.ids
         if not stored:
@@ -260,19 +313,25 @@ class Engine:
         left = deadline.left(self.clock.steady())
         patience = None if left is None else max(0.0, left - _CLOSING)
         start = partial(store.allowed, sorted(stored), at=request.at, filters=request.filters)
-        passed = await guard.call("gate", start, (frozenset, set), patience=patience)
-        packed = gate(packing, passed | {item.id for item in packing.chosen if item.id not in stored})
+        others = {item.id for item in packing.chosen if item.id not in stored}
+        try:
+            passed = await guard.call("gate", start, (frozenset, set), patience=patience)
+        except Late:
+            if not others:
+                raise
+            assembly.hurried, passed = True, frozenset()
+        packed = gate(packing, passed | others)
         return packed, standing.passed(passed)
 
     async def _key(
         self, request: Request, store: ScopedStore, strategy: Strategy, deadline: Deadline, guard: Guard
     ) -> Hashable | None:
         """The request's key in the result cache. None where its result isn't to be kept, and where the store doesn't tell its
-        revision within a quarter of the time."""
+        revision in time."""
         try:
             if deadline.gathered is None or not self.result_cache.suits(request):
                 return None
-            patience = max(0.0, deadline.gathered - self.clock.steady()) / 4
+            patience = min(_LOOKUP, max(0.0, deadline.gathered - self.clock.steady()) / 4)
             revision = await guard.call("revision", store.journal.revision, int, patience=patience)
             return self.result_cache.key(request, strategy, revision)
         except PROPAGATED:

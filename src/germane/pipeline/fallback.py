@@ -44,7 +44,7 @@ class FallbackLadder:
     def _directive(self, assembly: Assembly) -> str | None:
         """The directive as this assembly read it, else as it was last known; None where neither is there."""
         if assembly.gathered is not None:
-            return assembly.gathered.directive
+            return None if assembly.gathered.directive is None else assembly.gathered.directive.text
         if not any(plan.name == "directive" and plan.limit > 0 for plan in assembly.strategy.sources):
             return ""
         return self.directive_cache.last(assembly.request.scope)

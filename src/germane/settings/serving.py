@@ -86,6 +86,11 @@ class ServiceSettings:
     )
     otel_endpoint: str = _setting("", url, "OTLP endpoint, http://collector:4318/v1/traces; if empty, OpenTelemetry's default")
     otel_sample: float = _setting(1.0, number(0, 1), "share of requests (0 to 1) that get a span, unless the caller decided")
+    deadline_ms: float = _setting(
+        48.0,
+        number(5, 60_000),
+        "milliseconds within which a context is due, unless the caller's `deadline_ms` or gRPC deadline is earlier",
+    )
     max_lag_ms: float = _setting(50.0, number(1, 60_000), "event loop lag in milliseconds above which `/ready` fails")
 
     @classmethod

@@ -20,6 +20,7 @@ import pytest
 
 from germane.errors import Conflict, GermaneError
 from germane.events.operations import EventsByMessageId, PutEvent, SessionLength, SessionTail
+from germane.memories.directive import Directive
 from germane.memories.operations import (
     CountFeedback,
     CountRetrievals,
@@ -259,12 +260,16 @@ class StoreContract(ScopeContract, KeyContract, InjectionContract):
     async def test_a_users_directive_stands_before_the_agents(self, store: Store) -> None:
         """A user's directive replaces the agent's until an empty one removes it."""
         agent, anna = store.within(AGENT), store.within(ANNA)
-        assert await anna.directive() == ""
+        assert (await anna.directive()).text == ""
         await agent.journal.commit(writing(SetDirective("Be brief")))
         await anna.journal.commit(writing(SetDirective("Be kind")))
-        assert [await agent.directive(), await anna.directive()] == ["Be brief", "Be kind"]
+        assert await anna.directive() == Directive("Be brief", "Be kind")
+        assert await agent.directive() == Directive("Be brief")
+        names = (AGENT.org, AGENT.agent)
+        assert await store.directives(9) == [(*names, None, "Be brief"), (*names, ANNA.user, "Be kind")]
+        assert await store.directives(1) == [(*names, None, "Be brief")]
         await anna.journal.commit(writing(SetDirective("")))
-        assert await anna.directive() == "Be brief"
+        assert (await anna.directive()).text == "Be brief"
 
     async def test_recent_is_newest_first_and_narrowed(self, scoped: ScopedStore) -> None:
         """`recent` filters by session, time, type and exclusion, and sorts a late message by its time."""
@@ -335,13 +340,13 @@ class StoreContract(ScopeContract, KeyContract, InjectionContract):
             await agent.journal.commit(writing(ForgetOwner(user=user, at=LATER)))
             assert await agent.journal.scrub() == ""
             assert await found(anna, "cat") == ["cat", "cat"]
-            assert await anna.directive() == "Be kind"
+            assert (await anna.directive()).text == "Be kind"
             assert len(await anna.events.sessions(5)) == 1
         assert await anna.journal.revision() > before
         await anna.journal.commit(writing(ForgetOwner(user=None, at=LATER)))
         assert len(await found(anna, "cat")) == 2
         await agent.journal.commit(writing(ForgetOwner(at=LATER)))
-        assert (await found(anna, "cat"), await anna.directive()) == ([], "")
+        assert (await found(anna, "cat"), (await anna.directive()).text) == ([], "")
 
     @pytest.mark.requirement("MEM-3")
     async def test_a_selection_meets_every_criterion(self, scoped: ScopedStore) -> None:

@@ -34,8 +34,8 @@ class Request:
     tools: tuple[Mapping[str, Any], ...] = ()
     query: str | None = None
     """Replaces the last user message as the question."""
-    deadline: float | None = 0.048
-    """Seconds until the answer is due; None waits for every source (GATHER-2)."""
+    deadline: float | None = 0.25
+    """Seconds until the answer is due; None waits for every source (ENGINE-10, GATHER-2)."""
     max_tokens: int | None = None
     """The most tokens of the model that germane may add (BUD-5)."""
     filters: Filters = field(default_factory=Filters)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from germane.memories.directive import Directive
 from germane.pipeline.gather.abandoned import Abandoned
 from germane.pipeline.gather.source import BusySource, Skipped
 from germane.store import Warming
@@ -201,10 +202,10 @@ async def test_a_caller_that_is_cancelled_takes_its_sources_with_it() -> None:
 @warped
 async def test_the_directive_is_read_beside_the_others_and_is_no_candidate() -> None:
     found = await gathered(
-        {"a": AnsweringSource(TEA, after=0.01)}, "directive", "a", on=scoped(lambda: asyncio.sleep(0.01, "Be kind."))
+        {"a": AnsweringSource(TEA, after=0.01)}, "directive", "a", on=scoped(lambda: asyncio.sleep(0.01, Directive("Be kind.")))
     )
     assert now() == pytest.approx(0.010)
-    assert (found.directive, ids(found)) == ("Be kind.", {"tea"})
+    assert (found.directive, ids(found)) == (Directive("Be kind."), {"tea"})
     assert report(found, "directive").status == "ok"
 
 
@@ -216,7 +217,7 @@ async def test_a_directive_that_cannot_be_had_in_time_is_none_not_empty(fault: A
     found = await gathered({"a": AnsweringSource(TEA)}, "directive", "a", on=faulty(scoped(), fault, "directive"))
     assert found.directive is None
     assert ids(found) == {"tea"}
-    assert (await gathered({"a": AnsweringSource(TEA)})).directive == ""
+    assert (await gathered({"a": AnsweringSource(TEA)})).directive == Directive()
 
 
 @pytest.mark.requirement("GATHER-2", "SIG-0")

@@ -59,7 +59,7 @@ def test_ten_thousand_names_are_not_tried_one_by_one() -> None:
 @pytest.mark.requirement("SEARCH-3")
 @warped
 async def test_a_vector_has_unit_length_and_says_whose_space_it_is_of() -> None:
-    found = await with_vector(asking("tea"), scoped(), Hashed("mine"), wait=False)
+    found = await with_vector(asking("tea"), scoped(), Hashed("mine"), patience=0.020)
     assert found.vector is not None
     assert np.linalg.norm(found.vector) == pytest.approx(1.0)
     assert found.model == "mine/16"
@@ -81,14 +81,14 @@ class Odd(Hashed):
 @warped
 async def test_a_vector_that_is_none_is_left_out(vector: list[float]) -> None:
     """Zero, of another dimension, or no numbers: keywords answer alone."""
-    found = await with_vector(asking("tea"), scoped(), Odd(vector), wait=False)
+    found = await with_vector(asking("tea"), scoped(), Odd(vector), patience=0.020)
     assert (found.vector, found.model) == (None, None)
 
 
 @warped
 async def test_without_words_or_dimensions_nothing_is_embedded() -> None:
     for query, embedder in ((asking(" \n"), Hashed()), (asking("tea"), Hashed(dimension=0))):
-        assert (await with_vector(query, scoped(), embedder, wait=False)) is query
+        assert (await with_vector(query, scoped(), embedder, patience=0.020)) is query
 
 
 @pytest.mark.requirement("GATHER-2")
@@ -97,8 +97,8 @@ async def test_a_slow_embedder_is_waited_for_only_where_there_is_time() -> None:
     """And given up cleanly: an embedder that caches goes on by itself."""
     embedder = SlowEmbedder(0.5)
     with pytest.raises(Skipped, match="slow_embedder"):
-        await with_vector(asking("tea"), scoped(), embedder, wait=False)
-    found = await with_vector(asking("tea"), scoped(), embedder, wait=True)
+        await with_vector(asking("tea"), scoped(), embedder, patience=0.020)
+    found = await with_vector(asking("tea"), scoped(), embedder, patience=None)
     assert embedder.cancelled == 1
     assert found.vector is not None
 
@@ -112,7 +112,7 @@ async def test_a_very_long_question_is_embedded_by_its_beginning() -> None:
             asked.extend(texts)
             return super().embed_now(texts)
 
-    await with_vector(asking("tea " * 100_000), scoped(events=EventsStub(names=("Ann",))), Listening(), wait=False)
+    await with_vector(asking("tea " * 100_000), scoped(events=EventsStub(names=("Ann",))), Listening(), patience=0.020)
     assert len(asked[0]) <= 2000
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from germane.clock import Clock
+from germane.memories.directive import Directive
 from germane.pipeline.gather.abandoned import Abandoned
 from germane.pipeline.gather.outcome import answer, candidates, source_report, verdict
 from germane.pipeline.gather.source import BusySource, Skipped, Source
@@ -51,7 +52,7 @@ class Gathered:
     embedding."""
 
     query: Query
-    directive: str | None
+    directive: Directive | None
     candidates: tuple[Candidate, ...]
     reports: tuple[SourceReport, ...]
 
@@ -98,7 +99,7 @@ async def gather(
     admitted = [name for name in planned if admits(name)]
     searching = [name for name in admitted if name not in _VECTORLESS and not isinstance(sources[name], BusySource)]
     if searching and admits("embedding"):
-        vector = with_vector(query, store, embedder, wait=ends is None, patience=patience)
+        vector = with_vector(query, store, embedder, patience=patience)
         tasks["embedding"] = asyncio.create_task(vector)
     tasks |= {name: asyncio.create_task(run(name, plans[name])) for name in admitted}
     try:
@@ -116,7 +117,7 @@ async def gather(
     found = [one for name in admitted for one in candidates(name, tasks[name])[: plans[name].limit]]
     return Gathered(
         query=_with_embedding(tasks, query),
-        directive=answer("directive", tasks.get("directive")) if "directive" in plans else "",
+        directive=answer("directive", tasks.get("directive")) if "directive" in plans else Directive(),
         candidates=tuple(found),
         reports=(*skipped, *reports),
     )

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from germane.errors import InvalidInput
+from germane.memories.directive import Directive
 from germane.pipeline.gather.source import Skipped
 from germane.store import Warming
 from germane.types.candidate import Candidate
@@ -17,7 +18,7 @@ from germane.types.trace import SourceReport
 
 __all__ = ["answer", "candidates", "source_report", "verdict"]
 
-_ANSWERS: Mapping[str, type | tuple[type, ...]] = MappingProxyType({"directive": str, "embedding": Query})
+_ANSWERS: Mapping[str, type | tuple[type, ...]] = MappingProxyType({"directive": Directive, "embedding": Query})
 """The type of a task's answer, for tasks that don't return candidates."""
 _MIN_FAIR = 0.010
 """Seconds: a time-out counts as a failure only if the source had at least this long."""

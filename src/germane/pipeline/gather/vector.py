@@ -21,8 +21,6 @@ from germane.types.query import Query
 
 __all__ = ["nameless", "with_vector"]
 
-_MAX_WAIT = 0.020
-"""Seconds that sources wait for a slow embedder before they search by keywords alone."""
 _MAX_CHARS = 2000
 """Characters of the query that are embedded."""
 _MAX_NAMES = 256
@@ -30,13 +28,11 @@ _MAX_NAMES = 256
 _WORD = re.compile(r"\w+")
 
 
-async def with_vector(
-    query: Query, store: ScopedStore, embedder: Embedder, *, wait: bool, patience: float | None = None
-) -> Query:
+async def with_vector(query: Query, store: ScopedStore, embedder: Embedder, *, patience: float | None) -> Query:
     """The query with its vector, of length 1; unchanged where the text is blank or the embedder's answer isn't a usable vector.
 
-    Raises `Skipped` when the embedder takes longer than 20 ms, or than `patience` seconds if that is less; with `wait` it
-    waits. A caching embedder finishes in the background and answers from its cache the next time.
+    Raises `Skipped` when a slow embedder takes longer than `patience` seconds; None waits. A caching embedder finishes in the
+    background and answers from its cache the next time.
     """
     if not query.text.strip() or embedder.dimension == 0:
         return query
@@ -47,7 +43,7 @@ async def with_vector(
         task = asyncio.ensure_future(embedder.embed([shorten_query(embedder, text)]))
         task.add_done_callback(lambda late: late.cancelled() or late.exception())
         try:
-            await asyncio.wait([task], timeout=None if wait else min(_MAX_WAIT, _MAX_WAIT if patience is None else patience))
+            await asyncio.wait([task], timeout=patience)
             if not task.done():
                 raise Skipped("slow_embedder")
         finally:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import apsw
 
+from germane.memories.directive import Directive
 from germane.stores.sqlite.encoding import shown, stored
 from germane.stores.sqlite.rows import first, rows
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.visible_partitions import in_clause, visible_partitions
 from germane.types.scope import Scope
 
-__all__ = ["directive", "directive_now", "set_directive"]
+__all__ = ["directive", "directive_now", "directives", "set_directive"]
 
-_NOW = (
-    "SELECT d.text FROM partitions p JOIN directives d ON d.partition = p.id"
-    " WHERE p.org = ? AND p.agent = ? AND p.user IN ('', ?) ORDER BY p.user DESC LIMIT 1"
+_NOW = "SELECT d.text FROM partitions p JOIN directives d ON d.partition = p.id WHERE p.org = ? AND p.agent = ? AND p.user = ?"
+_ALL = (
+    "SELECT p.org, p.agent, p.user, d.text FROM directives d JOIN partitions p ON p.id = d.partition"
+    " ORDER BY p.user <> '', d.revision DESC LIMIT ?"
 )
 
 
@@ -26,20 +28,26 @@ def set_directive(transaction: Transaction, partition: int, text: str) -> None:
     if text:
         connection.execute("INSERT INTO directives VALUES (?, ?, ?)", (partition, stored(text), transaction.revision))
     if had is None:
-        transaction.touch((partition,))
+        transaction.touch((partition,), replaced=True)
     else:
         transaction.erase(partition, replaced=True)
 
 
 def directive_now(connection: apsw.Connection, org: str, agent: str, user: str | None) -> str:
-    """Returns what `directive` returns, by the names in the scope; cheap enough for thousands of calls."""
+    """Returns the directive of exactly this partition, '' for none; cheap enough for thousands of calls."""
     found = first(connection, _NOW, (org, agent, user or ""))
     return "" if found is None else shown(found[0])
 
 
-def directive(connection: apsw.Connection, scope: Scope) -> str:
-    """Returns the directive of the scope's user, else the agent's, else ''."""
+def directives(connection: apsw.Connection, limit: int) -> list[tuple[str, str, str | None, str]]:
+    """Returns at most `limit` directives with their org, agent and user: the agents' first, then those set last."""
+    return [(org, agent, user or None, shown(text)) for org, agent, user, text in rows(connection, _ALL, (limit,))]
+
+
+def directive(connection: apsw.Connection, scope: Scope) -> Directive:
+    """Returns the agent's directive and that of the scope's user."""
     visible = visible_partitions(connection, scope)
     sql = f"SELECT partition, text FROM directives WHERE partition IN {in_clause(visible)}"
     found: dict[int, str | bytes] = dict(rows(connection, sql))
-    return next((shown(found[partition.id]) for partition in reversed(visible) if partition.id in found), "")
+    texts = {partition.user: shown(found[partition.id]) for partition in visible if partition.id in found}
+    return Directive(texts.get(None, ""), "" if scope.user is None else texts.get(scope.user, ""))

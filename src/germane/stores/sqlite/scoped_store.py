@@ -8,6 +8,7 @@ from datetime import datetime
 import apsw
 
 from germane.injections.injection import KeptInjections
+from germane.memories.directive import Directive
 from germane.stores.sqlite.directives import directive
 from germane.stores.sqlite.encoding import to_json
 from germane.stores.sqlite.event_reader import SqliteEvents
@@ -49,7 +50,7 @@ class SqliteScopedStore:
     def journal(self) -> SqliteJournal:
         return self._journal
 
-    async def directive(self) -> str:
+    async def directive(self) -> Directive:
         return await self._readers.read_batched(lambda reading: directive(reading.connection, self._scope))
 
     async def allowed(self, ids: Sequence[str], *, at: datetime, filters: Filters) -> frozenset[str]:

@@ -25,7 +25,7 @@ from germane.store import Checkup
 from germane.stores.sqlite.backup import back_up
 from germane.stores.sqlite.checkup import examine
 from germane.stores.sqlite.database import Database
-from germane.stores.sqlite.directives import directive_now
+from germane.stores.sqlite.directives import directive_now, directives
 from germane.stores.sqlite.dividing import divide
 from germane.stores.sqlite.embedding import Embedding, model_row
 from germane.stores.sqlite.encoding import micros
@@ -153,6 +153,9 @@ class SqliteStore:
 
     def when_vanished(self, listener: Callable[[Callable[[str, str, str | None], str]], None]) -> None:
         self._listener = listener
+
+    async def directives(self, limit: int) -> list[tuple[str, str, str | None, str]]:
+        return await self._readers.run(lambda reading: directives(reading.connection, limit))
 
     async def warm(self, scope: Scope) -> None:
         def work(reading: Reading) -> None:

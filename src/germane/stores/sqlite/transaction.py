@@ -85,9 +85,10 @@ class Transaction:
         self._visible.clear()
         return self.connection.last_insert_rowid()
 
-    def touch(self, partitions: Iterable[int]) -> None:
-        """Marks these partitions as changed by this commit."""
+    def touch(self, partitions: Iterable[int], *, replaced: bool = False) -> None:
+        """Marks these partitions as changed by this commit. `replaced` says that a directive was set."""
         self._touched |= frozenset(partitions)
+        self._replaced |= replaced
 
     def erase(self, partition: int, *, vanished: bool = False, replaced: bool = False) -> None:
         """Marks content of this partition as removed by this commit, so that the files are scrubbed. `vanished` says that the

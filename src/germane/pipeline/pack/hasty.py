@@ -1,0 +1,83 @@
+"""Hasty packing: packs in rank order by upper bounds of the costs, for when the answer is due soon (ENGINE-12).
+
+The directive is counted exactly. An item costs the bytes that it takes as written, which no tokenizer exceeds and which are
+four times its tokens for plain English. So fewer items go in than fit, and none is shortened, weighed or counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from germane.pipeline.pack.budget_state import BudgetState
+from germane.pipeline.pack.cost import Layout
+from germane.pipeline.pack.eligibility import Eligibility
+from germane.pipeline.pack.packing import Packing
+from germane.pipeline.pack.shares import CapUsage
+from germane.types.candidate import LeftOut, Scored, Sensitivity
+from germane.types.strategy import Strategy
+
+__all__ = ["pack_hastily"]
+
+_MAX_ITEMS = 24
+"""Items that go in at most; each costs some ten microseconds to write."""
+_MAX_MISSES = 8
+"""After so many items in a row that didn't fit, the rest isn't tried."""
+
+
+def pack_hastily(
+    ranked: Sequence[Scored],
+    dropped: Sequence[Scored],
+    *,
+    available: int,
+    layout: Layout,
+    bounds: Layout,
+    strategy: Strategy,
+    directive: str = "",
+    sensitivities: Sequence[Sensitivity] = ("public", "private"),
+    needed: bool = True,
+    stop: Callable[[], bool] = lambda: False,
+) -> Packing:
+    """Packs `ranked` in its order, required items first, into at most `available` tokens. `layout` counts the directive
+    exactly, `bounds` costs items by upper bounds. Where nothing is `needed`, only required items go in. `stop` ends the packing
+    early. `tokens` of the result is an upper bound."""
+    fixed, refused = layout.fixed(directive), ""
+    if fixed > available and directive and (alone := layout.total(directive, ())) > available:
+        directive, refused, fixed = "", f"it takes {alone} tokens of {available}", layout.fixed("")
+    state = BudgetState(available - fixed, CapUsage(strategy.shares, available))
+    eligibility, groups, misses = Eligibility(sensitivities), frozenset[str](), 0
+    order = sorted(ranked, key=lambda item: (not item.candidate.required, item.rank))
+    for place, item in enumerate(order):
+        candidate = item.candidate
+        if not needed and not candidate.required:
+            state.refused.append(LeftOut(scored=item, reason="not_needed"))
+            continue
+        if stop() or misses >= _MAX_MISSES or len(state.chosen) >= _MAX_ITEMS:
+            state.untried += order[place:]
+            break
+        if not eligibility.filter((item,)):
+            continue
+        tokens = bounds.cost(candidate, candidate.text, groups)
+        reason = "budget" if tokens > state.tokens_left else state.usage.refusal(candidate, candidate.text, tokens)
+        if reason is not None:
+            state.refused.append(LeftOut(scored=item, reason=reason, tokens=tokens))
+            misses += 1
+            continue
+        state.add(item, candidate.text, candidate.share, tokens)
+        groups |= {bounds.group(candidate)}
+        misses = 0
+    chosen, used = state.chosen, fixed + bounds.total("", state.chosen)
+    while chosen and used > available:
+        state.refused.append(LeftOut(scored=chosen[-1].scored, reason="budget", tokens=chosen[-1].tokens))
+        del chosen[-1]
+        used = fixed + bounds.total("", chosen)
+    return Packing(
+        directive=directive,
+        chosen=tuple(chosen),
+        refused=(*eligibility.refused, *state.refused),
+        untried=tuple(state.untried),
+        dropped=tuple(dropped),
+        sensitivities=frozenset(sensitivities),
+        tokens=used if chosen else layout.total(directive, ()),
+        directive_left_out=refused,
+        withheld=not needed,
+    )
