@@ -23,6 +23,7 @@ forgetting     time to forget in a large store, and the delay for other callers
 kills          traces left in files by a process killed while it forgets
 leftover       tasks, threads, files and memory left after 10,000 time-outs
 soak           the long runs in turn: budget, forgery, linear, proven, leftover, kills, giant, port, neighbour
+distil         makes the table of the default embedder from MiniLM
 golden …       messages and traces of 300 assemblies, to compare before and after a refactoring
 peers …        comparison with other libraries
 evaluated …    tables of the docs from files that `germane eval DATA --json FILE` saved
@@ -38,6 +39,7 @@ from bench import (
     burst,
     client,
     crowd,
+    distil,
     evaluated,
     forgery,
     forgetting,
@@ -125,6 +127,8 @@ def main() -> int:
             return budget.main(rest)
         case "forgery":
             return forgery.main(rest)
+        case "distil":
+            return distil.main(rest)
         case "golden":
             golden.main(rest)
         case "giant":

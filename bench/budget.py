@@ -26,7 +26,7 @@ from typing import Any
 from germane.api.strategies import COMPACT, COMPOSITE, DEFAULT, VERBOSE
 from germane.catalog.catalog import Catalog
 from germane.clock import Clock
-from germane.embedders.static import Static
+from germane.embedders.distilled import Distilled
 from germane.pipeline.engine import Engine
 from germane.ports.tokenizer import Tokenizer
 from germane.search.relevance import shipped
@@ -170,7 +170,7 @@ async def run(count: int, seed: int) -> int:
     }
     base = Engine(
         clock=Clock(now=lambda: _NOW), catalog=Catalog.built_in().with_models(models), tokenizer=open_tokenizer,
-        embedder=Static(), relevance=shipped(), nonce_key=b"0" * 32,
+        embedder=Distilled(), relevance=shipped(), nonce_key=b"0" * 32,
     )  # fmt: skip
     engines = {}
     for name in _TOKENIZERS:

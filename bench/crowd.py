@@ -121,15 +121,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--more", type=Path, nargs="*", default=[], help="data sets whose messages swell the crowd")
     parser.add_argument("--sizes", type=int, nargs="+", default=[10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000])
     parser.add_argument("--questions", type=int, default=60, help="of each conversation, where it stands in a crowd")
-    parser.add_argument("--embedder", default="static")
+    parser.add_argument("--embedder", default="distilled")
     parser.add_argument("--model", type=Path, help="coefficients; the shipped ones by default")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
     data = load(options.data)
     more = [one for path in options.more for one in load(path).conversations]
-    columns = ModelColumns(
-        shipped_tables(contextual=options.embedder != "static") if options.model is None else load_tables(options.model)
-    )
+    columns = ModelColumns(shipped_tables(options.embedder) if options.model is None else load_tables(options.model))
     print(f"{'units':>9}{'ln':>7}{'asked':>8}{'ΣP/relevant':>12}{'shift':>8}{'slope':>8}{'log loss':>11}{'shifted':>9}")
     for size in options.sizes:
         sized = _sized(data, more, size, options.questions, Random(options.seed))

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from germane import Agent, Clock, Context, Filters, Germane, Strategy, derive
-from germane.embedders.static import Static
+from germane.embedders.distilled import Distilled
 from germane.evaluate.dataset import Conversation
 from germane.evaluate.fill import fill
 from germane.evaluate.formats.load import load
@@ -120,7 +120,7 @@ def demo(folder: Path) -> Path:
     return path
 
 
-async def filled(conversation: Conversation, folder: Path, embedder: Static) -> Path:
+async def filled(conversation: Conversation, folder: Path, embedder: Distilled) -> Path:
     path = folder / f"{conversation.name}.db"
     if not path.exists():
         part = folder / "part.db"
@@ -141,7 +141,9 @@ async def filled(conversation: Conversation, folder: Path, embedder: Static) -> 
     return path
 
 
-async def assembled(path: Path, name: str, embedder: Static, number: int, question: str, session: str) -> tuple[str, Context]:
+async def assembled(
+    path: Path, name: str, embedder: Distilled, number: int, question: str, session: str
+) -> tuple[str, Context]:
     model, provider = _MODELS[number % len(_MODELS)]
     with tempfile.TemporaryDirectory() as place:
         copy = shutil.copy(path, Path(place) / "copy.db")
@@ -166,7 +168,7 @@ async def assembled(path: Path, name: str, embedder: Static, number: int, questi
 
 async def run(folder: Path, data: Path) -> AsyncIterator[str]:
     """One line of JSON for each assembly."""
-    embedder = Static()
+    embedder = Distilled()
     cases = [(demo(folder), "default", "kickoff", list(_DEMO))]
     for conversation in load(data).conversations[:_CONVERSATIONS]:
         path = await filled(conversation, folder, embedder)

@@ -101,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--tokens", type=int, nargs="+", default=[64, 128, 250, 500, 1000])
     parser.add_argument("--format", choices=["compact", "xml"], default="compact")
-    parser.add_argument("--embedder", default="static")
+    parser.add_argument("--embedder", default="distilled")
     table(asyncio.run(run(parser.parse_args(arguments))))
 
 

@@ -29,6 +29,7 @@ from germane.dialects.responses_items import known_item
 from germane.dialects.shaping import shaping
 from germane.dialects.system_prompt import apart, system_prompt
 from germane.dialects.wording import call_as_text, image_note, json_object, json_text, result_as_text, sendable, tool_name
+from germane.embedders.distilled import Distilled
 from germane.embedders.static import Static
 from germane.embedders.word_vectors import StaticWordVectors
 from germane.errors import GermaneError, InvalidInput
@@ -91,13 +92,14 @@ _CATALOG = Catalog.built_in()
 _NAMES = ModelNames({profile.name: profile for profile in _CATALOG})
 
 
-class _Known(Static):
+class _Known(Distilled):
     """What words have in common is found once."""
 
-    typical = cache(Static.typical)
+    typical = cache(Distilled.typical)
 
 
-_STATIC = _Known()
+_KNOWN = _Known()
+_STATIC = Static()
 _EXCERPTS = Excerpts(["yesterday", "dogs", "a", "書"])
 _QUERY = Query(text="", at=_NOW, identifiers=("a.b", "::"), phrases=("a a", "  "))
 
@@ -302,8 +304,9 @@ _OTHERS: dict[str, Reader] = {
     "dialects.wording.call_as_text": lambda text: call_as_text(ToolCall(id=text, name=text, arguments=text)),
     "dialects.wording.result_as_text": lambda text: result_as_text(ToolResult(call_id=text, name=text, text=text)),
     "dialects.wording.image_note": lambda text: image_note(Image(url=text)),
+    "embedders.distilled.Distilled.embed_now": lambda text: _KNOWN.embed_now([text]),
     "embedders.static.Static.embed_now": lambda text: _STATIC.embed_now([text]),
-    "embedders.word_vectors.StaticWordVectors.similar": lambda text: StaticWordVectors(_STATIC).similar([text], ["dog"]),
+    "embedders.word_vectors.StaticWordVectors.similar": lambda text: StaticWordVectors(_KNOWN).similar([text], ["dog"]),
     "events.prepared_message.clean": whole,
     "events.prepared_message.slim": lambda text: slim({"a": text, text: [f"data:{text}", f"data:a;base64,{text}"]}),
     "events.prepared_message.PreparedMessage.of": lambda text: PreparedMessage.of(

@@ -26,7 +26,8 @@ _WARM = 300
 """Warm-up questions: what is compiled, loaded or cached at first use is there when measuring starts."""
 _DUE = 0.047
 """Seconds from a request's due time until its answer must be sent; time spent waiting reduces the rest."""
-_LEAST = 0.001
+_LEAST, _MOST = 0.005, 60.0
+"""Seconds that an assembly accepts as a deadline; a question with less time left gets the fallback's answer."""
 _PATIENCE = 30.0
 _QUIET = ("no_session", "no_query")
 
@@ -139,9 +140,13 @@ async def _serve(path: Path, strategy: str, seed: int) -> None:
 
 
 async def _answer(agent: Agent, strategy: str, question: str, due: float) -> Answer:
-    left = max(_LEAST, _DUE - (time.perf_counter() - due))
+    left = min(_MOST, _DUE - (time.perf_counter() - due))
     asked = [{"role": "user", "content": question}]
-    metadata = (await agent.assemble(asked, model="gpt-4o", strategy=strategy, deadline=left)).metadata
+    if left < _LEAST:
+        context = await agent.fallback(asked, model="gpt-4o", strategy=strategy)
+    else:
+        context = await agent.assemble(asked, model="gpt-4o", strategy=strategy, deadline=left)
+    metadata = context.metadata
     missing = [one for one in metadata.sources if one.status != "ok" and one.reason not in _QUIET]
     reasons = [f"{one.name} {one.status} {one.reason}".strip() for one in missing]
     return Answer(metadata.degradation_level, [*filter(None, [metadata.fallback_reason]), *reasons])

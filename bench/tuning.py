@@ -53,7 +53,7 @@ def _measured(lists: Sequence[Candidates], odds: Sequence[NDArray[np.float64]]) 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench tuning", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("data", type=Path, nargs="+")
-    parser.add_argument("--embedder", default="static")
+    parser.add_argument("--embedder", default="distilled")
     parser.add_argument("--model", type=Path, help="coefficients; the shipped ones by default")
     parser.add_argument("--cache", type=Path, help="keep the evidence in this .npz file, and read it the next time")
     parser.add_argument(
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--half-lives", type=float, nargs="+", default=[1, 30, 180], help="days")
     options = parser.parse_args(arguments)
     relevance = ModelColumns(
-        shipped_tables(contextual=options.embedder != "static") if options.model is None else load_tables(options.model)
+        shipped_tables(options.embedder) if options.model is None else load_tables(options.model)
     ).relevance
     everything = _lists(options)
     head = "".join(f"{f'r{budget}':>8}" for budget in _BUDGETS) + f"{'tokens':>10}"

@@ -1,4 +1,4 @@
-"""What most tests start from: a store in a real file with the real static embedder, loaded once, and a calendar that stands
+"""What most tests start from: a store in a real file with the real default embedder, loaded once, and a calendar that stands
 still until it is moved. No property has a deadline: how long an example takes depends on the machine."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pytest_asyncio
 from hypothesis import settings
 
 from germane import Agent, Germane
-from germane.embedders.static import Static
+from germane.embedders.distilled import Distilled
 from support.calendar import Calendar, Opening
 
 os.environ["COLUMNS"] = "100"  # the width of what is printed doesn't depend on how the tests are started
@@ -22,10 +22,10 @@ settings.load_profile("germane")
 
 
 @pytest.fixture(scope="session")
-def embedder() -> Static:
-    static = Static()
-    static.warm()
-    return static
+def embedder() -> Distilled:
+    distilled = Distilled()
+    distilled.warm()
+    return distilled
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def calendar() -> Calendar:
 
 
 @pytest.fixture
-def opening(tmp_path: Path, embedder: Static, calendar: Calendar) -> Opening:
+def opening(tmp_path: Path, embedder: Distilled, calendar: Calendar) -> Opening:
     """Opens the same store, again and again."""
 
     def opened(**options: Any) -> Germane:
@@ -56,7 +56,7 @@ def agent(germane: Germane) -> Agent:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def shared(embedder: Static) -> AsyncIterator[Germane]:
+async def shared(embedder: Distilled) -> AsyncIterator[Germane]:
     """One empty store for all tests of a module that write nothing. They run on the module's event loop:
     `@pytest.mark.asyncio(loop_scope="module")`."""
     async with Germane.open(":memory:", embedder=embedder, clock=Calendar().clock, freeze=False) as opened:

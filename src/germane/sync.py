@@ -70,6 +70,7 @@ class Germane:
         clock: Clock | None = None,
         sources: Mapping[str, SourceFactory] | None = None,
         freeze: bool = True,
+        warm: bool = True,
         relevance: Relevance | str | Path | None = None,
         dimensions: int | None = None,
     ) -> Germane:
@@ -80,6 +81,7 @@ class Germane:
             clock=clock,
             sources=sources,
             freeze=freeze,
+            warm=warm,
             relevance=relevance,
             dimensions=dimensions,
         )

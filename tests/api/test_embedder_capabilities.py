@@ -94,6 +94,6 @@ async def test_the_default_embedder_lends_its_table_to_the_word_vectors(monkeypa
         make(self, table)
 
     monkeypatch.setattr(StaticWordVectors, "__init__", noted)
-    parts = await wire(":memory:", settings=Settings(), embedder="static", clock=Clock(), sources={})
+    parts = await wire(":memory:", settings=Settings(), embedder="distilled", clock=Clock(), sources={})
     assert tables == [parts.embedder]
     await parts.store.close()

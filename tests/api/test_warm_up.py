@@ -11,7 +11,8 @@ import pytest
 
 from germane import Germane, InvalidInput
 from germane.api.warm_up import freeze
-from germane.embedders.static import Static
+from germane.embedders.distilled import Distilled
+from germane.tokenizers import bpe
 
 
 @pytest.mark.parametrize(("frozen", "calls"), [(0, 1), (7, 0)])
@@ -44,14 +45,14 @@ async def test_the_first_search_loads_nothing(tmp_path: Path, monkeypatch: pytes
     path = tmp_path / "germane.db"
     async with Germane.open(path) as germane:
         await germane.agent().remember("Ana lives in Lisbon")
-    vocabulary: list[Static] = []
-    typical = Static.typical
+    vocabulary: list[Distilled] = []
+    typical = Distilled.typical
 
-    def counted(static: Static) -> Any:
-        vocabulary.append(static)
-        return typical(static)
+    def counted(embedder: Distilled) -> Any:
+        vocabulary.append(embedder)
+        return typical(embedder)
 
-    monkeypatch.setattr(Static, "typical", counted)
+    monkeypatch.setattr(Distilled, "typical", counted)
     async with Germane.open(path) as germane:
         assert len(vocabulary) == 1
         before = set(sys.modules)
@@ -61,3 +62,23 @@ async def test_the_first_search_loads_nothing(tmp_path: Path, monkeypatch: pytes
         assert context.metadata.memories_injected == 1
         assert len(vocabulary) == 1
         assert set(sys.modules) == before
+
+
+async def test_opening_without_warming_up_loads_no_vocabulary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For programs that store and search only; an assembly still works, and loads it."""
+    loaded: list[str] = []
+    load = bpe._load
+
+    def counted(package: str, encoding: str) -> Any:
+        loaded.append(encoding)
+        return load(package, encoding)
+
+    monkeypatch.setattr(bpe, "_load", counted)
+    async with Germane.open(tmp_path / "germane.db", warm=False) as germane:
+        agent = germane.agent()
+        await agent.remember("Ana lives in Lisbon")
+        assert await agent.recall("Lisbon")
+        assert loaded == []
+        context = await agent.assemble([{"role": "user", "content": "Where does Ana live?"}], model="gpt-4o", deadline=None)
+        assert context.metadata.memories_injected == 1
+        assert loaded == ["o200k_base"]

@@ -105,7 +105,7 @@ def test_json_holds_everything_and_is_read_back_as_it_was(folder: Path) -> None:
     """Version, embedder, what was dropped, every figure and every answer."""
     ran("requests.jsonl", "--tokens", "400", "--json", "out.json", "--clock", "end+1h")
     (report,) = load_reports("out.json")
-    assert report.run.embedder.startswith("static/")
+    assert report.run.embedder.startswith("distilled/")
     assert report.run.format == "requests"
     assert len(report.run.dropped) == 6
     assert report.figure("fraction", 400, category="pets").count == 2

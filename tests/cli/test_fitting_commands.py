@@ -55,7 +55,7 @@ def test_a_model_is_fitted_to_recorded_requests_and_used(run: Run) -> None:
         assert word in shown
     written = tomllib.loads(Path("model.toml").read_text("utf-8"))
     assert written["provenance"]["data"] == ["mine: 12 questions"]
-    assert written["provenance"]["embedder"] == "static"
+    assert written["provenance"]["embedder"] == "distilled"
     assert Path("lists.npz").exists()
     page = Path("fit.md").read_text("utf-8")
     assert all(word in page for word in ("| mine | before |", "`people_lexical`, held out", "| `intercept` |"))

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from germane.embedders.distilled import Distilled
 from germane.embedders.minilm import MiniLM
 from germane.embedders.named import open_embedder
 from germane.embedders.static import Static
@@ -14,6 +15,7 @@ from germane.errors import InvalidInput, MissingExtra, UnknownName
 
 def test_each_name_opens_its_embedder() -> None:
     """Nothing is loaded or asked yet."""
+    assert isinstance(open_embedder("distilled"), Distilled)
     assert isinstance(open_embedder("static"), Static)
     assert isinstance(open_embedder("minilm"), MiniLM)
 
@@ -40,7 +42,7 @@ def test_an_endpoint_without_a_model_is_refused(name: str) -> None:
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
     """What to do stands in the message."""
-    with pytest.raises(UnknownName, match=r"'glove'.*'static', 'minilm', 'openai:<model>'"):
+    with pytest.raises(UnknownName, match=r"'glove'.*'distilled', 'minilm', 'static', 'openai:<model>'"):
         open_embedder("glove")
 
 

@@ -1,4 +1,4 @@
-"""The default embedder: exact tokens, unit vectors, quick and bounded."""
+"""The embedder of wordllama: exact tokens, unit vectors, quick and bounded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from germane.embedders import static as module
 from germane.embedders.static import Static
-from germane.errors import EmbedderError
+from germane.errors import EmbedderError, MissingExtra
 from germane.testing.time_warp import warped
 
 _TEXT = st.text(st.sampled_from(" \n\t▁abcXYZ019.,हि𝒳ⅷ\ue000!'\"-<s>/éñ中国ไทย😀"), max_size=60) | st.text(max_size=40)
@@ -143,10 +143,10 @@ def test_the_package_of_the_table_is_never_imported(static: Static) -> None:
 
 
 def test_a_missing_table_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error of the tree, not the importer's."""
+    """An error of the tree, not the importer's, and before a store is opened."""
     monkeypatch.setattr(module, "find_spec", lambda _: None)
-    with pytest.raises(EmbedderError, match="pip install wordllama"):
-        Static().warm()
+    with pytest.raises(MissingExtra, match=r"germane\[wordllama\]"):
+        Static()
 
 
 def test_a_damaged_table_says_where_it_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

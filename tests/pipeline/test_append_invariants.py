@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from germane import Context, Germane
-from germane.embedders.static import Static
+from germane.embedders.distilled import Distilled
 from support.appending import APPEND, APPEND_XML, FACTS, Chat, prefix
 from support.stories import MODELS
 
@@ -40,7 +40,7 @@ _steps = st.lists(
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def opened(embedder: Static) -> AsyncIterator[Germane]:
+async def opened(embedder: Distilled) -> AsyncIterator[Germane]:
     async with Germane.open(":memory:", embedder=embedder) as germane:
         yield germane
 

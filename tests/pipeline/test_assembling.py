@@ -9,7 +9,7 @@ import pytest
 
 from germane import Agent, Context, Germane, Strategies
 from germane.dialects.registry import dialect
-from germane.embedders.static import Static
+from germane.embedders.distilled import Distilled
 from germane.types.message import Message, Wire
 from support.calendar import Calendar
 from support.oracle import oracle
@@ -194,7 +194,7 @@ async def test_the_same_store_request_and_time_give_the_same_bytes(
     one, two = [await ask(knowing, strategy=strategy, at=at) for _ in range(2)]
     assert (one.messages, one.system, one.added) == (two.messages, two.system, two.added)
     calendar.advance(hours=5)
-    async with Germane.open(tmp_path / "copy.db", embedder=Static(), clock=calendar.clock) as copy:
+    async with Germane.open(tmp_path / "copy.db", embedder=Distilled(), clock=calendar.clock) as copy:
         agent = copy.agent("support", org="acme", user="caroline")
         assert essence(await ask(agent, strategy=strategy, at=at, session=None)) == first
 

@@ -54,7 +54,7 @@ async def test_a_strategy_registered_in_code_is_found_by_its_name_here_and_nowhe
     agent = await told(germane.agent())
     germane.strategies.register(derive(COMPACT, {"name": "mine", "cap": 90}))
     assert (await ask(agent, strategy="mine")).metadata.total_tokens_injected <= 90
-    async with Germane.open(":memory:", embedder="static") as other:
+    async with Germane.open(":memory:", embedder="distilled") as other:
         with pytest.raises(UnknownName, match="mine"):
             await ask(other.agent(), strategy="mine")
 

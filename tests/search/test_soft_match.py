@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from germane.embedders import word_vectors as module
-from germane.embedders.static import Static
+from germane.embedders.distilled import Distilled
 from germane.embedders.word_vectors import StaticWordVectors
 from germane.search.bm25 import WeightedTerm
 from germane.search.relevance import matrix, shipped
@@ -20,7 +20,7 @@ from germane.types.evidence import Evidence
 
 @pytest.fixture(scope="module")
 def words() -> StaticWordVectors:
-    return StaticWordVectors(Static())
+    return StaticWordVectors(Distilled())
 
 
 def terms(*asked: str) -> list[WeightedTerm]:
@@ -72,7 +72,7 @@ def test_the_words_of_a_text_stand_beside_the_stems_that_its_analysis_gives() ->
 def test_a_word_has_the_same_vector_every_time(monkeypatch: pytest.MonkeyPatch, max_words: int) -> None:
     """Also when the cache is full and starts anew."""
     monkeypatch.setattr(module, "_MAX_WORDS", max_words)
-    words = StaticWordVectors(Static())
+    words = StaticWordVectors(Distilled())
 
     def of(*asked: str) -> NDArray[np.float32]:
         return words.of(asked)
@@ -85,7 +85,7 @@ def test_a_word_has_the_same_vector_every_time(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_no_word_is_kept_as_text() -> None:
-    words = StaticWordVectors(Static())
+    words = StaticWordVectors(Distilled())
     seen: Sequence[object] = [*words._cache[0]]
     words.of(["violin"])
     seen = [*words._cache[0]]
@@ -98,16 +98,16 @@ def test_a_text_is_answered_alike_whatever_is_remembered(monkeypatch: pytest.Mon
     """Cached or not, alone or among others, and when a full cache starts anew."""
     stored = ["Our puppies bark.", "A dog!", "The invoice is late.", "", "Violins and a cello.", "puppy", "A dog!"]
     asked = terms("puppy", "violin")
-    once = [float(soft(asked, [text], StaticWordVectors(Static()))[0]) for text in stored]
+    once = [float(soft(asked, [text], StaticWordVectors(Distilled()))[0]) for text in stored]
     monkeypatch.setattr(module, "_MAX_WORDS", words)
     monkeypatch.setattr(module, "_MAX_TEXTS", texts)
-    known = StaticWordVectors(Static())
+    known = StaticWordVectors(Distilled())
     for some in (stored[:3], stored, stored[2:], stored[::-1], stored):
         assert soft(asked, some, known).tolist() == [once[stored.index(text)] for text in some]
 
 
 def test_no_text_is_kept_as_text() -> None:
     """Only numbers remain of a text: the rows of its words and the hashes of their stems."""
-    words = StaticWordVectors(Static())
+    words = StaticWordVectors(Distilled())
     soft(terms("violin"), ["A secret violin."], words)
     assert [list(map(type, kept)) for kept in words._cache.texts.items()] == [[int, np.ndarray]]

@@ -19,7 +19,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_without_a_file_or_variables_there_are_defaults() -> None:
     assert Settings.load() == Settings()
-    assert Settings().embedder == "static"
+    assert Settings().embedder == "distilled"
 
 
 def test_a_file_sets_what_it_names(path: Path) -> None:

@@ -15,8 +15,9 @@ from germane.types.strategy import Strategy
 
 __all__ = ["APPEND", "APPEND_XML", "FACTS", "QUESTIONS", "Chat", "prefix", "prompt"]
 
-APPEND = replace(COMPACT, name="append", placement="append")
-APPEND_XML = replace(VERBOSE, name="append-xml", placement="append")
+APPEND = replace(COMPACT, name="append", placement="append", floor=0.05)
+APPEND_XML = replace(VERBOSE, name="append-xml", placement="append", floor=0.05)
+"""The floor keeps what a question isn't about for the question that is about it."""
 FACTS = ["Caroline's greyhound is called Biscuit", "Caroline adores oolong tea", "Caroline plays the cello on Fridays"]
 QUESTIONS = ["What is my greyhound called?", "Which tea do I adore?", "Which instrument do I play, the cello?"]
 

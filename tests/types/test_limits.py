@@ -343,6 +343,7 @@ async def test_the_first_and_the_last_moment_there_are_can_be_asked_about(shared
         model="gpt-4o",
         at=at,
         filters=filters,
+        strategy="compact",
         deadline=None,
     )
     assert (context.metadata.degradation_level, len(context.items)) == (0, 1)

@@ -47,7 +47,7 @@ class Ours:
         self._at: datetime | None = None
 
     def open(self, folder: Path) -> None:
-        chosen: Any = "static"
+        chosen: Any = "distilled"
         if self._minilm:
             chosen = "minilm" if self._embedder.live else _Known(self._embedder)
         self._germane = Germane.open(folder / "germane.db", embedder=chosen)

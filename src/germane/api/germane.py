@@ -44,12 +44,13 @@ class Germane:
         clock: Clock,
         sources: Mapping[str, SourceFactory],
         freeze: bool,
+        warm: bool,
         relevance: Relevance | str | Path | None = None,
         dimensions: int | None = None,
     ) -> None:
         self._dimensions = dimensions
         self._path, self._settings, self._embedder, self._relevance = path, settings, embedder, relevance
-        self._clock, self._sources, self._freeze = clock, sources, freeze
+        self._clock, self._sources, self._freeze, self._warm = clock, sources, freeze, warm
         self._parts: Parts | None = None
 
     @classmethod
@@ -62,18 +63,20 @@ class Germane:
         clock: Clock | None = None,
         sources: Mapping[str, SourceFactory] | None = None,
         freeze: bool = True,
+        warm: bool = True,
         relevance: Relevance | str | Path | None = None,
         dimensions: int | None = None,
     ) -> Germane:
         """A germane over the store in the file at `path`, which is created if need be (`:memory:` keeps nothing).
 
         `settings` is a `Settings` or the path of a TOML file; by default the environment and the built-in defaults. `embedder`
-        is a name (`static`, `minilm`, `openai:<model>`), an `Embedder`, or a function from a list of texts to their vectors,
+        is a name (`distilled`, `minilm`, `openai:<model>`), an `Embedder`, or a function from a list of texts to their vectors,
         which may be a coroutine function; `dimensions` is the length of those vectors, for a function and for an endpoint that
-        may not answer at opening. `relevance` is a file of coefficients that `germane
-        eval fit` wrote, or the model itself. Both override the settings. `sources` registers sources by the names that
-        strategies use. `freeze` excludes the objects that are alive after opening from the garbage collector's walks
-        (`gc.freeze`, once a process): such a walk takes tens of milliseconds in the middle of an answer.
+        may not answer at opening. `relevance` is a file of coefficients that `germane eval fit` wrote, or the model itself.
+        Both override the settings. `sources` registers sources by the names that strategies use. `freeze` excludes the objects
+        that are alive after opening from the garbage collector's walks (`gc.freeze`, once a process): such a walk takes tens of
+        milliseconds in the middle of an answer. `warm=False` opens sooner, for programs that store and search only: the first
+        assembly then loads the vocabulary and is late.
 
         Raises `InvalidInput`. Nothing is opened before `async with`, which raises `StoreUnavailable`, `StoreCorrupt`,
         `StoreTooNew`, `InvalidInput` or `MissingExtra`.
@@ -94,6 +97,7 @@ class Germane:
             clock=clock or Clock(),
             sources=sources or {},
             freeze=freeze,
+            warm=warm,
             relevance=relevance,
             dimensions=dimensions,
         )
@@ -108,6 +112,7 @@ class Germane:
                 sources=self._sources,
                 relevance=self._relevance,
                 dimensions=self._dimensions,
+                warm=self._warm,
             )
             if self._freeze:
                 freeze()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,9 +21,9 @@ from germane.catalog.catalog import Catalog
 from germane.catalog.prices import Prices
 from germane.clock import Clock
 from germane.embedders.cached import CachedEmbedder
+from germane.embedders.distilled import Distilled
 from germane.embedders.function import FunctionEmbedder
 from germane.embedders.named import open_embedder
-from germane.embedders.static import Static
 from germane.embedders.watched import WatchedEmbedder
 from germane.errors import EmbedderError, InvalidInput
 from germane.pipeline.background import Background
@@ -79,9 +79,11 @@ async def wire(
     sources: Mapping[str, SourceFactory],
     relevance: Relevance | str | Path | None = None,
     dimensions: int | None = None,
+    warm: bool = True,
 ) -> Parts:
-    """Opens the store at `path` and builds the engine over it. Search and scoring use the same `relevance` model. Raises what
-    the store, the settings and the embedder raise."""
+    """Opens the store at `path` and builds the engine over it. Search and scoring use the same `relevance` model. Unless
+    `warm`, whatever only an assembly needs is loaded at its first use. Raises what the store, the settings and the embedder
+    raise."""
     strategies = Strategies(settings.strategies)
     catalog = Catalog.built_in().with_models(settings.models) if settings.models else Catalog.built_in()
     prices = Prices.built_in().with_prices(settings.prices) if settings.prices else Prices.built_in()
@@ -90,10 +92,14 @@ async def wire(
     watched = None if vectors.quick else WatchedEmbedder(vectors, steady=clock.steady)
     relevance_model = _relevance(settings.relevance if relevance is None else relevance, vectors)
     counter = cache(open_tokenizer)
-    words = (vectors if isinstance(vectors, HasWordVectors) else Static()).word_vectors()
-    load_words = asyncio.to_thread(words.similar, ["anything"], ["something"])
-    preparing = prepare(vectors) if watched is None else watched.prepare(_PREPARING_SECONDS)
-    await asyncio.gather(preparing, asyncio.to_thread(counter(_COMMONEST).count, " "), load_words)
+    words = (vectors if isinstance(vectors, HasWordVectors) else Distilled()).word_vectors()
+    loading: list[Awaitable[object]] = [prepare(vectors) if watched is None else watched.prepare(_PREPARING_SECONDS)]
+    if warm:
+        loading += [
+            asyncio.to_thread(counter(_COMMONEST).count, " "),
+            asyncio.to_thread(words.similar, ["anything"], ["something"]),
+        ]
+    await asyncio.gather(*loading)
     try:
         _require_dimension(vectors, path)
         store = await asyncio.to_thread(
@@ -117,7 +123,8 @@ async def wire(
         nonce_key=key,
         sources=dict(sources),
     )
-    await _warm_up(engine, store, words)
+    if warm:
+        await _warm_up(engine, store, words)
     store.when_vanished(engine.directive_cache.revise)
     since = engine.directive_cache.changes
     engine.directive_cache.load(await store.directives(_DIRECTIVES), since)

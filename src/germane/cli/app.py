@@ -111,7 +111,7 @@ def global_options(
     zone: Annotated[str, typer.Option(help="The time zone of times that name none.")] = "UTC",
     embedder: Annotated[
         str | None,
-        typer.Option(help="The embedding model: static, minilm or openai:<model>. Default: the settings' choice, else static."),
+        typer.Option(help="The embedding model: distilled, minilm, static or openai:<model>. Default: as set, else distilled."),
     ] = None,
     settings: Annotated[Path | None, typer.Option(envvar="GERMANE_SETTINGS", help="A TOML file with settings.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")] = False,

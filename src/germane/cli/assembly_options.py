@@ -61,7 +61,7 @@ class AssemblyOptions:
         """Assemble the context without a deadline: every source is waited for. Raises `InvalidInput` for a bad option."""
         request = self._request()
         filters, at = self.filters.filters(options), options.parse_time(self.at, "--at")
-        async with options.open_store() as (_, agent):
+        async with options.open_store(warm=True) as (_, agent):
             return await agent.assemble(
                 request.messages,
                 model=self.model,

@@ -28,7 +28,7 @@ async def tour(
 ) -> list[tuple[str, Context]]:
     """Returns each question with its context; prints them unless --json is given. Raises `InvalidInput` without a message."""
     screen, answers = console(), []
-    async with options.open_store(create=True) as (germane, agent):
+    async with options.open_store(create=True, warm=True) as (germane, agent):
         tally = ImportTally()
         with progress(options.json) as bar:
             task = bar.add_task("importing", total=len(rows))

@@ -39,8 +39,8 @@ class GlobalOptions:
     json: bool = False
 
     @asynccontextmanager
-    async def open_store(self, *, create: bool = False) -> AsyncIterator[tuple[Germane, Agent]]:
-        """Open the database; yields the engine and the agent.
+    async def open_store(self, *, create: bool = False, warm: bool = False) -> AsyncIterator[tuple[Germane, Agent]]:
+        """Open the database; yields the engine and the agent. A command that assembles opens it `warm`.
 
         Raises `StoreUnavailable` where the file is missing and `create` is false: a mistyped name must not look like an empty
         store."""
@@ -54,7 +54,7 @@ class GlobalOptions:
             raise StoreUnavailable(f"no directory {self.db.parent} for the database (create it first)")
         from germane.api.germane import Germane
 
-        async with Germane.open(self.db, settings=self.settings, embedder=self.embedder) as germane:
+        async with Germane.open(self.db, settings=self.settings, embedder=self.embedder, warm=warm) as germane:
             yield germane, germane.agent(self.agent, org=self.org, user=self.user, zone=self.zone)
 
     def agent_wide(self, germane: Germane) -> Agent:

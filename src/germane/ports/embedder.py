@@ -8,7 +8,20 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Assuming", "Embedder", "Preparable", "Shortening", "Watched", "is_contextual", "prepare", "shorten_query"]
+__all__ = [
+    "STATIC_EMBEDDERS",
+    "Assuming",
+    "Embedder",
+    "Preparable",
+    "Shortening",
+    "Watched",
+    "is_contextual",
+    "prepare",
+    "shorten_query",
+]
+
+STATIC_EMBEDDERS = frozenset({"distilled", "static"})
+"""Names of the embedders that average static vectors. All others read a text as a whole, see `is_contextual`."""
 
 
 class Embedder(Protocol):
@@ -20,7 +33,7 @@ class Embedder(Protocol):
 
     @property
     def identity(self) -> str:
-        """Model, version and dimension, such as `static/l2_supercat/256`: equal identities share a vector space (SEARCH-3)."""
+        """Model, version and dimension, such as `distilled/minilm-1/256`: equal identities share a vector space (SEARCH-3)."""
 
     @property
     def dimension(self) -> int:

@@ -1,7 +1,7 @@
 """Settings: reads the TOML file and the environment variables; no other module reads either.
 
 [germane]
-embedder = "static"              # GERMANE_EMBEDDER
+embedder = "distilled"           # GERMANE_EMBEDDER
 dimensions = 768                 # GERMANE_DIMENSIONS; for an endpoint that may not answer when a new store is opened
 nonce_key = "64 hex digits"      # GERMANE_NONCE_KEY; default: a random key that the store creates and keeps
 relevance = "mine.toml"          # GERMANE_RELEVANCE; from `germane eval fit`, relative to this file; default: the shipped model
@@ -46,7 +46,7 @@ class Settings:
     """Settings of the library. `models`, `prices` and `strategies` are tables as in TOML, `relevance` the path of a file of
     coefficients; the code that uses them checks their content."""
 
-    embedder: str = "static"
+    embedder: str = "distilled"
     dimensions: int | None = None
     nonce_key: bytes | None = None
     relevance: Path | None = None
@@ -73,7 +73,7 @@ class Settings:
             if not isinstance(value, str):
                 raise InvalidInput(f"{setting} must be a string, not {type(value).__name__}")
         return cls(
-            embedder=given["embedder"][0] if "embedder" in given else "static",
+            embedder=given["embedder"][0] if "embedder" in given else "distilled",
             dimensions=None if dimensions is None else _count(*dimensions),
             nonce_key=_key(*given["nonce_key"]) if "nonce_key" in given else None,
             relevance=Path(given["relevance"][0]) if "relevance" in given else None,

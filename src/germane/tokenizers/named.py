@@ -19,11 +19,11 @@ def open_tokenizer(name: str) -> Tokenizer:
     the first count.
 
     `name` is an encoding (`o200k`, `cl100k`, `llama3`, `qwen3`: exact) or a model family (`claude`, `gemini` …: upper
-    estimate). An encoding whose vocabulary isn't installed is estimated. Raises `UnknownName` for any other name.
+    estimate). An encoding whose vocabulary isn't installed is estimated likewise. Raises `UnknownName` for any other name.
     """
     if name in ENCODINGS:
         bpe = Bpe(name)
-        return CachedTokenizer(bpe) if bpe.available else _estimated("unknown")
+        return CachedTokenizer(bpe) if bpe.available else _estimated(name if name in UPPER else "unknown")
     if name in UPPER:
         return _estimated(name)
     raise UnknownName(f"unknown tokenizer {name!r}: use one of {', '.join(sorted(TOKENIZERS))}")

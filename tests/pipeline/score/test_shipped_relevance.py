@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from germane.embedders.distilled import Distilled
 from germane.embedders.minilm import MiniLM
 from germane.embedders.openai import OpenAICompatible
 from germane.embedders.static import Static
@@ -33,5 +34,5 @@ def test_without_vectors_a_column_of_its_own_applies() -> None:
 def test_embedders_that_read_a_text_as_a_whole_have_coefficients_of_their_own() -> None:
     """What an embedder says of itself chooses them when a store is opened (tests/api/test_embedder_capabilities.py)."""
     endpoint = OpenAICompatible("http://localhost:9", "any", None, 8, 1.0)
-    assert [is_contextual(embedder) for embedder in (MiniLM(), endpoint, Static())] == [True, True, False]
+    assert [is_contextual(embedder) for embedder in (MiniLM(), endpoint, Distilled(), Static())] == [True, True, False, False]
     assert shipped(contextual=True) is not shipped(contextual=False)

@@ -163,7 +163,7 @@ def measure(
       germane eval locomo/ --tokens 500,1000 --html report.html
       germane eval locomo/ --compare compact default
       germane eval locomo/ --embedder minilm --json minilm.json
-      germane eval --compare static.json minilm.json
+      germane eval --compare distilled.json minilm.json
     """
     from germane.cli.evaluation.evaluation_options import EvaluationOptions, parse_efforts, parse_names, parse_numbers
     from germane.cli.evaluation.run import Outputs, run

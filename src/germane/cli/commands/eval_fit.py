@@ -64,9 +64,9 @@ def fit(
     from germane.evaluate.fit.refit import refit
 
     options = options_of(context)
-    embedder = options.embedder or "static"
+    embedder = options.embedder or "distilled"
     fit_options = Options.of(loss=loss, l2=l2, folds=folds, without=without or ())
-    old = shipped_tables(contextual=embedder != "static") if compare_to is None else load_tables(compare_to)
+    old = shipped_tables(embedder) if compare_to is None else load_tables(compare_to)
     if not data and feedback is None:
         raise InvalidInput("nothing to fit to: give DATA, --feedback FILE, or both")
     marked = [] if feedback is None else marked_lines(read_text(str(feedback)), str(feedback))

@@ -21,7 +21,7 @@ from germane.settings.settings import Settings
 
 __all__ = ["Contrast", "compare_files", "compare_runs", "contrast", "known_strategies", "reports"]
 
-_EMBEDDERS = ("static", "minilm")
+_EMBEDDERS = ("distilled", "minilm", "static")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ def contrast(a: str, b: str, options: EvaluationOptions) -> Contrast:
     unknown = next((name for name in (a, b) if name not in strategies and not _is_embedder(name)), None)
     why = f"{unknown[:60]!r} is neither" if unknown else f"{a} and {b} are one of each"
     raise InvalidInput(
-        f"--compare takes two strategies ({', '.join(strategies)}) or two embedders (static, minilm, openai:<model>): {why}"
+        f"--compare takes two strategies ({', '.join(strategies)}) or two embedders (distilled, minilm, openai:<model>): {why}"
     )
 
 

@@ -26,7 +26,7 @@ from germane.evaluate.question_clock import ends
 from germane.pipeline.format.layout import Format
 from germane.pipeline.format.named import open_format
 from germane.pipeline.signals.read import read
-from germane.ports.embedder import Embedder
+from germane.ports.embedder import STATIC_EMBEDDERS, Embedder
 from germane.ports.tokenizer import Tokenizer
 from germane.search.need import Asked
 from germane.search.relevance import Relevance, matrix, shipped
@@ -62,7 +62,7 @@ async def collect_candidates(
     A question without a time is asked an hour after the last message of its conversation. `relevance` replaces the shipped
     model. Raises what `Germane.open`, `record` and `recall` raise.
     """
-    model = relevance or shipped(contextual=isinstance(embedder, str) and embedder != "static")
+    model = relevance or shipped(contextual=isinstance(embedder, str) and embedder not in STATIC_EMBEDDERS)
     parts = await wire(
         ":memory:",
         settings=Settings(),

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.evaluate.fit.lists import Candidates, take_rows
+from germane.ports.embedder import STATIC_EMBEDDERS
 from germane.search.need import NEED_COLUMNS
 from germane.search.relevance import Relevance
 from germane.types.evidence import FEATURES
@@ -31,9 +32,9 @@ JUDGED = ("crowd", "identifier", "curated", "structured", "history", "recent", "
 BESIDES = ("reasons", *NEED_COLUMNS)
 
 
-def shipped_tables(*, contextual: bool = False) -> Tables:
-    """The model that comes with germane, for the default embedder or (`contextual`) for transformer embedders."""
-    name = "relevance_contextual.toml" if contextual else "relevance.toml"
+def shipped_tables(embedder: str = "distilled") -> Tables:
+    """The model that comes with germane for the embedder of this name."""
+    name = "relevance.toml" if embedder in STATIC_EMBEDDERS else "relevance_contextual.toml"
     return model_tables(tomllib.loads(files("germane.search").joinpath(name).read_text("utf-8")))
 
 

@@ -17,19 +17,19 @@ __all__ = ["assess_need"]
 
 _UNSEARCHED = frozenset({"continuity", "history", "recent", "structured"})
 """Sources that offer the same whatever the question is."""
-_RECENT, _NAMED = [FEATURES.index(name) for name in ("history", "recent")], FEATURES.index("structured")
+_RECENT = [FEATURES.index(name) for name in ("history", "recent")]
 
 
 def assess_need(ranked: Sequence[Scored], query: Query, relevance: Relevance, threshold: float) -> Need:
     """The probability that anything stored helps. `ranked` must stand in score order. What no search found isn't looked at, nor
-    that an item is pinned or a message recent: neither says that the request needs it. A threshold of 0 is always met and costs
-    no work."""
+    what is required and goes in anyway, nor that a message is recent: none of it says that the request needs more. A threshold
+    of 0 is always met and costs no work."""
     if not threshold:
         return Need(1.0, 0.0)
-    found = [item.candidate for item in ranked if not item.candidate.only_from(_UNSEARCHED)][:NEED_ROWS]
+    found = [item.candidate for item in ranked if not (item.candidate.required or item.candidate.only_from(_UNSEARCHED))]
+    found = found[:NEED_ROWS]
     table = matrix([candidate.evidence for candidate in found])
     table[:, _RECENT] = 0.0
-    table[[candidate.required for candidate in found], _NAMED] = 0.0
     odds = relevance.log_odds(table)
     order = np.argsort(-odds, kind="stable")
     probability = relevance.need.probability(table[order], odds[order], Asked.of(query))
