@@ -1,7 +1,7 @@
 """Codec: encodes dataclasses as JSON values, and decodes them with a check against their type hints.
 
-A named tuple becomes a list of its values. Decoding raises `InvalidInput` with the place of a wrong type, an unknown field or a
-missing one. Fields with `repr=False` (vectors, functions) are not encoded.
+A named tuple becomes a list of its values, or an object where every field has a default. Decoding raises `InvalidInput` with
+the place of a wrong type, an unknown field or a missing one. Fields with `repr=False` (vectors, functions) are not encoded.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ def encode(value: Any) -> Any:
         return {field.name: encode(getattr(value, field.name)) for field in fields(value) if field.repr}
     if isinstance(value, Mapping):
         return {str(key): encode(entry) for key, entry in value.items()}
+    if isinstance(value, tuple) and _is_record(type(value)):
+        return {name: encode(entry) for name, entry in zip(type(value)._fields, value, strict=True)}  # type: ignore[attr-defined]
     if isinstance(value, list | tuple):
         return [encode(entry) for entry in value]
     if isinstance(value, AbstractSet):
@@ -65,6 +67,8 @@ def _decode(kind: Any, encoded: Any, where: str) -> Any:
     if origin is not None and issubclass(origin, Mapping):
         inner = get_args(kind)[1]
         return {key: _decode(inner, entry, f"{where}.{key}") for key, entry in _checked(encoded, dict, where).items()}
+    if isinstance(kind, type) and issubclass(kind, tuple) and _is_record(kind):
+        return _decode_record(kind, _checked(encoded, dict, where), where)
     if isinstance(kind, type) and issubclass(kind, tuple):
         return kind(*_decode_tuple(tuple(_hints(kind).values()), _checked(encoded, list, where), where))
     if is_dataclass(kind):
@@ -107,6 +111,19 @@ def _decode_tuple(kinds: tuple[Any, ...], encoded: list[Any], where: str) -> tup
     return tuple(
         _decode(kind, entry, f"{where}[{index}]") for index, (kind, entry) in enumerate(zip(kinds, encoded, strict=True))
     )
+
+
+def _is_record(kind: type[tuple[Any, ...]]) -> bool:
+    """Whether it is a named tuple all of whose fields have defaults: then their names matter, and not their order."""
+    names = getattr(kind, "_fields", ())
+    return bool(names) and len(names) == len(getattr(kind, "_field_defaults", ()))
+
+
+def _decode_record(kind: Any, encoded: dict[str, Any], where: str) -> Any:
+    if unknown := sorted(encoded.keys() - set(kind._fields)):
+        raise InvalidInput(f"{where} has an unknown field {unknown[0][:40]!r}")
+    hints = _hints(kind)
+    return kind(**{name: _decode(hints[name], entry, f"{where}.{name}") for name, entry in encoded.items()})
 
 
 def _decode_dataclass(kind: Any, encoded: dict[str, Any], where: str) -> Any:

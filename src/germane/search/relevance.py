@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +26,6 @@ __all__ = ["Relevance", "matrix", "shipped"]
 _COLUMNS = ("people", "people_lexical", "assistant", "assistant_lexical")
 _KINDS = len(_COLUMNS) // 2
 _REASONS = ("structured", "history", "recent")
-_features = attrgetter(*FEATURES)
 _OWN, _COS_OWN, _COS_WINDOW, _SOFT, _LENGTH, _ASSISTANT = (
     FEATURES.index(name) for name in ("own", "cos_own", "cos_window", "soft", "length", "assistant")
 )
@@ -99,7 +97,7 @@ def _complete(table: NDArray[np.float64], missing: NDArray[np.bool_]) -> NDArray
 
 def matrix(evidence: Sequence[Evidence]) -> NDArray[np.float64]:
     """Returns the evidence as a table, shape (len(evidence), len(FEATURES)); a missing feature is NaN."""
-    return np.array(list(map(_features, evidence)), dtype=np.float64).reshape(len(evidence), len(FEATURES))
+    return np.array(evidence, dtype=np.float64).reshape(len(evidence), len(FEATURES))
 
 
 @cache

@@ -8,14 +8,14 @@ cosine's own range) and never by the other candidates, so it means the same in a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 __all__ = ["FEATURES", "Evidence"]
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """One number a feature. Pass them by name; only `of`, which makes hundreds, passes them in the order of `FEATURES`."""
+class Evidence(NamedTuple):
+    """One number a feature. Pass them by name; only `of`, which makes hundreds, passes them in the order of `FEATURES`. A named
+    tuple, because making one takes a tenth of the time of a dataclass."""
 
     own: float = 0.0
     """BM25 of the unit itself, over the best the query could reach, [0, 1]."""
@@ -74,11 +74,11 @@ class Evidence:
     @classmethod
     def of(cls, values: Iterable[float]) -> Evidence:
         """Makes evidence of one number a feature, in the order of `FEATURES`; NaN where there is none."""
-        row = list(values)
+        row = tuple(values)
         if row[_COS_WINDOW] != row[_COS_WINDOW] or row[_SOFT] != row[_SOFT]:
-            return cls(*(None if value != value else value for value in row))  # type: ignore[arg-type]
-        return cls(*row)
+            return cls._make(None if value != value else value for value in row)
+        return cls._make(row)
 
 
-FEATURES: tuple[str, ...] = tuple(field.name for field in fields(Evidence))
+FEATURES: tuple[str, ...] = Evidence._fields
 _COS_WINDOW, _SOFT = FEATURES.index("cos_window"), FEATURES.index("soft")

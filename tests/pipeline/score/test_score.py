@@ -27,7 +27,7 @@ LATER = MOMENT + timedelta(hours=1)
 PARTS = ("relevance", "recency", "usefulness", "confidence", "frequency")
 
 EVIDENCE = st.builds(
-    Evidence,
+    Evidence()._replace,
     own=st.floats(0, 1),
     window=st.floats(0, 1),
     session=st.floats(0, 1),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from germane.events.event import Event
 from germane.memories.memory import Memory
 from germane.types.candidate import Candidate
@@ -22,7 +20,7 @@ def from_memory(memory: Memory, source: str, evidence: Evidence, *, required: bo
         text=memory.text,
         created_at=memory.updated_at,
         kinds=(memory.category,),
-        evidence=replace(evidence, curated=1.0),
+        evidence=evidence._replace(curated=1.0),
         confidence=memory.confidence,
         helpful=memory.helpful,
         harmful=memory.harmful,
@@ -64,4 +62,4 @@ def verbatim(query: Query, text: str, evidence: Evidence) -> Evidence:
     if not wanted:
         return evidence
     low = text.casefold()
-    return replace(evidence, identifier=sum(name.casefold() in low for name in wanted) / len(wanted))
+    return evidence._replace(identifier=sum(name.casefold() in low for name in wanted) / len(wanted))
