@@ -7,9 +7,12 @@ from dataclasses import dataclass
 __all__ = ["MARGIN", "Deadline"]
 
 MARGIN = 0.008
-"""Seconds left for scoring, packing and writing after gathering."""
-_MARGIN_SHARE = 0.4
-"""The share of a deadline below 20 ms that is left for that instead."""
+"""Seconds left for scoring, packing and writing after gathering, by deadlines of 20 to 80 ms."""
+_SHORT_SHARE = 0.4
+"""The share of a shorter deadline that is left for that."""
+_LONG_SHARE, _MAX_MARGIN = 0.1, 0.050
+"""The share of a longer deadline, and the most seconds: a source that hangs then costs no more than its own results, also on a
+busy machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +24,13 @@ class Deadline:
 
     @classmethod
     def of(cls, began: float, seconds: float | None) -> Deadline:
-        """Due `seconds` after `began`. Gathering ends 8 ms before, or after three fifths of the time where that is later."""
+        """Due `seconds` after `began`. Gathering ends a tenth of the time before, but 8 ms at least and 50 ms at most, and not
+        before three fifths of the time."""
         if seconds is None:
             return cls(None, None)
         due = max(0.0, seconds)
-        return cls(began + due, began + due - min(MARGIN, _MARGIN_SHARE * due))
+        margin = min(_SHORT_SHARE * due, max(MARGIN, min(_MAX_MARGIN, _LONG_SHARE * due)))
+        return cls(began + due, began + due - margin)
 
     def left(self, now: float) -> float | None:
         """Seconds until the answer is due, at least 0; None without a deadline."""

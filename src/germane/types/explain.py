@@ -10,6 +10,10 @@ from germane.types.trace import Trace
 __all__ = ["amount_lines", "explain"]
 
 
+_MAX_TOKENS = 10**9
+"""A trace file that was written by hand may hold any number."""
+
+
 def explain(trace: Trace, fallback_reason: str = "") -> str:
     """Returns one line a candidate: first those that went in, then those left out with the reason."""
     lines = [f"strategy {trace.strategy} · model {trace.model} · tokens by {trace.tokenizer}"]
@@ -51,7 +55,7 @@ def amount_lines(trace: Trace) -> Iterator[str]:
     line = f"price {cut.price.per_token:.1e} of what is missing a token; {cut.price.expected:.2f} relevant items expected"
     if cut.nearest is not None:
         scored, tokens = cut.nearest.scored, cut.nearest.tokens or 0
-        gain, asked = cut.price.gain(cut.nearest.value or 0.0), cut.price.per_token * tokens
+        gain, asked = cut.price.gain(cut.nearest.value or 0.0), cut.price.per_token * min(tokens, _MAX_TOKENS)
         line += f"; the next, #{scored.rank}, would bring {gain:.2%} for {tokens} tokens, which have to bring {asked:.2%}"
     yield line
 
