@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from germane import Agent
+from germane import Agent, Germane
 
 FILLER = " ".join(f"filler{number}" for number in range(4_000))
 NEEDLE = "Caroline keeps the spare key under the blue flowerpot."
@@ -57,3 +57,11 @@ async def test_the_running_session_gives_the_passage_that_matches(told: Agent) -
     """Though its history only knows the beginning."""
     context = await told.assemble(ASKED, model="gpt-4o", session="s1", strategy="compact", deadline=None)
     assert "under the blue flowerpot" in context.added
+
+
+@pytest.mark.requirement("LIMITS-3")
+async def test_every_part_has_its_vector_when_recording_returns(germane: Germane, agent: Agent) -> None:
+    """Those that its own commit, or one shared with other calls, had no time for are made afterwards."""
+    said = [{"role": "user", "content": f"{number} " + "日記を書いた。" * 700} for number in range(30)]
+    await agent.record(said, session="s1")
+    assert await germane._open.store.stale_vectors() == 0

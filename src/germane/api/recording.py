@@ -25,6 +25,7 @@ from germane.pipeline.background import Background
 from germane.pipeline.inject.recognise import without_injected
 from germane.ports.journal import Journal
 from germane.search.unit import analysed_parts
+from germane.types.candidate import LONG
 from germane.types.extent import Extent
 from germane.types.limits import CHARACTERS
 from germane.types.message import Message
@@ -57,7 +58,7 @@ class Recording:
         self._journal, self._origin, self._now = journal, origin, now
         self._nonces, self._background = nonces, background
         self.long = False
-        """Whether a message is so long that its parts may be left without vectors."""
+        """Whether a message is so long that it is divided, and that its parts may be left without vectors."""
 
     async def keep(self, raws: Sequence[Raw]) -> Recorded:
         """Stores the messages, each once. Raises `InvalidInput` and `Conflict`, before anything is written."""
@@ -81,7 +82,7 @@ class Recording:
             recordable(messages, self._origin.scope.zone, first=first)
             for nonce in self._nonces:
                 messages = without_injected(messages, nonce)
-            self.long = self.long or any(len(message.content) > _SLICE_CHARACTERS // 4 for message in messages)
+            self.long = self.long or any(len(message.content) > LONG // 4 for message in messages)
             own = [raw if isinstance(raw, Mapping) else None for raw in slice]
             yield messages, own if len(messages) == len(slice) else None
 
