@@ -10,12 +10,9 @@ Llama 2 Community License.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import struct
-import threading
-from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.embedders.word_vectors import StaticWordVectors
+from germane.embedders.table_embedder import TableEmbedder
 from germane.errors import EmbedderError, MissingExtra
 from germane.text.fifo_cache import FifoCache
 
@@ -34,9 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["Static"]
 
 _DIMENSION = 256
-_HEAD, _TAIL = 8_000, 2_000
-_INLINE = 10_000
-"""Characters that take about 2 ms to embed: up to so many are embedded on the event loop."""
 _CACHED_PIECES, _MAX_PIECE_CHARS = 65_536, 24
 
 _ALONE = "\n\u0700-\u1fff\u2e80-\ud7ff\ue000-\ufffc\U00010000-\U0010ffff"
@@ -48,82 +42,38 @@ Indic, Thai, CJK or astral character to another character, so no merge crosses t
 _WHOLE_WORD = re.compile(r"▁[^\W\d_]{3,}")
 
 
-class Static:
-    """Unit-length means of wordllama's `l2_supercat` token vectors, 256 dimensions. Thread-safe.
-
-    The table (32 MB as float32) is loaded at the first use, or by `warm` or `prepare`. Of a text longer than 10,000 characters
-    the first 8,000 and the last 2,000 are read. The token ids of at most 65,536 pieces of text are cached.
-    """
+class Static(TableEmbedder["_Table"]):
+    """Unit-length means of wordllama's `l2_supercat` token vectors, 256 dimensions. The table has 32 MB as float32 and is
+    loaded in about 0.1 s. The token ids of at most 65,536 pieces of text are cached."""
 
     identity = f"static/l2_supercat/{_DIMENSION}"
     dimension = _DIMENSION
-    quick = True
 
     def __init__(self) -> None:
         """Raises `MissingExtra` where the extra `wordllama` isn't installed."""
         for package in ("wordllama", "tokenizers"):
             if find_spec(package) is None:
                 raise MissingExtra("wordllama", package)
-        self._loading = threading.Lock()
-        self._table: _Table | None = None
+        super().__init__()
         self._pieces: FifoCache[str, tuple[int, ...]] = FifoCache(_CACHED_PIECES)
 
-    def warm(self) -> None:
-        """Loads the table now (about 0.1 s). Idempotent. Raises `EmbedderError` when its files can't be read."""
-        self._loaded()
-
-    async def prepare(self) -> None:
-        """As `warm`, in a thread."""
-        await asyncio.to_thread(self.warm)
-
-    def word_vectors(self) -> StaticWordVectors:
-        """Returns the vectors of single words from this table, with an empty cache of their own."""
-        return StaticWordVectors(self)
-
-    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """As `embed_now`. A large batch or the first load would block the event loop, so they run in a thread."""
-        if self._table is None or sum(min(len(text), _HEAD + _TAIL) for text in texts) > _INLINE:
-            return await asyncio.to_thread(self.embed_now, texts)
-        return self.embed_now(texts)
-
-    def embed_now(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        table = self._loaded()
-        vectors = np.zeros((len(texts), _DIMENSION), dtype=np.float32)
-        for vector, text in zip(vectors, texts, strict=True):
-            ids: list[int] = []
-            for piece in _PIECE.findall(_readable(text)):
-                ids += self._pieces.get(piece) or self._encoded(piece, table.bpe)
-            if ids:  # summing text by text takes a fifth of the time of np.add.reduceat over the batch
-                np.add.reduce(table.weights.take(ids, axis=0), axis=0, out=vector)
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        np.divide(vectors, lengths, out=vectors, where=lengths > 0)  # the sum has the direction of the mean
-        return vectors
-
-    def typical(self) -> NDArray[np.float32]:
-        """Returns the mean of the unit vectors of all whole words of the vocabulary, shape (256,): the direction that words
-        share."""
-        table = self._loaded()
-        whole = [id for id in range(len(table.weights)) if _WHOLE_WORD.fullmatch(table.bpe.id_to_token(id) or "")]
-        vectors = table.weights[whole]
-        mean: NDArray[np.float32] = (vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)).mean(axis=0)
-        return mean
-
     async def close(self) -> None:
-        """Releases the table, which is loaded again at the next use. Idempotent."""
-        self._table = None
+        await super().close()
         self._pieces = FifoCache(_CACHED_PIECES)
 
-    def __repr__(self) -> str:
-        return f"<Static {self.identity}>"
+    def _load(self) -> _Table:
+        return _Table.load()
 
-    def _loaded(self) -> _Table:
-        table = self._table
-        if table is None:
-            with self._loading:
-                table = self._table
-                if table is None:
-                    table = self._table = _Table.load()
-        return table
+    def _add(self, table: _Table, text: str, vector: NDArray[np.float32]) -> None:
+        ids: list[int] = []
+        for piece in _PIECE.findall(_readable(text)):
+            ids += self._pieces.get(piece) or self._encoded(piece, table.bpe)
+        if ids:  # summing text by text takes a fifth of the time of np.add.reduceat over the batch
+            np.add.reduce(table.weights.take(ids, axis=0), axis=0, out=vector)
+
+    def _whole_words(self, table: _Table) -> NDArray[np.float32]:
+        whole = [id for id in range(len(table.weights)) if _WHOLE_WORD.fullmatch(table.bpe.id_to_token(id) or "")]
+        return table.weights[whole]
 
     def _encoded(self, piece: str, bpe: tokenizers.models.BPE) -> tuple[int, ...]:
         try:
@@ -175,6 +125,4 @@ def _matrix(data: bytes) -> NDArray[np.float32]:
 
 
 def _readable(text: str) -> str:
-    if len(text) > _HEAD + _TAIL:
-        text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
     return "▁" + text.replace(" ", "▁") if text and not text.isspace() else ""

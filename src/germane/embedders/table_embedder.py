@@ -1,0 +1,100 @@
+"""TableEmbedder: what the embedders that sum vectors of a table share: loading, long texts, unit length, single words."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from germane.embedders.word_vectors import StaticWordVectors
+
+__all__ = ["TableEmbedder"]
+
+T = TypeVar("T")
+
+_HEAD, _TAIL = 8_000, 2_000
+_INLINE = 10_000
+"""Characters that take about 2 ms to embed: up to so many are embedded on the event loop."""
+
+
+class TableEmbedder(ABC, Generic[T]):
+    """Unit-length sums of vectors of a table. Thread-safe.
+
+    The table is loaded at the first use, or by `warm` or `prepare`. Of a text longer than 10,000 characters the first 8,000 and
+    the last 2,000 are read.
+    """
+
+    identity: str
+    dimension: int
+    quick = True
+
+    def __init__(self) -> None:
+        self._loading = threading.Lock()
+        self._table: T | None = None
+
+    @abstractmethod
+    def _load(self) -> T:
+        """Reads the table from its files. Raises `EmbedderError`."""
+
+    @abstractmethod
+    def _add(self, table: T, text: str, vector: NDArray[np.float32]) -> None:
+        """Adds the vectors of the text's pieces to `vector`, which holds zeros."""
+
+    @abstractmethod
+    def _whole_words(self, table: T) -> NDArray[np.float32]:
+        """Returns the vectors of all whole words of the vocabulary, one a row."""
+
+    def warm(self) -> None:
+        """Loads the table now. Idempotent. Raises `EmbedderError` when its files can't be read."""
+        self._loaded()
+
+    async def prepare(self) -> None:
+        """As `warm`, in a thread."""
+        await asyncio.to_thread(self.warm)
+
+    def word_vectors(self) -> StaticWordVectors:
+        """Returns the vectors of single words from this table, with an empty cache of their own."""
+        return StaticWordVectors(self)
+
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """As `embed_now`. A large batch or the first load would block the event loop, so they run in a thread."""
+        if self._table is None or sum(min(len(text), _HEAD + _TAIL) for text in texts) > _INLINE:
+            return await asyncio.to_thread(self.embed_now, texts)
+        return self.embed_now(texts)
+
+    def embed_now(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        table = self._loaded()
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for vector, text in zip(vectors, texts, strict=True):
+            self._add(table, text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}", vector)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        np.divide(vectors, lengths, out=vectors, where=lengths > 0)  # the sum has the direction of the mean
+        return vectors
+
+    def typical(self) -> NDArray[np.float32]:
+        """Returns the mean of the unit vectors of all whole words of the vocabulary, shape (dimension,): the direction that
+        words share."""
+        vectors = self._whole_words(self._loaded())
+        mean: NDArray[np.float32] = (vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)).mean(axis=0)
+        return mean
+
+    async def close(self) -> None:
+        """Releases the table, which is loaded again at the next use. Idempotent."""
+        self._table = None
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.identity}>"
+
+    def _loaded(self) -> T:
+        table = self._table
+        if table is None:
+            with self._loading:
+                table = self._table
+                if table is None:
+                    table = self._table = self._load()
+        return table
