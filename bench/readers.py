@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
-from functools import cache
 from types import MappingProxyType
 from typing import Any
+
+import numpy as np
 
 from germane.access.pseudonym import pseudonym
 from germane.catalog import unknown_model
@@ -91,14 +92,8 @@ _SCOPE = Scope(user="u", session="s")
 _CATALOG = Catalog.built_in()
 _NAMES = ModelNames({profile.name: profile for profile in _CATALOG})
 
-
-class _Known(Distilled):
-    """What words have in common is found once."""
-
-    typical = cache(Distilled.typical)
-
-
-_KNOWN = _Known()
+_KNOWN = Distilled()
+_WORDS, _STEMS = StaticWordVectors(_KNOWN), np.zeros(1, np.uint32)
 _STATIC = Static()
 _EXCERPTS = Excerpts(["yesterday", "dogs", "a", "書"])
 _QUERY = Query(text="", at=_NOW, identifiers=("a.b", "::"), phrases=("a a", "  "))
@@ -306,7 +301,7 @@ _OTHERS: dict[str, Reader] = {
     "dialects.wording.image_note": lambda text: image_note(Image(url=text)),
     "embedders.distilled.Distilled.embed_now": lambda text: _KNOWN.embed_now([text]),
     "embedders.static.Static.embed_now": lambda text: _STATIC.embed_now([text]),
-    "embedders.word_vectors.StaticWordVectors.similar": lambda text: StaticWordVectors(_KNOWN).similar([text], ["dog"]),
+    "embedders.word_vectors.StaticWordVectors.cosines": lambda text: _WORDS.cosines(_STEMS, [text]),
     "events.prepared_message.clean": whole,
     "events.prepared_message.slim": lambda text: slim({"a": text, text: [f"data:{text}", f"data:a;base64,{text}"]}),
     "events.prepared_message.PreparedMessage.of": lambda text: PreparedMessage.of(
@@ -367,7 +362,9 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "pipeline.gather.candidates.from_memory": _OF_CODE,
         "pipeline.gather.merge.fresh": "compares ids; the texts are hashed by text.normal.content_hash",
         "pipeline.gather.outcome.answer": _OF_CODE,
+        "pipeline.gather.candidates.offered": _OF_CODE,
         "pipeline.gather.outcome.candidates": _OF_CODE,
+        "pipeline.gather.outcome.unread": _OF_CODE,
         "pipeline.gather.outcome.source_report": _OF_CODE,
         "pipeline.inject.placement.place": "puts texts beside each other; measured in inject.inject.inject",
         "memories.checks.flag": _OF_CODE,

@@ -279,6 +279,9 @@ class Agent:
     def feedback(self, ids: Sequence[str], *, helpful: bool = True) -> int:
         return self._call(self._awaited.feedback, ids, helpful=helpful)
 
+    def texts(self, ids: Sequence[str]) -> dict[str, str]:
+        return self._call(self._awaited.texts, ids)
+
     @overload
     def directive(self) -> str: ...
     @overload

@@ -46,13 +46,13 @@ async def test_the_first_search_loads_nothing(tmp_path: Path, monkeypatch: pytes
     async with Germane.open(path) as germane:
         await germane.agent().remember("Ana lives in Lisbon")
     vocabulary: list[Distilled] = []
-    typical = Distilled.typical
+    whole_words = Distilled.whole_words
 
     def counted(embedder: Distilled) -> Any:
         vocabulary.append(embedder)
-        return typical(embedder)
+        return whole_words(embedder)
 
-    monkeypatch.setattr(Distilled, "typical", counted)
+    monkeypatch.setattr(Distilled, "whole_words", counted)
     async with Germane.open(path) as germane:
         assert len(vocabulary) == 1
         before = set(sys.modules)

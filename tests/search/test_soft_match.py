@@ -1,20 +1,18 @@
-"""Soft keyword match, by words of similar meaning."""
+"""Soft keyword match, by words of similar meaning, from the hashes of a text's stems."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from germane.embedders import word_vectors as module
 from germane.embedders.distilled import Distilled
 from germane.embedders.word_vectors import StaticWordVectors
 from germane.search.bm25 import WeightedTerm
 from germane.search.relevance import matrix, shipped
+from germane.search.row_terms import RowTerms
 from germane.search.soft_match import soft
-from germane.text.analyse import analyse, term_hash, worded
+from germane.search.unit import analysed
+from germane.text.analyse import analyse, term_hash
 from germane.types.evidence import Evidence
 
 
@@ -30,9 +28,18 @@ def terms(*asked: str) -> list[WeightedTerm]:
     ]
 
 
+def stored(*texts: str) -> RowTerms:
+    """The terms of texts as the search rows hold them."""
+    hashes = [np.frombuffer(analysed(text).terms, "<u4") for text in texts]
+    lengths = np.array([len(one) for one in hashes], np.int64)
+    owner = np.repeat(np.arange(len(texts)), lengths)
+    return RowTerms(np.concatenate([np.empty(0, np.uint32), *hashes]).astype(np.uint32), owner, lengths)
+
+
 @pytest.mark.requirement("SCORE-2")
 def test_an_equal_stem_is_a_full_answer_and_a_kindred_word_half_of_one(words: StaticWordVectors) -> None:
-    exact, similar, stranger, nothing = soft(terms("puppy"), ["Our puppies bark.", "A dog!", "The invoice is late.", ""], words)
+    texts = stored("Our puppies bark.", "A dog!", "The invoice is late.", "")
+    exact, similar, stranger, nothing = soft(terms("puppy"), texts, words)
     assert exact == 1.0
     assert exact > similar > 2 * max(stranger, 0.1)
     assert nothing == 0.0
@@ -44,14 +51,24 @@ def test_the_rarer_word_of_a_question_counts_for_more(words: StaticWordVectors) 
         WeightedTerm(word=one.word, hashes=one.hashes, share=share, occurrences=())
         for one, share in ((heavy, 0.9), (light, 0.1))
     ]
-    first, second = soft(asked, ["violin", "weekend"], words)
+    first, second = soft(asked, stored("violin", "weekend"), words)
     assert first > second
     assert 0.9 <= first <= 1.0
 
 
-def test_without_words_to_look_for_or_texts_to_look_in_there_is_nothing(words: StaticWordVectors) -> None:
-    assert soft((), ["a violin"], words).tolist() == [0.0]
-    assert soft(terms("violin"), [], words).tolist() == []
+def test_without_words_to_look_for_nothing_is_known(words: StaticWordVectors) -> None:
+    assert np.isnan(soft((), stored("a violin"), words)).tolist() == [True]
+    assert soft(terms("violin"), stored(), words).tolist() == []
+    assert soft(terms("violin"), stored("", ""), words).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.requirement("SCORE-2", "SEARCH-2")
+@pytest.mark.parametrize("word", ["собака", "犬", "सोना", "σκύλος"])
+def test_a_word_of_a_script_without_vectors_is_neither_alike_nor_strange(words: StaticWordVectors, word: str) -> None:
+    """The relevance model then assumes the usual value; beside a word that has a vector, it counts only where it stands."""
+    assert np.isnan(soft(terms(word), stored(word, "a dog"), words)).all()
+    beside = soft(terms(word, "violin"), stored(f"{word} violin", "a violin"), words)
+    assert beside.tolist() == pytest.approx([1.0, 0.5])
 
 
 @pytest.mark.requirement("SCORE-2")
@@ -63,51 +80,9 @@ def test_a_text_that_was_not_read_is_taken_to_be_as_kindred_as_such_texts_are() 
     assert likely > unread > unlikely
 
 
-def test_the_words_of_a_text_stand_beside_the_stems_that_its_analysis_gives() -> None:
-    text = "The puppies' e-mail: running_late in C++"
-    assert [stem for _, stem in worded(text)] == [term_hash(stem) for stem in analyse(text)]
-
-
-@pytest.mark.parametrize("max_words", [4, 65_536])
-def test_a_word_has_the_same_vector_every_time(monkeypatch: pytest.MonkeyPatch, max_words: int) -> None:
-    """Also when the cache is full and starts anew."""
-    monkeypatch.setattr(module, "_MAX_WORDS", max_words)
-    words = StaticWordVectors(Distilled())
-
-    def of(*asked: str) -> NDArray[np.float32]:
-        return words.of(asked)
-
-    first = of("violin", "cello", "drum")
-    assert np.array_equal(of("oboe", "flute", "cello", "violin")[[3, 2]], first[:2])
-    assert np.array_equal(of("drum", "violin"), first[[2, 0]])
-    assert np.allclose(np.linalg.norm(first, axis=1), 1.0, atol=2e-3)
-    assert not of("").any()
-
-
-def test_no_word_is_kept_as_text() -> None:
-    words = StaticWordVectors(Distilled())
-    seen: Sequence[object] = [*words._cache[0]]
-    words.of(["violin"])
-    seen = [*words._cache[0]]
-    assert all(isinstance(key, int) for key in seen)
-    assert len(seen) == 1
-
-
-@pytest.mark.parametrize(("words", "texts"), [(65_536, 32_768), (3, 32_768), (65_536, 2), (3, 2), (0, 0)])
-def test_a_text_is_answered_alike_whatever_is_remembered(monkeypatch: pytest.MonkeyPatch, words: int, texts: int) -> None:
-    """Cached or not, alone or among others, and when a full cache starts anew."""
-    stored = ["Our puppies bark.", "A dog!", "The invoice is late.", "", "Violins and a cello.", "puppy", "A dog!"]
+def test_a_text_is_answered_alike_alone_and_among_others(words: StaticWordVectors) -> None:
+    texts = ["Our puppies bark.", "A dog!", "The invoice is late.", "", "Violins and a cello.", "puppy", "A dog!"]
     asked = terms("puppy", "violin")
-    once = [float(soft(asked, [text], StaticWordVectors(Distilled()))[0]) for text in stored]
-    monkeypatch.setattr(module, "_MAX_WORDS", words)
-    monkeypatch.setattr(module, "_MAX_TEXTS", texts)
-    known = StaticWordVectors(Distilled())
-    for some in (stored[:3], stored, stored[2:], stored[::-1], stored):
-        assert soft(asked, some, known).tolist() == [once[stored.index(text)] for text in some]
-
-
-def test_no_text_is_kept_as_text() -> None:
-    """Only numbers remain of a text: the rows of its words and the hashes of their stems."""
-    words = StaticWordVectors(Distilled())
-    soft(terms("violin"), ["A secret violin."], words)
-    assert [list(map(type, kept)) for kept in words._cache.texts.items()] == [[int, np.ndarray]]
+    alone = [float(soft(asked, stored(text), words)[0]) for text in texts]
+    assert soft(asked, stored(*texts), words).tolist() == pytest.approx(alone, abs=1e-6)
+    assert soft(asked, stored(*texts[::-1]), words).tolist() == pytest.approx(alone[::-1], abs=1e-6)

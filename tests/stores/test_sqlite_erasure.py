@@ -70,7 +70,7 @@ async def test_a_forgotten_text_is_in_no_file(tmp_path: Path, seed: int) -> None
             assert remains(tmp_path, gone) == set()
     assert remains(tmp_path, set(alive)) == set(alive)
     assert (await store.check()).healthy
-    hits = await scoped.events.search(question(noise(rng, 30)), 500, keywords=True, vectors=False, wait=True)
+    hits = (await scoped.events.search(question(noise(rng, 30)), 500, keywords=True, vectors=False, wait=True)).hits
     assert not gone & {hit.thing.message_id for hit in hits}
     await store.close()
 

@@ -158,11 +158,11 @@ async def test_another_process_finds_it_gone_and_forgets_what_it_had_in_memory(
     here, there = opened(tmp_path), opened(tmp_path)
     scoped = there.within(ANNA)
     await lived_in(here.within(ANNA))
-    assert len(await scoped.events.search(question("canary text"), 9, keywords=True, vectors=False, wait=True)) == 2
+    assert len((await scoped.events.search(question("canary text"), 9, keywords=True, vectors=False, wait=True)).hits) == 2
     told: list[str] = []
     there.when_vanished(lambda directive: told.append(directive(*NAMES)))
     await here.within(ANNA).journal.commit(all_of(ANNA))
-    assert await scoped.events.search(question("canary text"), 9, keywords=True, vectors=False, wait=True) == ()
+    assert (await scoped.events.search(question("canary text"), 9, keywords=True, vectors=False, wait=True)).hits == ()
     assert (await scoped.directive()).text == ""
     while not told:
         await there.nonce_key()

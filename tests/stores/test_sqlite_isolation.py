@@ -99,8 +99,8 @@ class Isolation(RuleBasedStateMachine):
 
     async def _seen(self, scope: Scope, ids: list[str]) -> set[str]:
         scoped, asked = self.store.within(scope), replace(question("canary"), filters=EVERYTHING)
-        memories = await scoped.memories.search(asked, 99, keywords=True, vectors=False, wait=True)
-        events = await scoped.events.search(asked, 99, keywords=True, vectors=False, wait=True)
+        memories = (await scoped.memories.search(asked, 99, keywords=True, vectors=False, wait=True)).hits
+        events = (await scoped.events.search(asked, 99, keywords=True, vectors=False, wait=True)).hits
         searched = {hit.thing.id for hit in memories} | {hit.thing.id for hit in events}
         fetched = {memory.id for memory in await scoped.memories.get(ids)} | {
             event.id for event in await scoped.events.get(ids)

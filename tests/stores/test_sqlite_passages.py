@@ -45,7 +45,7 @@ def opened_at(path: Path) -> SqliteStore:
 
 
 async def hits(store: SqliteStore, words: str, limit: int = 10) -> tuple[Hit[Event], ...]:
-    return await store.within(Scope()).events.search(question(words), limit, keywords=True, vectors=False, wait=True)
+    return (await store.within(Scope()).events.search(question(words), limit, keywords=True, vectors=False, wait=True)).hits
 
 
 @settings(max_examples=60, deadline=None)
@@ -125,7 +125,9 @@ def as_before(path: Path) -> None:
     columns = ", ".join(row[1] for row in connection.execute("PRAGMA table_info(units_events)"))
     connection.execute(f"INSERT INTO units_events ({columns}) SELECT {columns} FROM units_parts WHERE part = 0")
     connection.execute(
-        f"DROP TABLE units_parts; DROP TABLE undivided; PRAGMA user_version = 4; PRAGMA application_id = {APPLICATION}"
+        "DROP TABLE units_parts; DROP TABLE undivided;"
+        "ALTER TABLE units_events DROP COLUMN tokens; ALTER TABLE units_memories DROP COLUMN tokens;"
+        f"PRAGMA user_version = 4; PRAGMA application_id = {APPLICATION}"
     )
     connection.close()
 

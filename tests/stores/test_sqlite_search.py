@@ -29,13 +29,13 @@ def opened(path: Path | str, embedder: Hashed = EMBEDDER, **settings: Any) -> Sq
 
 async def found(store: SqliteStore, words: str, *, wait: bool = True, scope: Scope = Scope()) -> list[str]:  # noqa: B008
     scoped = store.within(scope)
-    hits = await scoped.events.search(question(words), 50, keywords=True, vectors=False, wait=wait)
+    hits = (await scoped.events.search(question(words), 50, keywords=True, vectors=False, wait=wait)).hits
     return sorted(hit.thing.text for hit in hits)
 
 
 async def near(store: SqliteStore, text: str, embedder: Hashed) -> list[str]:
     asked = replace(question("", vector=embedder.embed_now([text])[0]), model=embedder.identity)
-    hits = await store.within(Scope()).memories.search(asked, 1, keywords=False, vectors=True, wait=True)
+    hits = (await store.within(Scope()).memories.search(asked, 1, keywords=False, vectors=True, wait=True)).hits
     return [hit.thing.text for hit in hits]
 
 
@@ -90,7 +90,7 @@ async def test_vectors_of_another_model_are_left_alone_until_embedded_again(tmp_
     store, told = opened(tmp_path / "a.db", new), list[tuple[int, int]]()
     assert await store.stale_vectors() == 3
     assert await near(store, "fast cars", new) == []
-    hits = await store.within(Scope()).memories.search(question("cars"), 5, keywords=True, vectors=True, wait=True)
+    hits = (await store.within(Scope()).memories.search(question("cars"), 5, keywords=True, vectors=True, wait=True)).hits
     assert [hit.thing.text for hit in hits] == ["fast cars"]
     assert await store.reembed(lambda done, total: told.append((done, total))) == 3
     assert told == [(3, 3)]

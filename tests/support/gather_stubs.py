@@ -17,7 +17,7 @@ from germane.pipeline.gather.abandoned import Abandoned
 from germane.pipeline.gather.gather import Gathered, SourceAttempt, StartAttempt, gather
 from germane.pipeline.gather.source import Skipped, Source
 from germane.ports.embedder import Embedder
-from germane.search.hit import Hit
+from germane.search.hit import Found, Hit
 from germane.store import ScopedStore
 from germane.testing.builders import MOMENT, candidate
 from germane.testing.hashed import Hashed
@@ -27,6 +27,7 @@ from germane.types.query import Filters, Query
 from germane.types.scope import Scope
 from germane.types.strategy import SourcePlan, Strategy
 from germane.types.trace import SourceReport
+from germane.types.unread import Unread
 
 __all__ = [
     "AnsweringSource",
@@ -116,16 +117,19 @@ class EventsStub:
     """A reader of events with fixed answers; `asked` holds the arguments of the last call."""
 
     hits: Sequence[Hit[Event]] = ()
+    unread: tuple[Unread, ...] = ()
+    searches: int = 0
     latest: Sequence[Event] = ()
     names: tuple[str, ...] = ()
     error: Exception | None = None
     asked: Any = None
 
-    async def search(self, query: Query, limit: int, **how: Any) -> tuple[Hit[Event], ...]:
+    async def search(self, query: Query, limit: int, **how: Any) -> Found[Event]:
         self.asked = (query, limit, how)
+        self.searches += 1
         if self.error is not None:
             raise self.error
-        return tuple(self.hits)
+        return Found(hits=tuple(self.hits), unread=self.unread)
 
     async def recent(self, limit: int, *, session: str | None = None, filters: Filters) -> tuple[Event, ...]:
         self.asked = (limit, session, filters)
@@ -143,9 +147,9 @@ class MemoriesStub:
     named: Sequence[Memory] = ()
     asked: Any = None
 
-    async def search(self, query: Query, limit: int, **how: Any) -> tuple[Hit[Memory], ...]:
+    async def search(self, query: Query, limit: int, **how: Any) -> Found[Memory]:
         self.asked = (query, limit, how)
-        return tuple(self.hits)
+        return Found(hits=tuple(self.hits))
 
     async def pinned(self, keys: Sequence[str], tags: Sequence[str], *, at: datetime, filters: Filters) -> tuple[Memory, ...]:
         self.asked = (keys, tags, at, filters)

@@ -18,7 +18,7 @@ from germane.memories.reader import Page
 from germane.pipeline.admission_queue import AdmissionQueue
 from germane.pipeline.engine import Engine
 from germane.ports.embedder import Embedder
-from germane.search.hit import Hit
+from germane.search.hit import Found, Hit
 from germane.search.relevance import shipped
 from germane.store import ScopedStore
 from germane.testing.builders import MOMENT
@@ -50,8 +50,8 @@ class _Memories:
     async def pinned(self, keys: Sequence[str], tags: Sequence[str], *, at: datetime, filters: Filters) -> tuple[Memory, ...]:
         return ()
 
-    async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> tuple[Hit[Memory], ...]:
-        return (Hit(thing=MEMORY, evidence=_STRONG),)
+    async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> Found[Memory]:
+        return Found(hits=(Hit(thing=MEMORY, evidence=_STRONG),))
 
     async def history(self, id: str) -> tuple[Memory, ...]:
         return (MEMORY,)
@@ -61,8 +61,8 @@ class _Events:
     async def get(self, ids: Sequence[str]) -> tuple[Event, ...]:
         return (MESSAGE,)
 
-    async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> tuple[Hit[Event], ...]:
-        return (Hit(thing=MESSAGE, evidence=_STRONG),)
+    async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> Found[Event]:
+        return Found(hits=(Hit(thing=MESSAGE, evidence=_STRONG),))
 
     async def recent(self, limit: int, *, session: str | None = None, filters: Any) -> tuple[Event, ...]:
         return ()

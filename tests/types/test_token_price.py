@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import exp
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from germane.types.amount import Cut, Need, TokenPrice
+from germane.types.amount import Cut, Need, TokenPrice, price_asked
 from germane.types.candidate import LeftOut
+from germane.types.unread import Unread
 from support.plain_layout import item
 
 SHARE = st.floats(1e-6, 1.0)
@@ -63,9 +65,20 @@ def test_the_best_fifty_are_expected_to_be_relevant_and_required_ones_are_not_co
 
 @pytest.mark.requirement("AMOUNT-1")
 def test_a_message_that_asks_for_nothing_has_a_higher_price() -> None:
-    """Most turns of a chat only tell something."""
-    found = [item(8)]
-    assert TokenPrice.of(3e-4, found, asks=False).per_token > TokenPrice.of(3e-4, found).per_token == 3e-4
+    """Most turns of a chat only tell something; and an overview's many passages overlap in what they say."""
+    told, overview = price_asked(3e-4, asks=False, broad=False), price_asked(3e-4, asks=True, broad=True)
+    assert told > overview > price_asked(3e-4, asks=True, broad=False) == 3e-4
+
+
+@pytest.mark.requirement("AMOUNT-1")
+@given(st.lists(st.floats(-6, 6), max_size=80), st.integers(0, 80))
+def test_what_was_not_read_is_expected_like_what_was(odds: list[float], read: int) -> None:
+    """Whichever of the results were read, the price compares each with the same number."""
+    best = sorted(odds, reverse=True)
+    scores = [1 / (1 + exp(-odd)) for odd in best]
+    found = [replace(item(8, rank), score=score) for rank, score in enumerate(scores[:read], start=1)]
+    unread = [Unread(str(place), "events", odd, 10) for place, odd in enumerate(best[read:])]
+    assert TokenPrice.of(3e-4, found, unread=unread).expected == pytest.approx(sum(scores[:50]))
 
 
 @pytest.mark.requirement("NEED-1")

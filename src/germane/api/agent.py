@@ -3,6 +3,7 @@ engine or commits a plan."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -157,6 +158,15 @@ class Agent:
         )
         found = await parts.engine.recall(request, self._scoped(self.scope), parts.strategies.find(strategy))
         return found[:limit]
+
+    async def texts(self, ids: Sequence[str]) -> dict[str, str]:
+        """Returns the texts of these memories and messages by id, for what a trace names without its text
+        (`context.trace.unread`). What has been forgotten since, or may not be shown, is missing. Raises `InvalidInput`."""
+        wanted, store = identifiers(ids), self._scoped(self.scope)
+        allowed = await store.allowed(wanted, at=self._parts.clock.now(), filters=Filters())
+        readable = [id for id in wanted if id in allowed]
+        memories, events = await asyncio.gather(store.memories.get(readable), store.events.get(readable))
+        return {memory.id: memory.text for memory in memories} | {event.id: event.text for event in events}
 
     async def record(
         self, messages: Sequence[Raw], *, session: str, source_kind: str = "user", channel: str | None = None

@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
+
 from germane.access.usage import KeyUsage
 from germane.access.verifier import Verifier
 from germane.api.catch_up import CatchUp
@@ -97,13 +99,19 @@ async def wire(
     if warm:
         loading += [
             asyncio.to_thread(counter(_COMMONEST).count, " "),
-            asyncio.to_thread(words.similar, ["anything"], ["something"]),
+            asyncio.to_thread(words.cosines, np.zeros(1, np.uint32), ["something"]),
         ]
     await asyncio.gather(*loading)
     try:
         _require_dimension(vectors, path)
         store = await asyncio.to_thread(
-            SqliteStore.open, path, embedder=watched or vectors, clock=clock, relevance=relevance_model, words=words
+            SqliteStore.open,
+            path,
+            embedder=watched or vectors,
+            clock=clock,
+            relevance=relevance_model,
+            words=words,
+            count=counter(_COMMONEST).count if warm else None,
         )
     except BaseException:
         if vectors is not chosen:

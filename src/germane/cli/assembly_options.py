@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -59,10 +60,14 @@ class AssemblyOptions:
 
     async def assemble(self, options: GlobalOptions) -> Context:
         """Assemble the context without a deadline: every source is waited for. Raises `InvalidInput` for a bad option."""
+        return (await self.assemble_and_read(options, reading=False))[0]
+
+    async def assemble_and_read(self, options: GlobalOptions, *, reading: bool) -> tuple[Context, Mapping[str, str]]:
+        """The same, with the texts by id of what was found and not read, where they are asked for by `reading`."""
         request = self._request()
         filters, at = self.filters.filters(options), options.parse_time(self.at, "--at")
         async with options.open_store(warm=True) as (_, agent):
-            return await agent.assemble(
+            context = await agent.assemble(
                 request.messages,
                 model=self.model,
                 provider=self.provider,
@@ -79,6 +84,7 @@ class AssemblyOptions:
                 like=self.like,
                 system=request.system if self.system is None else self.system,
             )
+            return context, await agent.texts([one.id for one in context.trace.unread]) if reading else {}
 
     def _request(self) -> RequestFile:
         """The request, from FILE, --query or standard input."""

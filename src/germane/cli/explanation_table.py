@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -12,6 +14,7 @@ from germane.cli.trace_file import SavedTrace
 from germane.types.candidate import Chosen, LeftOut, Scored
 from germane.types.explain import amount_lines
 from germane.types.trace import SourceReport
+from germane.types.unread import Unread
 
 __all__ = ["print_explanation"]
 
@@ -19,9 +22,16 @@ _COLUMNS = {"rank": "right", "": "left", "source": "left", "score": "right", "re
 
 
 def print_explanation(
-    saved: SavedTrace, screen: Console, *, everything: bool = False, ids: bool = False, max_left_out: int = 12
+    saved: SavedTrace,
+    screen: Console,
+    *,
+    everything: bool = False,
+    ids: bool = False,
+    texts: Mapping[str, str] | None = None,
+    max_left_out: int = 12,
 ) -> None:
-    """Print the trace. Of the candidates that were left out the best `max_left_out` are shown, or all with `everything`."""
+    """Print the trace. Of the candidates that were left out the best `max_left_out` are shown, or all with `everything`, and
+    then also what was found and not read; `texts` holds its texts by id, as far as somebody has read them since."""
     trace, metadata = saved.trace, saved.metadata
     screen.print(Text(f"strategy {trace.strategy} · model {trace.model} · tokens by {trace.tokenizer}", style="dim"))
     if metadata.fallback_reason:
@@ -41,6 +51,12 @@ def print_explanation(
         screen.print(_table([*sorted(trace.chosen, key=lambda item: item.scored.rank), *shown], ids))
     if len(left_out) > len(shown):
         screen.print(Text(f"… and {len(left_out) - len(shown)} more left out (--all shows them)", style="dim"))
+    if trace.unread and everything:
+        screen.print(_unread_table(trace.unread, texts or {}, ids=ids))
+    elif trace.unread:
+        screen.print(
+            Text(f"… and {len(trace.unread)} more found that can't be worth their tokens (--all reads them)", style="dim")
+        )
     screen.print(Text(_sources_and_timings(saved), style="dim"))
 
 
@@ -53,6 +69,20 @@ def _table(items: list[Chosen | LeftOut], ids: bool) -> Table:
     made.add_column("id" if ids else "text", no_wrap=True, overflow="ellipsis", ratio=1)
     for item in items:
         made.add_row(*_cells(item, ids), style="" if isinstance(item, Chosen) else "dim")
+    return made
+
+
+def _unread_table(unread: Sequence[Unread], texts: Mapping[str, str], *, ids: bool) -> Table:
+    made = Table(
+        box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold", expand=True, title="found, not worth reading"
+    )
+    made.add_column("P", justify="right", no_wrap=True)
+    made.add_column("tokens", justify="right", no_wrap=True)
+    made.add_column("id" if ids else "text", no_wrap=True, overflow="ellipsis", ratio=1)
+    for one in unread:
+        text = one.id if ids or not texts else texts.get(one.id, "gone: it was forgotten, or may not be shown any more")
+        cells = (f"{one.probability:.4f}", f"≥ {one.tokens}", plain(" ".join(text.split()), 200))
+        made.add_row(*map(Text, cells), style="dim")
     return made
 
 

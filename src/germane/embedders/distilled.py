@@ -7,6 +7,7 @@ says from which version, and how.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 
@@ -48,8 +49,9 @@ class Distilled(TableEmbedder["_Table"]):
             found = table.sum(grams)
             vector += found + _SHARED * np.linalg.norm(found) * table.shared
 
-    def _whole_words(self, table: _Table) -> NDArray[np.float32]:
-        return table.values[table.whole].astype(np.float32)
+    def _whole_words(self, table: _Table) -> tuple[Sequence[str], NDArray[np.float32]]:
+        words = {word: row for row, word in enumerate(table.pieces.vocabulary) if len(word) > 2 and word.isalpha()}
+        return list(words), table.values[list(words.values())].astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +61,6 @@ class _Table:
     values: NDArray[np.int8]
     scales: NDArray[np.float32]
     pieces: WordPieces
-    whole: NDArray[np.intp]
-    """The rows of whole words of three letters or more."""
     grams: int
     """The first row of the n-grams."""
     shared: NDArray[np.float32]
@@ -82,13 +82,11 @@ class _Table:
                 vocabulary = file["vocabulary"].tobytes().decode().split("\n")
         except Exception as error:  # zipfile, numpy and the decoder raise errors of their own
             raise EmbedderError(f"the vectors of the default embedder can't be read from {source}: {error}") from error
-        whole = [row for row, piece in enumerate(vocabulary) if len(piece) > 2 and piece.isalpha()]
         shared = hashed[-1].astype(np.float32) / np.float32(_DIMENSION**0.5)
         return cls(
             values=values,
             scales=scales,
             pieces=WordPieces(vocabulary),
-            whole=np.array(whole, np.intp),
             grams=len(vocabulary),
             shared=shared,
         )

@@ -46,8 +46,8 @@ class TableEmbedder(ABC, Generic[T]):
         """Adds the vectors of the text's pieces to `vector`, which holds zeros."""
 
     @abstractmethod
-    def _whole_words(self, table: T) -> NDArray[np.float32]:
-        """Returns the vectors of all whole words of the vocabulary, one a row."""
+    def _whole_words(self, table: T) -> tuple[Sequence[str], NDArray[np.float32]]:
+        """Returns the whole words of the vocabulary, and the vector of each, one a row."""
 
     def warm(self) -> None:
         """Loads the table now. Idempotent. Raises `EmbedderError` when its files can't be read."""
@@ -58,7 +58,7 @@ class TableEmbedder(ABC, Generic[T]):
         await asyncio.to_thread(self.warm)
 
     def word_vectors(self) -> StaticWordVectors:
-        """Returns the vectors of single words from this table, with an empty cache of their own."""
+        """Returns the vectors of single words from this table."""
         return StaticWordVectors(self)
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -76,12 +76,9 @@ class TableEmbedder(ABC, Generic[T]):
         np.divide(vectors, lengths, out=vectors, where=lengths > 0)  # the sum has the direction of the mean
         return vectors
 
-    def typical(self) -> NDArray[np.float32]:
-        """Returns the mean of the unit vectors of all whole words of the vocabulary, shape (dimension,): the direction that
-        words share."""
-        vectors = self._whole_words(self._loaded())
-        mean: NDArray[np.float32] = (vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)).mean(axis=0)
-        return mean
+    def whole_words(self) -> tuple[Sequence[str], NDArray[np.float32]]:
+        """Returns the whole words of the vocabulary, and the vector of each."""
+        return self._whole_words(self._loaded())
 
     async def close(self) -> None:
         """Releases the table, which is loaded again at the next use. Idempotent."""

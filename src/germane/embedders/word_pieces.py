@@ -32,6 +32,7 @@ class WordPieces:
     """
 
     def __init__(self, vocabulary: Sequence[str]) -> None:
+        self.vocabulary = vocabulary
         self._ids = {piece: id for id, piece in enumerate(vocabulary)}
         self._longest = max(map(len, vocabulary), default=0)
         self._cached: FifoCache[str, tuple[int, ...]] = FifoCache(_CACHED_CHUNKS)

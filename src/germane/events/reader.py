@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from germane.events.event import Event, Session
-from germane.search.hit import Hit
+from germane.search.hit import Found
 from germane.types.query import Filters, Query
 
 __all__ = ["EventReader"]
@@ -18,10 +18,10 @@ class EventReader(Protocol):
     async def get(self, ids: Sequence[str]) -> tuple[Event, ...]:
         """Returns the events with these ids of germane's, in this order; ids that don't exist in the scope are left out."""
 
-    async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> tuple[Hit[Event], ...]:
-        """Returns at most `limit` hits, best first; of a long text, the passage that matches. `keywords` and `vectors` say
-        which evidence is used. With `wait` false it raises `Warming` where the events aren't in memory yet, and loads them in
-        the background."""
+    async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> Found[Event]:
+        """Returns at most `limit` results, best first; of a long text, the passage that matches. What can't be worth its tokens
+        at the query's price isn't read. `keywords` and `vectors` say which evidence is used. With `wait` false it raises
+        `Warming` where the events aren't in memory yet, and loads them in the background."""
 
     async def recent(
         self, limit: int, *, session: str | None = None, filters: Filters, whole: bool = False

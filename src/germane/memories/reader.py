@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from germane.memories.memory import Memory
-from germane.search.hit import Hit
+from germane.search.hit import Found
 from germane.types.query import Filters, Query
 
 __all__ = ["MemoryReader", "Page"]
@@ -36,9 +36,10 @@ class MemoryReader(Protocol):
         """Returns the pinned memories, the newest valid fact of each key in `keys` (in that order), and the memories with any
         of `tags`, each once."""
 
-    async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> tuple[Hit[Memory], ...]:
-        """Returns at most `limit` hits, best first. `keywords` and `vectors` say which evidence is used. With `wait` false it
-        raises `Warming` where the memories aren't in memory yet, and loads them in the background."""
+    async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> Found[Memory]:
+        """Returns at most `limit` results, best first. What can't be worth its tokens at the query's price isn't read.
+        `keywords` and `vectors` say which evidence is used. With `wait` false it raises `Warming` where the memories aren't in
+        memory yet, and loads them in the background."""
 
     async def history(self, id: str) -> tuple[Memory, ...]:
         """Returns the memory, those that superseded it and those that it superseded, directly or not, oldest first."""

@@ -20,12 +20,11 @@ from germane.pipeline.gather.gather import Gathered
 from germane.pipeline.inject.inject import inject, untouched
 from germane.pipeline.pack.packing import Packing
 from germane.ports.tokenizer import Tokenizer
-from germane.types.amount import Cut, Need, TokenPrice
+from germane.types.amount import Cut, Need, TokenPrice, price_asked
 from germane.types.budget import Budget
 from germane.types.candidate import Scored
 from germane.types.context import Context, Metadata
 from germane.types.effort import price
-from germane.types.query import Query
 from germane.types.request import Request
 from germane.types.strategy import Strategy
 from germane.types.trace import SourceReport, Trace
@@ -100,11 +99,12 @@ class Assembly:
             return None
         return price(self.strategy.effort)
 
-    def token_price(self, ranked: Sequence[Scored], need: Need, query: Query) -> TokenPrice | None:
+    def token_price(self, ranked: Sequence[Scored], need: Need, gathered: Gathered) -> TokenPrice | None:
         """What a token costs this request, whose candidates must stand in score order; None where the budget is to be used."""
         if self.price is None:
             return None
-        return TokenPrice.of(self.price, ranked, need.probability, asks=query.asks, broad=query.broad)
+        asked = price_asked(self.price, asks=gathered.query.asks, broad=gathered.query.broad)
+        return TokenPrice.of(asked, ranked, need.probability, unread=gathered.unread)
 
     @contextmanager
     def stage(self, name: str, deadline: Deadline) -> Iterator[None]:
@@ -221,6 +221,7 @@ class Assembly:
             budget=None if self.measured is None else self.measured.budget,
             chosen=self.written.items,
             left_out=() if packing is None else packing.left_out,
+            unread=() if self.gathered is None else self.gathered.unread,
             gap=None if packing is None else packing.gap,
             sources=() if self.gathered is None else self.gathered.reports,
             timings=tuple(self._timings),

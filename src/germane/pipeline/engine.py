@@ -204,7 +204,7 @@ class Engine:
             else:
                 ranked = score(candidates, strategy, request.at, self.relevance)
                 kept, dropped = split_at_floor(ranked, strategy.floor)
-                need = assess_need(kept, gathered.query, self.relevance, strategy.need)
+                need = assess_need(kept, gathered.query, self.relevance, strategy.need, gathered.unread)
             new, standing_already = standing.separate(kept)
         with assembly.stage("pack", deadline):
             assembly.hurried |= deadline.closer(self.clock.steady(), _PACKING)
@@ -234,7 +234,7 @@ class Engine:
                     strategy=strategy,
                     directive=directive,
                     sensitivities=sensitivities,
-                    price=assembly.token_price(kept, need, gathered.query),
+                    price=assembly.token_price(kept, need, gathered),
                     broad=gathered.query.broad,
                     stop=lambda: deadline.missed(self.clock.steady() + _WRITING),
                 )
@@ -248,7 +248,8 @@ class Engine:
         with assembly.stage("write", _NEVER):
             written = layout.write(packing.directive, packing.chosen)
         seen = replace(gathered, candidates=())
-        outcome = Outcome(gathered=seen, available=len(kept), packing=packing, written=written, standing=standing, need=need)
+        available = len(kept) + len(gathered.unread)
+        outcome = Outcome(gathered=seen, available=available, packing=packing, written=written, standing=standing, need=need)
         assembly.finish(outcome)
         if assembly.level == 0:
             self.result_cache.put(key, outcome, self.clock.steady())

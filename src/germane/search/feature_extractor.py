@@ -9,12 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.clock import zone
+from germane.ports.word_vectors import WordVectors
 from germane.search.bm25 import LexicalScores, Terms
 from germane.search.cosine import Cosines, windows
 from germane.search.date_nearness import dated
 from germane.search.partition import Partition
 from germane.search.proximity import phrase
+from germane.search.row_terms import RowTerms
 from germane.search.snapshot import Snapshot
+from germane.search.soft_match import soft
 from germane.search.unit import CAPITALS, QUESTION, TEMPORAL, USER
 from germane.types.evidence import FEATURES
 from germane.types.query import Query
@@ -43,6 +46,7 @@ class FeatureExtractor(NamedTuple):
     near: Cosines | None
     named: int | None
     units: int
+    words: WordVectors | None = None
 
     def rough(self) -> Floats:
         """Returns a cheap relevance score for every row, shape (rows,); −∞ for a row that has neither a word nor a meaning in
@@ -66,11 +70,11 @@ class FeatureExtractor(NamedTuple):
 
     def table(self, best: NDArray[np.intp]) -> NDArray[np.float64]:
         """Returns all features of the rows `best`, in their order: shape (len(best), len(FEATURES)). A missing cosine is NaN,
-        and so is `soft`, which only the text can tell."""
+        and so is `soft` without word vectors."""
         columns, query = self.partition.columns, self.query
         table = np.zeros((len(best), len(FEATURES)))
         table[:, _UNKNOWN] = np.nan
-        flags = columns["flags"][best]
+        flags, texts = columns["flags"][best], RowTerms.of(self.partition, best)
         before, after = self.snapshot.before[best], self.snapshot.after[best]
         earlier, later = (
             self._value_at(self.snapshot.before, before, self.snapshot.rows),
@@ -87,7 +91,7 @@ class FeatureExtractor(NamedTuple):
             "session": self.lexical.block[best],
             "before": self._value_at(self.lexical.own, earlier),
             "after": self._value_at(self.lexical.own, after),
-            "phrase": phrase(self.partition, self.terms, best),
+            "phrase": phrase(self.terms, texts),
             "speaker": named,
             "month": month,
             "day": day,
@@ -101,6 +105,8 @@ class FeatureExtractor(NamedTuple):
             "length": length,
             "crowd": np.full(len(best), log(max(self.units, _MIN_CROWD) / _USUAL_CROWD)),
         }
+        if self.words is not None:
+            features["soft"] = soft(self.terms, texts, self.words)
         if self.near is not None:
             no_vector = columns["scale"][best] == 0
             features["cos_own"] = np.where(no_vector, np.nan, self.near.own[best])

@@ -8,18 +8,17 @@ lost by the first step.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from itertools import repeat
-from math import exp, log
-from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from germane.ports.word_vectors import WordVectors
 from germane.search.bm25 import Terms, lexical_scores, weigh_terms
 from germane.search.cosine import cosines
 from germane.search.feature_extractor import FeatureExtractor
 from germane.search.partition import Partition
+from germane.search.ranking import Ranking
 from germane.search.relevance import Relevance, shipped
 from germane.search.row_filter import allowed_rows
 from germane.search.snapshot import take_snapshot
@@ -27,7 +26,7 @@ from germane.text.normal import fold
 from germane.types.evidence import Evidence
 from germane.types.query import Query
 
-__all__ = ["Match", "Matches", "find"]
+__all__ = ["FaintMatch", "Match", "Matches", "find"]
 
 Floats = NDArray[np.float32]
 _OVERSAMPLING = 2
@@ -36,10 +35,8 @@ _PARTS_KEPT = 3
 """Parts of one long text that get the full evidence."""
 _SAMPLE_STEP = 16
 """One of so many scores is looked at to guess the score of the last row of interest."""
-_ALWAYS_KEPT = 8
-"""Units less likely than the query's `min_relevance` or `min_share` are returned only among the best 8."""
-_COUNTED = 50
-"""The best units that count as possibly relevant, for `min_share`."""
+_WHOLE = (0, 0)
+"""The place of a text that isn't long."""
 
 
 class Match(NamedTuple):
@@ -58,11 +55,23 @@ class Match(NamedTuple):
         return Evidence.of(self.features)
 
 
+class FaintMatch(NamedTuple):
+    """A unit that was found, and that can't be worth the tokens that its text costs."""
+
+    partition: int
+    key: int
+    log_odds: float
+    tokens: int
+    """The fewest tokens that showing it costs."""
+
+
 class Matches(NamedTuple):
-    """The units found, the most relevant first, and the query's terms with the weights that were used."""
+    """The units found, the most relevant first, and the query's terms with the weights that were used. `faint` are those that
+    no packing by the query's price would choose."""
 
     found: list[Match]
     terms: Terms
+    faint: Sequence[FaintMatch] = ()
 
 
 def find(
@@ -77,14 +86,17 @@ def find(
     stop: Callable[[], bool],
     allowed: Set[int] | None = None,
     relevance: Relevance | None = None,
+    words: WordVectors | None = None,
+    session: int | None = None,
 ) -> Matches:
     """Returns at most `limit` units, the most relevant first; ties are broken by partition, then by key. Faint ones are left
     out. Of a long text the most relevant part is returned.
 
     `keywords` and `vectors` switch BM25 and cosines on. `speakers` maps hashes of the speaker column to names; `at` is the time
     asked about, in seconds since the epoch; `allowed` restricts the search to these keys. `relevance` defaults to the shipped
-    model. `stop` is called between steps: when it returns true, the search ends with what it has. Partitions whose dimension
-    isn't that of the query's vector are searched without it.
+    model; without `words` the evidence `soft` is missing. `session` is the store's number of the running session, whose units
+    may stand in the request already. `stop` is called between steps: when it returns true, the search ends with what it has.
+    Partitions whose dimension isn't that of the query's vector are searched without it.
     """
     units = sum(map(len, partitions))
     if limit <= 0 or not units:
@@ -93,7 +105,7 @@ def find(
     named = _named(query, speakers)
     vector = query.vector if vectors else None
     relevance = relevance or shipped()
-    found: list[tuple[float, int, int, int, NDArray[np.float64]]] = []
+    found: list[Ranking] = []
     for index, partition in enumerate(partitions):
         rows = partition.columns.rows
         if not rows or stop():
@@ -102,7 +114,7 @@ def find(
         snapshot = take_snapshot(partition, rows)
         near = cosines(partition, vector, snapshot, stop) if vector is not None and fits else None
         extractor = FeatureExtractor(
-            partition, snapshot, query, terms, lexical_scores(terms, snapshot, index), near, named, units
+            partition, snapshot, query, terms, lexical_scores(terms, snapshot, index), near, named, units, words
         )
         rough = extractor.rough()
         visible = allowed_rows(partition, rows, query, at, allowed)
@@ -113,27 +125,30 @@ def find(
         best = _top(rough, partition.columns["key"][:rows], _OVERSAMPLING * limit)
         if not stop():
             table = extractor.table(best)
-            odds = relevance.log_odds(table)
-            keys = partition.columns["key"][best].tolist()
-            found += zip((-odds).tolist(), repeat(index), keys, best.tolist(), table, strict=False)
-    found.sort(key=itemgetter(0, 1, 2))
-    if any(partition.has_parts for partition in partitions):
-        best_parts: dict[tuple[int, int], tuple[float, int, int, int, NDArray[np.float64]]] = {}
-        for entry in found:
-            best_parts.setdefault(entry[1:3], entry)
-        found = list(best_parts.values())
-    minimum = query.min_relevance
-    if query.min_share:
-        minimum = max(minimum, query.min_share * sum(1 / (1 + exp(min(odds, 60.0))) for odds, *_ in found[:_COUNTED]))
-    count = limit
-    if minimum > 0:
-        cutoff = log(1 / min(minimum, 0.99) - 1)
-        count = max(_ALWAYS_KEPT, sum(1 for negative_odds, *_ in found[:limit] if negative_odds <= cutoff))
-    chosen = [
-        Match(index, key, features.tolist(), partitions[index].place(row))
-        for _, index, key, row, features in found[: min(limit, count)]
+            found.append(Ranking.of(index, partition, best, table, relevance.log_odds(table), session))
+    if not found:
+        return Matches([], terms)
+    ranking = Ranking.merged(found, limit, parts=any(partition.has_parts for partition in partitions))
+    if query.min_relevance:
+        ranking = ranking.likely(query.min_relevance)
+    if not query.price:
+        return Matches(_matches(ranking, partitions), terms)
+    worth = ranking.worth_reading(query.price, broad=query.broad)
+    return Matches(_matches(ranking.where(worth), partitions), terms, _faint_matches(ranking.where(~worth), broad=query.broad))
+
+
+def _matches(ranking: Ranking, partitions: Sequence[Partition]) -> list[Match]:
+    columns = (ranking.partition, ranking.keys, ranking.table, ranking.rows)
+    return [
+        Match(index, key, features, partitions[index].place(row) if partitions[index].has_parts else _WHOLE)
+        for index, key, features, row in zip(*(column.tolist() for column in columns), strict=True)
     ]
-    return Matches(chosen, terms)
+
+
+def _faint_matches(ranking: Ranking, *, broad: bool) -> list[FaintMatch]:
+    tokens = ranking.least_tokens(broad=broad).astype(np.int64)
+    columns = (ranking.partition, ranking.keys, ranking.odds, tokens)
+    return list(map(FaintMatch, *(column.tolist() for column in columns)))
 
 
 def _top(score: Floats, keys: NDArray[np.int64], limit: int) -> NDArray[np.intp]:

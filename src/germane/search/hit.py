@@ -1,4 +1,4 @@
-"""Hit: a search result, an event or memory with its evidence of relevance."""
+"""Hit: a search result, an event or memory with its evidence of relevance; `Found` is all that a search returns."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from germane.types.evidence import Evidence
+from germane.types.unread import Unread
 
-__all__ = ["Hit"]
+__all__ = ["Found", "Hit"]
 
 T = TypeVar("T")
 
@@ -18,3 +19,11 @@ class Hit(Generic[T]):
 
     thing: T
     evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found(Generic[T]):
+    """The results of a search: the hits, best first, and what was found and not read."""
+
+    hits: tuple[Hit[T], ...] = ()
+    unread: tuple[Unread, ...] = ()

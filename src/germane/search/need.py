@@ -18,14 +18,14 @@ from germane.errors import InvalidInput
 from germane.types.evidence import FEATURES
 from germane.types.query import Query
 
-__all__ = ["NEED_COLUMNS", "NEED_FEATURES", "NEED_ROWS", "Asked", "NeedModel", "need_features"]
+__all__ = ["NEED_BEST", "NEED_COLUMNS", "NEED_FEATURES", "NEED_ROWS", "Asked", "NeedModel", "need_features"]
 
 Floats = NDArray[np.float64]
 
 NEED_COLUMNS = ("need", "need_lexical")
 NEED_ROWS = 50
 """The best candidates that are looked at."""
-_BEST_ROWS = 10
+NEED_BEST = 10
 """Candidates over which the best value of a feature is taken."""
 _OF_THE_BEST = ("own", "window", "session", "soft", "cos_own", "cos_window", "speaker")
 NEED_FEATURES = ("best", "total", "gap", "assistant", "terms", "long", "question", "personal", *_OF_THE_BEST)
@@ -55,10 +55,10 @@ class Asked(NamedTuple):
 
 def need_features(table: Floats, odds: Floats, asked: Asked) -> Floats:
     """Returns the features of one request, shape (len(NEED_FEATURES),). `table` and `odds` are evidence and log-odds of at
-    least one candidate, the best `NEED_ROWS` of them, best first."""
-    best = np.nan_to_num(table[:_BEST_ROWS])
+    least one candidate, the best `NEED_ROWS` of them, best first; of those beyond the best `NEED_BEST` the log-odds do."""
+    best = np.nan_to_num(table[:NEED_BEST])
     total = np.log(np.sum(1 / (1 + np.exp(-np.clip(odds, -60, 60)))))
-    gap = odds[0] - odds[min(_BEST_ROWS, len(odds)) - 1]
+    gap = odds[0] - odds[min(NEED_BEST, len(odds)) - 1]
     request = (best[0, _ASSISTANT], log1p(asked.terms), max(0.0, log1p(asked.words) - _LONG), asked.asks, asked.personal)
     return np.array([odds[0], total, gap, *request, *best[:, _COLUMNS].max(axis=0)])
 

@@ -37,6 +37,7 @@ _COLUMNS = {
     "valid_from": (np.float64, ()),
     "valid_to": (np.float64, ()),
     "words": (np.int32, ()),
+    "tokens": (np.int32, ()),
     "part": (np.int32, ()),
     "start": (np.int64, ()),
     "stop": (np.int64, ()),
@@ -97,6 +98,10 @@ class Partition:
     def place(self, row: int) -> tuple[int, int]:
         """First byte and end of the part of a long text that this row is; zeros for a text that isn't long."""
         return int(self.columns["start"][row]), int(self.columns["stop"][row])
+
+    def session_number(self, session: int) -> int | None:
+        """The number in this partition of the store's session; None where no unit is of that session."""
+        return self._sessions.get(session)
 
     def extend(self, units: Sequence[Unit] | Sequence[tuple[Any, ...]]) -> None:
         """Adds units, in any order of time. A unit whose key and part are present replaces the earlier one."""

@@ -9,30 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.search.bm25 import Terms
-from germane.search.partition import Partition
+from germane.search.row_terms import RowTerms
 
 __all__ = ["phrase"]
 
 _MAX_GAP = 4
-_MAX_WORDS = 16_384
-"""Words of a unit that `phrase` reads: pairs beyond them, in texts of some hundred thousand characters, go unnoticed."""
 
 
-def phrase(partition: Partition, terms: Terms, rows: NDArray[np.intp]) -> NDArray[np.float32]:
-    """Returns shape (len(rows),), each in [0, 1]: how well neighbouring words of the query are neighbours in the row's text.
+def phrase(terms: Terms, texts: RowTerms) -> NDArray[np.float32]:
+    """Returns one number a row, in [0, 1]: how well neighbouring words of the query are neighbours in the row's text.
 
     The score is Σ over pairs of neighbouring terms of half their idf shares where the two are adjacent in this order, or of a
     quarter where they are at most four words apart. `terms` must be in the order of the query.
     """
-    scores = np.zeros(len(rows), np.float32)
-    if len(terms) < 2 or not len(rows):
+    words, owner, lengths = texts
+    scores = np.zeros(len(lengths), np.float32)
+    if len(terms) < 2 or not len(words):
         return scores
-    lengths = np.minimum(partition.columns["length"][rows].astype(np.int64), _MAX_WORDS)
-    begins = partition.columns["offset"][rows]
-    owner = np.repeat(np.arange(len(rows)), lengths)
-    ends = np.cumsum(lengths)
-    flat = np.arange(len(owner)) - np.repeat(ends - lengths, lengths) + np.repeat(begins, lengths)
-    words = partition.terms["term"][flat]
     positions = [np.flatnonzero(_among(words, term.hashes)) for term in terms]
     for (first, here), (second, there) in pairwise(zip(terms, positions, strict=True)):
         if not (len(here) and len(there)):
@@ -40,7 +33,7 @@ def phrase(partition: Partition, terms: Terms, rows: NDArray[np.intp]) -> NDArra
         gap = np.append(there, len(words) + _MAX_GAP)[np.searchsorted(there, here, "right")] - here
         here, gap = here[gap <= _MAX_GAP], gap[gap <= _MAX_GAP]
         here, gap = here[same_text := owner[here] == owner[here + gap]], gap[same_text]
-        best = np.zeros(len(rows), np.float32)
+        best = np.zeros(len(lengths), np.float32)
         best[owner[here]] = 0.25
         best[owner[here[gap == 1]]] = 0.5
         scores += best * np.float32(first.share + second.share)

@@ -1,32 +1,41 @@
 """Soft match: how well a text's words match the query's words or words of similar meaning.
 
 The score is Σ over the query's words of (idf share · best cosine with a word of the text), with cosine 1 for an equal stem; it
-lies in [0, 1]. It needs the texts themselves, as the index holds stems and not words, so it is computed for search results
-only.
+lies in [0, 1]. Of the words it needs only the hashes of their stems, so that no text is read for it.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from germane.ports.word_vectors import WordVectors
 from germane.search.bm25 import Terms
+from germane.search.row_terms import RowTerms
 
 __all__ = ["soft"]
 
 
-def soft(terms: Terms, texts: Sequence[str], vectors: WordVectors) -> NDArray[np.float64]:
-    """Returns shape (len(texts),), in the order of `texts`; zeros without terms."""
-    if not terms or not texts:
-        return np.zeros(len(texts))
-    cosines, stems, starts = vectors.similar(texts, [term.word for term in terms])
-    cosines = np.clip(cosines, 0.0, 1.0)
-    for column, term in enumerate(terms):
-        for stem in term.hashes:
-            cosines[stems == stem, column] = 1.0
-    share = np.array([term.share for term in terms])
-    scores: NDArray[np.float64] = np.maximum.reduceat(cosines, starts, axis=0) @ share
+def soft(terms: Terms, texts: RowTerms, vectors: WordVectors) -> NDArray[np.float32]:
+    """Returns the score of each row of `texts`. NaN for every row where no word of the query has a vector, as it is in scripts
+    that the vectors don't cover: then nothing is known but equal stems, which BM25 counts."""
+    scores = np.zeros(len(texts.lengths), np.float32)
+    if not terms:
+        scores[:] = np.nan
+    if not terms or not len(texts.hashes):
+        return scores
+    stems, place = np.unique(texts.hashes, return_inverse=True)
+    cosines = vectors.cosines(stems, [term.word for term in terms])
+    if np.isnan(cosines[0]).all():
+        scores[:] = np.nan
+        return scores
+    cosines = np.clip(np.nan_to_num(cosines), 0.0, 1.0)
+    equal = np.array([(code, column) for column, term in enumerate(terms) for code in term.hashes], np.int64)
+    at = np.minimum(np.searchsorted(stems, equal[:, 0]), len(stems) - 1)
+    there = stems[at] == equal[:, 0]
+    cosines[at[there], equal[there, 1]] = 1.0
+    rows = np.flatnonzero(texts.lengths)
+    starts = (np.cumsum(texts.lengths) - texts.lengths)[rows]
+    share = np.array([term.share for term in terms], np.float32)
+    scores[rows] = np.maximum.reduceat(cosines[place], starts, axis=0) @ share
     return scores

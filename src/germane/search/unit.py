@@ -50,7 +50,8 @@ meaning."""
 class Unit(NamedTuple):
     """`key` and `session` are the store's row numbers, times are seconds since the epoch, `terms` is little-endian uint32,
     `vector` is encoded by `quantised.encode`, `speaker` is the hash of the folded name (0: none). `part` counts the parts of a
-    long text from 0; the unit is that of the bytes `start` to `stop` of the text, where `stop` isn't 0."""
+    long text from 0; the unit is that of the bytes `start` to `stop` of the text, where `stop` isn't 0. `tokens` are those of
+    the text by the commonest vocabulary; 0 where nobody has counted."""
 
     key: int
     session: int
@@ -67,6 +68,7 @@ class Unit(NamedTuple):
     part: int = 0
     start: int = 0
     stop: int = 0
+    tokens: int = 0
 
 
 class Analysis(NamedTuple):

@@ -28,8 +28,8 @@ AGENT, ANNA, BEN = Scope(), Scope(user="anna"), Scope(user="ben")
 async def found(scoped: ScopedStore, words: str, **filters: Any) -> list[str]:
     """The texts of all memories and events that a keyword search finds, sorted."""
     asked = question(words, **filters)
-    memories = await scoped.memories.search(asked, 50, keywords=True, vectors=False, wait=True)
-    events = await scoped.events.search(asked, 50, keywords=True, vectors=False, wait=True)
+    memories = (await scoped.memories.search(asked, 50, keywords=True, vectors=False, wait=True)).hits
+    events = (await scoped.events.search(asked, 50, keywords=True, vectors=False, wait=True)).hits
     return sorted([hit.thing.text for hit in memories] + [hit.thing.text for hit in events])
 
 

@@ -110,11 +110,11 @@ class StoreContract(ScopeContract, KeyContract, InjectionContract):
         memories = [a_memory(text) for text in ("green tea", "fast cars", "old houses")]
         await scoped.journal.commit(writing(*map(PutMemory, memories)))
         asked = replace(question("", vector=EMBEDDER.embed_now(["fast cars"])[0]), model=EMBEDDER.identity)
-        hits = await scoped.memories.search(asked, 1, keywords=False, vectors=True, wait=True)
+        hits = (await scoped.memories.search(asked, 1, keywords=False, vectors=True, wait=True)).hits
         assert [hit.thing.text for hit in hits] == ["fast cars"]
         assert hits[0].evidence.cos_own == pytest.approx(1, abs=0.01)
         other = replace(asked, model="another/16")
-        assert await scoped.memories.search(other, 1, keywords=False, vectors=True, wait=True) == ()
+        assert (await scoped.memories.search(other, 1, keywords=False, vectors=True, wait=True)).hits == ()
 
     @pytest.mark.requirement("GATHER-4", "GATHER-5")
     async def test_filters_narrow_a_search(self, scoped: ScopedStore) -> None:
@@ -140,7 +140,7 @@ class StoreContract(ScopeContract, KeyContract, InjectionContract):
         memories = [a_memory(f"cat {word}") for word in ("one", "two", "three")]
         await scoped.journal.commit(writing(*map(PutMemory, memories)))
         asked = question("cat", exclude=frozenset(memory.id for memory in memories[:2]))
-        hits = await scoped.memories.search(asked, 1, keywords=True, vectors=False, wait=True)
+        hits = (await scoped.memories.search(asked, 1, keywords=True, vectors=False, wait=True)).hits
         assert [hit.thing.id for hit in hits] == [memories[2].id]
 
     @pytest.mark.requirement("GATHER-6", "PACK-8")
@@ -155,7 +155,7 @@ class StoreContract(ScopeContract, KeyContract, InjectionContract):
             (NOON + timedelta(hours=1), False),
             (NOON - timedelta(1), False),
         ):
-            hits = await scoped.memories.search(question("Lisbon", at=at), 5, keywords=True, vectors=False, wait=True)
+            hits = (await scoped.memories.search(question("Lisbon", at=at), 5, keywords=True, vectors=False, wait=True)).hits
             page = await scoped.memories.list(Filters(), at=at, limit=5)
             pinned = await scoped.memories.pinned(("drink",), (), at=at, filters=Filters())
             allowed = await scoped.allowed([old.id], at=at, filters=Filters())

@@ -12,13 +12,15 @@ one another: it holds where all probabilities are off by one factor.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from heapq import nlargest
 from itertools import islice
 
 from germane.types.candidate import LeftOut, Scored
+from germane.types.unread import Unread
 
-__all__ = ["Cut", "Need", "TokenPrice"]
+__all__ = ["Cut", "Need", "TokenPrice", "price_asked"]
 
 _TELLING = 8.0
 """By how much tokens cost more in answer to a message that asks for nothing, as most turns of a chat do. Set by hand, as no
@@ -28,6 +30,12 @@ _OVERVIEW = 1.2
 _COUNTED = 50
 """The best candidates that count as possibly relevant. Measured on LoCoMo within 750 tokens: 10 or 20 give 86.8 % of the
 evidence, 50 give 87.7, all of some hundred 87.2."""
+
+
+def price_asked(per_token: float, *, asks: bool, broad: bool) -> float:
+    """Returns the price of a token in one request: more for a request that only tells something (not `asks`), and for an
+    overview (`broad`)."""
+    return per_token * (_OVERVIEW if broad else 1.0 if asks else _TELLING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +60,13 @@ class TokenPrice:
     need: float = 1.0
 
     @classmethod
-    def of(
-        cls, per_token: float, ranked: Iterable[Scored], need: float = 1.0, *, asks: bool = True, broad: bool = False
-    ) -> TokenPrice:
-        """The price for these candidates, which must stand in score order. Required items don't count: they go in anyway. For a
-        request that only tells something (not `asks`), and for an overview (`broad`), the price is higher."""
-        per_token *= _OVERVIEW if broad else 1.0 if asks else _TELLING
-        found = (item.score for item in ranked if not item.candidate.required)
-        return cls(per_token, sum(islice(found, _COUNTED)), need)
+    def of(cls, per_token: float, ranked: Iterable[Scored], need: float = 1.0, *, unread: Sequence[Unread] = ()) -> TokenPrice:
+        """The price for these candidates, which must stand in score order, and for those that weren't read. Required items
+        don't count: they go in anyway."""
+        found = list(islice((item.score for item in ranked if not item.candidate.required), _COUNTED))
+        if unread:
+            found = nlargest(_COUNTED, [*found, *(item.probability for item in unread)])
+        return cls(per_token, sum(found), need)
 
     def gain(self, value: float) -> float:
         """The share of what is missing that `value`, a probability, is expected to bring."""

@@ -15,7 +15,8 @@ _MAX_TOKENS = 10**9
 
 
 def explain(trace: Trace, fallback_reason: str = "") -> str:
-    """Returns one line a candidate: first those that went in, then those left out with the reason."""
+    """Returns one line a candidate: first those that went in, then those left out with the reason, then what was
+    found and not read, as it couldn't be worth its tokens."""
     lines = [f"strategy {trace.strategy} · model {trace.model} · tokens by {trace.tokenizer}"]
     if fallback_reason:
         lines.append(f"fell back: {fallback_reason}")
@@ -41,6 +42,8 @@ def explain(trace: Trace, fallback_reason: str = "") -> str:
     for item in trace.left_out:
         cost = "" if item.tokens is None else f" {item.tokens:>5} tokens"
         lines.append(f"out  {_line(item.scored)}{cost}  {item.reason}")
+    for one in trace.unread:
+        lines.append(f"out  {one.probability:.4f} likely  {one.tokens:>5} tokens or more  not read  {one.domain} {one.id}")
     return "\n".join(lines)
 
 

@@ -171,7 +171,7 @@ NAMES = Limit(
 IDS = Limit(
     maximum=10_000,
     unit="entries",
-    of="`ids` of `forget` and `feedback`, `exclude`",
+    of="`ids` of `forget`, `feedback` and `texts`, `exclude`",
     why="each is looked up by itself",
     instead="give them in several calls",
 )

@@ -127,9 +127,9 @@ class Query:
     """The identity of the embedder that made `vector`. Vectors of different embedders are never compared (SEARCH-3)."""
     min_relevance: float = 0.0
     """Estimated P(relevant) below which the caller drops results: of those a search needs to return only the best few."""
-
-    min_share: float = 0.0
-    """Share of the relevant items expected below which the caller drops a result, whatever all probabilities are off by."""
+    price: float = 0.0
+    """What a token must bring, as a share of the relevant items to be expected (AMOUNT-1): results that can't are returned
+    `Unread`. 0: all results are read."""
 
     @property
     def asks(self) -> bool:

@@ -10,6 +10,7 @@ from germane.types.candidate import Chosen, LeftOut
 from germane.types.earlier import EarlierInjection
 from germane.types.metadata import SourceReport, Status
 from germane.types.query import Query
+from germane.types.unread import Unread
 
 __all__ = ["SourceReport", "Status", "Trace"]
 
@@ -30,6 +31,8 @@ class Trace:
     need: Need | None = None
     cut: Cut | None = None
     left_out: tuple[LeftOut, ...] = ()
+    unread: tuple[Unread, ...] = ()
+    """What the searches found and nobody read, as it couldn't be worth its tokens; the most probable first."""
     sources: tuple[SourceReport, ...] = ()
     timings: tuple[tuple[str, float], ...] = ()
     warnings: tuple[str, ...] = field(default=())

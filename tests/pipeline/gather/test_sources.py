@@ -13,13 +13,17 @@ from germane.pipeline.gather.depth import SearchDepth
 from germane.pipeline.gather.memories import MemorySource, StructuredSource
 from germane.pipeline.gather.merge import RequestContents
 from germane.pipeline.gather.messages import HistorySource, MessageSource, RecentSource
-from germane.pipeline.gather.source import Skipped
+from germane.pipeline.gather.source import Skipped, Source
 from germane.store import Warming
 from germane.testing.builders import MOMENT
 from germane.testing.stored import a_memory, an_event
+from germane.types.amount import price_asked
+from germane.types.candidate import Candidate
 from germane.types.evidence import Evidence
-from germane.types.query import Filters
+from germane.types.message import Message
+from germane.types.query import Filters, Query
 from germane.types.strategy import SourcePlan
+from germane.types.unread import Unread
 from support.gather_stubs import EventsStub, MemoriesStub, asking, hit, planning, scoped
 
 FILTERS = Filters(kinds=("note",), since=MOMENT - timedelta(days=3))
@@ -27,10 +31,15 @@ PLAN = SourcePlan(name="any", limit=3, keywords=True, vectors=False)
 EMPTY = RequestContents(())
 
 
+async def read(source: Source, query: Query) -> list[Candidate]:
+    """What the source offers of what it read."""
+    return [one for one in await source.gather(query, PLAN) if isinstance(one, Candidate)]
+
+
 @pytest.mark.requirement("GATHER-1", "GATHER-4")
 async def test_memories_are_searched_with_the_plans_means_and_the_querys_filters() -> None:
     reader, query = MemoriesStub([hit(a_memory("Prefers tea"), Evidence(own=0.5))]), asking(filters=FILTERS)
-    (found,) = await MemorySource(scoped(memories=reader), wait=True).gather(query, PLAN)
+    (found,) = await read(MemorySource(scoped(memories=reader), wait=True), query)
     assert reader.asked == (query, 3, {"keywords": True, "vectors": False, "wait": True})
     assert (found.source, found.category, found.text, found.required) == ("memories", "factual", "Prefers tea", False)
     assert found.evidence == Evidence(own=0.5, curated=1.0)
@@ -39,7 +48,7 @@ async def test_memories_are_searched_with_the_plans_means_and_the_querys_filters
 @pytest.mark.requirement("GATHER-1", "GATHER-4")
 async def test_messages_are_searched_likewise() -> None:
     reader, query = EventsStub([hit(an_event("I drink tea", name="Ann"), Evidence(own=0.5))]), asking(filters=FILTERS)
-    (found,) = await MessageSource(scoped(events=reader)).gather(query, PLAN)
+    (found,) = await read(MessageSource(scoped(events=reader), EMPTY), query)
     assert reader.asked == (query, 3, {"keywords": True, "vectors": False, "wait": False})
     assert (found.source, found.category, found.speaker, found.session) == ("messages", "conversation", "Ann", "s1")
     assert found.evidence == Evidence(own=0.5)
@@ -50,21 +59,49 @@ async def test_what_holds_the_querys_identifiers_letter_for_letter_says_so() -> 
     """Half of them, half as much."""
     reader = EventsStub([hit(an_event("see Config.py"), Evidence())])
     query = asking(identifiers=("config.py",), phrases=("not there",))
-    (found,) = await MessageSource(scoped(events=reader)).gather(query, PLAN)
+    (found,) = await read(MessageSource(scoped(events=reader), EMPTY), query)
     assert found.evidence.identifier == 0.5
 
 
 async def test_what_no_floor_would_let_pass_is_not_looked_for() -> None:
     """But for words that are to be found to the letter: those speak for a message only when its text is there."""
     reader = EventsStub([hit(an_event("I drink tea"), Evidence())])
-    messages = MessageSource(scoped(events=reader), depth=SearchDepth(2, 0.01, 0.002))
-    asked = ((asking(), 0.01, 0.002), (asking(phrases=("drink tea",)), 0.0, 0.0), (asking(identifiers=("a.py",)), 0.0, 0.0))
-    for query, min_relevance, min_share in asked:
+    messages = MessageSource(scoped(events=reader), EMPTY, depth=SearchDepth(2, 0.01, 0.002))
+    asked = (
+        (asking(question=True), 0.01, 0.002),
+        (asking(), 0.01, price_asked(0.002, asks=False, broad=False)),
+        (asking(phrases=("drink tea",)), 0.0, 0.0),
+        (asking(identifiers=("a.py",)), 0.0, 0.0),
+    )
+    for query, min_relevance, price in asked:
         await messages.gather(query, PLAN)
-        assert (reader.asked[0].min_relevance, reader.asked[0].min_share) == (min_relevance, min_share)
+        assert (reader.asked[0].min_relevance, reader.asked[0].price) == (min_relevance, price)
 
 
-@pytest.mark.parametrize("make", [MemorySource, MessageSource])
+@pytest.mark.requirement("AMOUNT-3", "ENGINE-5")
+async def test_what_a_search_did_not_read_is_named() -> None:
+    """Beside what it read."""
+    faint = Unread("e9", "events", -8.0, 40)
+    reader = EventsStub([hit(an_event("I drink tea"), Evidence())], unread=(faint,))
+    found = await MessageSource(scoped(events=reader), EMPTY, depth=SearchDepth(5, 0.0, 0.002)).gather(asking(), PLAN)
+    assert [one for one in found if isinstance(one, Unread)] == [faint]
+    assert len(found) == 2
+
+
+@pytest.mark.requirement("AMOUNT-3", "GATHER-2a")
+@pytest.mark.parametrize(("repeated", "searches"), [(0, 1), (1, 1), (2, 2), (3, 2)])
+async def test_results_that_the_request_holds_already_are_no_measure(repeated: int, searches: int) -> None:
+    """Where most of the best are among its own messages, the others are read whatever they cost."""
+    events = [an_event(f"I drink tea number {number}", session="s7") for number in range(3)]
+    reader = EventsStub([hit(event, Evidence()) for event in events], unread=(Unread("e9", "events", -8.0, 40),))
+    said = RequestContents([Message.of("user", event.text) for event in events[:repeated]])
+    depth = SearchDepth(5, 0.0, 0.002)
+    await MessageSource(scoped(events=reader), said, depth=depth).gather(asking(), PLAN)
+    assert reader.searches == searches
+    assert (reader.asked[0].price == 0) == (searches == 2)
+
+
+@pytest.mark.parametrize("make", [MemorySource, lambda store: MessageSource(store, EMPTY)])
 async def test_without_anything_to_look_for_a_search_is_skipped(make: Any) -> None:
     with pytest.raises(Skipped, match="no_query"):
         await make(scoped()).gather(asking(""), PLAN)
@@ -72,7 +109,7 @@ async def test_without_anything_to_look_for_a_search_is_skipped(make: Any) -> No
 
 async def test_a_partition_that_is_being_loaded_is_told_of() -> None:
     with pytest.raises(Warming):
-        await MessageSource(scoped(events=EventsStub(error=Warming()))).gather(asking(), PLAN)
+        await MessageSource(scoped(events=EventsStub(error=Warming())), EMPTY).gather(asking(), PLAN)
 
 
 @pytest.mark.requirement("GATHER-1", "GATHER-4")

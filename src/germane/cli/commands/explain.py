@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -36,8 +37,10 @@ def explain(
     from germane.cli.trace_file import SavedTrace, dump, load, save
 
     options = options_of(context)
+    texts: Mapping[str, str] = {}
     if trace is None:
-        saved = SavedTrace.of(run_async(request.assemble(options)))
+        assembled, texts = run_async(request.assemble_and_read(options, reading=everything))
+        saved = SavedTrace.of(assembled)
     elif request.file is not None or request.query is not None:
         raise InvalidInput("--trace shows what was saved: give either --trace, or FILE and --query")
     else:
@@ -47,4 +50,4 @@ def explain(
     if options.json:
         print_json(dump(saved))
     else:
-        print_explanation(saved, console(), everything=everything, ids=ids)
+        print_explanation(saved, console(), everything=everything, ids=ids, texts=texts)

@@ -14,6 +14,7 @@ from germane.store import ScopedStore
 from germane.types.candidate import Candidate
 from germane.types.query import Query
 from germane.types.strategy import SourcePlan, Strategy
+from germane.types.unread import Unread
 
 __all__ = ["SOURCES", "sources"]
 
@@ -27,7 +28,7 @@ class _RegisteredSource:
     def __init__(self, factory: SourceFactory, store: ScopedStore) -> None:
         self._factory, self._store = factory, store
 
-    async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
+    async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate | Unread]:
         return await self._factory(self._store).gather(query, plan)
 
 
@@ -57,11 +58,11 @@ def sources(
             case "memories" | "messages" if not searching:
                 made[plan.name] = BusySource()
             case "memories":
-                made[plan.name] = MemorySource(store, wait=wait)
+                made[plan.name] = MemorySource(store, wait=wait, depth=depth)
             case "structured":
                 made[plan.name] = StructuredSource(store, strategy.fact_keys, strategy.tags)
             case "messages":
-                made[plan.name] = MessageSource(store, wait=wait, depth=depth)
+                made[plan.name] = MessageSource(store, said, wait=wait, depth=depth)
             case "recent":
                 made[plan.name] = RecentSource(store)
             case "continuity":

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from germane.events.event import Event
 from germane.memories.memory import Memory
+from germane.search.hit import Found
 from germane.types.candidate import Candidate
 from germane.types.evidence import Evidence
 from germane.types.query import Query
+from germane.types.unread import Unread
 
-__all__ = ["from_event", "from_memory", "verbatim"]
+__all__ = ["from_event", "from_memory", "offered", "verbatim"]
+
+T = TypeVar("T", Event, Memory)
 
 
 def from_memory(memory: Memory, source: str, evidence: Evidence, *, required: bool = False) -> Candidate:
@@ -53,6 +60,15 @@ def from_event(event: Event, source: str, evidence: Evidence) -> Candidate:
         provenance=event.provenance,
         passage=event.passage,
     )
+
+
+def offered(
+    found: Found[T], source: str, query: Query, make: Callable[[T, str, Evidence], Candidate]
+) -> list[Candidate | Unread]:
+    """What a search found, as its source offers it."""
+    offers: list[Candidate | Unread] = [*found.unread]
+    offers += [make(hit.thing, source, verbatim(query, hit.thing.text, hit.evidence)) for hit in found.hits]
+    return offers
 
 
 def verbatim(query: Query, text: str, evidence: Evidence) -> Evidence:

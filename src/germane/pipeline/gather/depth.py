@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
+from germane.types.amount import price_asked
 from germane.types.limits import COUNT
+from germane.types.query import Query
 
 __all__ = ["EVERYTHING", "SearchDepth", "search_depth"]
 
@@ -12,18 +15,24 @@ _MIN_TOKENS = 12
 """Tokens that hardly any message costs less than, as written."""
 _USUAL_TOKENS = 24
 """Tokens that most messages cost at least."""
-_MARGIN = 3
-"""By how much the score may still rise once the text is read."""
 _MIN_ITEMS = 32
 
 
 class SearchDepth(NamedTuple):
-    """At most `max_items` results; none less probably relevant than `min_relevance`, and none that is expected to bring less
-    than `min_share` of the relevant items. The last one compares the results of one search with one another."""
+    """At most `max_items` results; none less probably relevant than `min_relevance`; and of those that can't be worth their
+    tokens at `price`, no text."""
 
     max_items: int = COUNT.maximum
     min_relevance: float = 0.0
-    min_share: float = 0.0
+    price: float = 0.0
+
+    def within(self, query: Query) -> Query:
+        """The query with these limits. An exact match of an identifier or a quoted phrase shows only in a text, so a query that
+        has any is searched without."""
+        if query.identifiers or query.phrases:
+            return query
+        asked = price_asked(self.price, asks=query.asks, broad=query.broad)
+        return replace(query, min_relevance=self.min_relevance, price=asked)
 
 
 EVERYTHING = SearchDepth()
@@ -32,8 +41,7 @@ EVERYTHING = SearchDepth()
 def search_depth(available: int, price: float | None, min_relevance: float) -> SearchDepth:
     """The depth for a budget of `available` tokens at this price (a share per token; None where the budget is used up). All
     shares together are 1, so at a price no more than 1 / price tokens can be worth it."""
-    most, min_share = available // _MIN_TOKENS, 0.0
+    most = available // _MIN_TOKENS
     if price is not None:
         most = min(most, int(1 / (price * _USUAL_TOKENS)))
-        min_share = price * _MIN_TOKENS / _MARGIN
-    return SearchDepth(max(_MIN_ITEMS, most), min_relevance, min_share)
+    return SearchDepth(max(_MIN_ITEMS, most), min_relevance, price or 0.0)

@@ -11,14 +11,14 @@ A source whose circuit breaker is open isn't started. Every attempt that was sta
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from germane.clock import Clock
 from germane.memories.directive import Directive
 from germane.pipeline.gather.abandoned import Abandoned
-from germane.pipeline.gather.outcome import answer, candidates, source_report, verdict
+from germane.pipeline.gather.outcome import answer, candidates, source_report, unread, verdict
 from germane.pipeline.gather.source import BusySource, Skipped, Source
 from germane.pipeline.gather.vector import with_vector
 from germane.ports.embedder import Embedder
@@ -27,6 +27,7 @@ from germane.types.candidate import Candidate
 from germane.types.query import Query
 from germane.types.strategy import SourcePlan, Strategy
 from germane.types.trace import SourceReport
+from germane.types.unread import Unread
 
 __all__ = ["Gathered", "SourceAttempt", "StartAttempt", "gather"]
 
@@ -55,6 +56,8 @@ class Gathered:
     directive: Directive | None
     candidates: tuple[Candidate, ...]
     reports: tuple[SourceReport, ...]
+    unread: tuple[Unread, ...] = ()
+    """The most probable first; none of them is a candidate."""
 
 
 async def gather(
@@ -120,7 +123,16 @@ async def gather(
         directive=answer("directive", tasks.get("directive")) if "directive" in plans else Directive(),
         candidates=tuple(found),
         reports=(*skipped, *reports),
+        unread=_not_read([one for name in admitted for one in unread(name, tasks[name])], found),
     )
+
+
+def _not_read(found: Sequence[Unread], read: Sequence[Candidate]) -> tuple[Unread, ...]:
+    """`found`, the most probable first, without what another source has read."""
+    if not found:
+        return ()
+    known = {candidate.id for candidate in read}
+    return tuple(sorted((one for one in found if one.id not in known), key=lambda one: (-one.log_odds, one.id)))
 
 
 async def _wait(

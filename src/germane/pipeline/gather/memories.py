@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from germane.pipeline.gather.candidates import from_memory, verbatim
+from germane.pipeline.gather.candidates import from_memory, offered
+from germane.pipeline.gather.depth import EVERYTHING, SearchDepth
 from germane.pipeline.gather.source import Skipped
 from germane.store import ScopedStore
 from germane.types.candidate import Candidate
 from germane.types.evidence import Evidence
 from germane.types.query import Query
 from germane.types.strategy import SourcePlan
+from germane.types.unread import Unread
 
 __all__ = ["MemorySource", "StructuredSource"]
 
 
 class MemorySource:
     """Memories found by the query, by keywords and by vector. Waits for a partition that is still being loaded only with
-    `wait`; without it, the search raises `Warming`."""
+    `wait`; without it, the search raises `Warming`. Of those that can't be worth their tokens, by `depth`, no text is read."""
 
-    def __init__(self, store: ScopedStore, *, wait: bool = False) -> None:
-        self._store, self._wait = store, wait
+    def __init__(self, store: ScopedStore, *, wait: bool = False, depth: SearchDepth = EVERYTHING) -> None:
+        self._store, self._wait, self._depth = store, wait, depth
 
-    async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
+    async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate | Unread]:
         if query.blank and query.vector is None:
             raise Skipped("no_query")
-        hits = await self._store.memories.search(
+        query = replace(self._depth.within(query), min_relevance=0.0)
+        found = await self._store.memories.search(
             query, plan.limit, keywords=plan.keywords, vectors=plan.vectors, wait=self._wait
         )
-        return [from_memory(hit.thing, "memories", verbatim(query, hit.thing.text, hit.evidence)) for hit in hits]
+        return offered(found, "memories", query, from_memory)
 
 
 class StructuredSource:

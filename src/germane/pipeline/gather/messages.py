@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from germane.pipeline.gather.candidates import from_event, verbatim
+from germane.pipeline.gather.candidates import from_event, offered
 from germane.pipeline.gather.depth import EVERYTHING, SearchDepth
+from germane.pipeline.gather.merge import RequestContents, fresh
 from germane.pipeline.gather.source import Skipped
 from germane.store import ScopedStore
 from germane.types.candidate import Candidate
 from germane.types.evidence import Evidence
 from germane.types.query import Query
 from germane.types.strategy import SourcePlan
+from germane.types.unread import Unread
 
 __all__ = ["HistorySource", "MessageSource", "RecentSource"]
 
+_MEASURE = 10
+"""The best results that are looked at to tell whether the request holds them already."""
 _HALF_LIFE = 8
 """Turns after which the evidence for being recent has fallen to a half."""
 
@@ -27,17 +31,30 @@ class MessageSource:
     alone, as an exact match of those shows only in a message's text.
     """
 
-    def __init__(self, store: ScopedStore, *, wait: bool = False, depth: SearchDepth = EVERYTHING) -> None:
-        self._store, self._wait, self._depth = store, wait, depth
+    def __init__(
+        self, store: ScopedStore, said: RequestContents, *, wait: bool = False, depth: SearchDepth = EVERYTHING
+    ) -> None:
+        self._store, self._said, self._wait, self._depth = store, said, wait, depth
 
-    async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
+    async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate | Unread]:
         if query.blank and query.vector is None:
             raise Skipped("no_query")
-        if not (query.identifiers or query.phrases):
-            query = replace(query, min_relevance=self._depth.min_relevance, min_share=self._depth.min_share)
         limit = min(plan.limit, self._depth.max_items)
-        hits = await self._store.events.search(query, limit, keywords=plan.keywords, vectors=plan.vectors, wait=self._wait)
-        return [from_event(hit.thing, "messages", verbatim(query, hit.thing.text, hit.evidence)) for hit in hits]
+        found = await self._search(self._depth.within(query), limit, plan)
+        if any(isinstance(one, Unread) for one in found) and self._mostly_said(found, query):
+            found = await self._search(replace(self._depth.within(query), price=0.0), limit, plan)
+        return found
+
+    async def _search(self, query: Query, limit: int, plan: SourcePlan) -> Sequence[Candidate | Unread]:
+        found = await self._store.events.search(query, limit, keywords=plan.keywords, vectors=plan.vectors, wait=self._wait)
+        return offered(found, "messages", query, from_event)
+
+    def _mostly_said(self, found: Sequence[Candidate | Unread], query: Query) -> bool:
+        """Whether the best results, by which the others were measured, stand in the request already. Those of the running
+        session don't count, as the search knows them."""
+        session = self._store.scope.session
+        best = [one for one in found if isinstance(one, Candidate) and (session is None or one.session != session)][:_MEASURE]
+        return 2 * len(fresh(best, self._said, query.filters, session=session)) < len(best)
 
 
 class RecentSource:

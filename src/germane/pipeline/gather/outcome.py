@@ -15,8 +15,9 @@ from germane.store import Warming
 from germane.types.candidate import Candidate
 from germane.types.query import Query
 from germane.types.trace import SourceReport
+from germane.types.unread import Unread
 
-__all__ = ["answer", "candidates", "source_report", "verdict"]
+__all__ = ["answer", "candidates", "source_report", "unread", "verdict"]
 
 _ANSWERS: Mapping[str, type | tuple[type, ...]] = MappingProxyType({"directive": Directive, "embedding": Query})
 """The type of a task's answer, for tasks that don't return candidates."""
@@ -37,11 +38,16 @@ def candidates(name: str, task: asyncio.Future[Any]) -> Sequence[Candidate]:
     return () if name in _ANSWERS else [item for item in answer(name, task) or () if isinstance(item, Candidate)]
 
 
+def unread(name: str, task: asyncio.Future[Any]) -> Sequence[Unread]:
+    """What a source found and didn't read."""
+    return () if name in _ANSWERS else [item for item in answer(name, task) or () if isinstance(item, Unread)]
+
+
 def source_report(name: str, task: asyncio.Future[Any], latency: float | None) -> SourceReport:
     """The report of one task for the trace. `latency` in seconds; None for a task that was abandoned."""
     if latency is None:
         return SourceReport(name=name, status="timeout")
-    report = SourceReport(name=name, status="ok", latency=latency, found=len(candidates(name, task)))
+    report = SourceReport(name=name, status="ok", latency=latency, found=len(candidates(name, task)) + len(unread(name, task)))
     error = asyncio.CancelledError() if task.cancelled() else task.exception()
     if isinstance(error, Warming):
         return replace(report, status="skipped", reason="warming")

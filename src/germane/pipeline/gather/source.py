@@ -9,6 +9,7 @@ from germane.store import ScopedStore
 from germane.types.candidate import Candidate
 from germane.types.query import Query
 from germane.types.strategy import SourcePlan
+from germane.types.unread import Unread
 
 __all__ = ["BusySource", "Skipped", "Source", "SourceFactory"]
 
@@ -21,8 +22,9 @@ class Source(Protocol):
     """Turns a part of one scope's store into candidates. `gather` may raise, and may be cancelled at any await; neither affects
     other sources."""
 
-    async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
-        """At most `plan.limit` candidates. Raises `Skipped` when there is nothing to do."""
+    async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate | Unread]:
+        """At most `plan.limit` candidates; what was found besides and not read is named. Raises `Skipped` when there is nothing
+        to do."""
 
 
 class BusySource:

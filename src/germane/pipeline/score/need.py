@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from germane.search.need import NEED_ROWS, Asked
+from germane.search.need import NEED_BEST, NEED_ROWS, Asked
 from germane.search.relevance import Relevance, matrix
 from germane.types.amount import Need
 from germane.types.candidate import Scored
 from germane.types.evidence import FEATURES
 from germane.types.query import Query
+from germane.types.unread import Unread
 
 __all__ = ["assess_need"]
 
@@ -20,10 +21,12 @@ _UNSEARCHED = frozenset({"continuity", "history", "recent", "structured"})
 _RECENT = [FEATURES.index(name) for name in ("history", "recent")]
 
 
-def assess_need(ranked: Sequence[Scored], query: Query, relevance: Relevance, threshold: float) -> Need:
-    """The probability that anything stored helps. `ranked` must stand in score order. What no search found isn't looked at, nor
-    what is required and goes in anyway, nor that a message is recent: none of it says that the request needs more. A threshold
-    of 0 is always met and costs no work."""
+def assess_need(
+    ranked: Sequence[Scored], query: Query, relevance: Relevance, threshold: float, unread: Sequence[Unread] = ()
+) -> Need:
+    """The probability that anything stored helps. `ranked` must stand in score order; `unread` is less
+    probable than the best of it. What no search found isn't looked at, nor what is required and goes in anyway, nor that a
+    message is recent: none of it says that the request needs more. A threshold of 0 is always met and costs no work."""
     if not threshold:
         return Need(1.0, 0.0)
     found = [item.candidate for item in ranked if not (item.candidate.required or item.candidate.only_from(_UNSEARCHED))]
@@ -32,5 +35,8 @@ def assess_need(ranked: Sequence[Scored], query: Query, relevance: Relevance, th
     table[:, _RECENT] = 0.0
     odds = relevance.log_odds(table)
     order = np.argsort(-odds, kind="stable")
-    probability = relevance.need.probability(table[order], odds[order], Asked.of(query))
+    rest = np.array([item.log_odds for item in unread])
+    best, others = odds[order[:NEED_BEST]], np.concatenate((odds[order[NEED_BEST:]], rest))
+    odds = np.concatenate((best, np.sort(others)[::-1]))[:NEED_ROWS]
+    probability = relevance.need.probability(table[order], odds, Asked.of(query))
     return Need(probability, threshold)

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from germane.events.event import Event, Session
-from germane.search.hit import Hit
+from germane.search.hit import Found
 from germane.stores.sqlite.encoding import moment, shown, stored, to_json
 from germane.stores.sqlite.events import BRIEF, EVENT, brief_of, event_of, session_of
 from germane.stores.sqlite.readers import Readers, Reading
@@ -41,7 +41,7 @@ class SqliteEvents:
 
         return await self._readers.run(work)
 
-    async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> tuple[Hit[Event], ...]:
+    async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> Found[Event]:
         return await self._searcher.search(self._scope, query, limit, keywords=keywords, vectors=vectors, wait=wait)
 
     async def recent(

@@ -9,7 +9,7 @@ from typing import Any
 from germane.errors import InvalidInput
 from germane.memories.memory import Memory
 from germane.memories.reader import Page
-from germane.search.hit import Hit
+from germane.search.hit import Found
 from germane.stores.sqlite.cursor import Listing
 from germane.stores.sqlite.encoding import stored, to_json
 from germane.stores.sqlite.memories import MEMORY, memory_of
@@ -56,7 +56,7 @@ class SqliteMemories:
     async def pinned(self, keys: Sequence[str], tags: Sequence[str], *, at: datetime, filters: Filters) -> tuple[Memory, ...]:
         return await self._readers.read_batched(lambda reading: _pinned(reading, self._scope, keys, tags, at, filters))
 
-    async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> tuple[Hit[Memory], ...]:
+    async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> Found[Memory]:
         return await self._searcher.search(self._scope, query, limit, keywords=keywords, vectors=vectors, wait=wait)
 
     async def history(self, id: str) -> tuple[Memory, ...]:

@@ -12,8 +12,10 @@ import apsw
 from germane.events.event import Event
 from germane.stores.sqlite.encoding import micros, stored
 from germane.stores.sqlite.rows import first, rows
+from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
+from germane.types.scope import Scope
 
-__all__ = ["GrowingSession", "shrink"]
+__all__ = ["GrowingSession", "running_session", "shrink"]
 
 _LATEST = "SELECT number, started_at FROM sessions WHERE partition = ? AND key <> ? ORDER BY started_at DESC, key DESC LIMIT 1"
 _NUMBERED = (
@@ -72,6 +74,15 @@ class GrowingSession:
         else:
             number = 1 if latest is None else latest[0] + 1
             connection.execute("UPDATE sessions SET number = ? WHERE key = ?", (number, self._key))
+
+
+def running_session(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], scope: Scope) -> int | None:
+    """Returns the key of the scope's session; None where the scope has none, or nothing of it is stored."""
+    if scope.session is None:
+        return None
+    sql = f"SELECT key FROM sessions WHERE partition IN {in_clause(visible)} AND id = ? ORDER BY partition DESC"
+    row = first(connection, sql, (stored(scope.session),))
+    return None if row is None else int(row[0])
 
 
 def shrink(connection: apsw.Connection, sessions: Iterable[int]) -> None:

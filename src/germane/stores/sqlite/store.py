@@ -70,8 +70,9 @@ class SqliteStore:
         clock: Clock,
         relevance: Relevance | None = None,
         words: WordVectors | None = None,
+        count: Callable[[str], int] | None = None,
     ) -> None:
-        self._database, self._embedder, self._clock = database, embedder, clock
+        self._database, self._embedder, self._clock, self._count = database, embedder, clock, count
         with mapped(database.name):
             self._model = model_row(database, writing, embedder)
             self._readers = Readers(database, readers)
@@ -102,13 +103,15 @@ class SqliteStore:
         vfs: str | None = None,
         relevance: Relevance | None = None,
         words: WordVectors | None = None,
+        count: Callable[[str], int] | None = None,
     ) -> SqliteStore:
         """Opens the store in the file at `path`, which is created if it doesn't exist. `:memory:` opens a store in memory,
         which is gone when it is closed. A file that can't be written is opened read-only.
 
         `readers` is the number of threads for searches, and for other reads as well. At most `memory_limit` bytes of search
         partitions stay in memory. `vfs` names another of SQLite's file systems. `relevance` is the model that ranks hits
-        (default: the shipped one), `words` finds words of similar meaning.
+        (default: the shipped one), `words` finds words of similar meaning. `count` counts the tokens of what
+        is stored, so that searches know what results cost; without it they go by the words.
 
         Blocks for some milliseconds. Where a process was killed before all that was forgotten was scrubbed, `open` starts the
         scrubbing and waits for it up to a quarter of a second; it continues in a thread, and `check` reports it meanwhile.
@@ -125,6 +128,7 @@ class SqliteStore:
                 clock=clock,
                 relevance=relevance,
                 words=words,
+                count=count,
             )
         except BaseException:
             if writing is not None:
@@ -226,7 +230,7 @@ class SqliteStore:
         )
 
     def _begin(self, connection: apsw.Connection) -> Transaction:
-        return Transaction(connection, self._embedder, self._model, micros(self._clock.now()))
+        return Transaction(connection, self._embedder, self._model, micros(self._clock.now()), self._count)
 
     def _vanished(self, connection: apsw.Connection) -> None:
         """Drops cached copies of what some process has forgotten or replaced. Called in the erasure thread."""

@@ -5,7 +5,7 @@ The texts of all plans are embedded together, right before the commit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -40,15 +40,18 @@ class Savepoint(NamedTuple):
 
 class Transaction:
     """`revision` is the one that this commit creates. `model` is the row of the embedder in use, `now` is in microseconds since
-    the epoch."""
+    the epoch. `count` counts the tokens of a text, where somebody does."""
 
-    def __init__(self, connection: apsw.Connection, embedder: Embedder, model: int, now: int) -> None:
+    def __init__(
+        self, connection: apsw.Connection, embedder: Embedder, model: int, now: int, count: Callable[[str], int] | None
+    ) -> None:
         self.connection = connection
         self.erased = 0
         """How often content was removed so far."""
         self._embedder = embedder
         self._model = model
         self._now = now
+        self._count = count
         self._vanished = self._replaced = False
         revision, events, memories = only(connection, "SELECT revision, events, memories FROM counters")
         self.revision: int = revision + 1
@@ -120,7 +123,7 @@ class Transaction:
             pending = now + later
             with suppress(EmbedderError):  # keywords find them until they are embedded
                 vectors = [*encode(self._embedder.embed_now([entry.text for entry in now])), *[None] * len(later)]
-        insert_units(self.connection, pending, vectors, revision=self.revision, model=self._model)
+        insert_units(self.connection, pending, vectors, revision=self.revision, model=self._model, count=self._count)
 
     def finish(self) -> None:
         """Runs the last statements before COMMIT."""

@@ -6,7 +6,7 @@ in `units_parts`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import apsw
@@ -20,14 +20,16 @@ UNIT_TABLES: dict[Domain, tuple[str, ...]] = {"events": ("units_events", "units_
 """The tables that hold the units of a domain."""
 _COLUMNS = (
     "partition, revision, model, vector, key, session, created_at, terms, flags, speaker, sensitivity, kind, valid_from,"
-    " valid_to, words"
+    " valid_to, words, tokens"
 )
-_INSERT = f"INSERT OR REPLACE INTO units_{{}} ({_COLUMNS}) VALUES ({', '.join('?' * 15)})"
-_INSERT_PART = f"INSERT OR REPLACE INTO units_parts ({_COLUMNS}, part, start, stop) VALUES ({', '.join('?' * 18)})"
+_INSERT = f"INSERT OR REPLACE INTO units_{{}} ({_COLUMNS}) VALUES ({', '.join('?' * 16)})"
+_INSERT_PART = f"INSERT OR REPLACE INTO units_parts ({_COLUMNS}, part, start, stop) VALUES ({', '.join('?' * 19)})"
 _CHANGED = (
     "SELECT key, session, created_at, terms, CASE WHEN model = ?1 THEN vector END, flags, speaker, sensitivity, kind,"
-    " valid_from, valid_to, words, {} FROM {} WHERE partition = ?2 AND revision > ?3"
+    " valid_from, valid_to, words, {}, tokens FROM {} WHERE partition = ?2 AND revision > ?3"
 )
+_MAX_COUNTED = 8_192
+"""Characters whose tokens are counted: a longer text is shown in part at most."""
 _PLACES = {"units_parts": "part, start, stop"}
 
 
@@ -41,15 +43,23 @@ class Pending(NamedTuple):
 
 
 def insert_units(
-    connection: apsw.Connection, pending: Sequence[Pending], vectors: Sequence[bytes | None], *, revision: int, model: int
+    connection: apsw.Connection,
+    pending: Sequence[Pending],
+    vectors: Sequence[bytes | None],
+    *,
+    revision: int,
+    model: int,
+    count: Callable[[str], int] | None,
 ) -> None:
+    """Writes search rows with these vectors; `count` counts the tokens of their texts, where somebody does."""
     whole: dict[Domain, list[tuple[Any, ...]]] = {"events": [], "memories": []}
     divided: list[tuple[Any, ...]] = []
     for entry, vector in zip(pending, vectors, strict=True):
         unit = entry.unit
-        row = (entry.partition, revision, None if vector is None else model, vector, *unit[:4], *unit[5:12])
+        tokens = 0 if count is None else count(entry.text[:_MAX_COUNTED])
+        row = (entry.partition, revision, None if vector is None else model, vector, *unit[:4], *unit[5:12], tokens)
         if unit.stop:
-            divided.append((*row, *unit[12:]))
+            divided.append((*row, unit.part, unit.start, unit.stop))
         else:
             whole[entry.domain].append(row)
     for domain, rows in whole.items():
