@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import chain
 from typing import TypeVar
@@ -22,7 +22,7 @@ from germane.text.stopwords import STOP
 from germane.text.words import JOINT, UNSPACED, words
 from germane.types.query import Term
 
-__all__ = ["VERSION", "analyse", "query_terms", "stem", "term_hash", "worded"]
+__all__ = ["VERSION", "analyse", "hashed", "query_terms", "stem", "term_hash", "worded"]
 
 VERSION = 1
 """Rises whenever the same text would give other stems: an index made by another version must be rebuilt."""
@@ -40,6 +40,11 @@ def analyse(text: str, language: str | None = None) -> list[str]:
     """Returns the stems of a text, in its order, without stop words. Accepts any string, lone surrogates included. `language`
     is the text's, by Snowball's name; by default it is detected."""
     return list(chain.from_iterable(map(_stems_in(language or detect(text) or "english").__getitem__, _chunks(text))))
+
+
+def hashed(text: str, language: str | None = None) -> bytes:
+    """Returns the hashes of the stems that `analyse` returns, as little-endian uint32."""
+    return b"".join(map(_hashes_in(language or detect(text) or "english").__getitem__, _chunks(text)))
 
 
 def worded(text: str) -> list[tuple[str, int]]:
@@ -81,15 +86,15 @@ def _chunks(text: str) -> list[str]:
     return text.split() if text.isascii() else _tokens(text)
 
 
-class _ChunkCache(FifoCache[str, tuple[T, ...]]):
+class _ChunkCache(FifoCache[str, T]):
     """Caches the results of `make` for chunks that are short enough to be words. A hit is one dict look-up and moves nothing:
     quicker than in an LRU cache, where most of the time goes into memory far from the processor."""
 
-    def __init__(self, make: Callable[[str], tuple[T, ...]], max_entries: int) -> None:
-        super().__init__(max_entries)
+    def __init__(self, make: Callable[[str], T], language: str) -> None:
+        super().__init__(_MAX_CHUNKS if language == "english" else _MAX_CHUNKS // 8)
         self._make = make
 
-    def __missing__(self, chunk: str) -> tuple[T, ...]:
+    def __missing__(self, chunk: str) -> T:
         made = self._make(chunk)
         if len(chunk) <= _MAX_WORD_CHARS:  # a longer chunk is no word
             self.keep(chunk, made)
@@ -97,20 +102,26 @@ class _ChunkCache(FifoCache[str, tuple[T, ...]]):
 
 
 @lru_cache(maxsize=64)
-def _stems_in(language: str) -> _ChunkCache[str]:
+def _stems_in(language: str) -> _ChunkCache[tuple[str, ...]]:
     """Returns the cache from chunks to their stems in `language`."""
-
-    def stems(chunk: str) -> tuple[str, ...]:
-        tokens = _tokens(chunk) if chunk.isascii() else (chunk,)
-        return tuple(
-            filter(None, (_stem_or_none(word[:_MAX_WORD_CHARS], language) for token in tokens for word in words(token)))
-        )
-
-    return _ChunkCache(stems, _MAX_CHUNKS if language == "english" else _MAX_CHUNKS // 8)
+    return _ChunkCache(lambda chunk: tuple(_chunk_stems(chunk, language)), language)
 
 
 @lru_cache(maxsize=64)
-def _words_in(language: str) -> _ChunkCache[tuple[str, int]]:
+def _hashes_in(language: str) -> _ChunkCache[bytes]:
+    """Returns the cache from chunks to the hashes of their stems in `language`."""
+    return _ChunkCache(
+        lambda chunk: b"".join(term_hash(stem).to_bytes(4, "little") for stem in _chunk_stems(chunk, language)), language
+    )
+
+
+def _chunk_stems(chunk: str, language: str) -> Iterator[str]:
+    tokens = _tokens(chunk) if chunk.isascii() else (chunk,)
+    return filter(None, (_stem_or_none(word[:_MAX_WORD_CHARS], language) for token in tokens for word in words(token)))
+
+
+@lru_cache(maxsize=64)
+def _words_in(language: str) -> _ChunkCache[tuple[tuple[str, int], ...]]:
     """Returns the cache from chunks to their words with the hashes of their stems in `language`."""
 
     def pairs(chunk: str) -> tuple[tuple[str, int], ...]:
@@ -122,7 +133,7 @@ def _words_in(language: str) -> _ChunkCache[tuple[str, int]]:
             if (found := _stem_or_none(word[:_MAX_WORD_CHARS], language))
         )
 
-    return _ChunkCache(pairs, _MAX_CHUNKS if language == "english" else _MAX_CHUNKS // 8)
+    return _ChunkCache(pairs, language)
 
 
 def stem(word: str, language: str) -> str:

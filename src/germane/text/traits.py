@@ -29,6 +29,8 @@ _WORDS = """yesterday today tonight tomorrow ago recently lately earlier later s
     dec gestern heute vorgestern hier aujourd demain ayer hoy mañana ieri oggi domani ontem hoje amanhã gisteren vandaag вчера
     сегодня завтра أمس اليوم غدا कल आज"""
 _TEMPORAL_WORDS = frozenset(_WORDS.split())
+_ASCII_LETTERS = bytes(ord(chr(code).lower()) if chr(code).isascii() and chr(code).isalpha() else 32 for code in range(256))
+"""Translates ASCII to its lower-case letters, and everything else to spaces."""
 _UNIT_WORDS = "day night week month year morning evening hour minute summer winter spring fall autumn time"
 _UNITS = frozenset(word + plural for word in _UNIT_WORDS.split() for plural in ("", "s"))
 _MEASURED = re.compile(
@@ -52,14 +54,17 @@ def is_question(text: str) -> bool:
         return True
     ends = [end.end() for end in _SENTENCE_END.finditer(tail)]
     last = tail[ends[-1] :] if ends else tail
-    if _ASKING_END.search(last):
+    if not last.isascii() and _ASKING_END.search(last):
         return True
     return not text.rstrip().endswith((".", "!")) and _ASKS.match(last) is not None
 
 
 def temporal(text: str) -> bool:
     """Returns whether the text names a time: yesterday, two weeks ago, last May, a weekday, a month, a year, a clock time."""
-    words = set(_LETTERS.findall(text.lower()))
+    if text.isascii():
+        words = set(text.encode().translate(_ASCII_LETTERS).decode().split())
+    else:
+        words = set(_LETTERS.findall(text.lower()))
     if not words.isdisjoint(_TEMPORAL_WORDS) or (_DIGIT.search(text) and _NUMBERED.search(text)):
         return True
     if ("may" in words and _MAY.search(text)) or (not words.isdisjoint(_UNITS) and _MEASURED.search(text)):
