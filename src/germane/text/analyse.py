@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
 from typing import TypeVar
 
@@ -29,9 +29,7 @@ VERSION = 1
 
 _MAX_WORD_CHARS, _MAX_CHUNKS = 64, 1 << 17
 """Characters of a word that are read, and chunks of English text that are cached (an eighth for other languages)."""
-_ELSEWHERE = re.compile(r"[\u0300-\u1fff\u2c00-\ud7ff\uf900-\ufdff\ufe10-\uffff\U00010000-\U0001efff\U00020000-\U0003ffff]")
 _LATIN_TOKEN = re.compile(rf"[^\W_]++(?:{JOINT}[^\W_]++){{0,40}}+(?:\+\+|#)?")
-_TOKEN = re.compile(rf"[{UNSPACED}]+|[^\s{UNSPACED}]+")
 T = TypeVar("T")
 _OTHER_LATIN = ("spanish", "french", "german", "italian")
 
@@ -77,7 +75,19 @@ def term_hash(stem: str) -> int:
 
 def _tokens(text: str) -> list[str]:
     text = wide(text)
-    return (_TOKEN if not text.isascii() and _ELSEWHERE.search(text) else _LATIN_TOKEN).findall(text)
+    if not text.isascii():
+        elsewhere, token = _elsewhere()
+        if elsewhere.search(text):
+            return token.findall(text)
+    return _LATIN_TOKEN.findall(text)
+
+
+@cache
+def _elsewhere() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Returns the patterns of a character that isn't Latin, and of a token of a text with such characters. Compiling them takes
+    10 ms."""
+    elsewhere = r"[\u0300-\u1fff\u2c00-\ud7ff\uf900-\ufdff\ufe10-\uffff\U00010000-\U0001efff\U00020000-\U0003ffff]"
+    return re.compile(elsewhere), re.compile(rf"[{UNSPACED}]+|[^\s{UNSPACED}]+")
 
 
 def _chunks(text: str) -> list[str]:

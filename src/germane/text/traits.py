@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
-from germane.text.words import UNSPACED
+from germane.text.words import unspaced
 
 __all__ = ["capitals", "is_question", "temporal", "word_count"]
 
 _LETTERS = re.compile(r"[^\W\d_]+")
-_RUN = re.compile(f"[{UNSPACED}]+")
 _DIGIT = re.compile("[0-9]")
 _TAIL = 240
 """Characters at the end of a text in which its last sentence is looked for."""
@@ -80,4 +79,4 @@ def capitals(text: str) -> int:
 def word_count(text: str) -> int:
     """Returns the number of words; in scripts without spaces two characters count as one word."""
     count = len(text.split())
-    return count if text.isascii() else count + sum(len(run) // 2 for run in _RUN.findall(text))
+    return count if text.isascii() else count + sum(len(run) // 2 for run in unspaced().findall(text))
