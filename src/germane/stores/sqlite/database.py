@@ -23,6 +23,7 @@ from germane.clock import Clock
 from germane.errors import StoreCorrupt, StoreTooNew, StoreUnavailable
 from germane.stores.sqlite.encoding import micros
 from germane.stores.sqlite.failures import mapped
+from germane.stores.sqlite.progress import log
 from germane.stores.sqlite.reserve import Reserve
 
 __all__ = ["APPLICATION", "BUSY", "Database", "migrations", "private"]
@@ -189,6 +190,8 @@ class Database:
         connection.execute("BEGIN IMMEDIATE")
         try:
             version = self._known(connection)  # another process may have migrated it meanwhile
+            if 0 < version < len(migrations()):
+                log("store %r is brought from version %d to version %d of the file", self.name, version, len(migrations()))
             for number, script in enumerate(migrations()[version:], start=version + 1):
                 connection.execute(script)
                 connection.execute(f"PRAGMA user_version = {number}")
