@@ -2,7 +2,8 @@
 
     python -m bench ingest [--messages 20000]
 
-Processor time is that of all threads; it varies less with what else runs on the machine. Three cases: sequential calls with 50 messages, 50 concurrent callers with one message each, sequential calls with one message.
+Three cases: sequential calls with 50 messages, 50 concurrent callers with one message each, sequential calls with one message.
+Processor time is that of all threads; it varies less with what else runs on the machine.
 """
 
 from __future__ import annotations
