@@ -109,6 +109,7 @@ def test_recall_warm_check_and_strategies_answer(opened: Germane) -> None:
     assert opened.check().healthy
     assert opened.strategies.find("compact").format == "compact"
     assert opened.reembed() == 0
+    assert opened.upgrade() == 0
 
 
 def test_export_yields_everything_in_order_across_portions(opened: Germane) -> None:

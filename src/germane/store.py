@@ -103,6 +103,10 @@ class Store(Protocol):
         `limit` texts (default: all) that have no vector, such as those that wait for a slow embedder. Returns the number of
         texts embedded."""
 
+    async def upgrade(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """Divides the long texts that an earlier version stored undivided, and calls `progress(done, total)`; an interrupted
+        run is taken up again by the next one. Returns the number of texts divided."""
+
     async def stale_vectors(self) -> int:
         """Returns how many texts have no vector of the embedder in use; only keywords find these (SEARCH-3)."""
 

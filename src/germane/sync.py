@@ -142,6 +142,9 @@ class Germane:
     def reembed(self, progress: Callable[[int, int], None] | None = None) -> int:
         return self._running().call(self._awaited.reembed, progress)
 
+    def upgrade(self, progress: Callable[[int, int], None] | None = None) -> int:
+        return self._running().call(self._awaited.upgrade, progress)
+
     async def _state(self) -> State:
         return self._awaited.state
 

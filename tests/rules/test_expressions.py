@@ -16,6 +16,8 @@ MADE_WHEN_IT_RUNS = {
     "observe.redaction:re.compile": "held by the module",
     "pipeline.signals.asks:re.compile": "held by the module",
     "pipeline.signals.dates:re.compile": "held by the module",
+    "text.analyse:re.compile": "one character class; runs of two classes that have no character in common",
+    "text.words:re.compile": "a run of one character class",
 }
 """Expressions that are only known at run time, with the reason why they take linear time."""
 

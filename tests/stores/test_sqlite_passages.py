@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -151,6 +154,43 @@ async def test_long_texts_of_the_version_before_are_divided(tmp_path: Path) -> N
     assert "number1" in hit.thing.text
     assert not any("number2" in hit.thing.text for hit in await hits(store, "number2"))
     assert (await store.check()).healthy
+    await store.close()
+
+
+_KILLED = """
+import asyncio, os, sys
+from germane.clock import Clock
+from germane.stores.sqlite import SqliteStore
+from germane.testing.hashed import Hashed
+
+async def main():
+    store = SqliteStore.open(sys.argv[1], embedder=Hashed(), clock=Clock())
+    await store.upgrade(lambda done, total: os._exit(9) if done == 2 else None)
+
+asyncio.run(main())
+"""
+
+
+async def test_an_upgrade_that_was_killed_is_taken_up_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """By the next process, with the texts that are left; what was found before is found all the time."""
+    store = opened_at(tmp_path)
+    events = [an_event(f"{TEXT} number{n}", position=n) for n in range(5)]
+    await store.within(Scope()).journal.commit(writing(*map(PutEvent, events)))
+    await store.close()
+    as_before(tmp_path)
+    command = [sys.executable, "-c", _KILLED, str(tmp_path / "a.db")]
+    killed = await asyncio.to_thread(subprocess.run, command, check=False, timeout=60)
+    assert killed.returncode == 9
+    store, told = opened_at(tmp_path), list[tuple[int, int]]()
+    assert len({hit.thing.id for hit in await hits(store, NEEDLES[0])}) == 5
+    with caplog.at_level("INFO", "germane.store"):
+        assert await store.upgrade(lambda done, total: told.append((done, total))) == 3
+    assert told == [(0, 3), (1, 3), (2, 3), (3, 3)]
+    assert [record.getMessage()[-6:] for record in caplog.records] == ["0 of 3", "3 of 3"]
+    for n in range(5):
+        hit, *_ = await hits(store, f"number{n}")
+        assert hit.thing.id == events[n].id
+    assert await store.upgrade() == 0
     await store.close()
 
 

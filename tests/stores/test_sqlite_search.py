@@ -140,3 +140,19 @@ async def test_a_lone_surrogate_comes_back_verbatim() -> None:
     assert (kept.text, kept.name, kept.message_id) == (event.text, event.name, event.message_id)
     assert await found(store, "half") == [event.text]
     await store.close()
+
+
+async def test_a_partition_that_is_loaded_in_slices_is_searched_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same events in the same order, whatever the size of a slice."""
+    events = [PutEvent(an_event(f"tea number {n % 5} of {n}", session=f"s{n % 3}", position=n)) for n in range(40)]
+    found = []
+    for size in (1, 7, 100):
+        monkeypatch.setattr(partitions, "_SLICE", size)
+        store = opened(tmp_path / "a.db")
+        if size == 1:
+            await store.within(Scope()).journal.commit(writing(*events))
+        hits = await store.within(Scope()).events.search(question("tea 3"), 20, keywords=True, vectors=False, wait=True)
+        found.append([(hit.thing.id, hit.evidence) for hit in hits])
+        await store.close()
+    assert len(found[0]) == 20
+    assert found[0] == found[1] == found[2]

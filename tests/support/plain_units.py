@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from germane.search.find import Match, find
 from germane.search.partition import BLOCK, Partition
 from germane.search.quantised import encode
-from germane.search.unit import Unit, hashes
+from germane.search.unit import Unit
 from germane.testing.builders import MOMENT
+from germane.text.analyse import term_hash
 from germane.types.query import Filters, Query, Term, Vector
 
 __all__ = ["DIMENSION", "Text", "asking", "asking_terms", "bm25", "held", "search", "texts", "unit", "windows"]
@@ -42,7 +43,7 @@ def unit(text: Text, **fields: Any) -> Unit:
         key=text.key,
         session=text.session,
         created_at=text.at,
-        terms=hashes(text.words).tobytes(),
+        terms=b"".join(term_hash(word).to_bytes(4, "little") for word in text.words),
         vector=vector,
         flags=0,
         speaker=0,

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from germane.text import analyse as analyser
-from germane.text.analyse import analyse, query_terms, term_hash, worded
+from germane.text.analyse import analyse, hashed, query_terms, term_hash, worded
 
 ANY_TEXT = st.text(st.characters(), max_size=200)
 
@@ -122,6 +122,7 @@ def test_what_stands_between_spaces_is_analysed_by_itself(chunks: list[str]) -> 
     text = f"the {' '.join(chunks)}"
     assert analyse(text) == [stem for chunk in chunks for stem in analyse(f"the {chunk}")]
     assert worded(text) == [pair for chunk in chunks for pair in worded(f"the {chunk}")]
+    assert hashed(text) == b"".join(term_hash(stem).to_bytes(4, "little") for stem in analyse(text))
 
 
 def test_no_long_word_is_remembered() -> None:

@@ -39,6 +39,8 @@ from germane.types.strategy import Strategy
 
 __all__ = ["Agent"]
 
+_SOURCE_KINDS: tuple[str, ...] = get_args(SourceKind)
+
 Raw = Mapping[str, Any] | Message
 
 
@@ -180,15 +182,15 @@ class Agent:
         if scope.session is None:
             raise InvalidInput("session must be the name of the conversation that is recorded, not None")
         optional("channel", channel, NAME)
-        if source_kind not in get_args(SourceKind):
-            raise InvalidInput(f"source_kind {shown(source_kind)} is none of {', '.join(get_args(SourceKind))}")
+        if source_kind not in _SOURCE_KINDS:
+            raise InvalidInput(f"source_kind {shown(source_kind)} is none of {', '.join(_SOURCE_KINDS)}")
         listed(messages, RECORDED)
         origin = Origin(scope=scope, session=session, source_kind=source_kind, channel=channel)  # type: ignore[arg-type]
         recording = Recording(
             self._scoped(scope).journal,
             origin,
             now=self._parts.clock.now(),
-            nonces=[
+            nonces=lambda: [
                 nonce(self._parts.engine.nonce_key, asked) for asked in (scope, self.scope)
             ],  # the assembly may have named no session
             background=self._parts.background,

@@ -202,6 +202,20 @@ class Germane:
         """Makes vectors of the embedder in use for every text that has none (SEARCH-3). Returns how many it made."""
         return await self._open.store.reembed(progress)
 
+    async def upgrade(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """Brings what an earlier version stored into the form of this one: its long texts are divided into parts for search.
+        Opening begins that in the background and logs how far it is (logger `germane.store`); `upgrade` returns when it is
+        done. `progress(done, total)` counts texts. Returns how many were left to do. What is interrupted is taken up again when
+        the store is opened next. Raises `StoreError`."""
+        parts = self._open
+        if parts.store.read_only:
+            return 0
+        await parts.catch_up.close()
+        try:
+            return await parts.store.upgrade(progress)
+        finally:
+            parts.catch_up.start()
+
     @property
     def _open(self) -> Parts:
         if self._parts is None:

@@ -41,6 +41,8 @@ _WRITTEN = 32
 """Messages written in one transaction: about 5 ms of the writer."""
 _PAGE = 2000
 """Stored messages that are read in one transaction, to tell which ones the session holds: about 5 ms of the writer."""
+_MARK = 'nonce="'
+"""What stands in every text that germane injects."""
 _TRIES = 8
 """How often in a row the rest is compared with a session that other calls write to. After that it is appended at the end."""
 
@@ -50,10 +52,11 @@ T = TypeVar("T")
 
 
 class Recording:
-    """One call of `record`. `nonces` recognise what germane injected, which isn't stored."""
+    """One call of `record`. `nonces` returns the nonces that recognise what germane injected, which isn't stored; it is called
+    where a message may hold one."""
 
     def __init__(
-        self, journal: Journal, origin: Origin, *, now: datetime, nonces: Sequence[str], background: Background
+        self, journal: Journal, origin: Origin, *, now: datetime, nonces: Callable[[], Sequence[str]], background: Background
     ) -> None:
         self._journal, self._origin, self._now = journal, origin, now
         self._nonces, self._background = nonces, background
@@ -80,8 +83,9 @@ class Recording:
             slice = look(raws[first : first + _SLICE], extent, first=first)
             messages = parse_all(slice, "openai", first=first)
             recordable(messages, self._origin.scope.zone, first=first)
-            for nonce in self._nonces:
-                messages = without_injected(messages, nonce)
+            if any(_MARK in message.content for message in messages):
+                for nonce in self._nonces():
+                    messages = without_injected(messages, nonce)
             self.long = self.long or any(len(message.content) > LONG // 4 for message in messages)
             own = [raw if isinstance(raw, Mapping) else None for raw in slice]
             yield messages, own if len(messages) == len(slice) else None

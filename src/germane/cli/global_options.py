@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
+from germane.cli.screen import told_progress
 from germane.clock import aware
 from germane.errors import InvalidInput, StoreUnavailable
 
@@ -39,8 +40,11 @@ class GlobalOptions:
     json: bool = False
 
     @asynccontextmanager
-    async def open_store(self, *, create: bool = False, warm: bool = False) -> AsyncIterator[tuple[Germane, Agent]]:
-        """Open the database; yields the engine and the agent. A command that assembles opens it `warm`.
+    async def open_store(
+        self, *, create: bool = False, warm: bool = False, upgrade: bool = True
+    ) -> AsyncIterator[tuple[Germane, Agent]]:
+        """Open the database; yields the engine and the agent. A command that assembles opens it `warm`. A store of an earlier
+        version is upgraded first, unless `upgrade` is false.
 
         Raises `StoreUnavailable` where the file is missing and `create` is false: a mistyped name must not look like an empty
         store."""
@@ -55,6 +59,9 @@ class GlobalOptions:
         from germane.api.germane import Germane
 
         async with Germane.open(self.db, settings=self.settings, embedder=self.embedder, warm=warm) as germane:
+            if upgrade:
+                with told_progress("dividing long texts of an earlier version", self.json) as told:
+                    await germane.upgrade(told)
             yield germane, germane.agent(self.agent, org=self.org, user=self.user, zone=self.zone)
 
     def agent_wide(self, germane: Germane) -> Agent:

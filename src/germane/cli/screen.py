@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from shutil import get_terminal_size
 from typing import Any
 
@@ -14,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.segment import Segment
 from rich.table import Table
 
-__all__ = ["console", "plain", "print_json", "printable_json", "progress", "table"]
+__all__ = ["console", "plain", "print_json", "printable_json", "progress", "table", "told_progress"]
 
 _CONTROL_CHARACTERS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
@@ -22,6 +24,9 @@ _CONTROL_CHARACTERS = re.compile(
 )
 """Characters that move the cursor, hide text or reorder it: C0 except tab and newline, DEL, C1, zero-width characters, bidi
 controls, tags, surrogates. Stored text that holds them could deceive the reader of a terminal."""
+
+_PAUSE = 5.0
+"""Seconds between two lines about progress, where stderr is no terminal."""
 
 
 class _Screen(Console):
@@ -84,3 +89,25 @@ def progress(quiet: bool) -> Progress:
     where = console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     return Progress(*columns, console=where, transient=True, disable=quiet or not where.is_terminal)
+
+
+@contextmanager
+def told_progress(what: str, quiet: bool, steady: Callable[[], float] = time.monotonic) -> Iterator[Callable[[int, int], None]]:
+    """Yields a function of done and total that shows a progress bar on stderr from its first call on; where stderr is no
+    terminal it prints a line for the first step, for the last, and every five seconds. Shows nothing when `quiet`."""
+    bar, where = progress(quiet), console(stderr=True)
+    task, printed = bar.add_task(what, total=None), -_PAUSE
+
+    def told(done: int, total: int) -> None:
+        nonlocal printed
+        if where.is_terminal:
+            bar.start()
+            bar.update(task, completed=done, total=total)
+        elif not quiet and (done in (0, total) or steady() - printed >= _PAUSE):
+            printed = steady()
+            where.print(f"{what}: {done} of {total}")
+
+    try:
+        yield told
+    finally:
+        bar.stop()

@@ -24,9 +24,7 @@ def resent(prepared: Sequence[PreparedMessage], tail: Sequence[EventHead], lengt
     if not any(event.role for event in tail):
         return set()
     numbers: _Numbers = {}
-    sent = MessageKeys.of(
-        [_number(numbers, message) for message in prepared], [_milliseconds(message.created_at) for message in prepared]
-    )
+    sent_keys = [_number(numbers, message) for message in prepared]
     keys: list[int] = []
     times: list[int] = []
     next_position = 0 if whole else tail[0].position
@@ -38,11 +36,14 @@ def resent(prepared: Sequence[PreparedMessage], tail: Sequence[EventHead], lengt
             keys.append(_number(numbers, event))
             times.append(_milliseconds(None if event.created_at == event.recorded_at else event.created_at))
     missing = length - next_position
-    stored = MessageKeys.of(keys + [FORGOTTEN] * missing, times + [UNTIMED] * missing)
+    keys += [FORGOTTEN] * missing
+    known: dict[str | None, int] = {event.message_id: numbers["id", event.message_id] for event in tail if event.message_id}
+    if sent_keys[0] not in keys and FORGOTTEN not in keys and not any(message.id in known for message in prepared):
+        return set()  # none of them is known by its id, and no stored message can be the first of them
+    sent = MessageKeys.of(sent_keys, [_milliseconds(message.created_at) for message in prepared])
+    stored = MessageKeys.of(keys, times + [UNTIMED] * missing)
     held = set(range(aligned(sent, stored, whole=whole)))
-    return held | _neighbours(
-        prepared, sent, stored, {event.message_id: numbers["id", event.message_id] for event in tail if event.message_id}
-    )
+    return held | _neighbours(prepared, sent, stored, known)
 
 
 def _neighbours(

@@ -6,14 +6,12 @@ of the text, for phrases.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import inf
 from typing import NamedTuple
 
-import numpy as np
-
 from germane.search.parts import parts
-from germane.text.analyse import analyse, term_hash
+from germane.text.analyse import hashed, term_hash
 from germane.text.blocks import blocks
 from germane.text.language import detect
 from germane.text.normal import fold
@@ -88,7 +86,7 @@ def analysed(text: str, between: Callable[[], None] = lambda: None) -> Analysis:
     flags, named, words = QUESTION * is_question(text), 0, 0
     terms: list[bytes] = []
     for block in blocks(text, _STEP):
-        terms.append(hashes(analyse(block, language)).tobytes())
+        terms.append(hashed(block, language))
         flags |= TEMPORAL * temporal(block)
         named += capitals(block)
         words += word_count(block)
@@ -98,7 +96,10 @@ def analysed(text: str, between: Callable[[], None] = lambda: None) -> Analysis:
 
 def analysed_parts(text: str, between: Callable[[], None] = lambda: None) -> tuple[Analysis, ...]:
     """Analyses the parts of a text; see `analysed`."""
-    return tuple(analysed(part.text, between)._replace(start=part.start, stop=part.stop) for part in parts(text))
+    cut = parts(text)
+    if len(cut) == 1:
+        return (analysed(text, between),)
+    return tuple(analysed(part.text, between)._replace(start=part.start, stop=part.stop) for part in cut)
 
 
 def describe(
@@ -137,8 +138,3 @@ def describe(
         start=analysis.start,
         stop=analysis.stop,
     )
-
-
-def hashes(stems: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
-    """Returns the stems' hashes, shape (len(stems),), little-endian uint32."""
-    return np.fromiter(map(term_hash, stems), dtype="<u4", count=len(stems))

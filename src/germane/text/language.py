@@ -43,7 +43,6 @@ _SCRIPTS = (
     ("hindi", re.compile(r"[\u0900-\u097f]")),
     ("tamil", re.compile(r"[\u0b80-\u0bff]")),
     ("armenian", re.compile(r"[\u0530-\u058f]")),
-    ("", re.compile(r"[\u0590-\U0010ffff]")),
 )
 
 
@@ -63,7 +62,7 @@ def of_script(word: str) -> str | None:
     for name, pattern in _SCRIPTS:
         if pattern.match(word):
             return name
-    return None
+    return "" if word[0] >= "\u0590" else None
 
 
 def _winner(votes: int) -> str:

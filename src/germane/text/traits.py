@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
-from germane.text.words import UNSPACED
+from germane.text.words import unspaced
 
 __all__ = ["capitals", "is_question", "temporal", "word_count"]
 
 _LETTERS = re.compile(r"[^\W\d_]+")
-_RUN = re.compile(f"[{UNSPACED}]+")
 _DIGIT = re.compile("[0-9]")
 _TAIL = 240
 """Characters at the end of a text in which its last sentence is looked for."""
@@ -29,6 +28,8 @@ _WORDS = """yesterday today tonight tomorrow ago recently lately earlier later s
     dec gestern heute vorgestern hier aujourd demain ayer hoy mañana ieri oggi domani ontem hoje amanhã gisteren vandaag вчера
     сегодня завтра أمس اليوم غدا कल आज"""
 _TEMPORAL_WORDS = frozenset(_WORDS.split())
+_ASCII_LETTERS = bytes(ord(chr(code).lower()) if chr(code).isascii() and chr(code).isalpha() else 32 for code in range(256))
+"""Translates ASCII to its lower-case letters, and everything else to spaces."""
 _UNIT_WORDS = "day night week month year morning evening hour minute summer winter spring fall autumn time"
 _UNITS = frozenset(word + plural for word in _UNIT_WORDS.split() for plural in ("", "s"))
 _MEASURED = re.compile(
@@ -52,14 +53,17 @@ def is_question(text: str) -> bool:
         return True
     ends = [end.end() for end in _SENTENCE_END.finditer(tail)]
     last = tail[ends[-1] :] if ends else tail
-    if _ASKING_END.search(last):
+    if not last.isascii() and _ASKING_END.search(last):
         return True
     return not text.rstrip().endswith((".", "!")) and _ASKS.match(last) is not None
 
 
 def temporal(text: str) -> bool:
     """Returns whether the text names a time: yesterday, two weeks ago, last May, a weekday, a month, a year, a clock time."""
-    words = set(_LETTERS.findall(text.lower()))
+    if text.isascii():
+        words = set(text.encode().translate(_ASCII_LETTERS).decode().split())
+    else:
+        words = set(_LETTERS.findall(text.lower()))
     if not words.isdisjoint(_TEMPORAL_WORDS) or (_DIGIT.search(text) and _NUMBERED.search(text)):
         return True
     if ("may" in words and _MAY.search(text)) or (not words.isdisjoint(_UNITS) and _MEASURED.search(text)):
@@ -75,4 +79,4 @@ def capitals(text: str) -> int:
 def word_count(text: str) -> int:
     """Returns the number of words; in scripts without spaces two characters count as one word."""
     count = len(text.split())
-    return count if text.isascii() else count + sum(len(run) // 2 for run in _RUN.findall(text))
+    return count if text.isascii() else count + sum(len(run) // 2 for run in unspaced().findall(text))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import zip_longest
 
 from germane.text.normal import bare
 from germane.text.stopwords import CONTRACTED, FUNCTION_CHARACTERS, FUNCTION_PAIRS
 
-__all__ = ["JOINT", "UNSPACED", "words"]
+__all__ = ["JOINT", "UNSPACED", "unspaced", "words"]
 
 UNSPACED = (
     r"\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u318f\u31f0-\u31ff\u3400-\u4dbf"
@@ -30,9 +31,18 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 _NOT = re.compile(r"[a-z]+n't|let's|o'clock")
 _ELISION = re.compile(r"(?:[ldjmtsnc]|qu|dell|all|nell|un)'(?=\w{2})")
-_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
-_UNSPACED = re.compile(f"[{UNSPACED}]")
 _MAX_COMPOUND_CHARS = 64
+
+
+@cache
+def unspaced() -> re.Pattern[str]:
+    """Returns the pattern of a run of these scripts. Compiling it takes 10 ms, which most programs never need."""
+    return re.compile(f"[{UNSPACED}]+")
+
+
+@cache
+def _han() -> re.Pattern[str]:
+    return re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 
 
 def words(token: str) -> tuple[str, ...]:
@@ -45,7 +55,7 @@ def words(token: str) -> tuple[str, ...]:
         if token.islower() or token[1:].islower() or len(token) == 1:
             return (token.lower(),)
         return tuple(_humps(token))
-    if _UNSPACED.match(token):
+    if not token.isascii() and unspaced().match(token):
         return tuple(_pairs(token))
     return tuple(word for compound in _COMPOUND.findall(token) for word in _parts(compound))
 
@@ -57,7 +67,7 @@ def _pairs(run: str) -> Iterator[str]:
         return
     for char, following in zip_longest(run, run[1:], fillvalue=""):
         function = char in FUNCTION_CHARACTERS
-        if not function and _HAN.match(char):
+        if not function and _han().match(char):
             yield char
         pair = char + following
         if following and pair not in FUNCTION_PAIRS and not (function and following in FUNCTION_CHARACTERS):

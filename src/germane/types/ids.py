@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from uuid import UUID
 
 __all__ = ["uuid7"]
 
 
 def uuid7(milliseconds: int, randomness: Callable[[int], int] = secrets.randbits) -> str:
     """A UUIDv7 of this Unix time in milliseconds; `randomness(n)` gives n random bits."""
-    value = (milliseconds & (1 << 48) - 1) << 80 | 0x7 << 76 | randomness(12) << 64 | 0b10 << 62 | randomness(62)
-    return str(UUID(int=value))
+    low = randomness(74)
+    value = (milliseconds & (1 << 48) - 1) << 80 | 0x7 << 76 | low >> 62 << 64 | 0b10 << 62 | low & (1 << 62) - 1
+    digits = f"{value:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"

@@ -89,6 +89,8 @@ class Message:
     @property
     def content(self) -> str:
         """Everything that can be read as text, tool calls and results included. `record` indexes and compares it."""
+        if len(self.parts) == 1 and isinstance(self.parts[0], Text):
+            return self.parts[0].text
         return "\n".join(filter(None, map(_readable, self.parts)))
 
     @property

@@ -52,5 +52,5 @@ def _check(label: str, value: object) -> None:
         raise InvalidInput(f"{label} must be a string, not {type(value).__name__}")
     if not 1 <= len(value) <= ID.maximum:
         raise InvalidInput(f"{label} must have 1 to {ID.maximum} characters, not {len(value):,}")
-    if any(unicodedata.category(char) in ("Cc", "Cs") for char in value):
+    if not value.isprintable() and any(unicodedata.category(char) in ("Cc", "Cs") for char in value):
         raise InvalidInput(f"{label} must not hold control characters or lone surrogates")

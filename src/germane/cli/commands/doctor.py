@@ -35,6 +35,6 @@ def doctor(context: typer.Context) -> None:
 
 
 async def _check(options: GlobalOptions) -> Checkup:
-    async with options.open_store() as (germane, _):
+    async with options.open_store(upgrade=False) as (germane, _):  # it reports what is left to do
         checkup: Checkup = await germane.check()
         return checkup

@@ -23,6 +23,7 @@ from germane.clock import Clock
 from germane.errors import StoreCorrupt, StoreTooNew, StoreUnavailable
 from germane.stores.sqlite.encoding import micros
 from germane.stores.sqlite.failures import mapped
+from germane.stores.sqlite.progress import log
 from germane.stores.sqlite.reserve import Reserve
 
 __all__ = ["APPLICATION", "BUSY", "Database", "migrations", "private"]
@@ -31,6 +32,8 @@ APPLICATION = 0x6765726D
 """SQLite's application id in the file's header, `germ` in ASCII: it distinguishes a germane store from other SQLite files."""
 BUSY = 5000
 """Milliseconds that a write waits for another process's write."""
+_WRITE_CACHE, _READ_CACHE = 16_000, 4_000
+"""KiB of pages that a connection keeps. There are six connections for reading, and the operating system has the pages too."""
 _STEP = 256 << 10
 """Bytes by which the file grows at least."""
 
@@ -71,7 +74,7 @@ class Database:
             step = ctypes.c_int(_STEP)
             connection.file_control("main", apsw.SQLITE_FCNTL_CHUNK_SIZE, ctypes.addressof(step))
         connection.execute("PRAGMA foreign_keys = ON; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY")
-        connection.execute("PRAGMA cache_size = -16000")
+        connection.execute(f"PRAGMA cache_size = -{_READ_CACHE if reading else _WRITE_CACHE}")
         return connection
 
     def room(self, connection: apsw.Connection, pages: int) -> int:
@@ -187,6 +190,8 @@ class Database:
         connection.execute("BEGIN IMMEDIATE")
         try:
             version = self._known(connection)  # another process may have migrated it meanwhile
+            if 0 < version < len(migrations()):
+                log("store %r is brought from version %d to version %d of the file", self.name, version, len(migrations()))
             for number, script in enumerate(migrations()[version:], start=version + 1):
                 connection.execute(script)
                 connection.execute(f"PRAGMA user_version = {number}")

@@ -11,24 +11,31 @@ from functools import partial
 from germane.events.event import Event
 from germane.search.unit import Analysis, analysed_parts
 from germane.stores.sqlite.events import EVENT, event_of, units_of
+from germane.stores.sqlite.progress import Progress
 from germane.stores.sqlite.readers import Readers, Reading
-from germane.stores.sqlite.rows import first
+from germane.stores.sqlite.rows import first, only
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.units import delete_units
 from germane.stores.sqlite.writer import Writer
 
-__all__ = ["divide"]
+__all__ = ["divide", "undivided"]
 
 _NEXT = "SELECT key FROM undivided ORDER BY key LIMIT 1"
 _FOUND = tuple[int, Event | None, tuple[Analysis, ...]]
 
 
-async def divide(readers: Readers, writer: Writer) -> int:
+async def undivided(readers: Readers) -> int:
+    """Returns the number of texts that wait."""
+    return await readers.run(lambda reading: int(only(reading.connection, "SELECT count(*) FROM undivided")[0]))
+
+
+async def divide(readers: Readers, writer: Writer, progress: Progress) -> int:
     """Divides all texts that wait; returns how many."""
     done = 0
     while (found := await readers.run(_read)) is not None:
         await writer.run(partial(_replace, *found))
         done += 1
+        progress.step()
     return done
 
 

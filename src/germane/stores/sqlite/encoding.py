@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
+from types import MappingProxyType
 from typing import Any
 
 from germane.types.candidate import Provenance, Sensitivity
@@ -28,6 +30,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _LEVELS: tuple[Sensitivity, ...] = ("public", "private", "sensitive")
 _PLAIN = Provenance()
+_FIELDS = tuple(field.name for field in fields(Provenance))
+_VALUES = attrgetter(*_FIELDS)
+_USUAL = MappingProxyType(dict(zip(_FIELDS, _VALUES(_PLAIN), strict=True)))
 
 
 def micros(moment: datetime) -> int:
@@ -80,20 +85,18 @@ def sensitivity_of(code: int) -> Sensitivity:
 def written_provenance(provenance: Provenance, **known: str | None) -> str | None:
     """Returns the provenance as JSON, without the fields whose value is `known` from the rest of the row; None where no other
     field is set."""
-    usual = replace(_PLAIN, **known) if known else _PLAIN  # type: ignore[arg-type]
-    if provenance == usual and not provenance.metadata:
-        return None
-    fields = {name: getattr(provenance, name) for name in _PLAIN.__slots__}
-    return to_json({name: value for name, value in fields.items() if value != getattr(usual, name)})
+    usual = _USUAL | known if known else _USUAL
+    other = {name: value for name, value in zip(_FIELDS, _VALUES(provenance), strict=True) if value != usual[name]}
+    return to_json(other) if other else None
 
 
 def provenance_of(text: str | None, **known: str | None) -> Provenance:
     """The inverse of `written_provenance`, with the same `known` fields."""
     if text is None:
         return Provenance(**known) if known else _PLAIN  # type: ignore[arg-type]
-    fields = known | json.loads(text)
-    fields["refs"] = tuple(fields.get("refs", ()))
-    return Provenance(**fields)
+    written = known | json.loads(text)
+    written["refs"] = tuple(written.get("refs", ()))
+    return Provenance(**written)
 
 
 def _plain(value: object) -> object:

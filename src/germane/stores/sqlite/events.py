@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -26,7 +25,7 @@ from germane.stores.sqlite.encoding import (
     written_provenance,
 )
 from germane.stores.sqlite.passage import passage
-from germane.stores.sqlite.sessions import GrowingSession
+from germane.stores.sqlite.rows import first
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.visible_partitions import VisiblePartition
 from germane.types.candidate import LONG
@@ -43,17 +42,9 @@ BRIEF = EVENT.replace("e.text,", f"CASE WHEN octet_length(e.text) <= {LONG} THEN
     "e.raw,", "octet_length(e.text),"
 )
 """The rows that `brief_of` takes: without long texts and without the callers' dicts."""
-_HEAD = (
-    "SELECT e.position, e.role, e.content_hash, e.message_id, e.created_at, e.recorded_at"
-    " FROM events e JOIN sessions s ON s.key = e.session WHERE s.partition = ? AND s.id = ?"
-)
+_HEAD = "SELECT position, role, content_hash, message_id, created_at, recorded_at FROM events WHERE session = ?"
 _NOWHERE = 1 << 62
 """Larger than every position."""
-_INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_SPEAKER = (
-    "INSERT INTO speakers (partition, name, code, events) VALUES (?, ?, ?, ?)"
-    " ON CONFLICT (partition, name) DO UPDATE SET events = events + excluded.events"
-)
 
 
 def event_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> Event:
@@ -94,21 +85,32 @@ def brief_of(
     return replace(event_of((*row[:6], "", *row[7:16], None, row[17]), users), text=found.text, passage=found.passage)
 
 
-def by_message_id(connection: apsw.Connection, partition: VisiblePartition, read: EventsByMessageId) -> dict[str, EventHead]:
-    sql = f"{_HEAD} AND e.message_id = ?"
+def by_message_id(transaction: Transaction, partition: VisiblePartition, read: EventsByMessageId) -> dict[str, EventHead]:
+    session = _written(transaction, partition, read.session)
+    sql = f"{_HEAD} AND message_id = ?"
     found: dict[str, EventHead] = {}
-    for message_id in read.message_ids:
-        row = connection.execute(sql, (partition.id, stored(read.session), stored(message_id))).fetchone()
+    for message_id in read.message_ids if session is not None else ():
+        row = first(transaction.connection, sql, (session, stored(message_id)))
         if row is not None:
             found[message_id] = _head(row)
     return found
 
 
-def tail(connection: apsw.Connection, partition: VisiblePartition, read: SessionTail) -> tuple[EventHead, ...]:
-    sql = f"{_HEAD} AND e.position < ? ORDER BY e.position DESC LIMIT ?"
+def tail(transaction: Transaction, partition: VisiblePartition, read: SessionTail) -> tuple[EventHead, ...]:
+    session = _written(transaction, partition, read.session)
+    if session is None:
+        return ()
+    sql = f"{_HEAD} AND position < ? ORDER BY position DESC LIMIT ?"
     before = _NOWHERE if read.before is None else read.before
-    rows = connection.execute(sql, (partition.id, stored(read.session), before, read.limit)).fetchall()
+    rows = transaction.connection.execute(sql, (session, before, read.limit)).fetchall()
     return tuple(map(_head, reversed(rows)))
+
+
+def _written(transaction: Transaction, partition: VisiblePartition, session: str) -> int | None:
+    """Returns the session's key, None where there is no such session; its events are written first."""
+    if transaction.events.session(partition.id, session).grown:
+        transaction.write_events()
+    return transaction.events.session(partition.id, session).key
 
 
 def _head(row: tuple[Any, ...]) -> EventHead:
@@ -117,30 +119,24 @@ def _head(row: tuple[Any, ...]) -> EventHead:
     return EventHead(position, role, content_hash, said, moment(created_at), moment(recorded_at))
 
 
-def length(connection: apsw.Connection, partition: VisiblePartition, read: SessionLength) -> int:
-    sql = "SELECT next FROM sessions WHERE partition = ? AND id = ?"
-    found = connection.execute(sql, (partition.id, stored(read.session))).fetchone()
-    return 0 if found is None else int(found[0])
+def length(transaction: Transaction, partition: VisiblePartition, read: SessionLength) -> int:
+    return transaction.events.session(partition.id, read.session).next
 
 
 def put_events(transaction: Transaction, partition: int, changes: Sequence[PutEvent]) -> None:
-    """Appends the events to their sessions, with one statement per table."""
-    connection, sessions = transaction.connection, dict[str, int]()
-    events = [change.event for change in changes]
-    for id in dict.fromkeys(event.session for event in events):
-        session = GrowingSession(connection, partition, id)
-        for event in events:
-            if event.session == id:
-                session.add(event)
-        sessions[id] = session.save(connection)
-    keyed = list(zip(transaction.keys("events", len(events)), events, strict=True))
-    connection.executemany(_INSERT, [_row(key, partition, sessions[event.session], event) for key, event in keyed])
-    units = [
-        units_of(key, sessions[event.session], event, change.analysis)
-        for (key, event), change in zip(keyed, changes, strict=True)
-    ]
-    transaction.derive("events", partition, [pair for pairs in units for pair in pairs])
-    _speakers(connection, partition, events, (pairs[0][0] for pairs in units))
+    """Appends the events to their sessions. Their rows and their search rows are written with those of the other plans."""
+    analysed = [analysed_parts(change.event.text) if change.analysis is None else change.analysis for change in changes]
+    batch, units = transaction.events, list[tuple[Unit, str]]()
+    with transaction.unprotected():
+        for key, change, analysis in zip(transaction.keys("events", len(changes)), changes, analysed, strict=True):
+            event = change.event
+            session = batch.session(partition, event.session)
+            session.add(event)
+            number = session.create(transaction.connection)
+            found = units_of(key, number, event, analysis)
+            batch.add(_row(key, partition, number, event), (partition, event.name, found[0][0].speaker) if event.name else None)
+            units += found
+    transaction.derive("events", partition, units)
     transaction.touch((partition,))
 
 
@@ -184,11 +180,6 @@ def units_of(key: int, session: int, event: Event, analysis: Sequence[Analysis] 
         (described(text=part.text, analysis=one, part=number), part.text)
         for number, (part, one) in enumerate(zip(parts(event.text), analysis, strict=True))
     ]
-
-
-def _speakers(connection: apsw.Connection, partition: int, events: Sequence[Event], units: Iterable[Unit]) -> None:
-    said = Counter((event.name, unit.speaker) for event, unit in zip(events, units, strict=True) if event.name)
-    connection.executemany(_SPEAKER, [(partition, stored(name), code, count) for (name, code), count in said.items()])
 
 
 def session_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> Session:

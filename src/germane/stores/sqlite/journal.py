@@ -86,6 +86,9 @@ class _Drive(Generic[T]):
     """A plan as a job of the writer. Calling it runs the plan, applies its changes in the transaction, and returns its
     outcome."""
 
+    protects = True
+    """The transaction's `protect` is called here, where more than events is written."""
+
     def __init__(self, scope: Scope, plan: Plan[T]) -> None:
         self._scope, self._plan = scope, plan
         self._selected: set[VisiblePartition] = set()
@@ -105,17 +108,17 @@ class _Drive(Generic[T]):
         return self._decided is None or all(isinstance(change, Forget | ForgetOwner) for change in self._decided.changes)
 
     def answer(self, read: Read[Any]) -> Any:
-        connection = self._transaction.connection
         if isinstance(read, Select):
+            self._transaction.write_events()
             return self._select(read)
         visible = self._transaction.visible_partitions(self._scope)
         if isinstance(read, MemoriesById):
-            return memories.by_id(connection, visible, read)
+            return memories.by_id(self._transaction.connection, visible, read)
         if type(read) not in _OWN_READS:
             raise InvalidInput(f"the store can't answer {type(read).__name__}")
-        reader, empty = _OWN_READS[type(read)]
         own = self._own(visible)
-        return empty() if own is None else reader(connection, own, read)
+        reader, empty = _OWN_READS[type(read)]
+        return empty() if own is None else reader(self._transaction, own, read)
 
     def _own(self, visible: tuple[VisiblePartition, ...]) -> VisiblePartition | None:
         return next((partition for partition in visible if partition.user == self._scope.user), None)
@@ -138,6 +141,8 @@ class _Drive(Generic[T]):
 
     def apply(self, changes: tuple[Change, ...]) -> None:
         """Applies the changes in order; consecutive events are written together."""
+        if not all(isinstance(change, PutEvent) for change in changes):
+            self._transaction.protect()
         run: list[PutEvent] = []
         for change in changes:
             if isinstance(change, PutEvent):

@@ -85,15 +85,15 @@ def by_id(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], re
     return {memory.id: memory for memory in found}
 
 
-def by_hash(connection: apsw.Connection, partition: VisiblePartition, read: MemoriesByHash) -> tuple[Memory, ...]:
+def by_hash(transaction: Transaction, partition: VisiblePartition, read: MemoriesByHash) -> tuple[Memory, ...]:
     sql = f"{MEMORY} WHERE partition = ? AND content_hash = ? ORDER BY created_at, key"
-    rows = connection.execute(sql, (partition.id, read.content_hash))
+    rows = transaction.connection.execute(sql, (partition.id, read.content_hash))
     return tuple(memory_of(row, {partition.id: partition.user}) for row in rows)
 
 
-def facts_on_key(connection: apsw.Connection, partition: VisiblePartition, read: FactsOnKey) -> tuple[Memory, ...]:
+def facts_on_key(transaction: Transaction, partition: VisiblePartition, read: FactsOnKey) -> tuple[Memory, ...]:
     sql = f"{MEMORY} WHERE partition = ? AND fact_key = ? ORDER BY valid_from, key"
-    rows = connection.execute(sql, (partition.id, stored(read.key)))
+    rows = transaction.connection.execute(sql, (partition.id, stored(read.key)))
     return tuple(memory_of(row, {partition.id: partition.user}) for row in rows)
 
 

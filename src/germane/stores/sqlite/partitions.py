@@ -6,9 +6,12 @@ since, whether this process or another one wrote it (OPS-2). Large loads run in 
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Set
+from contextlib import suppress
+from itertools import islice
 
 import apsw
 
@@ -24,6 +27,8 @@ __all__ = ["Loaded", "Partitions"]
 
 _SMALL = 5000
 """Changed units up to which a partition is loaded while the caller waits."""
+_SLICE = 16_384
+"""Units of a partition that are read at once: all rows together take five times the memory of the partition."""
 _STALE = 1000
 """Replaced units that a partition may keep before it is rebuilt; a large partition also as many as it has live units."""
 
@@ -136,7 +141,7 @@ class Partitions:
             gone = dropped(connection, domain, in_file.id, since)
             if not gone or len(partition) > _SMALL:
                 partition.drop(gone)
-                partition.extend(changed(connection, domain, in_file.id, since, self._model))
+                partition.extend(list(changed(connection, domain, in_file.id, since, self._model)))
                 loaded.speakers = _speakers(connection, in_file, domain)
                 partition.revision = in_file.revision
         if gone and len(partition) <= _SMALL:
@@ -148,11 +153,15 @@ class Partitions:
     def _rebuild(self, connection: apsw.Connection, in_file: VisiblePartition, loaded: Loaded, domain: Domain) -> None:
         """Loads the whole partition, and then replaces the one in use."""
         partition = Partition(self._dimension)
-        partition.extend(changed(connection, domain, in_file.id, 0, self._model))
+        units = changed(connection, domain, in_file.id, 0, self._model)
+        while part := list(islice(units, _SLICE)):
+            partition.extend(part)
         partition.revision = in_file.revision
         with loaded.lock:
             if loaded.partition.revision <= in_file.revision:
                 loaded.partition, loaded.speakers = partition, _speakers(connection, in_file, domain)
+        if len(partition) > _SMALL:
+            _trim()
 
     def _evict(self, needed: Set[int]) -> None:
         """Evicts the least recently used partitions until the limit is met, except those `needed` by the scope that is
@@ -165,6 +174,13 @@ class Partitions:
                 if key[0] not in needed and not loaded.loading:
                     total -= loaded.partition.nbytes
                     del self._held[key]
+
+
+def _trim() -> None:
+    """Returns freed memory to the operating system, where the C library can: what a load has freed is about twice the size of
+    the partition, in holes among the memory in use."""
+    with suppress(AttributeError, OSError, TypeError):  # the library isn't glibc
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _speakers(connection: apsw.Connection, in_file: VisiblePartition, domain: Domain) -> dict[int, str]:

@@ -15,7 +15,7 @@ from germane.stores.sqlite.rows import first, rows
 from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
 from germane.types.scope import Scope
 
-__all__ = ["GrowingSession", "running_session", "shrink"]
+__all__ = ["GrowingSession", "number_anew", "running_session", "shrink"]
 
 _LATEST = "SELECT number, started_at FROM sessions WHERE partition = ? AND key <> ? ORDER BY started_at DESC, key DESC LIMIT 1"
 _NUMBERED = (
@@ -30,50 +30,66 @@ _RECOUNT = (
 
 
 class GrowingSession:
-    """A session to which events are added; `save` writes its row."""
+    """A session to which events are added. `create` inserts its row without them; `row` updates it."""
 
-    __slots__ = ("_added", "_id", "_key", "_last", "_next", "_partition", "_started", "_was")
+    __slots__ = ("_added", "_id", "_last", "_started", "_was", "key", "next", "partition")
 
     def __init__(self, connection: apsw.Connection, partition: int, id: str) -> None:
         sql = "SELECT key, started_at, last_at, next FROM sessions WHERE partition = ? AND id = ?"
         row = first(connection, sql, (partition, stored(id)))
-        self._partition, self._id, self._added = partition, id, 0
-        self._key: int | None
+        self.partition, self._id, self._added = partition, id, 0
+        self.key: int | None
+        """The row's key; None where there is none yet."""
+        self.next: int
+        """The position of the next event."""
         self._started: int | None
         self._last: int | None
-        self._key, self._started, self._last, self._next = (None, None, None, 0) if row is None else row
+        self.key, self._started, self._last, self.next = (None, None, None, 0) if row is None else row
         self._was = self._started
 
     def add(self, event: Event) -> None:
         said = micros(event.created_at)
         self._started = said if self._started is None else min(self._started, said)
         self._last = said if self._last is None else max(self._last, said)
-        self._next = max(self._next, event.position + 1)
+        self.next = max(self.next, event.position + 1)
         self._added += 1
 
-    def save(self, connection: apsw.Connection) -> int:
-        """Inserts or updates the row and returns its key."""
-        if self._key is None:
-            sql = "INSERT INTO sessions (partition, id, number, started_at, last_at, length, next) VALUES (?, ?, 0, ?, ?, ?, ?)"
-            row = (self._partition, stored(self._id), self._started, self._last, self._added, self._next)
-            connection.execute(sql, row)
-            self._key = connection.last_insert_rowid()
+    @property
+    def grown(self) -> bool:
+        """Whether events were added."""
+        return self._added > 0
+
+    @property
+    def begins_earlier(self) -> bool:
+        """Whether the session begins earlier than its row says."""
+        return self._started != self._was
+
+    def create(self, connection: apsw.Connection) -> int:
+        """Inserts the row where there is none, with the times of what was added so far. Returns its key."""
+        if self.key is None:
+            sql = "INSERT INTO sessions (partition, id, number, started_at, last_at, length, next) VALUES (?, ?, 0, ?, ?, 0, 0)"
+            connection.execute(sql, (self.partition, stored(self._id), self._started, self._last))
+            self.key, self._was = connection.last_insert_rowid(), self._started
             self._number(connection)
-            return self._key
-        sql = "UPDATE sessions SET started_at = ?, last_at = ?, length = length + ?, next = ? WHERE key = ?"
-        connection.execute(sql, (self._started, self._last, self._added, self._next, self._key))
-        if self._started != self._was:
-            connection.execute(_NUMBERED, (self._partition,))
-        return self._key
+        return self.key
+
+    def row(self) -> tuple[int | None, ...]:
+        """Returns the beginning, the end, the number of added events, the next position, and the key."""
+        return self._started, self._last, self._added, self.next, self.key
 
     def _number(self, connection: apsw.Connection) -> None:
         """Gives a new session the next number; where it began before others, all are renumbered."""
-        latest = first(connection, _LATEST, (self._partition, self._key))
+        latest = first(connection, _LATEST, (self.partition, self.key))
         if latest is not None and self._started is not None and self._started < latest[1]:
-            connection.execute(_NUMBERED, (self._partition,))
+            number_anew(connection, (self.partition,))
         else:
             number = 1 if latest is None else latest[0] + 1
-            connection.execute("UPDATE sessions SET number = ? WHERE key = ?", (number, self._key))
+            connection.execute("UPDATE sessions SET number = ? WHERE key = ?", (number, self.key))
+
+
+def number_anew(connection: apsw.Connection, partitions: Iterable[int]) -> None:
+    """Numbers the sessions of these partitions by their beginning."""
+    connection.executemany(_NUMBERED, [(partition,) for partition in partitions])
 
 
 def running_session(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], scope: Scope) -> int | None:
@@ -94,4 +110,4 @@ def shrink(connection: apsw.Connection, sessions: Iterable[int]) -> None:
             connection.execute("DELETE FROM sessions WHERE key = ?", (key,))
         else:
             connection.execute(_RECOUNT, (key,))
-    connection.executemany(_NUMBERED, [(partition,) for partition in partitions])
+    number_anew(connection, partitions)

@@ -26,7 +26,7 @@ from germane.stores.sqlite.backup import back_up
 from germane.stores.sqlite.checkup import examine
 from germane.stores.sqlite.database import Database
 from germane.stores.sqlite.directives import directive_now, directives
-from germane.stores.sqlite.dividing import divide
+from germane.stores.sqlite.dividing import divide, undivided
 from germane.stores.sqlite.embedding import Embedding, model_row
 from germane.stores.sqlite.encoding import micros
 from germane.stores.sqlite.erasure import Erasure
@@ -36,6 +36,7 @@ from germane.stores.sqlite.journal import SqliteJournal
 from germane.stores.sqlite.keys import SqliteKeys
 from germane.stores.sqlite.memory_reader import SqliteMemories, fetch_memories
 from germane.stores.sqlite.partitions import Partitions
+from germane.stores.sqlite.progress import Progress
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import only
 from germane.stores.sqlite.scoped_store import SqliteScopedStore
@@ -188,9 +189,16 @@ class SqliteStore:
 
     async def embed_pending(self, limit: int | None = None) -> int:
         """See `Store.embed_pending`. Safe to cancel at any point."""
+        await self.upgrade()
+        return await self._embedding.pending(self._write(), limit)
+
+    async def upgrade(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """See `Store.upgrade`. Safe to cancel at any point."""
         writer = self._write()
-        await divide(self._background, writer)
-        return await self._embedding.pending(writer, limit)
+        total = await undivided(self._background)
+        what = "long texts of an earlier version are divided for search"
+        told = Progress(self._database.name, what, total, self._clock.steady, progress)
+        return await divide(self._background, writer, told)
 
     async def stale_vectors(self) -> int:
         """See `Store.stale_vectors`."""

@@ -1,12 +1,12 @@
-"""Transaction: the state that the plans of one commit share: revision, new row keys, and search rows still to be derived.
+"""Transaction: the state that the plans of one commit share: revision, new row keys, and rows still to be written.
 
-The texts of all plans are embedded together, right before the commit.
+The events of all plans are written together, and their texts are embedded together, right before the commit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 import apsw
@@ -15,6 +15,7 @@ from germane.errors import EmbedderError
 from germane.ports.embedder import Embedder
 from germane.search.quantised import encode
 from germane.search.unit import Unit
+from germane.stores.sqlite.event_batch import EventBatch
 from germane.stores.sqlite.rows import only
 from germane.stores.sqlite.units import Domain, Pending, insert_units
 from germane.stores.sqlite.visible_partitions import VisiblePartition, visible_partitions
@@ -48,11 +49,14 @@ class Transaction:
         self.connection = connection
         self.erased = 0
         """How often content was removed so far."""
+        self.broken = False
+        """Whether a write outside any savepoint failed, so that nothing of this transaction can be committed."""
+        self.events = EventBatch(connection)
         self._embedder = embedder
         self._model = model
         self._now = now
         self._count = count
-        self._vanished = self._replaced = False
+        self._vanished = self._replaced = self._protected = False
         revision, events, memories = only(connection, "SELECT revision, events, memories FROM counters")
         self.revision: int = revision + 1
         self._keys: dict[Domain, int] = {"events": events, "memories": memories}
@@ -60,11 +64,46 @@ class Transaction:
         self._touched: frozenset[int] = frozenset()
         self._visible: dict[tuple[str, str, str | None], tuple[VisiblePartition, ...]] = {}
 
+    def protect(self) -> None:
+        """Opens a savepoint for the job that runs, unless it has one: before anything of it is written. The events of the jobs
+        before are written first."""
+        if not self._protected:
+            self.write_events()
+            self.connection.execute("SAVEPOINT one")
+            self._protected = True
+
+    def release(self) -> None:
+        """Ends the job that runs, and its savepoint where it has one."""
+        if self._protected:
+            self.connection.execute("RELEASE one")
+            self._protected = False
+
+    @contextmanager
+    def unprotected(self) -> Iterator[None]:
+        """Within this block rows may be written without a savepoint; where that fails, the transaction is broken."""
+        try:
+            yield
+        except BaseException:
+            self.broken = self.broken or not self._protected
+            raise
+
+    def write_events(self) -> None:
+        """Writes the events that wait, for statements that read them."""
+        events, self.events = self.events, EventBatch(self.connection)
+        with self.unprotected():
+            events.write()
+
     def savepoint(self) -> Savepoint:
+        """Returns the state before a job, for `roll_back_to`."""
         return Savepoint(self._pending, len(self._pending), self._touched, self.erased, self._vanished, self._replaced)
 
     def roll_back_to(self, savepoint: Savepoint) -> None:
-        """Restores the state of `savepoint`. Rows that were flushed since are gone too: SQLite has rolled them back."""
+        """Removes what a failed job has written, and restores the state of `savepoint`. A job without an SQL savepoint has
+        written nothing: it adds to the batch of events as its last step."""
+        if self._protected:
+            self.connection.execute("ROLLBACK TO one; RELEASE one")
+            self._protected = False
+            self.events = EventBatch(self.connection)
         self._pending = savepoint.pending
         del self._pending[savepoint.length :]
         self._touched, self.erased = savepoint.touched, savepoint.erased
@@ -113,7 +152,8 @@ class Transaction:
         self._pending += [Pending(domain, partition, unit, text) for unit, text in units]
 
     def flush(self) -> None:
-        """Embeds the pending texts where the embedder is quick, and writes their search rows."""
+        """Writes the events that wait, embeds the pending texts where the embedder is quick, and writes their search rows."""
+        self.write_events()
         if not self._pending:
             return
         pending, self._pending = self._pending, []

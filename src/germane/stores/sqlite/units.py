@@ -6,7 +6,7 @@ in `units_parts`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 import apsw
@@ -75,11 +75,11 @@ def delete_units(connection: apsw.Connection, domain: Domain, keys: Iterable[int
         connection.executemany(f"DELETE FROM {table} WHERE key = ?", bound)
 
 
-def changed(connection: apsw.Connection, domain: Domain, partition: int, since: int, model: int) -> list[tuple[Any, ...]]:
-    """Returns the rows of units newer than revision `since`, in the order of `Unit`'s fields; vectors of other models are
+def changed(connection: apsw.Connection, domain: Domain, partition: int, since: int, model: int) -> Iterator[tuple[Any, ...]]:
+    """Yields the rows of units newer than revision `since`, in the order of `Unit`'s fields; vectors of other models are
     None."""
     selects = (_CHANGED.format(_PLACES.get(table, "0, 0, 0"), table) for table in UNIT_TABLES[domain])
-    return connection.execute(" UNION ALL ".join(selects), (model, partition, since)).fetchall()
+    return connection.execute(" UNION ALL ".join(selects), (model, partition, since))
 
 
 def dropped(connection: apsw.Connection, domain: Domain, partition: int, since: int) -> list[int]:

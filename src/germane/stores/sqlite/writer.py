@@ -1,7 +1,8 @@
 """Writer: the one thread that writes, with group commit.
 
-The writer takes all jobs that wait, runs each in a savepoint of one transaction, and answers them after one COMMIT, so that
-fifty callers share one fsync. A job that fails is rolled back to its savepoint; a COMMIT that fails, fails all jobs. Jobs that
+The writer takes all jobs that wait, runs them in one transaction, and answers them after one COMMIT, so that fifty callers
+share one fsync. A job that only appends events adds them to a batch; any other one runs in a savepoint. A job that fails leaves
+nothing behind; a batch or a COMMIT that fails, fails all jobs. Jobs that
 removed content are answered by `erasure.py`, when nothing of it is left in any file. On a full disk every job fails except one
 that only forgets: it is repeated alone, in the disk space that is reserved for it (`reserve.py`).
 """
@@ -126,17 +127,16 @@ class Writer:
         return transaction.revision, erasing, full
 
     def _attempt(self, job: Job, transaction: Transaction) -> bool:
-        """Runs one job in a savepoint. Returns whether it failed for lack of disk space."""
-        connection = self._connection
-        connection.execute("SAVEPOINT one")
+        """Runs one job. Returns whether it failed for lack of disk space."""
         savepoint = transaction.savepoint()
         try:
+            if not getattr(job.work, "protects", False):
+                transaction.protect()
             job.outcome = job.work(transaction)
-            connection.execute("RELEASE one")
+            transaction.release()
         except BaseException as error:
-            if not connection.in_transaction:  # a full disk may end the whole transaction
+            if transaction.broken or not self._connection.in_transaction:  # a full disk may end the whole transaction
                 raise
-            connection.execute("ROLLBACK TO one; RELEASE one")
             transaction.roll_back_to(savepoint)
             job.error = read_as(error, self._name)
             return isinstance(error, apsw.FullError)
@@ -169,6 +169,7 @@ class Writer:
         self._connection.execute("BEGIN IMMEDIATE")
         transaction = self._begin(self._connection)
         job.outcome = job.work(transaction)
+        transaction.release()
         if not _forgets(job):
             raise apsw.FullError
         self._end(transaction)
