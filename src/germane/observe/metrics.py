@@ -23,7 +23,7 @@ _ANSWER_BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.045, 0.
 _STAGE_BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.1)
 _LAG_BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 5.0)
 _TOKEN_BUCKETS = (0, 50, 100, 250, 500, 1000, 2000, 4000, 8000, 16000, 32000)
-"""Upper bounds of the histograms' buckets, in seconds and tokens; finest around the 48 ms that an assembly may take."""
+"""Upper bounds of the histograms' buckets, in seconds and tokens; finest around 48 ms, the default deadline."""
 
 _MultiprocessMode = Literal["livemin", "livemax", "livesum"]
 _CONDITIONS = {"closed": 0, "half-open": 1, "open": 2}
