@@ -120,6 +120,9 @@ class Metrics:
             "slots", "Slots and connections in use, by kind: calls, keys being verified, health, http.", "livesum", "kind"
         )
         self._refused = counter("refused", "Calls and connections refused before they started, by reason.", "reason")
+        self._handovers = counter(
+            "handovers", "Assemblies handed over to another worker, by outcome: answered, or lost and done here.", "outcome"
+        )
         self._files = gauge("open_files", "Open files and sockets; the sum of all processes.", "livesum").series
         gauge("info", "The running version, as a label.", "livemax", "version").series(version).set(1)
 
@@ -161,6 +164,8 @@ class Metrics:
             self._slots.series(kind).set(count)
         for reason, total in traffic.refused.items():
             self._refused.series(reason).inc(self._growth(f"refused {reason}", total))
+        for outcome, total in traffic.handed_over.items():
+            self._handovers.series(outcome).inc(self._growth(f"handed over {outcome}", total))
 
     def refresh(self, *, state: EngineState | None, lag_p99: float, ready: bool) -> None:
         """Sets the numbers that don't come from calls; called about once a second."""

@@ -18,6 +18,7 @@ from germane.grpc.call import RpcCall, UnobservedRpc
 from germane.grpc.calling.answer import metadata_from_wire
 from germane.grpc.handover.sibling_link import SiblingLost
 from germane.grpc.handover.siblings import Siblings
+from germane.grpc.refusals import Refused
 from germane.grpc.stubs import context_pb2
 from germane.types.context import Metadata
 from germane.types.ids import uuid7
@@ -62,8 +63,12 @@ class HandOver:
                     self._kind, request.SerializeToString(), arrived=call.arrived, ends=call.ends, seconds=left
                 )
             except SiblingLost:
-                pass
+                self._siblings.handed_over["lost"] += 1
+            except Refused:
+                self._siblings.handed_over["answered"] += 1
+                raise
             else:
+                self._siblings.handed_over["answered"] += 1
                 response = self._response.FromString(data)
                 call.record.request_id, call.record.metadata = request.request_id, _report(response)
                 return response
