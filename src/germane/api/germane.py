@@ -47,8 +47,9 @@ class Germane:
         warm: bool,
         relevance: Relevance | str | Path | None = None,
         dimensions: int | None = None,
+        embedder_model: str | None = None,
     ) -> None:
-        self._dimensions = dimensions
+        self._dimensions, self._embedder_model = dimensions, embedder_model
         self._path, self._settings, self._embedder, self._relevance = path, settings, embedder, relevance
         self._clock, self._sources, self._freeze, self._warm = clock, sources, freeze, warm
         self._parts: Parts | None = None
@@ -66,17 +67,19 @@ class Germane:
         warm: bool = True,
         relevance: Relevance | str | Path | None = None,
         dimensions: int | None = None,
+        embedder_model: str | None = None,
     ) -> Germane:
         """A germane over the store in the file at `path`, which is created if need be (`:memory:` keeps nothing).
 
         `settings` is a `Settings` or the path of a TOML file; by default the environment and the built-in defaults. `embedder`
         is a name (`distilled`, `minilm`, `openai:<model>`), an `Embedder`, or a function from a list of texts to their vectors,
         which may be a coroutine function; `dimensions` is the length of those vectors, for a function and for an endpoint that
-        may not answer at opening. `relevance` is a file of coefficients that `germane eval fit` wrote, or the model itself.
-        Both override the settings. `sources` registers sources by the names that strategies use. `freeze` excludes the objects
-        that are alive after opening from the garbage collector's walks (`gc.freeze`, once a process): such a walk takes tens of
-        milliseconds in the middle of an answer. `warm=False` opens sooner, for programs that store and search only: the first
-        assembly then loads the vocabulary and is late.
+        may not answer at opening. `embedder_model` names the model behind a function, by default the function's module and
+        name: only vectors of one model are compared. `relevance` is a file of coefficients that `germane eval fit` wrote, or
+        the model itself. Both override the settings. `sources` registers sources by the names that strategies use. `freeze`
+        excludes the objects that are alive after opening from the garbage collector's walks (`gc.freeze`, once a process): such
+        a walk takes tens of milliseconds in the middle of an answer. `warm=False` opens sooner, for programs that store and
+        search only: the first assembly then loads the vocabulary and is late.
 
         Raises `InvalidInput`. Nothing is opened before `async with`, which raises `StoreUnavailable`, `StoreCorrupt`,
         `StoreTooNew`, `InvalidInput` or `MissingExtra`.
@@ -85,7 +88,7 @@ class Germane:
             raise InvalidInput(f"path must be a string or a Path, not {type(path).__name__}")
         if not isinstance(settings, Settings | str | Path | None):
             raise InvalidInput(f"settings must be a Settings or a TOML file's path, not {type(settings).__name__}")
-        check_embedder(embedder, dimensions)
+        check_embedder(embedder, dimensions, embedder_model)
         if not isinstance(relevance, Relevance | str | Path | None):
             raise InvalidInput(f"relevance must be a TOML file's path or a Relevance, not {type(relevance).__name__}")
         if not isinstance(settings, Settings):
@@ -100,6 +103,7 @@ class Germane:
             warm=warm,
             relevance=relevance,
             dimensions=dimensions,
+            embedder_model=embedder_model,
         )
 
     async def __aenter__(self) -> Self:
@@ -112,6 +116,7 @@ class Germane:
                 sources=self._sources,
                 relevance=self._relevance,
                 dimensions=self._dimensions,
+                embedder_model=self._embedder_model,
                 warm=self._warm,
             )
             if self._freeze:

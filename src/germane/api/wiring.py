@@ -79,6 +79,7 @@ async def wire(
     sources: Mapping[str, SourceFactory],
     relevance: Relevance | str | Path | None = None,
     dimensions: int | None = None,
+    embedder_model: str | None = None,
     warm: bool = True,
 ) -> Parts:
     """Opens the store at `path` and builds the engine over it. Search and scoring use the same `relevance` model. Unless
@@ -88,7 +89,7 @@ async def wire(
     catalog = Catalog.built_in().with_models(settings.models) if settings.models else Catalog.built_in()
     prices = Prices.built_in().with_prices(settings.prices) if settings.prices else Prices.built_in()
     chosen = settings.embedder if embedder is None else embedder
-    vectors = _embedder(chosen, dimensions, settings)
+    vectors = _embedder(chosen, dimensions, embedder_model, settings)
     watched = None if vectors.quick else WatchedEmbedder(vectors, steady=clock.steady)
     relevance_model = _relevance(settings.relevance if relevance is None else relevance, vectors)
     counter = cache(open_tokenizer)
@@ -147,13 +148,13 @@ async def wire(
     )
 
 
-def _embedder(chosen: EmbedderArgument, dimensions: int | None, settings: Settings) -> Embedder:
+def _embedder(chosen: EmbedderArgument, dimensions: int | None, model: str | None, settings: Settings) -> Embedder:
     """Raises `InvalidInput` for `dimensions` that aren't those of an embedder which knows its own. Those of the settings
     concern only endpoints."""
     if isinstance(chosen, str):
         vectors: Embedder = open_embedder(chosen, dimension=settings.dimensions if dimensions is None else dimensions)
     elif is_function(chosen):
-        return FunctionEmbedder(cast("Callable[[list[str]], Any]", chosen), dimensions or 0)
+        return FunctionEmbedder(cast("Callable[[list[str]], Any]", chosen), dimensions or 0, model=model)
     else:
         vectors = cast("Embedder", chosen)
     if dimensions is not None and not isinstance(vectors, Assuming) and vectors.dimension != dimensions:
