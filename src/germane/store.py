@@ -103,6 +103,10 @@ class Store(Protocol):
         `limit` texts (default: all) that have no vector, such as those that wait for a slow embedder. Returns the number of
         texts embedded."""
 
+    @property
+    def refused_texts(self) -> int:
+        """The texts that the embedder refused since the store was opened, although it embeds others; keywords find them."""
+
     async def stale_vectors(self) -> int:
         """Returns how many texts have no vector of the embedder in use; only keywords find these (SEARCH-3)."""
 

@@ -39,9 +39,11 @@ def port() -> int:
 
 
 @asynccontextmanager
-async def endpoint(port: int, dimension: int = 4) -> AsyncIterator[None]:
+async def endpoint(port: int, dimension: int = 4, *, refused: str = "no text") -> AsyncIterator[None]:
     async def answer(request: web.Request) -> web.Response:
         texts = (await request.json())["input"]
+        if any(refused in text for text in texts):
+            return web.Response(status=400)
         vectors = [[float(ord(letter)) for letter in text.ljust(dimension)[:dimension]] for text in texts]
         return web.json_response({"data": [{"index": i, "embedding": vector} for i, vector in enumerate(vectors)]})
 
@@ -131,6 +133,23 @@ async def test_an_embedder_that_goes_away_for_a_while(tmp_path: Path) -> None:
         assert [report.status for report in sources if report.name == "embedding"] != ["ok"]
         embedder.fault = None
         await vectored(germane)
+
+
+@pytest.mark.requirement("SEARCH-4")
+async def test_an_endpoint_that_refuses_one_text_embeds_the_others(tmp_path: Path, port: int) -> None:
+    """Those that were recorded with it and after it; the state and `germane doctor` count the refused one."""
+    name = f"http://127.0.0.1:{port}/v1#letters"
+    async with (
+        endpoint(port, refused="cursed"),
+        Germane.open(tmp_path / "germane.db", embedder=name, freeze=False) as germane,
+    ):
+        agent = germane.agent("house")
+        said = [{"role": "user", "content": f"The {word} vase is in the cellar"} for word in ("cursed", "blue")]
+        await agent.record(said, session="monday")
+        await agent.remember("The red vase is in the attic")
+        findings = {name: finding for name, finding, _ in (await germane.check()).findings}
+        assert findings["vectors"].endswith("letters/4, 1 texts without one, 1 of them refused by the embedder")
+        assert (germane.state.embedder_fault, germane.state.refused_texts) == ("", 1)
 
 
 @pytest.mark.requirement("SEARCH-4")

@@ -85,7 +85,9 @@ def test_what_germane_says_of_itself_is_taken_over() -> None:
         ready=True,
     )
     metrics.refresh(
-        state=State(breakers=(open_one,), abandoned=1, abandoned_total=9, cache_hits=6, cache_misses=7, waiting=2),
+        state=State(
+            breakers=(open_one,), abandoned=1, abandoned_total=9, cache_hits=6, cache_misses=7, waiting=2, refused_texts=3
+        ),
         lag_p99=0.003,
         ready=False,
     )
@@ -93,6 +95,7 @@ def test_what_germane_says_of_itself_is_taken_over() -> None:
     assert found["breaker_state", "messages"] == 2
     assert (found["abandoned",], found["abandoned_tasks_total",]) == (1, 9)
     assert found["assemblies", "waiting"] == 2
+    assert found["refused_texts",] == 3
     assert (found["result_cache_total", "hit"], found["result_cache_total", "miss"]) == (6, 7)
     assert (found["loop_lag_p99_seconds",], found["ready",]) == (0.003, 0)
     assert (found["resident_bytes",] > 1_000_000) is Path("/proc/self/statm").exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -30,6 +31,9 @@ from germane.types import limits
 from germane.types.scope import Scope
 
 __all__ = ["Germane"]
+
+_SETTLING = 5.0
+"""Seconds that `check` waits for vectors that are being made."""
 
 
 class Germane:
@@ -157,7 +161,8 @@ class Germane:
         To be read on the event loop."""
         watched = self._open.watched
         state = self._open.engine.state(read_only=self._open.store.read_only)
-        return replace(state, embedder_fault="" if watched is None else watched.fault)
+        fault = "" if watched is None else watched.fault
+        return replace(state, embedder_fault=fault, refused_texts=self._open.store.refused_texts)
 
     @property
     def strategies(self) -> Strategies:
@@ -192,7 +197,10 @@ class Germane:
 
     async def check(self) -> Checkup:
         """Returns findings about the store: whether the file is sound, which embedder made its vectors, whether the
-        embedder fails, how many keys it has."""
+        embedder fails, how many keys it has. Waits at most five seconds for texts that have no vector yet."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_SETTLING):
+                await self._open.catch_up.settle()
         found = await self._open.store.check()
         if fault := self.state.embedder_fault:
             found = replace(found, findings=(*found.findings, ("embedder", f"gives no vectors: {fault}", False)))

@@ -57,6 +57,8 @@ class EngineState(Protocol):
     @property
     def embedder_fault(self) -> str: ...
     @property
+    def refused_texts(self) -> int: ...
+    @property
     def cache_hits(self) -> int: ...
     @property
     def cache_misses(self) -> int: ...
@@ -107,6 +109,9 @@ class Metrics:
         self._queue = gauge("assemblies", "Assemblies that run (working) or wait in the queue.", "livesum", "doing")
         self._read_only = gauge("read_only", "1 when the database is read-only; the worst of all processes.", "livemax").series
         self._embedder = gauge("embedder_failing", "1 while the embedder gives no vectors; the worst of all.", "livemax").series
+        self._refused_texts = gauge(
+            "refused_texts", "Texts that the embedder refuses while it embeds others; the worst of all processes.", "livemax"
+        ).series
         self._running = gauge("in_flight", "Calls in progress.", "livesum").series
         self._lag = histogram("loop_lag_seconds", "Event loop lag, measured ten times a second.", _LAG_BUCKETS).series
         self._lag_p99 = gauge(
@@ -182,6 +187,7 @@ class Metrics:
         self._queue.series("waiting").set(state.waiting)
         self._read_only().set(state.read_only)
         self._embedder().set(bool(state.embedder_fault))
+        self._refused_texts().set(state.refused_texts)
         self._given_up().inc(self._growth("abandoned", state.abandoned_total))
         self._cached.series("hit").inc(self._growth("hit", state.cache_hits))
         self._cached.series("miss").inc(self._growth("miss", state.cache_misses))

@@ -1,7 +1,8 @@
 """Embedding: makes missing vectors: for texts stored with a slow embedder, and for all texts after a change of model.
 
 It reads a batch, embeds it outside any transaction, and writes the vectors of the texts that still exist. It may be stopped and
-started again at any point.
+started again at any point. A text that the embedder refuses while it embeds others is passed over, until the text changes, the
+store is opened again, or all vectors are made again.
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import apsw
+import numpy as np
+from numpy.typing import NDArray
 
+from germane.errors import EmbedderError
 from germane.ports.embedder import Embedder
 from germane.search.parts import PART
 from germane.search.quantised import encode
@@ -29,9 +33,17 @@ __all__ = ["Embedding", "model_row"]
 _BATCH = 256
 _BATCH_BYTES = 65_536
 """Bytes of long texts' parts in a batch at most."""
+_PLAIN = "embedding"
+"""A text that every embedder takes: where it fails too, the embedder fails, and not a text."""
+_TRIES = 2
+"""Times that a text is embedded alone before it counts as refused."""
 _FIRST = (0, -1)
 """Before every key and part."""
 _TABLES = tuple(table for tables in UNIT_TABLES.values() for table in tables)
+
+
+_Place = tuple[str, int, int, int]
+"""The table, key, part and revision of a text."""
 
 
 class _Text(NamedTuple):
@@ -64,10 +76,16 @@ class Embedding:
 
     def __init__(self, embedder: Embedder, model: int, readers: Readers) -> None:
         self._embedder, self._model, self._readers = embedder, model, readers
+        self._refused = set[_Place]()
+
+    @property
+    def refused(self) -> int:
+        """The texts that the embedder refuses, and that are passed over."""
+        return len(self._refused)
 
     async def pending(self, writer: Writer, limit: int | None) -> int:
-        """Embeds at most `limit` texts without a vector; returns how many."""
-        done = 0
+        """Embeds at most `limit` texts without a vector; returns how many. Raises `EmbedderError`."""
+        done, refused = 0, set[_Place]()
         for table in _TABLES:
             after = _FIRST
             while limit is None or done < limit:
@@ -75,8 +93,11 @@ class Embedding:
                 texts = await self._texts(table, "vector IS NULL", after, size)
                 if not texts:
                     break
-                done += await self._embed(writer, table, texts)
+                done += await self._embed(writer, table, [text for text in texts if _place(table, text) not in self._refused])
+                refused |= self._refused.intersection(_place(table, text) for text in texts)
                 after = texts[-1][:2]
+        if limit is None:  # those that were forgotten or changed meanwhile no longer count
+            self._refused = refused
         return done
 
     async def stale(self) -> int:
@@ -91,7 +112,8 @@ class Embedding:
         return await self._readers.run(work)
 
     async def again(self, writer: Writer, progress: Callable[[int, int], None] | None) -> int:
-        """Embeds all stale texts and removes the models without vectors; returns how many texts were embedded."""
+        """Embeds all stale texts, those that were refused too, and removes the models without vectors; returns how many texts
+        were embedded. Raises `EmbedderError`."""
         total, seen, done = await self.stale(), 0, 0
         for table in _TABLES:
             after = _FIRST
@@ -128,7 +150,14 @@ class Embedding:
         return await self._readers.run(work)
 
     async def _embed(self, writer: Writer, table: str, texts: list[_Text]) -> int:
-        vectors = encode(await self._embedder.embed([text.text for text in texts]))
+        """Writes the vectors of these texts, except of those that the embedder refuses; returns how many it wrote."""
+        answers = await self._vectors([text.text for text in texts])
+        embedded = [(text, vector) for text, vector in zip(texts, answers, strict=True) if vector is not None]
+        self._refused.difference_update(_place(table, text) for text, _ in embedded)
+        self._refused.update(_place(table, text) for text, vector in zip(texts, answers, strict=True) if vector is None)
+        if not embedded:
+            return 0
+        vectors = encode(np.stack([vector for _, vector in embedded]))
         part = " AND part = ?5" if table == "units_parts" else " AND ?5 = 0"
 
         def work(transaction: Transaction) -> int:
@@ -136,13 +165,30 @@ class Embedding:
             before = transaction.connection.total_changes()
             vectored = [
                 (vector, self._model, transaction.revision, text.key, text.part, text.revision)
-                for text, vector in zip(texts, vectors, strict=True)
+                for (text, _), vector in zip(embedded, vectors, strict=True)
             ]
             transaction.connection.executemany(sql, vectored)
-            transaction.touch({text.partition for text in texts})
+            transaction.touch({text.partition for text, _ in embedded})
             return int(transaction.connection.total_changes() - before)
 
         return await writer.run(work)
+
+    async def _vectors(self, texts: list[str]) -> list[NDArray[np.float32] | None]:
+        """Returns a vector for each text, None for a refused one, which is found by halving. Raises `EmbedderError` where it
+        isn't the texts that the embedder fails on."""
+        for _ in range(_TRIES if len(texts) == 1 else min(1, len(texts))):
+            try:
+                return list(await self._embedder.embed(texts))
+            except EmbedderError:
+                await self._embedder.embed([_PLAIN])
+        if len(texts) < 2:
+            return [None for _ in texts]
+        middle = len(texts) // 2
+        return [*await self._vectors(texts[:middle]), *await self._vectors(texts[middle:])]
+
+
+def _place(table: str, text: _Text) -> _Place:
+    return table, text.key, text.part, text.revision
 
 
 def _text(connection: apsw.Connection, table: str, key: int, partition: int, start: int, stop: int) -> str:

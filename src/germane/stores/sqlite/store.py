@@ -178,6 +178,7 @@ class SqliteStore:
             self._database,
             self._embedder.identity,
             stale=stale,
+            refused=self.refused_texts,
             read_only=self.read_only,
             waiting_for=self._erasure.waiting_for,
         )
@@ -187,6 +188,10 @@ class SqliteStore:
         writer = self._write()
         await divide(self._background, writer)
         return await self._embedding.pending(writer, limit)
+
+    @property
+    def refused_texts(self) -> int:
+        return self._embedding.refused
 
     async def stale_vectors(self) -> int:
         """See `Store.stale_vectors`."""
