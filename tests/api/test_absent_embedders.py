@@ -153,12 +153,32 @@ async def test_an_endpoint_that_refuses_one_text_embeds_the_others(tmp_path: Pat
 
 
 @pytest.mark.requirement("SEARCH-4")
-async def test_an_endpoint_that_was_never_reached_is_told_its_dimension(tmp_path: Path, port: int) -> None:
-    """Without `dimensions` the opening says what to give. With them it opens, and the endpoint may come later."""
+async def test_an_endpoint_that_was_never_reached_tells_its_dimension_later(tmp_path: Path, port: int) -> None:
+    """A new store opens without it; keywords serve, and state, checkup and trace say why. Then the vectors follow."""
+    patient = OpenAICompatible(f"http://127.0.0.1:{port}/v1", "letters", retries=0)
+    async with Germane.open(tmp_path / "germane.db", embedder=patient, freeze=False) as germane:
+        agent = germane.agent("house")
+        await agent.remember("The blue vase is in the cellar")
+        assert "ClientConnectorError" in germane.state.embedder_fault
+        assert "cellar" in await found(agent)
+        reports = (await agent.assemble(ASKED, model="gpt-4o", deadline=None)).metadata.sources
+        assert [report.status for report in reports if report.name == "embedding"] != ["ok"]
+        findings = {name: finding for name, finding, _ in (await germane.check()).findings}
+        assert findings["vectors"] == "an embedder that hasn't answered yet, 1 texts without one"
+        async with endpoint(port):
+            await vectored(germane)
+            asked = [{"role": "user", "content": "Is the vase in the cellar blue?"}]
+            context = await agent.assemble(asked, model="gpt-4o", deadline=None)
+            assert [report.status for report in context.metadata.sources if report.name == "embedding"] == ["ok"]
+            (hit,) = await agent.recall("Is the vase in the cellar blue?")
+            assert hit.candidate.evidence.cos_own
+    await patient.close()
+
+
+@pytest.mark.requirement("SEARCH-4")
+async def test_an_endpoint_that_was_never_reached_may_be_told_its_dimension(tmp_path: Path, port: int) -> None:
+    """Then, and when a store knows it, only vectors of that dimension are taken."""
     name = f"http://127.0.0.1:{port}/v1#letters"
-    with pytest.raises(EmbedderError, match="give dimensions="):
-        async with Germane.open(tmp_path / "germane.db", embedder=name):
-            pass
     patient = OpenAICompatible(f"http://127.0.0.1:{port}/v1", "letters", dimension=4, retries=0)
     async with Germane.open(tmp_path / "germane.db", embedder=patient, freeze=False) as germane:
         agent = germane.agent("house")

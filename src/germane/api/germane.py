@@ -77,8 +77,8 @@ class Germane:
 
         `settings` is a `Settings` or the path of a TOML file; by default the environment and the built-in defaults. `embedder`
         is a name (`distilled`, `minilm`, `openai:<model>`), an `Embedder`, or a function from a list of texts to their vectors,
-        which may be a coroutine function; `dimensions` is the length of those vectors, for a function and for an endpoint that
-        may not answer at opening. `embedder_model` names the model behind a function, by default the function's module and
+        which may be a coroutine function; `dimensions` is the length of those vectors, for a function; an endpoint tells
+        its own with its first answer. `embedder_model` names the model behind a function, by default the function's module and
         name: only vectors of one model are compared. `relevance` is a file of coefficients that `germane eval fit` wrote, or
         the model itself. Both override the settings. `sources` registers sources by the names that strategies use. `freeze`
         excludes the objects that are alive after opening from the garbage collector's walks (`gc.freeze`, once a process): such

@@ -25,11 +25,11 @@ from germane.embedders.distilled import Distilled
 from germane.embedders.function import FunctionEmbedder
 from germane.embedders.named import open_embedder
 from germane.embedders.watched import WatchedEmbedder
-from germane.errors import EmbedderError, InvalidInput
+from germane.errors import InvalidInput
 from germane.pipeline.background import Background
 from germane.pipeline.engine import Engine
 from germane.pipeline.gather.source import SourceFactory
-from germane.ports.embedder import Assuming, Embedder, Watched, is_contextual, prepare
+from germane.ports.embedder import Assuming, Embedder, Watched, dimension_if_known, is_contextual, prepare
 from germane.ports.word_vectors import HasWordVectors, WordVectors
 from germane.search.relevance import Relevance, shipped
 from germane.settings.settings import Settings, read_toml
@@ -102,7 +102,7 @@ async def wire(
         ]
     await asyncio.gather(*loading)
     try:
-        _require_dimension(vectors, path)
+        _assume_dimension(vectors, path)
         store = await asyncio.to_thread(
             SqliteStore.open, path, embedder=watched or vectors, clock=clock, relevance=relevance_model, words=words
         )
@@ -162,19 +162,13 @@ def _embedder(chosen: EmbedderArgument, dimensions: int | None, model: str | Non
     return vectors
 
 
-def _require_dimension(vectors: Embedder, path: str | Path) -> None:
-    """Looks an endpoint's dimension up in the store at `path`, where the endpoint didn't tell it. Raises `EmbedderError`."""
-    try:
-        _ = vectors.dimension
-    except EmbedderError as error:
-        known = known_dimension(path, vectors.family) if isinstance(vectors, Assuming) else None
-        if known is None:
-            raise EmbedderError(
-                f"{vectors!r} doesn't answer, and the store has no vectors of it that tell their length: give dimensions="
-                " (or GERMANE_DIMENSIONS), and the store opens without it"
-            ) from error
-        assert isinstance(vectors, Assuming)
-        vectors.assume(known)
+def _assume_dimension(vectors: Embedder, path: str | Path) -> None:
+    """Looks an endpoint's dimension up in the store at `path`, where the endpoint didn't tell it. Without either, the store
+    learns it when the endpoint answers, and keywords serve until then."""
+    if not dimension_if_known(vectors) and isinstance(vectors, Assuming):
+        known = known_dimension(path, vectors.family)
+        if known is not None:
+            vectors.assume(known)
 
 
 def _relevance(chosen: Relevance | str | Path | None, embedder: Embedder) -> Relevance:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from germane.embedders.embedder_wrapper import EmbedderWrapper
 from germane.errors import EmbedderError, GermaneError
-from germane.ports.embedder import Embedder, Preparable
+from germane.ports.embedder import Embedder, Preparable, dimension_if_known
 
 __all__ = ["WatchedEmbedder"]
 
@@ -69,7 +69,7 @@ class WatchedEmbedder(EmbedderWrapper):
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Raises `EmbedderError`."""
         if self._hangs():
-            raise EmbedderError(f"the embedder {self.identity}: {_HUNG}")
+            raise EmbedderError(f"the embedder {self._name}: {_HUNG}")
         call = object()
         self._waiting[call] = self._steady()
         try:
@@ -80,7 +80,7 @@ class WatchedEmbedder(EmbedderWrapper):
             self._fail(error)
             if isinstance(error, EmbedderError):
                 raise
-            raise EmbedderError(f"the embedder {self.identity} raised {type(error).__name__}") from error
+            raise EmbedderError(f"the embedder {self._name} raised {type(error).__name__}") from error
         finally:
             del self._waiting[call]
         self._failure, self._answered = "", self._steady()
@@ -97,6 +97,10 @@ class WatchedEmbedder(EmbedderWrapper):
             await self._inner.prepare()
         else:  # which loads a model
             await self._answer([_WORD])
+
+    @property
+    def _name(self) -> str:
+        return self.identity if dimension_if_known(self._inner) else repr(self._inner)
 
     def _hangs(self) -> bool:
         if not self._waiting:
@@ -115,10 +119,10 @@ class WatchedEmbedder(EmbedderWrapper):
             if late:
                 task.cancel()
         if late:
-            raise EmbedderError(f"the embedder {self.identity} didn't answer within {seconds:.0f} s")
+            raise EmbedderError(f"the embedder {self._name} didn't answer within {seconds:.0f} s")
         vectors = task.result()
         if getattr(vectors, "shape", None) != (len(texts), self.dimension):
-            raise EmbedderError(f"the embedder {self.identity} answered {len(texts)} texts with something else than vectors")
+            raise EmbedderError(f"the embedder {self._name} answered {len(texts)} texts with something else than vectors")
         if not np.isfinite(vectors).all():
-            raise EmbedderError(f"the embedder {self.identity} answered with numbers that aren't finite")
+            raise EmbedderError(f"the embedder {self._name} answered with numbers that aren't finite")
         return vectors

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.errors import EmbedderError
-from germane.ports.embedder import Embedder
+from germane.ports.embedder import Embedder, dimension_if_known
 from germane.search.parts import PART
 from germane.search.quantised import encode
 from germane.stores.sqlite.database import Database
@@ -56,7 +56,9 @@ class _Text(NamedTuple):
 
 def model_row(database: Database, writing: apsw.Connection | None, embedder: Embedder) -> int:
     """Returns the file's row id of the embedder's model, which is inserted where it is new; 0 where it is new and the file is
-    read-only."""
+    read-only, and while the embedder's dimension isn't known."""
+    if not dimension_if_known(embedder):
+        return 0
     connection = writing or database.connect(reading=True)
     try:
         sql = "SELECT id FROM models WHERE identity = ?"
@@ -72,10 +74,10 @@ def model_row(database: Database, writing: apsw.Connection | None, embedder: Emb
 
 
 class Embedding:
-    """`model` is the file's row id of the embedder's model."""
+    """`model` is the file's row id of the embedder's model, 0 where the file has none."""
 
     def __init__(self, embedder: Embedder, model: int, readers: Readers) -> None:
-        self._embedder, self._model, self._readers = embedder, model, readers
+        self._embedder, self.model, self._readers = embedder, model, readers
         self._refused = set[_Place]()
 
     @property
@@ -105,7 +107,7 @@ class Embedding:
 
         def work(reading: Reading) -> int:
             (models,) = only(reading.connection, "SELECT count(*) FROM models")
-            where = "vector IS NULL" if models == 1 and self._model else f"model IS NOT {self._model}"
+            where = "vector IS NULL" if models == 1 and self.model else f"model IS NOT {self.model}"
             sql = "SELECT count(*) FROM {} WHERE {}"
             return sum(only(reading.connection, sql.format(table, where))[0] for table in _TABLES)
 
@@ -117,7 +119,7 @@ class Embedding:
         total, seen, done = await self.stale(), 0, 0
         for table in _TABLES:
             after = _FIRST
-            while texts := await self._texts(table, f"model IS NOT {self._model}", after, _BATCH):
+            while texts := await self._texts(table, f"model IS NOT {self.model}", after, _BATCH):
                 done += await self._embed(writer, table, texts)
                 seen, after = seen + len(texts), texts[-1][:2]
                 if progress is not None:
@@ -128,7 +130,7 @@ class Embedding:
 
     def _sweep(self, transaction: Transaction) -> None:
         """Removes the models that have no vectors any more."""
-        transaction.connection.execute("DELETE FROM models WHERE id <> ?", (self._model,))
+        transaction.connection.execute("DELETE FROM models WHERE id <> ?", (self.model,))
 
     async def _texts(self, table: str, where: str, after: tuple[int, int], limit: int) -> list[_Text]:
         """The next texts after this key and part: at most `limit`, and of parts no more than a batch may hold."""
@@ -164,7 +166,7 @@ class Embedding:
             sql = f"UPDATE {table} SET vector = ?1, model = ?2, revision = ?3 WHERE key = ?4{part} AND revision = ?6"
             before = transaction.connection.total_changes()
             vectored = [
-                (vector, self._model, transaction.revision, text.key, text.part, text.revision)
+                (vector, self.model, transaction.revision, text.key, text.part, text.revision)
                 for (text, _), vector in zip(embedded, vectors, strict=True)
             ]
             transaction.connection.executemany(sql, vectored)

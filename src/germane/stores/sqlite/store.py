@@ -18,7 +18,7 @@ from germane.clock import Clock
 from germane.errors import StoreUnavailable
 from germane.events.event import Event
 from germane.memories.memory import Memory
-from germane.ports.embedder import Embedder
+from germane.ports.embedder import Embedder, dimension_if_known
 from germane.ports.word_vectors import WordVectors
 from germane.search.relevance import Relevance
 from germane.store import Checkup
@@ -77,7 +77,7 @@ class SqliteStore:
             self._readers = Readers(database, readers)
             self._background = Readers(database, 1)
         self._partitions = Partitions(
-            dimension=embedder.dimension,
+            dimension=dimension_if_known(embedder),
             model=self._model,
             max_bytes=memory_limit,
             run_in_background=self._background.run_in_background,
@@ -176,7 +176,7 @@ class SqliteStore:
         stale = await self.stale_vectors()
         return await examine(
             self._database,
-            self._embedder.identity,
+            self._embedder.identity if dimension_if_known(self._embedder) else "an embedder that hasn't answered yet",
             stale=stale,
             refused=self.refused_texts,
             read_only=self.read_only,
@@ -187,6 +187,7 @@ class SqliteStore:
         """See `Store.embed_pending`. Safe to cancel at any point."""
         writer = self._write()
         await divide(self._background, writer)
+        await self._learn_dimension(writer)
         return await self._embedding.pending(writer, limit)
 
     @property
@@ -199,7 +200,9 @@ class SqliteStore:
 
     async def reembed(self, progress: Callable[[int, int], None] | None = None) -> int:
         """See `Store.reembed`. Safe to cancel at any point."""
-        return await self._embedding.again(self._write(), progress)
+        writer = self._write()
+        await self._learn_dimension(writer)
+        return await self._embedding.again(writer, progress)
 
     async def close(self) -> None:
         """Completes the writes that wait, stops the reads, and ends the threads. Idempotent."""
@@ -209,6 +212,16 @@ class SqliteStore:
             self._writer.stop()
         await asyncio.to_thread(self._join)
         self._partitions.forget()
+
+    async def _learn_dimension(self, writer: Writer) -> None:
+        """Takes the dimension of an embedder that didn't know it when the store was opened. Raises `EmbedderError` while it
+        still doesn't."""
+        if self._model:
+            return
+        dimension = self._embedder.dimension
+        self._model = await writer.run(lambda to: model_row(self._database, to.connection, self._embedder))
+        self._embedding.model = self._model
+        self._partitions.reset(dimension, self._model)
 
     def _join(self) -> None:
         self._readers.join()
@@ -225,7 +238,7 @@ class SqliteStore:
             fetch=fetch,
             readers=self._readers,
             partitions=self._partitions,
-            model=self._embedder.identity,
+            embedder=self._embedder,
             relevance=relevance,
             words=words,
         )
