@@ -165,6 +165,8 @@ async def test_an_endpoint_that_was_never_reached_tells_its_dimension_later(tmp_
         assert [report.status for report in reports if report.name == "embedding"] != ["ok"]
         findings = {name: finding for name, finding, _ in (await germane.check()).findings}
         assert findings["vectors"] == "an embedder that hasn't answered yet, 1 texts without one"
+        with pytest.raises(EmbedderError, match="didn't answer: ClientConnectorError"):
+            await germane.reembed()
         async with endpoint(port):
             await vectored(germane)
             asked = [{"role": "user", "content": "Is the vase in the cellar blue?"}]

@@ -28,7 +28,7 @@ from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.units import UNIT_TABLES
 from germane.stores.sqlite.writer import Writer
 
-__all__ = ["Embedding", "model_row"]
+__all__ = ["Embedding", "asked_dimension", "model_row"]
 
 _BATCH = 256
 _BATCH_BYTES = 65_536
@@ -71,6 +71,13 @@ def model_row(database: Database, writing: apsw.Connection | None, embedder: Emb
     finally:
         if writing is None:
             connection.close()
+
+
+async def asked_dimension(embedder: Embedder) -> int:
+    """Returns the embedder's dimension, for which its endpoint is asked if need be. Raises `EmbedderError`."""
+    if not dimension_if_known(embedder):
+        await embedder.embed([_PLAIN])
+    return embedder.dimension
 
 
 class Embedding:

@@ -27,7 +27,7 @@ from germane.stores.sqlite.checkup import examine
 from germane.stores.sqlite.database import Database
 from germane.stores.sqlite.directives import directive_now, directives
 from germane.stores.sqlite.dividing import divide
-from germane.stores.sqlite.embedding import Embedding, model_row
+from germane.stores.sqlite.embedding import Embedding, asked_dimension, model_row
 from germane.stores.sqlite.encoding import micros
 from germane.stores.sqlite.erasure import Erasure
 from germane.stores.sqlite.event_reader import SqliteEvents, fetch_events
@@ -214,11 +214,10 @@ class SqliteStore:
         self._partitions.forget()
 
     async def _learn_dimension(self, writer: Writer) -> None:
-        """Takes the dimension of an embedder that didn't know it when the store was opened. Raises `EmbedderError` while it
-        still doesn't."""
+        """Takes the dimension of an embedder that didn't know it when the store was opened. Raises `EmbedderError`."""
         if self._model:
             return
-        dimension = self._embedder.dimension
+        dimension = await asked_dimension(self._embedder)
         self._model = await writer.run(lambda to: model_row(self._database, to.connection, self._embedder))
         self._embedding.model = self._model
         self._partitions.reset(dimension, self._model)
