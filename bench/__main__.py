@@ -23,6 +23,7 @@ forgetting     time to forget in a large store, and the delay for other callers
 kills          traces left in files by a process killed while it forgets
 leftover       tasks, threads, files and memory left after 10,000 time-outs
 soak           the long runs in turn: budget, forgery, linear, proven, leftover, kills, giant, port, neighbour
+embedders DATA questions in thirteen scripts, and texts a second, of the embedders without a network
 distil         makes the table of the default embedder from MiniLM
 golden …       messages and traces of 300 assemblies, to compare before and after a refactoring
 peers …        comparison with other libraries
@@ -40,6 +41,7 @@ from bench import (
     client,
     crowd,
     distil,
+    embedders,
     evaluated,
     forgery,
     forgetting,
@@ -127,6 +129,8 @@ def main() -> int:
             return budget.main(rest)
         case "forgery":
             return forgery.main(rest)
+        case "embedders":
+            embedders.main(rest)
         case "distil":
             return distil.main(rest)
         case "golden":

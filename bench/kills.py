@@ -2,11 +2,12 @@
 
     python -m bench kills [--count 2000] [--seed 1]
 
-A process records, remembers, corrects, replaces directives and forgets one item, several, or all of a user. Every text, name,
-key and id contains a unique mark. The process is killed (SIGKILL) while it forgets: every other time at a random moment,
-otherwise before a random write to a file. Then the store is opened and closed, and all files are searched for marks. No mark
-may be found that the store doesn't list, nor any that was reported as forgotten; of the interrupted forgetting all marks or
-none may be left. The same store is used for the next round.
+A process records, remembers, corrects, replaces directives, keeps what was injected for a turn, and forgets one item, several,
+or all of a user. Every text, name, key and id contains a unique mark; what was injected has a mark of its own, which has to go
+when one of its items does. The process is killed (SIGKILL) while it forgets: every other time at a random moment, otherwise
+before a random write to a file. Then the store is opened and closed, and all files are searched for marks. No mark may be found
+that the store doesn't list, nor any that was reported as forgotten; of the interrupted forgetting all marks or none may be
+left. The same store is used for the next round.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -33,10 +34,13 @@ from bench.disk import Disk
 from bench.machine import describe
 from germane.clock import Clock
 from germane.events.operations import PutEvent
+from germane.injections.injection import Injection
+from germane.injections.operations import PutInjection
 from germane.memories.operations import Forget, ForgetOwner, PutMemory, SetDirective
 from germane.stores.sqlite.store import SqliteStore
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, an_event, writing
+from germane.types.earlier import InjectedItem
 from germane.types.plan import Change
 from germane.types.scope import Scope
 
@@ -88,13 +92,32 @@ class _Life:
             self.going = set(marks) if word == "going" else set()
 
 
+class _Kept(NamedTuple):
+    """A memory or an event, and the marks in it."""
+
+    scope: Scope
+    id: str
+    marks: set[str]
+    kind: str
+    content_hash: int
+
+
+class _Injected(NamedTuple):
+    """The record of a text that holds these items, and its own mark."""
+
+    scope: Scope
+    mark: str
+    ids: frozenset[str]
+
+
 class _Child:
     """The process that is to be killed."""
 
     def __init__(self, store: SqliteStore, out: int, rng: random.Random, number: int) -> None:
         self._store, self._out, self._rng = store, out, rng
-        self._numbers = count(number)
-        self._kept: list[tuple[Scope, str, set[str], str]] = []
+        self._numbers, self._session = count(number), f"session {number}"
+        self._kept: list[_Kept] = []
+        self._injected: list[_Injected] = []
         self.forgetting = False
 
     async def live(self) -> None:
@@ -102,11 +125,12 @@ class _Child:
         while True:
             scope = self._rng.choice(users)
             await self._keep(scope)
+            await self._inject(scope)
             act = self._rng.random()
             if act < 0.3:
                 await self._forget([self._kept.pop(self._rng.randrange(len(self._kept)))])
             elif act < 0.4:
-                some = [one for one in self._kept if one[0] == scope][:9]
+                some = [one for one in self._kept if one.scope == scope][:9]
                 self._kept = [one for one in self._kept if one not in some]
                 await self._forget(some)
             elif act < 0.6:
@@ -116,8 +140,10 @@ class _Child:
                 await self._commit(scope, SetDirective(old))
                 await self._take(scope, {old}, SetDirective(new))
             elif act < 0.85 and scope.user is not None:
-                marks = {scope.user, *(mark for one in self._kept if one[0] == scope for mark in one[2])}
-                self._kept = [one for one in self._kept if one[0] != scope]
+                marks = {scope.user, *(mark for one in self._kept if one.scope == scope for mark in one.marks)}
+                marks |= {one.mark for one in self._injected if one.scope == scope}
+                self._kept = [one for one in self._kept if one.scope != scope]
+                self._injected = [one for one in self._injected if one.scope != scope]
                 users[users.index(scope)] = Scope(user=self._mark())
                 await self._take(scope, marks, ForgetOwner(at=NOON, by=scope.user))
 
@@ -135,29 +161,59 @@ class _Child:
             if self._rng.random() < 0.5:
                 memory = a_memory(self._text(mark), "fact", key=mark, tags=(mark,), **user)
                 changes.append(PutMemory(memory))
-                self._kept.append((scope, memory.id, {mark}, "memory"))
+                self._kept.append(_Kept(scope, memory.id, {mark}, "memory", memory.content_hash))
             else:
                 event = an_event(self._text(mark), session=mark, name=mark, message_id=mark, raw={"content": mark}, **user)
                 changes.append(PutEvent(event))
-                self._kept.append((scope, event.id, {mark}, "event"))
+                self._kept.append(_Kept(scope, event.id, {mark}, "event", event.content_hash))
         await self._commit(scope, *changes)
 
-    async def _correct(self) -> None:
-        memories = [one for one in self._kept if one[3] == "memory"]
-        if memories:
-            chosen = scope, id, marks, kind = self._rng.choice(memories)
-            new = self._mark()
-            memory = a_memory(self._text(new), "fact", key=new, id=id, user=scope.user)
-            self._kept[self._kept.index(chosen)] = (scope, id, {new}, kind)
-            await self._take(scope, marks, PutMemory(memory))
+    async def _inject(self, scope: Scope) -> None:
+        """Keeps a text that holds up to four items, as an assembly of the scope would."""
+        seen = [one for one in self._kept if one.scope in (scope, Scope())]
+        if not seen:
+            return
+        chosen, mark = self._rng.sample(seen, min(len(seen), self._rng.randrange(1, 5))), self._mark()
+        items = tuple(
+            InjectedItem(handle=f"m{number}", id=one.id, content_hash=one.content_hash, source="memories")
+            for number, one in enumerate(chosen, start=1)
+        )
+        injection = Injection(
+            turn=str(next(self._numbers)),
+            said="said",
+            occurrence=1,
+            text=" ".join([mark, *sorted(inside for one in chosen for inside in one.marks)]),
+            tokens=7,
+            tokenizer="o200k",
+            last_handle=len(items),
+            items=items,
+            created_at=NOON,
+        )
+        await self._commit(scope, PutInjection(self._session, injection))
+        self._injected.append(_Injected(scope, mark, frozenset(one.id for one in chosen)))
 
-    async def _forget(self, things: list[tuple[Scope, str, set[str], str]]) -> None:
-        for scope in dict.fromkeys(one[0] for one in things):
-            own = [one for one in things if one[0] == scope]
-            memories = tuple(one[1] for one in own if one[3] == "memory")
-            events = tuple(one[1] for one in own if one[3] == "event")
+    def _withdrawn(self, ids: Sequence[str]) -> set[str]:
+        """The marks of the records that go with these items, and are known no more."""
+        gone = [one for one in self._injected if not one.ids.isdisjoint(ids)]
+        self._injected = [one for one in self._injected if one not in gone]
+        return {one.mark for one in gone}
+
+    async def _correct(self) -> None:
+        memories = [one for one in self._kept if one.kind == "memory"]
+        if memories:
+            chosen, new = self._rng.choice(memories), self._mark()
+            memory = a_memory(self._text(new), "fact", key=new, id=chosen.id, user=chosen.scope.user)
+            self._kept[self._kept.index(chosen)] = chosen._replace(marks={new}, content_hash=memory.content_hash)
+            await self._take(chosen.scope, chosen.marks | self._withdrawn([chosen.id]), PutMemory(memory))
+
+    async def _forget(self, things: list[_Kept]) -> None:
+        for scope in dict.fromkeys(one.scope for one in things):
+            own = [one for one in things if one.scope == scope]
+            memories = tuple(one.id for one in own if one.kind == "memory")
+            events = tuple(one.id for one in own if one.kind == "event")
             gone = Forget(memory_ids=memories, event_ids=events, at=NOON)
-            await self._take(scope, {mark for one in own for mark in one[2]}, gone)
+            marks = {mark for one in own for mark in one.marks} | self._withdrawn(memories + events)
+            await self._take(scope, marks, gone)
 
     async def _take(self, scope: Scope, marks: set[str], change: Change) -> None:
         self._say("going", marks)

@@ -107,6 +107,10 @@ class Store(Protocol):
         """Divides the long texts that an earlier version stored undivided, and calls `progress(done, total)`; an interrupted
         run is taken up again by the next one. Returns the number of texts divided."""
 
+    @property
+    def refused_texts(self) -> int:
+        """The texts that the embedder refused since the store was opened, although it embeds others; keywords find them."""
+
     async def stale_vectors(self) -> int:
         """Returns how many texts have no vector of the embedder in use; only keywords find these (SEARCH-3)."""
 

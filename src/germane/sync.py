@@ -73,6 +73,7 @@ class Germane:
         warm: bool = True,
         relevance: Relevance | str | Path | None = None,
         dimensions: int | None = None,
+        embedder_model: str | None = None,
     ) -> Germane:
         opened = front.Germane.open(
             path,
@@ -84,6 +85,7 @@ class Germane:
             warm=warm,
             relevance=relevance,
             dimensions=dimensions,
+            embedder_model=embedder_model,
         )
         return cls(opened)
 

@@ -39,9 +39,11 @@ def port() -> int:
 
 
 @asynccontextmanager
-async def endpoint(port: int, dimension: int = 4) -> AsyncIterator[None]:
+async def endpoint(port: int, dimension: int = 4, *, refused: str = "no text") -> AsyncIterator[None]:
     async def answer(request: web.Request) -> web.Response:
         texts = (await request.json())["input"]
+        if any(refused in text for text in texts):
+            return web.Response(status=400)
         vectors = [[float(ord(letter)) for letter in text.ljust(dimension)[:dimension]] for text in texts]
         return web.json_response({"data": [{"index": i, "embedding": vector} for i, vector in enumerate(vectors)]})
 
@@ -134,12 +136,51 @@ async def test_an_embedder_that_goes_away_for_a_while(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("SEARCH-4")
-async def test_an_endpoint_that_was_never_reached_is_told_its_dimension(tmp_path: Path, port: int) -> None:
-    """Without `dimensions` the opening says what to give. With them it opens, and the endpoint may come later."""
+async def test_an_endpoint_that_refuses_one_text_embeds_the_others(tmp_path: Path, port: int) -> None:
+    """Those that were recorded with it and after it; the state and `germane doctor` count the refused one."""
     name = f"http://127.0.0.1:{port}/v1#letters"
-    with pytest.raises(EmbedderError, match="give dimensions="):
-        async with Germane.open(tmp_path / "germane.db", embedder=name):
-            pass
+    async with (
+        endpoint(port, refused="cursed"),
+        Germane.open(tmp_path / "germane.db", embedder=name, freeze=False) as germane,
+    ):
+        agent = germane.agent("house")
+        said = [{"role": "user", "content": f"The {word} vase is in the cellar"} for word in ("cursed", "blue")]
+        await agent.record(said, session="monday")
+        await agent.remember("The red vase is in the attic")
+        findings = {name: finding for name, finding, _ in (await germane.check()).findings}
+        assert findings["vectors"].endswith("letters/4, 1 texts without one, 1 of them refused by the embedder")
+        assert (germane.state.embedder_fault, germane.state.refused_texts) == ("", 1)
+
+
+@pytest.mark.requirement("SEARCH-4")
+async def test_an_endpoint_that_was_never_reached_tells_its_dimension_later(tmp_path: Path, port: int) -> None:
+    """A new store opens without it; keywords serve, and state, checkup and trace say why. Then the vectors follow."""
+    patient = OpenAICompatible(f"http://127.0.0.1:{port}/v1", "letters", retries=0)
+    async with Germane.open(tmp_path / "germane.db", embedder=patient, freeze=False) as germane:
+        agent = germane.agent("house")
+        await agent.remember("The blue vase is in the cellar")
+        assert "ClientConnectorError" in germane.state.embedder_fault
+        assert "cellar" in await found(agent)
+        reports = (await agent.assemble(ASKED, model="gpt-4o", deadline=None)).metadata.sources
+        assert [report.status for report in reports if report.name == "embedding"] != ["ok"]
+        findings = {name: finding for name, finding, _ in (await germane.check()).findings}
+        assert findings["vectors"] == "an embedder that hasn't answered yet, 1 texts without one"
+        with pytest.raises(EmbedderError, match="didn't answer: ClientConnectorError"):
+            await germane.reembed()
+        async with endpoint(port):
+            await vectored(germane)
+            asked = [{"role": "user", "content": "Is the vase in the cellar blue?"}]
+            context = await agent.assemble(asked, model="gpt-4o", deadline=None)
+            assert [report.status for report in context.metadata.sources if report.name == "embedding"] == ["ok"]
+            (hit,) = await agent.recall("Is the vase in the cellar blue?")
+            assert hit.candidate.evidence.cos_own
+    await patient.close()
+
+
+@pytest.mark.requirement("SEARCH-4")
+async def test_an_endpoint_that_was_never_reached_may_be_told_its_dimension(tmp_path: Path, port: int) -> None:
+    """Then, and when a store knows it, only vectors of that dimension are taken."""
+    name = f"http://127.0.0.1:{port}/v1#letters"
     patient = OpenAICompatible(f"http://127.0.0.1:{port}/v1", "letters", dimension=4, retries=0)
     async with Germane.open(tmp_path / "germane.db", embedder=patient, freeze=False) as germane:
         agent = germane.agent("house")

@@ -49,9 +49,25 @@ def test_a_described_model_is_not_warned_about(capsys: pytest.CaptureFixture[str
     assert "warning" not in capsys.readouterr().out
 
 
+@pytest.mark.requirement("CLI-1", "ENGINE-10")
+def test_a_deadline_is_given_in_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+    """The store is warm by then, as in an application."""
+    report = assembled(capsys, "--query", "Which city?", "--deadline", "30", "--strategy", "compact")
+    assert (report["metadata"]["degradation_level"], report["metadata"]["memories_injected"]) == (0, 1)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
-    [(["--effort", "huge"], "effort must be low"), (["--like", "gtp-4"], "did you mean"), (["--window", "0"], "window")],
+    [
+        (["--effort", "huge"], "effort must be low"),
+        (["--like", "gtp-4"], "did you mean"),
+        (["--window", "0"], "window"),
+        (["--deadline", "48"], "--deadline is in seconds, at most 60, not 48: did you mean 0.048?"),
+        (["--deadline", "0"], "--deadline must be above 0 seconds and at most 60, not 0"),
+        (["--deadline=-1"], "--deadline must be above 0"),
+        (["--deadline", "nan"], "--deadline must be above 0"),
+        (["--deadline", "250ms"], "--deadline is in seconds, such as 0.25"),
+    ],
 )
 def test_an_option_that_cannot_be_used_is_named(capsys: pytest.CaptureFixture[str], options: list[str], said: str) -> None:
     """Exit code 2, one line."""

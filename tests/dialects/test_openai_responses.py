@@ -242,3 +242,9 @@ def test_the_api_refuses_empty_instructions() -> None:
     """None is right where there are none."""
     assert OpenAIResponses().problems(Wire(messages=[USER], system=" ")) == ("instructions aren't text, or empty",)
     assert OpenAIResponses().problems(Wire(messages=list(ITEMS), system="x")) == ()
+
+
+def test_an_item_without_type_and_role_is_told_of_both() -> None:
+    """Most items have a type and no role."""
+    with pytest.raises(InvalidInput, match="type and role are missing"):
+        OpenAIResponses().parse({"text": "Hello"})

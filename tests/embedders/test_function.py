@@ -51,6 +51,7 @@ def test_the_identity_names_the_function() -> None:
     identities = {FunctionEmbedder(function, 2).identity for function in (lengths, awaited, Model())}
     assert len(identities) == 3
     assert FunctionEmbedder(lengths, 2).identity == f"function/{__name__}.lengths/2"
+    assert FunctionEmbedder(lengths, 2, model="gte-small").identity == "function/gte-small/2"
 
 
 @pytest.mark.requirement("SEARCH-4")

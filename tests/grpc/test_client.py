@@ -386,6 +386,8 @@ async def test_the_key_goes_with_each_call() -> None:
         {"key": ""},
         {"limit": 0},
         {"limit": float("nan")},
+        {"limit": 48},
+        {"limit": 3600.0},
         {"breaker": -1},
         {"org": ""},
         {"certificate": b"x"},

@@ -15,6 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from germane.observe.metrics import Metrics
 from germane.observe.multiprocess import join_folder, mark_process_dead, metrics_folder
 from germane.observe.observer import Observer
+from germane.observe.traffic import Traffic
 from germane.pipeline.circuit_breaker import BreakerState
 from germane.pipeline.status import State
 from germane.types.context import Metadata
@@ -84,7 +85,9 @@ def test_what_germane_says_of_itself_is_taken_over() -> None:
         ready=True,
     )
     metrics.refresh(
-        state=State(breakers=(open_one,), abandoned=1, abandoned_total=9, cache_hits=6, cache_misses=7, waiting=2),
+        state=State(
+            breakers=(open_one,), abandoned=1, abandoned_total=9, cache_hits=6, cache_misses=7, waiting=2, refused_texts=3
+        ),
         lag_p99=0.003,
         ready=False,
     )
@@ -92,9 +95,19 @@ def test_what_germane_says_of_itself_is_taken_over() -> None:
     assert found["breaker_state", "messages"] == 2
     assert (found["abandoned",], found["abandoned_tasks_total",]) == (1, 9)
     assert found["assemblies", "waiting"] == 2
+    assert found["refused_texts",] == 3
     assert (found["result_cache_total", "hit"], found["result_cache_total", "miss"]) == (6, 7)
     assert (found["loop_lag_p99_seconds",], found["ready",]) == (0.003, 0)
     assert (found["resident_bytes",] > 1_000_000) is Path("/proc/self/statm").exists()
+
+
+def test_assemblies_handed_over_are_counted_by_outcome() -> None:
+    """From totals, of which only the growth is added."""
+    metrics = Metrics()
+    for answered in (4, 6):
+        metrics.observe_traffic(Traffic(used={}, refused={}, handed_over={"answered": answered, "lost": 1}))
+    found = samples(metrics.text())
+    assert (found["handovers_total", "answered"], found["handovers_total", "lost"]) == (6, 1)
 
 
 def test_no_label_grows_without_end() -> None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from germane.clock import Clock
+from germane.errors import EmbedderError
 from germane.events.operations import PutEvent
 from germane.memories.operations import Forget, PutMemory
 from germane.store import Warming
@@ -114,6 +118,57 @@ async def test_a_slow_embedders_texts_are_stored_first_and_embedded_after() -> N
     await store.close()
 
 
+class Choosy(Hashed):
+    """A slow embedder that refuses every batch that holds a text with one of its `words`, as endpoints do."""
+
+    def __init__(self, *words: str) -> None:
+        super().__init__(quick=False)
+        self.words, self.asked = words, list[int]()
+
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.asked.append(len(texts))
+        if any(word in text for word in self.words for text in texts):
+            raise EmbedderError("answered 400")
+        return await super().embed(texts)
+
+
+@pytest.mark.requirement("SEARCH-4")
+async def test_a_refused_text_keeps_no_other_text_from_its_vector() -> None:
+    """It is found by halving, counted, passed over afterwards, and tried again with all others."""
+    choosy = Choosy("cursed")
+    store = opened(":memory:", choosy)
+    texts = [f"tea number {number}" for number in range(20)]
+    await store.within(Scope()).journal.commit(writing(*map(PutMemory, map(a_memory, [*texts, "a cursed cup"]))))
+    assert await store.embed_pending() == 20
+    assert (await store.stale_vectors(), store.refused_texts) == (1, 1)
+    assert ("vectors", "hashed/16, 1 texts without one, 1 of them refused by the embedder", False) in (
+        await store.check()
+    ).findings
+    choosy.asked.clear()
+    assert (await store.embed_pending(), choosy.asked) == (0, [])
+    assert await near(store, "tea number 7", EMBEDDER) == ["tea number 7"]
+    choosy.words = ()
+    assert (await store.reembed(), store.refused_texts) == (1, 0)
+    await store.close()
+
+
+@pytest.mark.requirement("SEARCH-4")
+async def test_an_embedder_that_fails_on_everything_refuses_no_text() -> None:
+    """All texts wait until it answers again; a refused one that was forgotten is counted no more."""
+    choosy = Choosy("")
+    store = opened(":memory:", choosy)
+    memories = [a_memory(text) for text in ("green tea", "black tea")]
+    await store.within(Scope()).journal.commit(writing(*map(PutMemory, memories)))
+    with pytest.raises(EmbedderError):
+        await store.embed_pending()
+    assert (await store.stale_vectors(), store.refused_texts, choosy.asked) == (2, 0, [2, 1])
+    choosy.words = ("green",)
+    assert (await store.embed_pending(), store.refused_texts) == (1, 1)
+    await store.within(Scope()).journal.commit(writing(Forget(memory_ids=(memories[0].id,), at=NOON)))
+    assert (await store.embed_pending(), store.refused_texts) == (0, 0)
+    await store.close()
+
+
 async def test_a_caller_who_gives_up_frees_the_reader(tmp_path: Path) -> None:
     """Cancelling stops the statement that runs, and the only reader serves the next caller."""
     store, begun = opened(tmp_path / "a.db", readers=1), threading.Event()
@@ -151,7 +206,7 @@ async def test_a_partition_that_is_loaded_in_slices_is_searched_as_one(tmp_path:
         store = opened(tmp_path / "a.db")
         if size == 1:
             await store.within(Scope()).journal.commit(writing(*events))
-        hits = await store.within(Scope()).events.search(question("tea 3"), 20, keywords=True, vectors=False, wait=True)
+        hits = (await store.within(Scope()).events.search(question("tea 3"), 20, keywords=True, vectors=False, wait=True)).hits
         found.append([(hit.thing.id, hit.evidence) for hit in hits])
         await store.close()
     assert len(found[0]) == 20

@@ -10,7 +10,6 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import islice
-from math import inf
 from typing import Any
 
 from germane.api.check_messages import conversation
@@ -21,6 +20,7 @@ from germane.dialects.registry import dialect, parse, parse_all
 from germane.dialects.system_prompt import system_prompt
 from germane.errors import InvalidInput
 from germane.memories.memory import KINDS
+from germane.types.answer_time import check_answer_time
 from germane.types.effort import Effort, price
 from germane.types.extent import Extent
 from germane.types.limits import (
@@ -48,8 +48,6 @@ __all__ = ["System", "build_request", "flags", "identifiers", "named_model", "no
 
 System = str | Sequence[str | Mapping[str, Any]] | Mapping[str, Any]
 """A system prompt beside the messages: a text, text blocks, or Gemini's system instruction (`dialects/system_prompt.py`)."""
-_MAX_DEADLINE, _MAX_WHOLE = 60, 30
-"""Seconds. A whole number (`int`) above the second is read as milliseconds that somebody meant: 48 seconds are 48.0."""
 
 
 def build_request(
@@ -81,7 +79,7 @@ def build_request(
     if query is not None:
         text("query", query, QUERY, valid=False)
     if deadline is not None:
-        _seconds("deadline", deadline)
+        check_answer_time("deadline", deadline, forever="waits for every source")
     schemas = _tools(tools)
     when = clock.now() if at is None else _moment("at", at, scope.zone)
     cap = None if max_tokens is None else number("max_tokens", max_tokens, maximum=COUNT.maximum)
@@ -163,17 +161,6 @@ def flags(**given: object) -> None:
     for name, value in given.items():
         if not isinstance(value, bool):
             raise InvalidInput(f"{name} must be True or False, not {shown(value)}")
-
-
-def _seconds(name: str, value: object) -> None:
-    """Checks a time until an answer is due. Raises `InvalidInput`, with a hint where milliseconds seem to be meant."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < inf:
-        raise InvalidInput(f"{name} must be above 0 seconds and at most {_MAX_DEADLINE}, or None to wait, not {shown(value)}")
-    whole = isinstance(value, int)
-    if value > (_MAX_WHOLE if whole else _MAX_DEADLINE):
-        hint = f"did you mean {value / 1000:g}?" if value <= 1000 * _MAX_DEADLINE else "None waits for every source"
-        other = f" {value} seconds are {float(value)!r}." if whole and value <= _MAX_DEADLINE else ""
-        raise InvalidInput(f"{name} is in seconds, at most {_MAX_DEADLINE}, not {shown(value)}: {hint}{other}")
 
 
 def _profile(catalog: Catalog, model: str, like: object, window: object) -> Profile:

@@ -33,7 +33,9 @@ def conversation(messages: object, limit: Limit) -> list[Any]:
 def listed(messages: object, limit: Limit) -> Sequence[Any]:
     """Returns `messages` itself, a list within the limit. Its messages aren't checked. Raises `InvalidInput`."""
     if isinstance(messages, str | bytes | Mapping) or not isinstance(messages, Sequence):
-        raise InvalidInput(f"messages must be a list of messages, not {type(messages).__name__}")
+        raise InvalidInput(
+            f"messages must be a list such as [{{'role': 'user', 'content': '…'}}], not {type(messages).__name__}"
+        )
     within("messages", len(messages), limit)
     return messages
 

@@ -1,12 +1,14 @@
-"""Embedder argument: checks what a caller passes as `embedder` and `dimensions`, before anything is opened."""
+"""Embedder argument: checks of `embedder`, `dimensions` and `embedder_model`, before anything is opened."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from germane.errors import EmbedderError, InvalidInput
 from germane.ports.embedder import Embedder
+from germane.types import limits
 
 __all__ = ["EmbedderArgument", "check_embedder", "is_function"]
 
@@ -16,10 +18,14 @@ EmbedderArgument = str | Embedder | Callable[[list[str]], Any]
 _MEMBERS = ("identity", "dimension", "quick", "embed", "embed_now", "close")
 
 
-def check_embedder(embedder: Any, dimensions: Any) -> None:
-    """Raises `InvalidInput` that names what is missing or wrong."""
+def check_embedder(embedder: Any, dimensions: Any, model: Any = None) -> None:
+    """Raises `InvalidInput` that names what is missing or wrong. `model` is the caller's `embedder_model`."""
     if dimensions is not None and (isinstance(dimensions, bool) or not isinstance(dimensions, int) or dimensions < 1):
         raise InvalidInput(f"dimensions must be the length of the embedder's vectors, such as 384, not {dimensions!r}")
+    if model is not None:
+        limits.text("embedder_model", model, limits.NAME)
+        if not model.strip() or not is_function(embedder):
+            raise InvalidInput("embedder_model names the model of embedder=<function>: not empty, and only with a function")
     if embedder is None or isinstance(embedder, str):
         return
     if isinstance(embedder, type):
@@ -27,6 +33,12 @@ def check_embedder(embedder: Any, dimensions: Any) -> None:
     if is_function(embedder):
         if dimensions is None:
             raise InvalidInput("embedder is a function: give the length of its vectors too, such as dimensions=384")
+        nameless = "partial" if isinstance(embedder, partial) else "lambda"
+        if model is None and (nameless == "partial" or getattr(embedder, "__name__", "") == "<lambda>"):
+            raise InvalidInput(
+                f"embedder is a {nameless}, which has no name that tells its vectors from those of another model:"
+                " give embedder_model=, such as embedder_model='all-mpnet-base-v2'"
+            )
         return
     missing = [name for name in _MEMBERS if not _has(embedder, name)]
     if len(missing) == len(_MEMBERS):

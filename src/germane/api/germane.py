@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -31,6 +32,9 @@ from germane.types.scope import Scope
 
 __all__ = ["Germane"]
 
+_SETTLING = 5.0
+"""Seconds that `check` waits for vectors that are being made."""
+
 
 class Germane:
     """Opened with `async with Germane.open(path) as germane:`. One instance a process is enough: agents share it."""
@@ -47,8 +51,9 @@ class Germane:
         warm: bool,
         relevance: Relevance | str | Path | None = None,
         dimensions: int | None = None,
+        embedder_model: str | None = None,
     ) -> None:
-        self._dimensions = dimensions
+        self._dimensions, self._embedder_model = dimensions, embedder_model
         self._path, self._settings, self._embedder, self._relevance = path, settings, embedder, relevance
         self._clock, self._sources, self._freeze, self._warm = clock, sources, freeze, warm
         self._parts: Parts | None = None
@@ -66,17 +71,19 @@ class Germane:
         warm: bool = True,
         relevance: Relevance | str | Path | None = None,
         dimensions: int | None = None,
+        embedder_model: str | None = None,
     ) -> Germane:
         """A germane over the store in the file at `path`, which is created if need be (`:memory:` keeps nothing).
 
         `settings` is a `Settings` or the path of a TOML file; by default the environment and the built-in defaults. `embedder`
         is a name (`distilled`, `minilm`, `openai:<model>`), an `Embedder`, or a function from a list of texts to their vectors,
-        which may be a coroutine function; `dimensions` is the length of those vectors, for a function and for an endpoint that
-        may not answer at opening. `relevance` is a file of coefficients that `germane eval fit` wrote, or the model itself.
-        Both override the settings. `sources` registers sources by the names that strategies use. `freeze` excludes the objects
-        that are alive after opening from the garbage collector's walks (`gc.freeze`, once a process): such a walk takes tens of
-        milliseconds in the middle of an answer. `warm=False` opens sooner, for programs that store and search only: the first
-        assembly then loads the vocabulary and is late.
+        which may be a coroutine function; `dimensions` is the length of those vectors, for a function; an endpoint tells
+        its own with its first answer. `embedder_model` names the model behind a function, by default the function's module and
+        name: only vectors of one model are compared. `relevance` is a file of coefficients that `germane eval fit` wrote, or
+        the model itself. Both override the settings. `sources` registers sources by the names that strategies use. `freeze`
+        excludes the objects that are alive after opening from the garbage collector's walks (`gc.freeze`, once a process): such
+        a walk takes tens of milliseconds in the middle of an answer. `warm=False` opens sooner, for programs that store and
+        search only: the first assembly then loads the vocabulary and is late.
 
         Raises `InvalidInput`. Nothing is opened before `async with`, which raises `StoreUnavailable`, `StoreCorrupt`,
         `StoreTooNew`, `InvalidInput` or `MissingExtra`.
@@ -85,7 +92,7 @@ class Germane:
             raise InvalidInput(f"path must be a string or a Path, not {type(path).__name__}")
         if not isinstance(settings, Settings | str | Path | None):
             raise InvalidInput(f"settings must be a Settings or a TOML file's path, not {type(settings).__name__}")
-        check_embedder(embedder, dimensions)
+        check_embedder(embedder, dimensions, embedder_model)
         if not isinstance(relevance, Relevance | str | Path | None):
             raise InvalidInput(f"relevance must be a TOML file's path or a Relevance, not {type(relevance).__name__}")
         if not isinstance(settings, Settings):
@@ -100,6 +107,7 @@ class Germane:
             warm=warm,
             relevance=relevance,
             dimensions=dimensions,
+            embedder_model=embedder_model,
         )
 
     async def __aenter__(self) -> Self:
@@ -112,6 +120,7 @@ class Germane:
                 sources=self._sources,
                 relevance=self._relevance,
                 dimensions=self._dimensions,
+                embedder_model=self._embedder_model,
                 warm=self._warm,
             )
             if self._freeze:
@@ -152,7 +161,8 @@ class Germane:
         To be read on the event loop."""
         watched = self._open.watched
         state = self._open.engine.state(read_only=self._open.store.read_only)
-        return replace(state, embedder_fault="" if watched is None else watched.fault)
+        fault = "" if watched is None else watched.fault
+        return replace(state, embedder_fault=fault, refused_texts=self._open.store.refused_texts)
 
     @property
     def strategies(self) -> Strategies:
@@ -187,7 +197,10 @@ class Germane:
 
     async def check(self) -> Checkup:
         """Returns findings about the store: whether the file is sound, which embedder made its vectors, whether the
-        embedder fails, how many keys it has."""
+        embedder fails, how many keys it has. Waits at most five seconds for texts that have no vector yet."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_SETTLING):
+                await self._open.catch_up.settle()
         found = await self._open.store.check()
         if fault := self.state.embedder_fault:
             found = replace(found, findings=(*found.findings, ("embedder", f"gives no vectors: {fault}", False)))

@@ -27,11 +27,11 @@ from germane.embedders.distilled import Distilled
 from germane.embedders.function import FunctionEmbedder
 from germane.embedders.named import open_embedder
 from germane.embedders.watched import WatchedEmbedder
-from germane.errors import EmbedderError, InvalidInput
+from germane.errors import InvalidInput
 from germane.pipeline.background import Background
 from germane.pipeline.engine import Engine
 from germane.pipeline.gather.source import SourceFactory
-from germane.ports.embedder import Assuming, Embedder, Watched, is_contextual, prepare
+from germane.ports.embedder import Assuming, Embedder, Watched, dimension_if_known, is_contextual, prepare
 from germane.ports.word_vectors import HasWordVectors, WordVectors
 from germane.search.relevance import Relevance, shipped
 from germane.settings.settings import Settings, read_toml
@@ -81,6 +81,7 @@ async def wire(
     sources: Mapping[str, SourceFactory],
     relevance: Relevance | str | Path | None = None,
     dimensions: int | None = None,
+    embedder_model: str | None = None,
     warm: bool = True,
 ) -> Parts:
     """Opens the store at `path` and builds the engine over it. Search and scoring use the same `relevance` model. Unless
@@ -90,7 +91,7 @@ async def wire(
     catalog = Catalog.built_in().with_models(settings.models) if settings.models else Catalog.built_in()
     prices = Prices.built_in().with_prices(settings.prices) if settings.prices else Prices.built_in()
     chosen = settings.embedder if embedder is None else embedder
-    vectors = _embedder(chosen, dimensions, settings)
+    vectors = _embedder(chosen, dimensions, embedder_model, settings)
     watched = None if vectors.quick else WatchedEmbedder(vectors, steady=clock.steady)
     relevance_model = _relevance(settings.relevance if relevance is None else relevance, vectors)
     counter = cache(open_tokenizer)
@@ -103,7 +104,7 @@ async def wire(
         ]
     await asyncio.gather(*loading)
     try:
-        _require_dimension(vectors, path)
+        _assume_dimension(vectors, path)
         store = await asyncio.to_thread(
             SqliteStore.open,
             path,
@@ -155,13 +156,13 @@ async def wire(
     )
 
 
-def _embedder(chosen: EmbedderArgument, dimensions: int | None, settings: Settings) -> Embedder:
+def _embedder(chosen: EmbedderArgument, dimensions: int | None, model: str | None, settings: Settings) -> Embedder:
     """Raises `InvalidInput` for `dimensions` that aren't those of an embedder which knows its own. Those of the settings
     concern only endpoints."""
     if isinstance(chosen, str):
         vectors: Embedder = open_embedder(chosen, dimension=settings.dimensions if dimensions is None else dimensions)
     elif is_function(chosen):
-        return FunctionEmbedder(cast("Callable[[list[str]], Any]", chosen), dimensions or 0)
+        return FunctionEmbedder(cast("Callable[[list[str]], Any]", chosen), dimensions or 0, model=model)
     else:
         vectors = cast("Embedder", chosen)
     if dimensions is not None and not isinstance(vectors, Assuming) and vectors.dimension != dimensions:
@@ -169,19 +170,13 @@ def _embedder(chosen: EmbedderArgument, dimensions: int | None, settings: Settin
     return vectors
 
 
-def _require_dimension(vectors: Embedder, path: str | Path) -> None:
-    """Looks an endpoint's dimension up in the store at `path`, where the endpoint didn't tell it. Raises `EmbedderError`."""
-    try:
-        _ = vectors.dimension
-    except EmbedderError as error:
-        known = known_dimension(path, vectors.family) if isinstance(vectors, Assuming) else None
-        if known is None:
-            raise EmbedderError(
-                f"{vectors!r} doesn't answer, and the store has no vectors of it that tell their length: give dimensions="
-                " (or GERMANE_DIMENSIONS), and the store opens without it"
-            ) from error
-        assert isinstance(vectors, Assuming)
-        vectors.assume(known)
+def _assume_dimension(vectors: Embedder, path: str | Path) -> None:
+    """Looks an endpoint's dimension up in the store at `path`, where the endpoint didn't tell it. Without either, the store
+    learns it when the endpoint answers, and keywords serve until then."""
+    if not dimension_if_known(vectors) and isinstance(vectors, Assuming):
+        known = known_dimension(path, vectors.family)
+        if known is not None:
+            vectors.assume(known)
 
 
 def _relevance(chosen: Relevance | str | Path | None, embedder: Embedder) -> Relevance:

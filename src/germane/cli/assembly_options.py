@@ -14,6 +14,7 @@ from germane.cli.files import RequestFile, request_in
 from germane.cli.filter_options import FilterOptions
 from germane.cli.global_options import GlobalOptions
 from germane.errors import InvalidInput
+from germane.types.answer_time import parse_answer_time
 from germane.types.effort import parse_effort
 
 if TYPE_CHECKING:
@@ -53,20 +54,31 @@ class AssemblyOptions:
     window: Annotated[int | None, typer.Option(min=1, help="The model's window in tokens, in place of the catalog's.")] = None
     like: Annotated[str | None, typer.Option(help="A model of the catalog that the model is like, for unknown names.")] = None
     system: Annotated[str | None, typer.Option(help="The system prompt beside the messages. Default: FILE's.")] = None
+    deadline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="When the answer is due, such as 0.25; late sources are left out. Default: wait for every source.",
+        ),
+    ] = None
     strategy: Annotated[str, typer.Option(help="default, verbose, compact, composite, or one of your settings.")] = "default"
     session: Annotated[str | None, typer.Option(help="The id of the conversation that the request belongs to.")] = None
     at: Annotated[str | None, typer.Option(help="Assemble as of this time (ISO 8601). Default: now.")] = None
     filters: FilterOptions = field(default_factory=FilterOptions)
 
     async def assemble(self, options: GlobalOptions) -> Context:
-        """Assemble the context without a deadline: every source is waited for. Raises `InvalidInput` for a bad option."""
+        """Assemble the context, with a deadline from memory that is warm, as an application that runs longer would. Raises
+        `InvalidInput` for a bad option."""
         return (await self.assemble_and_read(options, reading=False))[0]
 
     async def assemble_and_read(self, options: GlobalOptions, *, reading: bool) -> tuple[Context, Mapping[str, str]]:
         """The same, with the texts by id of what was found and not read, where they are asked for by `reading`."""
+        deadline = None if self.deadline is None else parse_answer_time("--deadline", self.deadline)
         request = self._request()
         filters, at = self.filters.filters(options), options.parse_time(self.at, "--at")
         async with options.open_store(warm=True) as (_, agent):
+            if deadline is not None:
+                await agent.warm()
             context = await agent.assemble(
                 request.messages,
                 model=self.model,
@@ -75,7 +87,7 @@ class AssemblyOptions:
                 query=self.query if self.file is not None else None,
                 session=self.session,
                 at=at,
-                deadline=None,
+                deadline=deadline,
                 max_tokens=self.max_tokens,
                 strategy=self.strategy,
                 filters=filters,

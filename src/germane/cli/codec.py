@@ -67,12 +67,10 @@ def _decode(kind: Any, encoded: Any, where: str) -> Any:
     if origin is not None and issubclass(origin, Mapping):
         inner = get_args(kind)[1]
         return {key: _decode(inner, entry, f"{where}.{key}") for key, entry in _checked(encoded, dict, where).items()}
-    if isinstance(kind, type) and issubclass(kind, tuple) and _is_record(kind):
-        return _decode_record(kind, _checked(encoded, dict, where), where)
+    if is_dataclass(kind) or (isinstance(kind, type) and issubclass(kind, tuple) and _is_record(kind)):
+        return _decode_fields(kind, _checked(encoded, dict, where), where)
     if isinstance(kind, type) and issubclass(kind, tuple):
         return kind(*_decode_tuple(tuple(_hints(kind).values()), _checked(encoded, list, where), where))
-    if is_dataclass(kind):
-        return _decode_dataclass(kind, _checked(encoded, dict, where), where)
     return _decode_plain(kind, encoded, where)
 
 
@@ -119,22 +117,23 @@ def _is_record(kind: type[tuple[Any, ...]]) -> bool:
     return bool(names) and len(names) == len(getattr(kind, "_field_defaults", ()))
 
 
-def _decode_record(kind: Any, encoded: dict[str, Any], where: str) -> Any:
-    if unknown := sorted(encoded.keys() - set(kind._fields)):
+def _decode_fields(kind: Any, encoded: dict[str, Any], where: str) -> Any:
+    known, needed = _fields(kind)
+    if unknown := sorted(encoded.keys() - known):
         raise InvalidInput(f"{where} has an unknown field {unknown[0][:40]!r}")
-    hints = _hints(kind)
-    return kind(**{name: _decode(hints[name], entry, f"{where}.{name}") for name, entry in encoded.items()})
-
-
-def _decode_dataclass(kind: Any, encoded: dict[str, Any], where: str) -> Any:
-    known = {field.name: field for field in fields(kind) if field.repr}
-    if unknown := sorted(encoded.keys() - known.keys()):
-        raise InvalidInput(f"{where} has an unknown field {unknown[0][:40]!r}")
-    needed = [name for name, field in known.items() if field.default is MISSING and field.default_factory is MISSING]
     if missing := [name for name in needed if name not in encoded]:
         raise InvalidInput(f"{where} lacks {missing[0]!r}")
     hints = _hints(kind)
     return kind(**{name: _decode(hints[name], entry, f"{where}.{name}") for name, entry in encoded.items()})
+
+
+def _fields(kind: Any) -> tuple[frozenset[str], list[str]]:
+    """Returns the names of the fields of a dataclass or of a named tuple with defaults, and those that must be given."""
+    if not is_dataclass(kind):
+        return frozenset(kind._fields), []
+    known = [field for field in fields(kind) if field.repr]
+    needed = [field.name for field in known if field.default is MISSING and field.default_factory is MISSING]
+    return frozenset(field.name for field in known), needed
 
 
 @lru_cache(maxsize=64)

@@ -28,6 +28,7 @@ from germane.dialects.responses_items import (
 )
 from germane.dialects.responses_pairing import pair_items, windows
 from germane.dialects.wording import START, image_note, sendable, tool_name
+from germane.errors import InvalidInput
 from germane.types.message import Image, Message, Opaque, Part, Text, ToolCall, ToolResult, Wire
 
 __all__ = ["OpenAIResponses"]
@@ -54,6 +55,9 @@ class OpenAIResponses:
 
     def parse(self, raw: Mapping[str, Any]) -> Message:
         if is_message(raw) or not (isinstance(raw.get("type"), str) or set(raw) == {"id"}):
+            if raw.get("role") is None and raw.get("type") != "message":
+                known = ", ".join(ROLES)
+                raise InvalidInput(f"type and role are missing: give a type such as 'function_call', or a role: {known}")
             role = ROLES[read_role(raw, ROLES)]
             return Message(role=role, parts=read_content(raw.get("content")), **read_envelope(raw))
         envelope = read_envelope({key: raw[key] for key in ("id", "created_at") if key in raw})

@@ -15,8 +15,9 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
+from germane.embedders.embedder_wrapper import EmbedderWrapper
 from germane.errors import EmbedderError, InvalidInput
-from germane.ports.embedder import Embedder, is_contextual, prepare, shorten_query
+from germane.ports.embedder import Embedder, prepare
 from germane.types.lru_cache import LruCache
 
 __all__ = ["CachedEmbedder"]
@@ -26,7 +27,7 @@ _Vectors = dict[bytes, _Vector]
 """Vectors by the digests of their texts."""
 
 
-class CachedEmbedder:
+class CachedEmbedder(EmbedderWrapper):
     """`embedder` behind an LRU cache of `capacity` vectors. It has the same identity and returns the same vectors. Thread-safe.
 
     A text that another call is embedding waits for that call. A call continues after its caller has given up, so that the
@@ -37,34 +38,15 @@ class CachedEmbedder:
         """Raises `InvalidInput` for a `capacity` below 1."""
         if capacity < 1:
             raise InvalidInput(f"capacity must be 1 or more, not {capacity}")
-        self._embedder = embedder
+        super().__init__(embedder)
         self._calls = calls
         self._lock = threading.Lock()
         self._vectors: LruCache[bytes, _Vector] = LruCache(capacity)
         self._under_way: dict[bytes, Future[_Vectors]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    @property
-    def identity(self) -> str:
-        return self._embedder.identity
-
-    @property
-    def dimension(self) -> int:
-        return self._embedder.dimension
-
-    @property
-    def quick(self) -> bool:
-        return self._embedder.quick
-
-    @property
-    def contextual(self) -> bool:
-        return is_contextual(self._embedder)
-
-    def shorten_query(self, text: str) -> str:
-        return shorten_query(self._embedder, text)
-
     async def prepare(self) -> None:
-        await prepare(self._embedder)
+        await prepare(self._inner)
 
     async def embed(self, texts: Sequence[str]) -> _Vector:
         """Raises `EmbedderError`: the embedder's own, for too many calls under way, and for an answer of another shape."""
@@ -97,7 +79,7 @@ class CachedEmbedder:
             found = self._hits(wanted)
         missing = {key: text for key, text in wanted.items() if key not in found}
         if missing:
-            fresh = self._checked(missing, self._embedder.embed_now(list(missing.values())))
+            fresh = self._checked(missing, self._inner.embed_now(list(missing.values())))
             with self._lock:
                 self._keep(fresh)
             found |= fresh
@@ -110,16 +92,16 @@ class CachedEmbedder:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         with self._lock:
             self._vectors.clear()
-        await self._embedder.close()
+        await self._inner.close()
 
     def __repr__(self) -> str:
-        return f"<CachedEmbedder {len(self._vectors)} of {self._vectors.max_entries} {self._embedder!r}>"
+        return f"<CachedEmbedder {len(self._vectors)} of {self._vectors.max_entries} {self._inner!r}>"
 
     async def _fetch(self, missing: dict[bytes, str], call: Future[_Vectors]) -> None:
         fresh: _Vectors = {}
         failure: BaseException | None = EmbedderError("the embedder was closed before it answered")
         try:
-            fresh = self._checked(missing, await self._embedder.embed(list(missing.values())))
+            fresh = self._checked(missing, await self._inner.embed(list(missing.values())))
             failure = None
         except Exception as error:
             failure = error

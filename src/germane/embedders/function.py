@@ -24,20 +24,18 @@ class FunctionEmbedder:
     """Unit-length vectors of `dimension` numbers from `function(texts)`, which returns one row of numbers for each text.
 
     A coroutine function runs on the event loop. Any other function runs in a daemon thread, at most four calls at once, and
-    must be thread-safe. It gets no blank texts. The identity is made of the function's module and name, so a function with
-    another model needs another name. Raises `InvalidInput` for a `dimension` below 1.
+    must be thread-safe. It gets no blank texts. The identity is made of `model`, or of the function's module and name; vectors
+    with the same identity are compared. Raises `InvalidInput` for a `dimension` below 1.
     """
 
     quick = False
     contextual = True
 
-    def __init__(self, function: Callable[[list[str]], Any], dimension: int) -> None:
+    def __init__(self, function: Callable[[list[str]], Any], dimension: int, *, model: str | None = None) -> None:
         if isinstance(dimension, bool) or not isinstance(dimension, int) or dimension < 1:
             raise InvalidInput(f"dimensions must be the length of the function's vectors, such as 384, not {dimension!r}")
         self.dimension = dimension
-        owner = getattr(function, "__module__", None) or type(function).__module__
-        name = getattr(function, "__qualname__", None) or type(function).__qualname__
-        self.identity = f"function/{owner}.{name}/{dimension}"
+        self.identity = f"function/{model or _full_name(function)}/{dimension}"
         self._function = function
         self._threads = asyncio.Semaphore(_MAX_THREADS)
 
@@ -81,6 +79,11 @@ class FunctionEmbedder:
             raise EmbedderError(f"the embedder {self.identity} returned numbers that aren't finite")
         unit: NDArray[np.float64] = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
         return unit
+
+
+def _full_name(function: Callable[[list[str]], Any]) -> str:
+    owner = getattr(function, "__module__", None) or type(function).__module__
+    return f"{owner}.{getattr(function, '__qualname__', None) or type(function).__qualname__}"
 
 
 def _in_daemon_thread(work: Callable[[], Any], on_end: Callable[[], object]) -> Awaitable[Any]:

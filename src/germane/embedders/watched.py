@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from germane.embedders.embedder_wrapper import EmbedderWrapper
 from germane.errors import EmbedderError, GermaneError
-from germane.ports.embedder import Embedder, Preparable, is_contextual, shorten_query
+from germane.ports.embedder import Embedder, Preparable, dimension_if_known
 
 __all__ = ["WatchedEmbedder"]
 
@@ -22,13 +23,14 @@ _HUNG = f"no answer for {_HANGS:.0f} s"
 _WORD = "embedding"
 
 
-class WatchedEmbedder:
+class WatchedEmbedder(EmbedderWrapper):
     """`embedder` with the same identity and the same vectors. An answer of another shape, or with numbers that aren't finite,
     raises `EmbedderError`, and so does a call that takes longer than 30 s and a second for each text. While the embedder hangs,
     further calls raise at once. `steady` is a clock in seconds."""
 
     def __init__(self, embedder: Embedder, *, steady: Callable[[], float] = time.monotonic) -> None:
-        self._embedder, self._steady = embedder, steady
+        super().__init__(embedder)
+        self._steady = steady
         self._failure = ""
         self._preparing: asyncio.Task[None] | None = None
         self._waiting: dict[object, float] = {}
@@ -37,28 +39,9 @@ class WatchedEmbedder:
         """Calls that were answered with vectors so far."""
 
     @property
-    def identity(self) -> str:
-        return self._embedder.identity
-
-    @property
-    def dimension(self) -> int:
-        return self._embedder.dimension
-
-    @property
-    def quick(self) -> bool:
-        return self._embedder.quick
-
-    @property
-    def contextual(self) -> bool:
-        return is_contextual(self._embedder)
-
-    @property
     def fault(self) -> str:
         """Why the embedder doesn't give vectors at the moment, without any content; empty while it does."""
         return self._failure or (_HUNG if self._hangs() else "")
-
-    def shorten_query(self, text: str) -> str:
-        return shorten_query(self._embedder, text)
 
     async def prepare(self, patience: float | None = None) -> None:
         """Prepares the embedder, or goes on with that, for at most `patience` seconds; a failure becomes the `fault`. Raises
@@ -86,7 +69,7 @@ class WatchedEmbedder:
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Raises `EmbedderError`."""
         if self._hangs():
-            raise EmbedderError(f"the embedder {self.identity}: {_HUNG}")
+            raise EmbedderError(f"the embedder {self._name}: {_HUNG}")
         call = object()
         self._waiting[call] = self._steady()
         try:
@@ -97,29 +80,27 @@ class WatchedEmbedder:
             self._fail(error)
             if isinstance(error, EmbedderError):
                 raise
-            raise EmbedderError(f"the embedder {self.identity} raised {type(error).__name__}") from error
+            raise EmbedderError(f"the embedder {self._name} raised {type(error).__name__}") from error
         finally:
             del self._waiting[call]
         self._failure, self._answered = "", self._steady()
         self.answers += 1
         return vectors
 
-    def embed_now(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return self._embedder.embed_now(texts)
-
     async def close(self) -> None:
         if self._preparing is not None:
             self._preparing.cancel()
-        await self._embedder.close()
-
-    def __repr__(self) -> str:
-        return f"<WatchedEmbedder {self._embedder!r}>"
+        await self._inner.close()
 
     async def _prepare(self) -> None:
-        if isinstance(self._embedder, Preparable):
-            await self._embedder.prepare()
+        if isinstance(self._inner, Preparable):
+            await self._inner.prepare()
         else:  # which loads a model
             await self._answer([_WORD])
+
+    @property
+    def _name(self) -> str:
+        return self.identity if dimension_if_known(self._inner) else repr(self._inner)
 
     def _hangs(self) -> bool:
         if not self._waiting:
@@ -130,7 +111,7 @@ class WatchedEmbedder:
         self._failure = str(error) if isinstance(error, EmbedderError) else type(error).__name__
 
     async def _answer(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        task, seconds = asyncio.ensure_future(self._embedder.embed(texts)), _TIMEOUT + _TIMEOUT_EACH * len(texts)
+        task, seconds = asyncio.ensure_future(self._inner.embed(texts)), _TIMEOUT + _TIMEOUT_EACH * len(texts)
         try:
             await asyncio.wait([task], timeout=seconds)
         finally:
@@ -138,10 +119,10 @@ class WatchedEmbedder:
             if late:
                 task.cancel()
         if late:
-            raise EmbedderError(f"the embedder {self.identity} didn't answer within {seconds:.0f} s")
+            raise EmbedderError(f"the embedder {self._name} didn't answer within {seconds:.0f} s")
         vectors = task.result()
         if getattr(vectors, "shape", None) != (len(texts), self.dimension):
-            raise EmbedderError(f"the embedder {self.identity} answered {len(texts)} texts with something else than vectors")
+            raise EmbedderError(f"the embedder {self._name} answered {len(texts)} texts with something else than vectors")
         if not np.isfinite(vectors).all():
-            raise EmbedderError(f"the embedder {self.identity} answered with numbers that aren't finite")
+            raise EmbedderError(f"the embedder {self._name} answered with numbers that aren't finite")
         return vectors

@@ -21,11 +21,11 @@ from germane.grpc.refusals import Refused
 from germane.types.context import Context, Metadata
 from germane.types.ids import uuid7
 
-__all__ = ["AssemblyServicer"]
+__all__ = ["GRACE", "AssemblyServicer"]
 
-_GRACE = 0.002
-"""Seconds after the deadline at which the port stops waiting for the engine. The engine keeps the deadline by itself, unless
-its loop is blocked."""
+GRACE = 0.002
+"""Seconds after the deadline at which the port stops waiting for the engine, or for a sibling. The engine keeps the deadline by
+itself, unless its loop is blocked."""
 _MIN_SECONDS = 0.001
 """The least time that the engine is given: enough for the directive from its cache."""
 _MAX_LOGGED_ID = 128
@@ -97,7 +97,7 @@ class AssemblyServicer:
         self._waiting[org] += 1
         task = asyncio.create_task(self._bridge.on_engine(lambda: self._on_engine(org, arguments, due)))
         try:
-            await asyncio.wait([task], timeout=max(_MIN_SECONDS, remaining) + _GRACE)
+            await asyncio.wait([task], timeout=max(_MIN_SECONDS, remaining) + GRACE)
         finally:
             _decrement(self._waiting, org)
             if not task.done():

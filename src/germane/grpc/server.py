@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from time import monotonic
 
 import grpc.aio
@@ -115,7 +116,8 @@ class GrpcServer:
     @property
     def traffic(self) -> Traffic:
         """Counts of the calls that run now, and of those admitted and refused so far. Thread-safe."""
-        return self._slots.traffic
+        traffic = self._slots.traffic
+        return traffic if self._siblings is None else replace(traffic, handed_over=dict(self._siblings.handed_over))
 
     async def ready(self, ready: bool) -> None:
         """Sets the health status of the server and each service: SERVING (the default) or NOT_SERVING. Calls are answered with

@@ -29,9 +29,9 @@ def app(
 ) -> Starlette:
     """Builds the application.
 
-    `reasons` returns why the service isn't ready, nothing when it is ready; `degraded` returns what
-    is missing meanwhile although calls are answered, such as an embedder. `metrics` returns the body of `/metrics`; it runs
-    in a thread and never twice at once. With None the route `/metrics` doesn't exist.
+    `reasons` returns why the service isn't ready, nothing when it is ready; `degraded` returns what is missing meanwhile
+    although calls are answered, such as an embedder. `metrics` returns the body of `/metrics`; it runs in a thread and never
+    twice at once. With None the route `/metrics` doesn't exist.
     """
     metrics_lock = asyncio.Lock()
 

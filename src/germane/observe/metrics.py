@@ -23,7 +23,7 @@ _ANSWER_BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.045, 0.
 _STAGE_BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.1)
 _LAG_BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 5.0)
 _TOKEN_BUCKETS = (0, 50, 100, 250, 500, 1000, 2000, 4000, 8000, 16000, 32000)
-"""Upper bounds of the histograms' buckets, in seconds and tokens; finest around the 48 ms that an assembly may take."""
+"""Upper bounds of the histograms' buckets, in seconds and tokens; finest around 48 ms, the default deadline."""
 
 _MultiprocessMode = Literal["livemin", "livemax", "livesum"]
 _CONDITIONS = {"closed": 0, "half-open": 1, "open": 2}
@@ -56,6 +56,8 @@ class EngineState(Protocol):
     def read_only(self) -> bool: ...
     @property
     def embedder_fault(self) -> str: ...
+    @property
+    def refused_texts(self) -> int: ...
     @property
     def cache_hits(self) -> int: ...
     @property
@@ -107,6 +109,9 @@ class Metrics:
         self._queue = gauge("assemblies", "Assemblies that run (working) or wait in the queue.", "livesum", "doing")
         self._read_only = gauge("read_only", "1 when the database is read-only; the worst of all processes.", "livemax").series
         self._embedder = gauge("embedder_failing", "1 while the embedder gives no vectors; the worst of all.", "livemax").series
+        self._refused_texts = gauge(
+            "refused_texts", "Texts that the embedder refuses while it embeds others; the worst of all processes.", "livemax"
+        ).series
         self._running = gauge("in_flight", "Calls in progress.", "livesum").series
         self._lag = histogram("loop_lag_seconds", "Event loop lag, measured ten times a second.", _LAG_BUCKETS).series
         self._lag_p99 = gauge(
@@ -120,6 +125,9 @@ class Metrics:
             "slots", "Slots and connections in use, by kind: calls, keys being verified, health, http.", "livesum", "kind"
         )
         self._refused = counter("refused", "Calls and connections refused before they started, by reason.", "reason")
+        self._handovers = counter(
+            "handovers", "Assemblies handed over to another worker, by outcome: answered, or lost and done here.", "outcome"
+        )
         self._files = gauge("open_files", "Open files and sockets; the sum of all processes.", "livesum").series
         gauge("info", "The running version, as a label.", "livemax", "version").series(version).set(1)
 
@@ -161,6 +169,8 @@ class Metrics:
             self._slots.series(kind).set(count)
         for reason, total in traffic.refused.items():
             self._refused.series(reason).inc(self._growth(f"refused {reason}", total))
+        for outcome, total in traffic.handed_over.items():
+            self._handovers.series(outcome).inc(self._growth(f"handed over {outcome}", total))
 
     def refresh(self, *, state: EngineState | None, lag_p99: float, ready: bool) -> None:
         """Sets the numbers that don't come from calls; called about once a second."""
@@ -177,6 +187,7 @@ class Metrics:
         self._queue.series("waiting").set(state.waiting)
         self._read_only().set(state.read_only)
         self._embedder().set(bool(state.embedder_fault))
+        self._refused_texts().set(state.refused_texts)
         self._given_up().inc(self._growth("abandoned", state.abandoned_total))
         self._cached.series("hit").inc(self._growth("hit", state.cache_hits))
         self._cached.series("miss").inc(self._growth("miss", state.cache_misses))

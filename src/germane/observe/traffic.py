@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-__all__ = ["KINDS", "REASONS", "Traffic"]
+__all__ = ["HANDOVERS", "KINDS", "REASONS", "Traffic"]
 
 KINDS = ("calls", "keys", "health", "http")
 """What is limited: calls with a valid key, keys that are being verified, health watches without a key, HTTP connections."""
@@ -27,12 +27,18 @@ REASONS = (
 """Every reason for a refusal. The reasons are labels of a metric, so the list is closed."""
 
 
+HANDOVERS = ("answered", "lost")
+"""What becomes of an assembly that is handed over to another worker. It is lost where that worker ends or is late; then the
+worker that has the caller's connection assembles by itself."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traffic:
-    """`used` counts what is in use now, by kind. `admitted` and `refused` are totals since the port was opened, the latter by
-    reason. `full` is True when every org with a running call would be refused another call."""
+    """`used` counts what is in use now, by kind. `admitted`, `refused` and `handed_over` are totals since the port was opened,
+    the last two by reason and by outcome. `full` is True when every org with a running call would be refused another call."""
 
     used: Mapping[str, int]
     refused: Mapping[str, int]
+    handed_over: Mapping[str, int] = field(default_factory=dict)
     admitted: int = 0
     full: bool = False

@@ -15,7 +15,7 @@ class State:
     although no assembly waits for them; `abandoned_total` counts all since the start. `working` and `waiting` count assemblies
     with a deadline, `shed` those refused since the start, `cache_hits` and `cache_misses` the result cache's.
     `embedder_fault` says why an embedder that is slow or behind a network gives no vectors at the moment; meanwhile keywords
-    alone are used."""
+    alone are used. `refused_texts` are those that the embedder refuses while it embeds others; keywords find them."""
 
     breakers: tuple[BreakerState, ...] = ()
     abandoned: int = 0
@@ -27,3 +27,4 @@ class State:
     cache_misses: int = 0
     read_only: bool = False
     embedder_fault: str = ""
+    refused_texts: int = 0

@@ -8,6 +8,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from germane.errors import EmbedderError
+
 __all__ = [
     "STATIC_EMBEDDERS",
     "Assuming",
@@ -15,6 +17,7 @@ __all__ = [
     "Preparable",
     "Shortening",
     "Watched",
+    "dimension_if_known",
     "is_contextual",
     "prepare",
     "shorten_query",
@@ -99,6 +102,14 @@ class Watched(Embedder, Protocol):
 
     async def check(self) -> None:
         """Asks for the vector of one word. Raises `EmbedderError`."""
+
+
+def dimension_if_known(embedder: Embedder) -> int:
+    """Returns the embedder's dimension; 0 where its endpoint hasn't told it yet."""
+    try:
+        return embedder.dimension
+    except EmbedderError:
+        return 0
 
 
 def is_contextual(embedder: Embedder) -> bool:

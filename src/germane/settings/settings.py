@@ -2,7 +2,7 @@
 
 [germane]
 embedder = "distilled"           # GERMANE_EMBEDDER
-dimensions = 768                 # GERMANE_DIMENSIONS; for an endpoint that may not answer when a new store is opened
+dimensions = 768                 # GERMANE_DIMENSIONS; the length of an endpoint's vectors; by default its first answer tells
 nonce_key = "64 hex digits"      # GERMANE_NONCE_KEY; default: a random key that the store creates and keeps
 relevance = "mine.toml"          # GERMANE_RELEVANCE; from `germane eval fit`, relative to this file; default: the shipped model
 

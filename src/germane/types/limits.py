@@ -71,8 +71,8 @@ ID = Limit(
 NAME = Limit(
     maximum=256,
     unit="characters",
-    of="`model`, `provider`, `strategy`, `zone`, `kind`, `channel`, `source_kind`, the `reason` of `fallback`; each of `kinds`,"
-    " `event_types`, `entity_types`, `sensitivities`",
+    of="`model`, `provider`, `strategy`, `zone`, `kind`, `channel`, `source_kind`, `embedder_model`, the `reason` of"
+    " `fallback`; each of `kinds`, `event_types`, `entity_types`, `sensitivities`",
     why="they are looked up or written into a trace, and no name there is comes near it",
 )
 LABEL = Limit(maximum=256, unit="characters", of="a fact's `key`, the `note` of an API key", why="a label is not a text")

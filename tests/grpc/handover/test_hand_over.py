@@ -72,6 +72,10 @@ def new_call(*, arrives_in: float = 10.0) -> RpcCall:
     return RpcCall("read", UnobservedRpc(), arrived=time.monotonic() + arrives_in, ends=None)
 
 
+def _handed_over(*, answered: int = 0, lost: int = 0) -> dict[str, int]:
+    return {"answered": answered, "lost": lost}
+
+
 async def until(true: Any) -> None:
     """Lets the event loop run until `true()`."""
     async with asyncio.timeout(10):
@@ -111,6 +115,7 @@ async def test_the_worker_with_least_to_do_answers(tmp_path: Path) -> None:
             worker.own.go.set()
         assert [await call for call in (second, third, fourth)] == ["worker 1", "worker 0", "worker 1"]
         assert one.siblings.less_busy() is None
+        assert (one.siblings.handed_over, other.siblings.handed_over) == (_handed_over(answered=1), _handed_over())
 
 
 @pytest.mark.requirement("OPS-4")
@@ -148,6 +153,7 @@ async def test_a_refusal_of_the_sibling_reaches_the_caller(tmp_path: Path) -> No
         with pytest.raises(Refused) as refused:
             await one.ask()
         assert (refused.value.code, refused.value.text) == (grpc.StatusCode.INVALID_ARGUMENT, "model is missing")
+        assert one.siblings.handed_over == _handed_over(answered=1)
 
 
 @pytest.mark.requirement("OPS-4", "ENGINE-2")
@@ -160,6 +166,7 @@ async def test_a_sibling_that_ends_costs_no_answer(tmp_path: Path) -> None:
         await until(lambda: len(one.own.orgs) == 2)
         one.own.go.set()
         assert [await handed_over, await one.ask()] == ["worker 0", "worker 0"]
+        assert one.siblings.handed_over == _handed_over(lost=1)
 
 
 @pytest.mark.requirement("OPS-4", "ENGINE-2")
@@ -206,4 +213,5 @@ async def test_two_servers_answer_one_connection(tmp_path: Path) -> None:
             while "worker 1" not in str(answers):
                 answers = await asyncio.gather(*(wire.assembly.AssembleContext(asked()) for _ in range(8)))
         assert any("warehouse" in str(answer.messages) for answer in answers)
+        assert wire.server.traffic.handed_over["answered"] >= 1
         await second.siblings.close()

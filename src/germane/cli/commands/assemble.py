@@ -14,7 +14,8 @@ __all__ = ["assemble"]
 
 @expand_groups
 def assemble(context: typer.Context, request: AssemblyOptions, save_trace: SaveTrace = None) -> None:
-    """Print a request's messages with the context that the model needs. There is no deadline: it waits for every source.
+    """Print a request's messages with the context that the model needs. Without
+    --deadline it waits for every source.
 
     \b
       germane assemble --query "When do we launch?" --user ada

@@ -172,7 +172,9 @@ def _request(
 ) -> context_pb2.AssembleContextRequest:
     """The request without its messages."""
     if not isinstance(messages, list):
-        raise InvalidInput(f"messages must be a list of messages, not {type(messages).__name__}")
+        raise InvalidInput(
+            f"messages must be a list such as [{{'role': 'user', 'content': '…'}}], not {type(messages).__name__}"
+        )
     _check_count("max_tokens", max_tokens, 0)
     _check_count("window", window, 1)
     if effort is not None:

@@ -14,6 +14,7 @@ from germane.grpc.calling.channel import grpc
 from germane.grpc.calling.cooldown import Cooldown
 from germane.grpc.calling.outbound import Oversized
 from germane.grpc.calling.verify_reply import Altered
+from germane.types.answer_time import check_answer_time
 
 __all__ = ["Fallback", "FallbackPolicy", "shallow_copy"]
 
@@ -34,8 +35,10 @@ class FallbackPolicy:
     """
 
     def __init__(self, *, limit: float, patience: float, breaker: int, cooldown: float) -> None:
-        """Raises `InvalidInput` for a number that is negative, infinite or of another type, and for a limit of 0."""
-        self.limit = _number("limit", limit, above=0.0)
+        """Raises `InvalidInput` for a number that is negative, infinite or of another type, and for a limit that is 0 or looks
+        like milliseconds."""
+        check_answer_time("limit", limit)
+        self.limit = limit
         self.patience = _number("patience", patience, above=0.0)
         self._cooldown = Cooldown(after=int(_number("breaker", breaker)), seconds=_number("cooldown", cooldown))
         self._logged: set[str] = set()

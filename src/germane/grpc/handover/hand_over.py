@@ -13,19 +13,17 @@ from germane.clock import Clock
 from germane.grpc.agent_resolver import AgentResolver
 from germane.grpc.assemble_request import Request
 from germane.grpc.assemble_response import Response
-from germane.grpc.assembly_servicer import AssemblyServicer
+from germane.grpc.assembly_servicer import GRACE, AssemblyServicer
 from germane.grpc.call import RpcCall, UnobservedRpc
 from germane.grpc.calling.answer import metadata_from_wire
 from germane.grpc.handover.sibling_link import SiblingLost
 from germane.grpc.handover.siblings import Siblings
+from germane.grpc.refusals import Refused
 from germane.grpc.stubs import context_pb2
 from germane.types.context import Metadata
 from germane.types.ids import uuid7
 
 __all__ = ["HandOver"]
-
-_GRACE = 0.002
-"""Seconds after the deadline at which a sibling's answer isn't waited for any more."""
 
 
 class HandOver:
@@ -59,14 +57,18 @@ class HandOver:
             request.org_id = self._resolver.authorise(call, org=request.org_id, agent=request.agent_id)
             request.request_id = request.request_id or uuid7(int(self._clock.now().timestamp() * 1000))
             asked = getattr(request, "deadline_ms", 0) / 1000
-            left = self._own.due(call, asked) + _GRACE - self._clock.steady()
+            left = self._own.due(call, asked) + GRACE - self._clock.steady()
             try:
                 data = await sibling.ask(
                     self._kind, request.SerializeToString(), arrived=call.arrived, ends=call.ends, seconds=left
                 )
             except SiblingLost:
-                pass
+                self._siblings.handed_over["lost"] += 1
+            except Refused:
+                self._siblings.handed_over["answered"] += 1
+                raise
             else:
+                self._siblings.handed_over["answered"] += 1
                 response = self._response.FromString(data)
                 call.record.request_id, call.record.metadata = request.request_id, _report(response)
                 return response

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from germane.grpc.handover.sibling_link import SiblingLink
 from germane.grpc.handover.sibling_port import SiblingPort, Take
 from germane.grpc.handover.worker_loads import WorkerLoads, WorkerPlace
+from germane.observe.traffic import HANDOVERS
 
 __all__ = ["Siblings"]
 
@@ -27,6 +28,8 @@ class Siblings:
         self._port: SiblingPort | None = None
         self._connecting: asyncio.Task[None] | None = None
         self._running = 0
+        self.handed_over = dict.fromkeys(HANDOVERS, 0)
+        """Calls that siblings took so far, by outcome. No key is ever added, so any thread may read it."""
 
     def add(self, take: Take) -> int:
         """Adds a method that siblings may call, and returns its number. All workers add the same ones in the same order."""

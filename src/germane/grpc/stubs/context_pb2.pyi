@@ -51,7 +51,9 @@ class AssembleContextRequest(_message.Message):
     available_tokens: _builtins.int
     """The upper limit for all added text, in the model's tokens; 0: the model's window and the strategy decide."""
     deadline_ms: _builtins.int
-    """Milliseconds until the response is due, from the arrival of the request; 0: 48, which is also the maximum."""
+    """Milliseconds until the response is due, from the arrival of the request; 0: the service's own deadline, which also applies
+    where it is earlier.
+    """
     @_builtins.property
     def messages(self) -> _containers.RepeatedCompositeFieldContainer[Global___Message]:
         """The messages as the model would get them without germane. Of more than 400 (provider openai) the last 100 are read in

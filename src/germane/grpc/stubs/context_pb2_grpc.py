@@ -49,8 +49,8 @@ class ContextAssemblyServiceServicer:
     """
 
     def AssembleContext(self, request, context):
-        """Returns the messages with the agent's context among them, before the earliest of: 48 ms, deadline_ms, and 8 ms before the
-        caller's own gRPC deadline.
+        """Returns the messages with the agent's context among them, before the earliest of: the service's own deadline (48 ms, unless
+        the operator has set another one from 5 ms to 60 s), deadline_ms, and 8 ms before the caller's own gRPC deadline.
 
         INVALID_ARGUMENT names the field that can't be used. UNAUTHENTICATED and PERMISSION_DENIED don't tell whether an org or
         agent exists.

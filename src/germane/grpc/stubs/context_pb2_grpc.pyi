@@ -36,8 +36,8 @@ class ContextAssemblyServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> ContextAssemblyServiceAsyncStub: ...
     AssembleContext: _grpc.UnaryUnaryMultiCallable[_context_pb2.AssembleContextRequest, _context_pb2.AssembleContextResponse]
-    """Returns the messages with the agent's context among them, before the earliest of: 48 ms, deadline_ms, and 8 ms before the
-    caller's own gRPC deadline.
+    """Returns the messages with the agent's context among them, before the earliest of: the service's own deadline (48 ms, unless
+    the operator has set another one from 5 ms to 60 s), deadline_ms, and 8 ms before the caller's own gRPC deadline.
 
     INVALID_ARGUMENT names the field that can't be used. UNAUTHENTICATED and PERMISSION_DENIED don't tell whether an org or
     agent exists.
@@ -51,8 +51,8 @@ class ContextAssemblyServiceAsyncStub(ContextAssemblyServiceStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     AssembleContext: _aio.UnaryUnaryMultiCallable[_context_pb2.AssembleContextRequest, _context_pb2.AssembleContextResponse]  # type: ignore[assignment]
-    """Returns the messages with the agent's context among them, before the earliest of: 48 ms, deadline_ms, and 8 ms before the
-    caller's own gRPC deadline.
+    """Returns the messages with the agent's context among them, before the earliest of: the service's own deadline (48 ms, unless
+    the operator has set another one from 5 ms to 60 s), deadline_ms, and 8 ms before the caller's own gRPC deadline.
 
     INVALID_ARGUMENT names the field that can't be used. UNAUTHENTICATED and PERMISSION_DENIED don't tell whether an org or
     agent exists.
@@ -69,8 +69,8 @@ class ContextAssemblyServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _context_pb2.AssembleContextRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_context_pb2.AssembleContextResponse, _abc.Awaitable[_context_pb2.AssembleContextResponse]]:
-        """Returns the messages with the agent's context among them, before the earliest of: 48 ms, deadline_ms, and 8 ms before the
-        caller's own gRPC deadline.
+        """Returns the messages with the agent's context among them, before the earliest of: the service's own deadline (48 ms, unless
+        the operator has set another one from 5 ms to 60 s), deadline_ms, and 8 ms before the caller's own gRPC deadline.
 
         INVALID_ARGUMENT names the field that can't be used. UNAUTHENTICATED and PERMISSION_DENIED don't tell whether an org or
         agent exists.

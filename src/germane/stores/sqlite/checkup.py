@@ -24,13 +24,13 @@ _ROOM = 100 << 20
 _COUNTED = ("partitions", "sessions", "events", "memories", "tombstones")
 
 
-async def examine(database: Database, model: str, *, stale: int, read_only: bool, waiting_for: str) -> Checkup:
-    """Examines the file in a thread. `stale` is the number of texts without a vector of `model`, `waiting_for` what delayed
-    this process's last scrub, in words."""
-    return await asyncio.to_thread(_examine, database, model, stale, read_only, waiting_for)
+async def examine(database: Database, model: str, *, stale: int, refused: int, read_only: bool, waiting_for: str) -> Checkup:
+    """Examines the file in a thread. `stale` is the number of texts without a vector of `model`, `refused` of those that the
+    embedder refuses, `waiting_for` what delayed this process's last scrub, in words."""
+    return await asyncio.to_thread(_examine, database, _vectors(model, stale, refused), read_only, waiting_for)
 
 
-def _examine(database: Database, model: str, stale: int, read_only: bool, waiting_for: str) -> Checkup:
+def _examine(database: Database, vectors: tuple[str, str, bool], read_only: bool, waiting_for: str) -> Checkup:
     findings: list[tuple[str, str, bool]] = [("file", database.name, True)]
     with mapped(database.name):
         connection = database.connect(reading=True)
@@ -40,12 +40,17 @@ def _examine(database: Database, model: str, stale: int, read_only: bool, waitin
         finally:
             connection.close()
     findings.append(("access", "read-only" if read_only else "read and write", not read_only))
-    findings.append(("vectors", f"{model}, {stale} texts without one" if stale else model, not stale))
+    findings.append(vectors)
     if database.path is not None:
         findings += _mode(database.path)
         free = shutil.disk_usage(database.path.parent).free
         findings.append(("disk", f"{free >> 20} MB free", free >= _ROOM))
     return Checkup(findings=tuple(findings))
+
+
+def _vectors(model: str, stale: int, refused: int) -> tuple[str, str, bool]:
+    said = f"{model}, {stale} texts without one" if stale else model
+    return ("vectors", f"{said}, {refused} of them refused by the embedder" if refused else said, not stale)
 
 
 def _erasure(found: ErasureState, waiting_for: str) -> tuple[str, str, bool]:

@@ -1,7 +1,8 @@
 """Embedding: makes missing vectors: for texts stored with a slow embedder, and for all texts after a change of model.
 
 It reads a batch, embeds it outside any transaction, and writes the vectors of the texts that still exist. It may be stopped and
-started again at any point.
+started again at any point. A text that the embedder refuses while it embeds others is passed over, until the text changes, the
+store is opened again, or all vectors are made again.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import apsw
+import numpy as np
+from numpy.typing import NDArray
 
-from germane.ports.embedder import Embedder
+from germane.errors import EmbedderError
+from germane.ports.embedder import Embedder, dimension_if_known
 from germane.search.parts import PART
 from germane.search.quantised import encode
 from germane.stores.sqlite.database import Database
@@ -24,14 +28,22 @@ from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.units import UNIT_TABLES
 from germane.stores.sqlite.writer import Writer
 
-__all__ = ["Embedding", "model_row"]
+__all__ = ["Embedding", "asked_dimension", "model_row"]
 
 _BATCH = 256
 _BATCH_BYTES = 65_536
 """Bytes of long texts' parts in a batch at most."""
+_PLAIN = "embedding"
+"""A text that every embedder takes: where it fails too, the embedder fails, and not a text."""
+_TRIES = 2
+"""Times that a text is embedded alone before it counts as refused."""
 _FIRST = (0, -1)
 """Before every key and part."""
 _TABLES = tuple(table for tables in UNIT_TABLES.values() for table in tables)
+
+
+_Place = tuple[str, int, int, int]
+"""The table, key, part and revision of a text."""
 
 
 class _Text(NamedTuple):
@@ -44,7 +56,9 @@ class _Text(NamedTuple):
 
 def model_row(database: Database, writing: apsw.Connection | None, embedder: Embedder) -> int:
     """Returns the file's row id of the embedder's model, which is inserted where it is new; 0 where it is new and the file is
-    read-only."""
+    read-only, and while the embedder's dimension isn't known."""
+    if not dimension_if_known(embedder):
+        return 0
     connection = writing or database.connect(reading=True)
     try:
         sql = "SELECT id FROM models WHERE identity = ?"
@@ -59,15 +73,28 @@ def model_row(database: Database, writing: apsw.Connection | None, embedder: Emb
             connection.close()
 
 
+async def asked_dimension(embedder: Embedder) -> int:
+    """Returns the embedder's dimension, for which its endpoint is asked if need be. Raises `EmbedderError`."""
+    if not dimension_if_known(embedder):
+        await embedder.embed([_PLAIN])
+    return embedder.dimension
+
+
 class Embedding:
-    """`model` is the file's row id of the embedder's model."""
+    """`model` is the file's row id of the embedder's model, 0 where the file has none."""
 
     def __init__(self, embedder: Embedder, model: int, readers: Readers) -> None:
-        self._embedder, self._model, self._readers = embedder, model, readers
+        self._embedder, self.model, self._readers = embedder, model, readers
+        self._refused = set[_Place]()
+
+    @property
+    def refused(self) -> int:
+        """The texts that the embedder refuses, and that are passed over."""
+        return len(self._refused)
 
     async def pending(self, writer: Writer, limit: int | None) -> int:
-        """Embeds at most `limit` texts without a vector; returns how many."""
-        done = 0
+        """Embeds at most `limit` texts without a vector; returns how many. Raises `EmbedderError`."""
+        done, refused = 0, set[_Place]()
         for table in _TABLES:
             after = _FIRST
             while limit is None or done < limit:
@@ -75,8 +102,11 @@ class Embedding:
                 texts = await self._texts(table, "vector IS NULL", after, size)
                 if not texts:
                     break
-                done += await self._embed(writer, table, texts)
+                done += await self._embed(writer, table, [text for text in texts if _place(table, text) not in self._refused])
+                refused |= self._refused.intersection(_place(table, text) for text in texts)
                 after = texts[-1][:2]
+        if limit is None:  # those that were forgotten or changed meanwhile no longer count
+            self._refused = refused
         return done
 
     async def stale(self) -> int:
@@ -84,18 +114,19 @@ class Embedding:
 
         def work(reading: Reading) -> int:
             (models,) = only(reading.connection, "SELECT count(*) FROM models")
-            where = "vector IS NULL" if models == 1 and self._model else f"model IS NOT {self._model}"
+            where = "vector IS NULL" if models == 1 and self.model else f"model IS NOT {self.model}"
             sql = "SELECT count(*) FROM {} WHERE {}"
             return sum(only(reading.connection, sql.format(table, where))[0] for table in _TABLES)
 
         return await self._readers.run(work)
 
     async def again(self, writer: Writer, progress: Callable[[int, int], None] | None) -> int:
-        """Embeds all stale texts and removes the models without vectors; returns how many texts were embedded."""
+        """Embeds all stale texts, those that were refused too, and removes the models without vectors; returns how many texts
+        were embedded. Raises `EmbedderError`."""
         total, seen, done = await self.stale(), 0, 0
         for table in _TABLES:
             after = _FIRST
-            while texts := await self._texts(table, f"model IS NOT {self._model}", after, _BATCH):
+            while texts := await self._texts(table, f"model IS NOT {self.model}", after, _BATCH):
                 done += await self._embed(writer, table, texts)
                 seen, after = seen + len(texts), texts[-1][:2]
                 if progress is not None:
@@ -106,7 +137,7 @@ class Embedding:
 
     def _sweep(self, transaction: Transaction) -> None:
         """Removes the models that have no vectors any more."""
-        transaction.connection.execute("DELETE FROM models WHERE id <> ?", (self._model,))
+        transaction.connection.execute("DELETE FROM models WHERE id <> ?", (self.model,))
 
     async def _texts(self, table: str, where: str, after: tuple[int, int], limit: int) -> list[_Text]:
         """The next texts after this key and part: at most `limit`, and of parts no more than a batch may hold."""
@@ -128,21 +159,45 @@ class Embedding:
         return await self._readers.run(work)
 
     async def _embed(self, writer: Writer, table: str, texts: list[_Text]) -> int:
-        vectors = encode(await self._embedder.embed([text.text for text in texts]))
+        """Writes the vectors of these texts, except of those that the embedder refuses; returns how many it wrote."""
+        answers = await self._vectors([text.text for text in texts])
+        embedded = [(text, vector) for text, vector in zip(texts, answers, strict=True) if vector is not None]
+        self._refused.difference_update(_place(table, text) for text, _ in embedded)
+        self._refused.update(_place(table, text) for text, vector in zip(texts, answers, strict=True) if vector is None)
+        if not embedded:
+            return 0
+        vectors = encode(np.stack([vector for _, vector in embedded]))
         part = " AND part = ?5" if table == "units_parts" else " AND ?5 = 0"
 
         def work(transaction: Transaction) -> int:
             sql = f"UPDATE {table} SET vector = ?1, model = ?2, revision = ?3 WHERE key = ?4{part} AND revision = ?6"
             before = transaction.connection.total_changes()
             vectored = [
-                (vector, self._model, transaction.revision, text.key, text.part, text.revision)
-                for text, vector in zip(texts, vectors, strict=True)
+                (vector, self.model, transaction.revision, text.key, text.part, text.revision)
+                for (text, _), vector in zip(embedded, vectors, strict=True)
             ]
             transaction.connection.executemany(sql, vectored)
-            transaction.touch({text.partition for text in texts})
+            transaction.touch({text.partition for text, _ in embedded})
             return int(transaction.connection.total_changes() - before)
 
         return await writer.run(work)
+
+    async def _vectors(self, texts: list[str]) -> list[NDArray[np.float32] | None]:
+        """Returns a vector for each text, None for a refused one, which is found by halving. Raises `EmbedderError` where it
+        isn't the texts that the embedder fails on."""
+        for _ in range(_TRIES if len(texts) == 1 else min(1, len(texts))):
+            try:
+                return list(await self._embedder.embed(texts))
+            except EmbedderError:
+                await self._embedder.embed([_PLAIN])
+        if len(texts) < 2:
+            return [None for _ in texts]
+        middle = len(texts) // 2
+        return [*await self._vectors(texts[:middle]), *await self._vectors(texts[middle:])]
+
+
+def _place(table: str, text: _Text) -> _Place:
+    return table, text.key, text.part, text.revision
 
 
 def _text(connection: apsw.Connection, table: str, key: int, partition: int, start: int, stop: int) -> str:

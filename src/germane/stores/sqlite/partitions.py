@@ -36,9 +36,10 @@ _STALE = 1000
 class Loaded:
     """One partition in memory, and the speakers' names by their hash. `lock` is held while the partition is updated."""
 
-    __slots__ = ("loading", "lock", "partition", "speakers")
+    __slots__ = ("dimension", "loading", "lock", "model", "partition", "speakers")
 
-    def __init__(self, dimension: int) -> None:
+    def __init__(self, dimension: int, model: int) -> None:
+        self.dimension, self.model = dimension, model
         self.lock = threading.Lock()
         self.loading = False
         self.partition = Partition(dimension)
@@ -99,11 +100,17 @@ class Partitions:
         with self._lock:
             self._held.clear()
 
+    def reset(self, dimension: int, model: int) -> None:
+        """Drops all partitions; from now on vectors of this dimension and model are loaded."""
+        with self._lock:
+            self._dimension, self._model = dimension, model
+            self._held.clear()
+
     def _held_for(self, partition: int, domain: Domain) -> Loaded:
         with self._lock:
             loaded = self._held.get((partition, domain))
             if loaded is None:
-                loaded = self._held[partition, domain] = Loaded(self._dimension)
+                loaded = self._held[partition, domain] = Loaded(self._dimension, self._model)
             self._held.move_to_end((partition, domain))
             return loaded
 
@@ -141,7 +148,7 @@ class Partitions:
             gone = dropped(connection, domain, in_file.id, since)
             if not gone or len(partition) > _SMALL:
                 partition.drop(gone)
-                partition.extend(list(changed(connection, domain, in_file.id, since, self._model)))
+                partition.extend(list(changed(connection, domain, in_file.id, since, loaded.model)))
                 loaded.speakers = _speakers(connection, in_file, domain)
                 partition.revision = in_file.revision
         if gone and len(partition) <= _SMALL:
@@ -152,8 +159,8 @@ class Partitions:
 
     def _rebuild(self, connection: apsw.Connection, in_file: VisiblePartition, loaded: Loaded, domain: Domain) -> None:
         """Loads the whole partition, and then replaces the one in use."""
-        partition = Partition(self._dimension)
-        units = changed(connection, domain, in_file.id, 0, self._model)
+        partition = Partition(loaded.dimension)
+        units = changed(connection, domain, in_file.id, 0, loaded.model)
         while part := list(islice(units, _SLICE)):
             partition.extend(part)
         partition.revision = in_file.revision

@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 
 from germane.events.event import Event
 from germane.memories.memory import Memory
+from germane.ports.embedder import Embedder
 from germane.ports.word_vectors import WordVectors
 from germane.search.find import FaintMatch, find
 from germane.search.hit import Found, Hit
@@ -34,14 +35,14 @@ part that was found; 0 and 0 for a text that isn't long."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Searcher(Generic[T]):
-    """What all searches of one domain share. `model` is the identity of the embedder in use: vectors of other models are
-    ignored. `relevance` None stands for the shipped model; without `words` the evidence `soft` is missing. Thread-safe."""
+    """What all searches of one domain share. `embedder` is the one in use: vectors of other models are ignored.
+    `relevance` None stands for the shipped model; without `words` the evidence `soft` is missing. Thread-safe."""
 
     domain: Domain
     fetch: Fetch[T]
     readers: Readers
     partitions: Partitions
-    model: str
+    embedder: Embedder
     relevance: Relevance | None
     words: WordVectors | None
 
@@ -49,7 +50,7 @@ class Searcher(Generic[T]):
         """Returns at most `limit` results, best first as far as `relevance` can tell from the search rows; what
         can't be worth its tokens at the query's price isn't read. With `wait` false it raises `Warming` where the partitions
         aren't in memory yet, and loads them in the background."""
-        if not vectors or query.model not in (None, self.model):
+        if not vectors or (query.model is not None and query.model != self.embedder.identity):
             query = replace(query, vector=None)
         return await self.readers.search(lambda reading: self._hits(reading, scope, query, limit, keywords=keywords, wait=wait))
 

@@ -18,7 +18,7 @@ from germane.clock import Clock
 from germane.errors import StoreUnavailable
 from germane.events.event import Event
 from germane.memories.memory import Memory
-from germane.ports.embedder import Embedder
+from germane.ports.embedder import Embedder, dimension_if_known
 from germane.ports.word_vectors import WordVectors
 from germane.search.relevance import Relevance
 from germane.store import Checkup
@@ -27,7 +27,7 @@ from germane.stores.sqlite.checkup import examine
 from germane.stores.sqlite.database import Database
 from germane.stores.sqlite.directives import directive_now, directives
 from germane.stores.sqlite.dividing import divide, undivided
-from germane.stores.sqlite.embedding import Embedding, model_row
+from germane.stores.sqlite.embedding import Embedding, asked_dimension, model_row
 from germane.stores.sqlite.encoding import micros
 from germane.stores.sqlite.erasure import Erasure
 from germane.stores.sqlite.event_reader import SqliteEvents, fetch_events
@@ -79,7 +79,7 @@ class SqliteStore:
             self._readers = Readers(database, readers)
             self._background = Readers(database, 1)
         self._partitions = Partitions(
-            dimension=embedder.dimension,
+            dimension=dimension_if_known(embedder),
             model=self._model,
             max_bytes=memory_limit,
             run_in_background=self._background.run_in_background,
@@ -181,8 +181,9 @@ class SqliteStore:
         stale = await self.stale_vectors()
         return await examine(
             self._database,
-            self._embedder.identity,
+            self._embedder.identity if dimension_if_known(self._embedder) else "an embedder that hasn't answered yet",
             stale=stale,
+            refused=self.refused_texts,
             read_only=self.read_only,
             waiting_for=self._erasure.waiting_for,
         )
@@ -190,7 +191,9 @@ class SqliteStore:
     async def embed_pending(self, limit: int | None = None) -> int:
         """See `Store.embed_pending`. Safe to cancel at any point."""
         await self.upgrade()
-        return await self._embedding.pending(self._write(), limit)
+        writer = self._write()
+        await self._learn_dimension(writer)
+        return await self._embedding.pending(writer, limit)
 
     async def upgrade(self, progress: Callable[[int, int], None] | None = None) -> int:
         """See `Store.upgrade`. Safe to cancel at any point."""
@@ -200,13 +203,19 @@ class SqliteStore:
         told = Progress(self._database.name, what, total, self._clock.steady, progress)
         return await divide(self._background, writer, told)
 
+    @property
+    def refused_texts(self) -> int:
+        return self._embedding.refused
+
     async def stale_vectors(self) -> int:
         """See `Store.stale_vectors`."""
         return await self._embedding.stale()
 
     async def reembed(self, progress: Callable[[int, int], None] | None = None) -> int:
         """See `Store.reembed`. Safe to cancel at any point."""
-        return await self._embedding.again(self._write(), progress)
+        writer = self._write()
+        await self._learn_dimension(writer)
+        return await self._embedding.again(writer, progress)
 
     async def close(self) -> None:
         """Completes the writes that wait, stops the reads, and ends the threads. Idempotent."""
@@ -216,6 +225,15 @@ class SqliteStore:
             self._writer.stop()
         await asyncio.to_thread(self._join)
         self._partitions.forget()
+
+    async def _learn_dimension(self, writer: Writer) -> None:
+        """Takes the dimension of an embedder that didn't know it when the store was opened. Raises `EmbedderError`."""
+        if self._model:
+            return
+        dimension = await asked_dimension(self._embedder)
+        self._model = await writer.run(lambda to: model_row(self._database, to.connection, self._embedder))
+        self._embedding.model = self._model
+        self._partitions.reset(dimension, self._model)
 
     def _join(self) -> None:
         self._readers.join()
@@ -232,7 +250,7 @@ class SqliteStore:
             fetch=fetch,
             readers=self._readers,
             partitions=self._partitions,
-            model=self._embedder.identity,
+            embedder=self._embedder,
             relevance=relevance,
             words=words,
         )
