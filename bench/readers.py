@@ -66,7 +66,7 @@ from germane.pipeline.signals.times import times
 from germane.pipeline.signals.word_set import word_set
 from germane.search.parts import parts
 from germane.search.unit import analysed, analysed_parts, describe
-from germane.text.analyse import analyse, hashed, query_terms, stem, term_hash, worded
+from germane.text.analyse import analyse, hashed, query_terms, stem, term_hash
 from germane.text.blocks import blocks
 from germane.text.language import detect, of_script
 from germane.text.normal import bare, content_hash, fold, is_normalised, normalised, unpiled, wide
@@ -221,7 +221,6 @@ _FORMAT: dict[str, Reader] = {
 _TEXT: dict[str, Reader] = {
     "text.analyse.analyse": analyse,
     "text.analyse.hashed": hashed,
-    "text.analyse.worded": worded,
     "text.analyse.query_terms": query_terms,
     "text.analyse.term_hash": term_hash.__wrapped__,
     "text.analyse.stem": lambda text: stem(whole(text), "german"),  # words hold no surrogates

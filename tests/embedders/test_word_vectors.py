@@ -25,7 +25,7 @@ class _Table:
         return np.array([known.get(text, np.zeros(3)) for text in texts], np.float32).reshape(len(texts), 3)
 
     def whole_words(self) -> tuple[Sequence[str], NDArray[np.float32]]:
-        return self.words, self.vectors
+        return self.words, self.vectors.copy()
 
 
 def hashes(*words: str) -> NDArray[np.uint32]:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from germane.text import analyse as analyser
-from germane.text.analyse import analyse, hashed, query_terms, term_hash, worded
+from germane.text.analyse import analyse, hashed, query_terms, term_hash
 
 ANY_TEXT = st.text(st.characters(), max_size=200)
 
@@ -121,7 +121,6 @@ def test_what_stands_between_spaces_is_analysed_by_itself(chunks: list[str]) -> 
     """So that it can be looked up: a text gives what its chunks give, one after another."""
     text = f"the {' '.join(chunks)}"
     assert analyse(text) == [stem for chunk in chunks for stem in analyse(f"the {chunk}")]
-    assert worded(text) == [pair for chunk in chunks for pair in worded(f"the {chunk}")]
     assert hashed(text) == b"".join(term_hash(stem).to_bytes(4, "little") for stem in analyse(text))
 
 

@@ -28,7 +28,8 @@ class TokenTable(Protocol):
 
     def embed_now(self, texts: Sequence[str]) -> Floats: ...
 
-    def whole_words(self) -> tuple[Sequence[str], Floats]: ...
+    def whole_words(self) -> tuple[Sequence[str], Floats]:
+        """The vectors are the caller's own, to be changed."""
 
 
 class _Stems(NamedTuple):
@@ -67,13 +68,13 @@ class StaticWordVectors:
 
 def _stems(table: TokenTable) -> _Stems:
     words, vectors = table.whole_words()
-    unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
-    mean = unit.mean(axis=0)
-    hashes, place = np.unique(
-        np.fromiter((term_hash(stem(word, "english")) for word in words), np.uint32, len(words)), return_inverse=True
-    )
-    sums = np.zeros((len(hashes), vectors.shape[1]), np.float32)
-    np.add.at(sums, place, _centred(unit, mean))
+    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    mean = vectors.mean(axis=0)
+    codes = np.fromiter((term_hash(stem(word, "english")) for word in words), np.uint32, len(words))
+    order = np.argsort(codes, kind="stable")
+    hashes, firsts = np.unique(codes[order], return_index=True)
+    sums = np.add.reduceat(vectors[order], firsts, axis=0)
+    sums -= mean * np.diff(firsts, append=len(codes)).astype(np.float32)[:, None]
     return _Stems(hashes, *quantise(_unit(sums)), mean)
 
 

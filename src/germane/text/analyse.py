@@ -22,7 +22,7 @@ from germane.text.stopwords import STOP
 from germane.text.words import JOINT, UNSPACED, words
 from germane.types.query import Term
 
-__all__ = ["VERSION", "analyse", "hashed", "query_terms", "stem", "term_hash", "worded"]
+__all__ = ["VERSION", "analyse", "hashed", "query_terms", "stem", "term_hash"]
 
 VERSION = 1
 """Rises whenever the same text would give other stems: an index made by another version must be rebuilt."""
@@ -43,12 +43,6 @@ def analyse(text: str, language: str | None = None) -> list[str]:
 def hashed(text: str, language: str | None = None) -> bytes:
     """Returns the hashes of the stems that `analyse` returns, as little-endian uint32."""
     return b"".join(map(_hashes_in(language or detect(text) or "english").__getitem__, _chunks(text)))
-
-
-def worded(text: str) -> list[tuple[str, int]]:
-    """Returns the words of a text that aren't stop words, each with the hash of its stem, in the text's order. Tokens of more
-    than 64 characters are left out."""
-    return list(chain.from_iterable(map(_words_in(detect(text) or "english").__getitem__, _chunks(text))))
 
 
 def query_terms(text: str) -> tuple[Term, ...]:
@@ -128,22 +122,6 @@ def _hashes_in(language: str) -> _ChunkCache[bytes]:
 def _chunk_stems(chunk: str, language: str) -> Iterator[str]:
     tokens = _tokens(chunk) if chunk.isascii() else (chunk,)
     return filter(None, (_stem_or_none(word[:_MAX_WORD_CHARS], language) for token in tokens for word in words(token)))
-
-
-@lru_cache(maxsize=64)
-def _words_in(language: str) -> _ChunkCache[tuple[tuple[str, int], ...]]:
-    """Returns the cache from chunks to their words with the hashes of their stems in `language`."""
-
-    def pairs(chunk: str) -> tuple[tuple[str, int], ...]:
-        tokens = (token for token in (_tokens(chunk) if chunk.isascii() else (chunk,)) if len(token) <= _MAX_WORD_CHARS)
-        return tuple(
-            (word, term_hash(found))
-            for token in tokens
-            for word in words(token)
-            if (found := _stem_or_none(word[:_MAX_WORD_CHARS], language))
-        )
-
-    return _ChunkCache(pairs, language)
 
 
 def stem(word: str, language: str) -> str:
