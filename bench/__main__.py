@@ -1,6 +1,7 @@
 """Main: runs one benchmark, `python -m bench <name> [options]`; without a name it runs the quick ones in turn.
 
 latency        time of one assembly, warm and cold, by store size
+answers DATA   processor time over real conversations, and how much of what is found is read
 load           open loop at a rate, bursts, and recording between requests
 burst          many calls at once, by deadline; after a restart; at ten times the load
 client         how long callers wait while the service hangs, is killed, restarts
@@ -36,6 +37,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from bench import (
+    answers,
     budget,
     burst,
     client,
@@ -143,6 +145,8 @@ def main() -> int:
             return linear.main(rest)
         case "evaluated":
             evaluated.main(rest)
+        case "answers":
+            answers.main(rest)
         case "pack":
             pack.main(rest)
         case "packers":

@@ -24,18 +24,17 @@ def soft(terms: Terms, texts: RowTerms, vectors: WordVectors) -> NDArray[np.floa
         scores[:] = np.nan
     if not terms or not len(texts.hashes):
         return scores
-    stems, place = np.unique(texts.hashes, return_inverse=True)
-    cosines = vectors.cosines(stems, [term.word for term in terms])
-    if np.isnan(cosines[0]).all():
+    cosines = vectors.cosines(texts.hashes, [term.word for term in terms])
+    known = ~np.isnan(cosines[0])
+    if not known.any():
         scores[:] = np.nan
         return scores
-    cosines = np.clip(np.nan_to_num(cosines), 0.0, 1.0)
-    equal = np.array([(code, column) for column, term in enumerate(terms) for code in term.hashes], np.int64)
-    at = np.minimum(np.searchsorted(stems, equal[:, 0]), len(stems) - 1)
-    there = stems[at] == equal[:, 0]
-    cosines[at[there], equal[there, 1]] = 1.0
+    cosines[:, ~known] = 0.0
+    for column, term in enumerate(terms):
+        for code in term.hashes:
+            cosines[texts.hashes == np.uint32(code), column] = 1.0
     rows = np.flatnonzero(texts.lengths)
     starts = (np.cumsum(texts.lengths) - texts.lengths)[rows]
     share = np.array([term.share for term in terms], np.float32)
-    scores[rows] = np.maximum.reduceat(cosines[place], starts, axis=0) @ share
+    scores[rows] = np.clip(np.maximum.reduceat(cosines, starts, axis=0), 0.0, 1.0) @ share
     return scores

@@ -56,11 +56,12 @@ class Excerpt:
 class Excerpts:
     """Makes excerpts around the terms of one query: words or stems, in any case."""
 
-    __slots__ = ("_beginnings",)
+    __slots__ = ("_beginnings", "_sentences")
 
     def __init__(self, terms: Sequence[str]) -> None:
         wanted = {term.casefold() for term in terms}.union(analyse(" ".join(terms)))
         self._beginnings = tuple(sorted(set(filter(None, map(_beginning, wanted)))))
+        self._sentences: dict[tuple[str, int, int], tuple[list[Match], list[int], list[int]]] = {}
 
     def of(self, text: str, limit: int, cost: Cost) -> Excerpt | None:
         """The longest excerpt around the best match that costs at most `limit` tokens; None when fewer than 8 tokens of text
@@ -87,14 +88,17 @@ class Excerpts:
     def _best(self, text: str, first: int, last: int, limit: int, cost: Cost, likely: float) -> Span | None:
         """The best sentence with as many neighbours as fit. Where the sentence alone is too long, the same within it with
         clauses, then words, then runs of characters. About `likely` characters fit: a shorter span isn't costed alone."""
-        matches = self._matches(text, first, last)
+        matches, sentences, found = self._in_sentences(text, first, last)
         for pattern in (*_STEPS, None):
-            cuts = _runs(text, first, last) if pattern is None else _cut(pattern, text, first, last)
+            if pattern is _STEPS[0]:
+                cuts = sentences
+            else:
+                cuts = _runs(text, first, last) if pattern is None else _cut(pattern, text, first, last)
             if len(cuts) < 2:
                 return None
             if len(cuts) == 2 and pattern is not None:
                 continue
-            weights = _weights(cuts, matches)
+            weights = found if cuts is sentences else _weights(cuts, matches)
             best = weights.index(max(weights))
             first, last = cuts[best : best + 2]
             if last - first > likely and cost(_marked(text, first, last)) > limit:
@@ -102,6 +106,16 @@ class Excerpts:
             if (grown := _grown(text, cuts, weights, best, limit, cost, likely)) is not None:
                 return grown
         return None
+
+    def _in_sentences(self, text: str, first: int, last: int) -> tuple[list[Match], list[int], list[int]]:
+        """Where the terms stand, where the sentences begin, and the number of terms in each; kept, as an excerpt that grows is
+        made anew."""
+        key = (text, first, last)
+        known = self._sentences.get(key)
+        if known is None:
+            matches, cuts = self._matches(text, first, last), _cut(_STEPS[0], text, first, last)
+            known = self._sentences[key] = (matches, cuts, _weights(cuts, matches))
+        return known
 
     def _matches(self, text: str, first: int, last: int) -> list[Match]:
         """Where the terms stand, found by the beginnings of words: faster than stemming every word of the text."""

@@ -21,6 +21,8 @@ from germane.types.strategy import Strategy
 
 __all__ = ["BudgetPacker"]
 
+_MOST_CHARS_PER_TOKEN = 8
+"""Of any usual text. What a growth brings and what it costs rise together, so one that can't pay as a whole can't in part."""
 _MIN_EXCERPT = 24
 """Tokens: a shorter excerpt says too little to be worth its line."""
 _LONG_PART = 4
@@ -91,6 +93,11 @@ class BudgetPacker:
         candidate = chosen.scored.candidate
         if chosen.share >= candidate.share or candidate.required or state.tokens_left < _MIN_EXCERPT:
             return
+        shown = chosen.share / candidate.share
+        if self._price is not None:
+            rest = (len(candidate.text) - len(chosen.text)) // _MOST_CHARS_PER_TOKEN
+            if not self._price.pays(chosen.scored.score * (1.0 - shown_value(shown)), rest):
+                return
         group = frozenset((self._layout.group(candidate),))
         now = self._layout.cost(candidate, chosen.text, group)
         limit = min(now + state.tokens_left, self._long)
@@ -99,7 +106,7 @@ class BudgetPacker:
         if more is None or not 0 < extra <= state.tokens_left or more.share * candidate.share <= chosen.share:
             return
         share = more.share * candidate.share
-        value = chosen.scored.score * (shown_value(more.share) - shown_value(chosen.share / candidate.share))
+        value = chosen.scored.score * (shown_value(more.share) - shown_value(shown))
         if self._price is not None and not self._price.pays(value, extra):
             return
         if state.usage.extend(candidate, len(more.text) - len(chosen.text), extra):
