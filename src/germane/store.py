@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from germane.access.key_store import KeyStore
 from germane.events.reader import EventReader
@@ -21,7 +21,7 @@ from germane.ports.journal import Journal
 from germane.types.query import Filters
 from germane.types.scope import Scope
 
-__all__ = ["Checkup", "ScopedStore", "Store", "Warming"]
+__all__ = ["Checkup", "EmbedsQueries", "ScopedStore", "Store", "Warming"]
 
 
 class Warming(Exception):
@@ -51,6 +51,13 @@ class ScopedStore(Protocol):
     async def injections(self, also: Sequence[str] = (), *, at: datetime, filters: Filters) -> KeptInjections:
         """Returns what was injected for the turns of the scope's session, oldest first, and those of its items, and of the ids
         in `also`, that may be shown now, by the rules of `allowed` (INJECT-6). Nothing where the scope has no session."""
+
+
+@runtime_checkable
+class EmbedsQueries(Protocol):
+    """Optional capability of a scoped store: its searches call `Query.embed` where that is set."""
+
+    embeds_queries: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from types import MappingProxyType
@@ -15,7 +15,7 @@ from germane.errors import InvalidInput
 from germane.types.candidate import Sensitivity
 from germane.types.limits import ID, IDS, NAME, NAMES, TAG, Limit, entries, shown, text
 
-__all__ = ["Days", "Filters", "Intent", "Query", "Term", "Vector"]
+__all__ = ["Days", "Embed", "Filters", "Intent", "Query", "Term", "Vector"]
 
 _LISTS: Mapping[str, tuple[Limit, Limit]] = MappingProxyType(
     dict.fromkeys(("kinds", "event_types", "entity_types", "sensitivities"), (NAMES, NAME))
@@ -86,6 +86,11 @@ class Days:
     grain: Literal["day", "week", "month", "year"] = "day"
 
 
+Embed = Callable[[Callable[[], Sequence[str]]], tuple[Vector | None, str | None]]
+"""Returns a query's vector, or None, and the embedder's identity. The argument returns the names of those who speak; it is
+called where they can be read. The work is done once for all searches of a request."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
     """`text` is the question; the other fields were read out of it."""
@@ -123,6 +128,8 @@ class Query:
     filters: Filters = field(default_factory=Filters)
     vector: Vector | None = field(default=None, compare=False, repr=False)
     """Unit length. None before embedding, and where embedding took too long."""
+    embed: Embed | None = field(default=None, compare=False, repr=False)
+    """Set where the search itself is to make the vector, in its own thread."""
     model: str | None = None
     """The identity of the embedder that made `vector`. Vectors of different embedders are never compared (SEARCH-3)."""
     min_relevance: float = 0.0

@@ -1,9 +1,12 @@
 """Gather: runs the sources in parallel until the deadline and collects what has finished (GATHER-1, GATHER-2).
 
-The query is embedded in parallel with the sources that don't need its vector. The other sources wait for the vector, for half
-of the time at most, and then search by keywords alone. At the deadline, tasks that still run are cancelled and abandoned,
-never awaited: a source that ignores its cancellation takes a place in the bounded set of abandoned tasks but doesn't delay the
-answer. `asyncio.wait_for` isn't used because it waits for the task that it cancels.
+Where the store can, a quick embedder makes the query's vector within the searches themselves (`VectorOnDemand`), so that one
+trip to a reader thread brings all that the store has. Otherwise the query is embedded in parallel with the sources that don't
+need its vector; the others wait for it, for half of the time at most, and then search by keywords alone.
+
+At the deadline, tasks that still run are cancelled and abandoned, never awaited: a source that ignores its cancellation takes a
+place in the bounded set of abandoned tasks but doesn't delay the answer. `asyncio.wait_for` isn't used because it waits for the
+task that it cancels.
 
 A source whose circuit breaker is open isn't started. Every attempt that was started is reported to the breaker.
 """
@@ -19,10 +22,10 @@ from germane.clock import Clock
 from germane.memories.directive import Directive
 from germane.pipeline.gather.abandoned import Abandoned
 from germane.pipeline.gather.outcome import answer, candidates, source_report, unread, verdict
-from germane.pipeline.gather.source import BusySource, Skipped, Source
-from germane.pipeline.gather.vector import with_vector
+from germane.pipeline.gather.source import BusySource, EmbeddingSource, Skipped, Source
+from germane.pipeline.gather.vector import VectorOnDemand, with_vector
 from germane.ports.embedder import Embedder
-from germane.store import ScopedStore
+from germane.store import EmbedsQueries, ScopedStore
 from germane.types.candidate import Candidate
 from germane.types.query import Query
 from germane.types.strategy import SourcePlan, Strategy
@@ -79,8 +82,9 @@ async def gather(
     plans = {plan.name: plan for plan in strategy.sources if plan.limit > 0}
     patience = None if ends is None else max(0.0, ends - began) / 2
     attempts: dict[str, SourceAttempt] = {}
-    tasks: dict[str, asyncio.Task[Any]] = {}
+    tasks: dict[str, asyncio.Future[Any]] = {}
     skipped: list[SourceReport] = []
+    on_demand: VectorOnDemand | None = None
 
     def admits(name: str) -> bool:
         try:
@@ -95,6 +99,8 @@ async def gather(
         if name not in _VECTORLESS and "embedding" in tasks:
             await asyncio.wait([tasks["embedding"]], timeout=patience)
             return await sources[name].gather(_with_embedding(tasks, query), plan)
+        if name not in _VECTORLESS and on_demand is not None:
+            return await sources[name].gather(on_demand.query, plan)
         return await sources[name].gather(query, plan)
 
     planned = [name for name in plans if name == "directive" or name in sources]
@@ -102,8 +108,12 @@ async def gather(
     admitted = [name for name in planned if admits(name)]
     searching = [name for name in admitted if name not in _VECTORLESS and not isinstance(sources[name], BusySource)]
     if searching and admits("embedding"):
-        vector = with_vector(query, store, embedder, patience=patience)
-        tasks["embedding"] = asyncio.create_task(vector)
+        sources_embed = all(isinstance(sources[name], EmbeddingSource) for name in searching)
+        if embedder.quick and sources_embed and isinstance(store, EmbedsQueries):
+            on_demand = VectorOnDemand(query, embedder)
+        else:
+            vector = with_vector(query, store, embedder, patience=patience)
+            tasks["embedding"] = asyncio.create_task(vector)
     tasks |= {name: asyncio.create_task(run(name, plans[name])) for name in admitted}
     try:
         finished = await _wait(tasks, plans, began, ends, clock, abandoned)
@@ -111,6 +121,9 @@ async def gather(
         for attempt in attempts.values():
             attempt.report(None, clock.steady())
         raise
+    if on_demand is not None:
+        tasks = {"embedding": on_demand.settled(), **tasks}
+        finished["embedding"] = on_demand.seconds or 0.0
     reports = [source_report(name, task, finished.get(name)) for name, task in tasks.items()]
     ended = clock.steady()
     for report in reports:
@@ -136,7 +149,7 @@ def _not_read(found: Sequence[Unread], read: Sequence[Candidate]) -> tuple[Unrea
 
 
 async def _wait(
-    tasks: Mapping[str, asyncio.Task[Any]],
+    tasks: Mapping[str, asyncio.Future[Any]],
     plans: Mapping[str, SourcePlan],
     began: float,
     ends: float | None,
@@ -172,7 +185,7 @@ def _limit(plan: SourcePlan | None, began: float, ends: float | None) -> float |
     return min((limit for limit in (own, ends) if limit is not None), default=None)
 
 
-def _with_embedding(tasks: Mapping[str, asyncio.Task[Any]], query: Query) -> Query:
+def _with_embedding(tasks: Mapping[str, asyncio.Future[Any]], query: Query) -> Query:
     """The query with its vector, if the embedding has finished."""
     found: Query | None = answer("embedding", tasks.get("embedding"))
     return query if found is None else found

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from germane.pipeline.gather.candidates import from_memory, offered
 from germane.pipeline.gather.depth import EVERYTHING, SearchDepth
-from germane.pipeline.gather.source import Skipped
+from germane.pipeline.gather.source import EmbeddingSource, Skipped
 from germane.store import ScopedStore
 from germane.types.candidate import Candidate
 from germane.types.evidence import Evidence
@@ -18,7 +18,7 @@ from germane.types.unread import Unread
 __all__ = ["MemorySource", "StructuredSource"]
 
 
-class MemorySource:
+class MemorySource(EmbeddingSource):
     """Memories found by the query, by keywords and by vector. Waits for a partition that is still being loaded only with
     `wait`; without it, the search raises `Warming`. Of those that can't be worth their tokens, by `depth`, no text is read."""
 
@@ -26,7 +26,7 @@ class MemorySource:
         self._store, self._wait, self._depth = store, wait, depth
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate | Unread]:
-        if query.blank and query.vector is None:
+        if query.blank and query.vector is None and (query.embed is None or not query.text.strip()):
             raise Skipped("no_query")
         query = replace(self._depth.within(query), min_relevance=0.0)
         found = await self._store.memories.search(

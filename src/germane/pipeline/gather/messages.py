@@ -8,7 +8,7 @@ from dataclasses import replace
 from germane.pipeline.gather.candidates import from_event, offered
 from germane.pipeline.gather.depth import EVERYTHING, SearchDepth
 from germane.pipeline.gather.merge import RequestContents, fresh
-from germane.pipeline.gather.source import Skipped
+from germane.pipeline.gather.source import EmbeddingSource, Skipped
 from germane.store import ScopedStore
 from germane.types.candidate import Candidate
 from germane.types.evidence import Evidence
@@ -24,7 +24,7 @@ _HALF_LIFE = 8
 """Turns after which the evidence for being recent has fallen to a half."""
 
 
-class MessageSource:
+class MessageSource(EmbeddingSource):
     """Messages found by the query, with evidence from their neighbours and their session.
 
     The search looks as far down as `depth` says; where the query has identifiers or quoted phrases, up to the number of items
@@ -37,7 +37,7 @@ class MessageSource:
         self._store, self._said, self._wait, self._depth = store, said, wait, depth
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate | Unread]:
-        if query.blank and query.vector is None:
+        if query.blank and query.vector is None and (query.embed is None or not query.text.strip()):
             raise Skipped("no_query")
         limit = min(plan.limit, self._depth.max_items)
         found = await self._search(self._depth.within(query), limit, plan)

@@ -11,7 +11,7 @@ from germane.types.query import Query
 from germane.types.strategy import SourcePlan
 from germane.types.unread import Unread
 
-__all__ = ["BusySource", "Skipped", "Source", "SourceFactory"]
+__all__ = ["BusySource", "EmbeddingSource", "Skipped", "Source", "SourceFactory"]
 
 
 class Skipped(Exception):
@@ -25,6 +25,10 @@ class Source(Protocol):
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate | Unread]:
         """At most `plan.limit` candidates; what was found besides and not read is named. Raises `Skipped` when there is nothing
         to do."""
+
+
+class EmbeddingSource:
+    """Base of the sources whose searches make the query's vector themselves, where `Query.embed` is set."""
 
 
 class BusySource:

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from germane.pipeline.gather.source import Skipped
 from germane.ports.embedder import Embedder, shorten_query
 from germane.store import ScopedStore
-from germane.types.query import Query
+from germane.types.query import Query, Vector
 
-__all__ = ["nameless", "with_vector"]
+__all__ = ["VectorOnDemand", "nameless", "with_vector"]
 
 _MAX_CHARS = 2000
 """Characters of the query that are embedded."""
@@ -49,6 +51,54 @@ async def with_vector(query: Query, store: ScopedStore, embedder: Embedder, *, p
         finally:
             task.cancel()
         vectors = task.result()
+    return _with(query, vectors, embedder)
+
+
+class VectorOnDemand:
+    """The vector of one query, made by a quick embedder where the search runs: the search knows the speakers' names there, so
+    that nobody waits for another thread twice. Thread-safe."""
+
+    def __init__(self, query: Query, embedder: Embedder) -> None:
+        """`query` is the query to give to sources; its `embed` makes the vector."""
+        self.query = replace(query, embed=self._embed)
+        self.seconds: float | None = None
+        """What it took; None as long as no search has asked."""
+        self._plain, self._embedder = query, embedder
+        self._steady = asyncio.get_running_loop().time  # the clock asks for the running loop, and a thread has none
+        self._outcome: Query | BaseException | None = None
+        self._lock = threading.Lock()
+
+    def settled(self) -> asyncio.Future[Query]:
+        """The finished future of the query with its vector; of `Skipped` where no search asked for it."""
+        made: asyncio.Future[Query] = asyncio.get_running_loop().create_future()
+        if isinstance(self._outcome, Query):
+            made.set_result(self._outcome)
+        else:
+            made.set_exception(self._outcome or Skipped("unused"))
+            made.exception()  # it was looked at: nothing is logged
+        return made
+
+    def _embed(self, speakers: Callable[[], Sequence[str]]) -> tuple[Vector | None, str | None]:
+        with self._lock:
+            if self._outcome is None:
+                began = self._steady()
+                try:
+                    self._outcome = _vectorised(self._plain, self._embedder, speakers)
+                except BaseException as error:
+                    self._outcome = error
+                self.seconds = self._steady() - began
+        made = self._outcome if isinstance(self._outcome, Query) else self._plain
+        return made.vector, made.model
+
+
+def _vectorised(query: Query, embedder: Embedder, speakers: Callable[[], Sequence[str]]) -> Query:
+    if not query.text.strip() or embedder.dimension == 0:
+        return query
+    return _with(query, embedder.embed_now([nameless(query.text[:_MAX_CHARS], speakers())]), embedder)
+
+
+def _with(query: Query, vectors: NDArray[np.float32], embedder: Embedder) -> Query:
+    """The query with the first of `vectors`; unchanged where that isn't a usable one."""
     vector = np.asarray(vectors[0], dtype=np.float32)
     norm = float(np.linalg.norm(vector))
     if vector.shape != (embedder.dimension,) or not np.isfinite(norm) or norm < 1e-6:

@@ -10,10 +10,11 @@ from typing import Any
 
 from germane.events.event import Event, Session
 from germane.search.hit import Found
-from germane.stores.sqlite.encoding import moment, shown, stored, to_json
+from germane.stores.sqlite.encoding import moment, stored, to_json
 from germane.stores.sqlite.events import BRIEF, EVENT, brief_of, event_of, session_of
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.search import Searcher
+from germane.stores.sqlite.speakers import speaking
 from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, owners, visible_partitions
 from germane.stores.sqlite.where_clauses import excluded, for_events, impossible
 from germane.types.query import Filters, Query
@@ -56,9 +57,7 @@ class SqliteEvents:
 
     async def speakers(self) -> tuple[str, ...]:
         def work(reading: Reading) -> tuple[str, ...]:
-            sql = "SELECT DISTINCT name FROM speakers WHERE partition IN {} ORDER BY name"
-            rows = reading.connection.execute(sql.format(in_clause(visible_partitions(reading.connection, self._scope))))
-            return tuple(shown(name) for (name,) in rows)
+            return speaking(reading.connection, visible_partitions(reading.connection, self._scope))
 
         return await self._readers.read_batched(work)
 

@@ -28,6 +28,8 @@ __all__ = ["SqliteScopedStore"]
 class SqliteScopedStore:
     """Implements `germane.store.ScopedStore`."""
 
+    embeds_queries = True
+
     def __init__(
         self, scope: Scope, readers: Readers, memories: SqliteMemories, events: SqliteEvents, journal: SqliteJournal
     ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from germane.events.event import Event
@@ -18,6 +18,7 @@ from germane.stores.sqlite.partitions import Partitions
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import rows
 from germane.stores.sqlite.sessions import running_session
+from germane.stores.sqlite.speakers import speaking
 from germane.stores.sqlite.units import Domain
 from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, visible_partitions
 from germane.stores.sqlite.where_clauses import event_keys, excluded, impossible, memory_keys
@@ -28,6 +29,10 @@ from germane.types.unread import Unread
 __all__ = ["Fetch", "Searcher"]
 
 T = TypeVar("T", Memory, Event)
+_Owner = tuple[str, str, str | None]
+_SMALL = 20_000
+"""Units that are searched within some two milliseconds."""
+_MAX_SIZES = 16_384
 Fetch = Callable[[Reading, tuple[VisiblePartition, ...], Mapping[int, tuple[int, int]]], dict[int, T]]
 """Reads memories or events: `fetch(reading, visible, places)`. `places` holds for each key the first byte and the end of the
 part that was found; 0 and 0 for a text that isn't long."""
@@ -45,14 +50,23 @@ class Searcher(Generic[T]):
     embedder: Embedder
     relevance: Relevance | None
     words: WordVectors | None
+    sizes: dict[_Owner, int] = field(default_factory=dict)
+    """How many units the last search of each owner saw: a search of few takes no longer than other reads do, and goes with
+    those of its request to one thread."""
 
     async def search(self, scope: Scope, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> Found[T]:
         """Returns at most `limit` results, best first as far as `relevance` can tell from the search rows; what
         can't be worth its tokens at the query's price isn't read. With `wait` false it raises `Warming` where the partitions
         aren't in memory yet, and loads them in the background."""
         if not vectors or (query.model is not None and query.model != self.embedder.identity):
-            query = replace(query, vector=None)
-        return await self.readers.search(lambda reading: self._hits(reading, scope, query, limit, keywords=keywords, wait=wait))
+            query = replace(query, vector=None, embed=None)
+
+        def work(reading: Reading) -> Found[T]:
+            return self._hits(reading, scope, query, limit, keywords=keywords, wait=wait)
+
+        size = self.sizes.get((scope.org, scope.agent, scope.user))
+        small = size is not None and size <= _SMALL
+        return await (self.readers.read_batched(work) if small else self.readers.search(work))
 
     def _hits(self, reading: Reading, scope: Scope, query: Query, limit: int, *, keywords: bool, wait: bool) -> Found[T]:
         visible = visible_partitions(reading.connection, scope)
@@ -63,6 +77,12 @@ class Searcher(Generic[T]):
         allowed = keys_passing(reading.connection, visible, query.filters)
         speakers = {code: name for one in loaded for code, name in one.speakers.items()}
         searched = [one.partition for one in loaded]
+        if len(self.sizes) >= _MAX_SIZES:
+            self.sizes.clear()
+        self.sizes[scope.org, scope.agent, scope.user] = sum(map(len, searched))
+        if query.embed is not None:
+            vector, model = query.embed(lambda: speaking(reading.connection, visible))
+            query = replace(query, vector=vector, model=model, embed=None)
         session, wanted = running_session(reading.connection, visible, scope) if query.price else None, limit
         while True:
             matches, _, faint = find(

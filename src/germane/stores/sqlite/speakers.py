@@ -1,0 +1,17 @@
+"""Speakers: the names under which messages of a scope were recorded."""
+
+from __future__ import annotations
+
+import apsw
+
+from germane.stores.sqlite.encoding import shown
+from germane.stores.sqlite.rows import rows
+from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
+
+__all__ = ["speaking"]
+
+
+def speaking(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> tuple[str, ...]:
+    """Returns the distinct names, sorted."""
+    found = rows(connection, f"SELECT DISTINCT name FROM speakers WHERE partition IN {in_clause(visible)} ORDER BY name")
+    return tuple(shown(name) for (name,) in found)
