@@ -151,6 +151,23 @@ def test_a_saved_explanation_is_shown_again_to_the_letter(run: Run) -> None:
     assert parsed(run("explain", "--trace", "t.json", "--json"))["format"] == "germane-trace"
 
 
+@pytest.mark.requirement("ENGINE-5")
+def test_what_is_not_worth_reading_is_counted_and_read_on_request(run: Run, tmp_path: Path) -> None:
+    """`--all` reads it, as long as it is there; a saved trace knows the ids alone."""
+    talk = [{"role": "user", "content": f"Ana was in the garden for {number} hours and found it nice"} for number in range(90)]
+    talk.append({"role": "user", "content": "Ana found a violin teacher in Lisbon, Marta Sousa"})
+    (tmp_path / "talk.json").write_text(json.dumps(talk))
+    run("import", "talk.json", "--session", "s")
+    asked = ("explain", "--query", "Which violin teacher did Ana find in Lisbon?")
+    shown = run(*asked, "--save-trace", "t.json")
+    unread = parsed(run("explain", "--trace", "t.json", "--json"))["trace"]["unread"]
+    assert f"{len(unread)} more found that can't be worth their tokens" in shown
+    everything = run(*asked, "--all")
+    assert everything.count("garden") >= len(unread) > 10
+    saved = run("explain", "--trace", "t.json", "--all")
+    assert all(id[:30] in saved for id, *_ in unread)
+
+
 def test_assembling_waits_for_every_source(run: Run) -> None:
     """A person at a terminal has no deadline: no source is late."""
     run("remember", "Ingrid leads the volunteers")
