@@ -3,8 +3,8 @@
 Assembling needs the processor, and twenty assemblies that share one are all late. One after another, the first are in time. A
 call waits as long as its deadline allows: whether it is in time shows when a slot is free. A call is refused at once only where
 the calls before it would take too long even at an optimistic pace; how optimistic depends on how many calls waited in vain
-lately. A slot counts as occupied for a limited time: an assembly that takes longer waits for something
-else than the processor.
+lately. A slot counts as occupied for a limited time: an assembly that takes longer waits for something else than the processor.
+Calls that wait in vain are answered in the time after gathering, so that their answers don't delay the last assembly in time.
 
 Calls of one org are served in the order they came, and the orgs in turn (round robin): many calls of one org, or slow ones,
 make that org wait and not its neighbours. A call that can't be in time any more is passed over while another one can.
@@ -122,22 +122,18 @@ class AdmissionQueue:
         `Overloaded` where the slot would come too late."""
         if deadline.gathered is None:
             return None
-        now = clock.steady()
+        mine: _Waiting | None = None
         with self._lock:
             self._clock = clock
             if self._free:
                 self._free -= 1
                 self._latest = org
-                return Slot(self, org, now, skip_search=False)
-            self._pace.waits(now)
-            ahead = self._waiting.ahead(org)
-            if now + self._pace.wait(ahead, self._latest, self._slots) > deadline.gathered:
-                self.shed += 1
-                raise Overloaded
-            mine = _Waiting(deadline)
-            self._waiting.put(org, mine)
-            patience = self._patience(org, deadline.gathered - now, ahead.total())
-        timer = mine.loop.call_later(max(0.0, patience), self._expire, org, mine)
+            else:
+                mine, patience = self._line_up(org, deadline, clock.steady())
+        if mine is None:
+            await self._let_others_line_up()
+            return Slot(self, org, clock.steady(), skip_search=False)
+        timer = mine.loop.call_later(patience, self._expire, org, mine)
         try:
             served = await mine.turn
         except asyncio.CancelledError:
@@ -150,6 +146,26 @@ class AdmissionQueue:
             raise Overloaded
         now = clock.steady()
         return Slot(self, org, now, skip_search=not self._in_time(org, deadline, now))
+
+    def _line_up(self, org: str, deadline: Deadline, now: float) -> tuple[_Waiting, float]:
+        """Puts a call into the queue. Returns it with the seconds that it waits at most; raises `Overloaded`."""
+        self._pace.waits(now)
+        ahead = self._waiting.ahead(org)
+        if deadline.gathered is not None and now + self._pace.wait(ahead, self._latest, self._slots) > deadline.gathered:
+            self.shed += 1
+            raise Overloaded
+        mine = _Waiting(deadline)
+        self._waiting.put(org, mine)
+        return mine, _patience(deadline, now, ahead.total())
+
+    async def _let_others_line_up(self) -> None:
+        """The calls of the same moment are checked, and queued or refused, before the first one begins: that takes longer than
+        an assembly where they are hundreds, and isn't time that an assembly needs."""
+        try:
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            self.release()
+            raise
 
     def learn(self, org: str, seconds: float, gathering: float | None) -> None:
         """An assembly of this org kept its slot for so many seconds, and had gathered after `gathering`."""
@@ -170,7 +186,7 @@ class AdmissionQueue:
 
     def _next(self, passed: list[_Waiting]) -> _Waiting | None:
         """Takes the oldest call that can be in time out of the queue, and into `passed` the calls before it, which can't. Where
-        no call can, takes the oldest; the others go on waiting."""
+        no call can, takes the oldest that has half of the time; calls with less go into `passed`, and the others wait on."""
         now, late = self._clock.steady(), list[tuple[str, _Waiting]]()
         while self._waiting:
             self._latest, waiting = self._waiting.pop()
@@ -180,21 +196,20 @@ class AdmissionQueue:
                 self._pace.served()
                 return waiting
             late.append((self._latest, waiting))
-        if not late:
-            return None
-        (self._latest, oldest), *others = late
-        for org, waiting in others:
+        hasty = [(org, waiting) for org, waiting in late if self._in_time(org, waiting.deadline, now, share=0.5)]
+        for org, waiting in hasty[1:]:
             self._waiting.put(org, waiting)
+        if hopeless := [waiting for org, waiting in late if not self._in_time(org, waiting.deadline, now, share=0.5)]:
+            passed += hopeless
+            self._pace.in_vain(len(hopeless))
+        if not hasty:
+            return None
+        self._latest, oldest = hasty[0]
         return oldest
 
-    def _patience(self, org: str, left: float, ahead: int) -> float:
-        """Seconds that a call waits at most, of those `left` for gathering: less than half of a gathering is no use, and each
-        of the calls ahead that waits in vain needs time for its answer."""
-        return left - min(left / 2, max(_REFUSING * ahead, self._pace.gathering(org) / 2))
-
-    def _in_time(self, org: str, deadline: Deadline, now: float) -> bool:
-        """Whether gathering would end in time if it began now."""
-        return deadline.gathered is None or now + self._pace.gathering(org) <= deadline.gathered
+    def _in_time(self, org: str, deadline: Deadline, now: float, share: float = 1.0) -> bool:
+        """Whether this share of a gathering would end in time if it began now."""
+        return deadline.gathered is None or now + share * self._pace.gathering(org) <= deadline.gathered
 
     def _tell(self, waiting: _Waiting, *, served: bool) -> bool:
         """Ends the waiting, on its own event loop. Returns whether that loop still runs."""
@@ -228,3 +243,13 @@ class AdmissionQueue:
                 return
         if mine.turn.done() and not mine.turn.cancelled() and mine.turn.result():
             self.release()
+
+
+def _patience(deadline: Deadline, now: float, ahead: int) -> float:
+    """Seconds that a call waits at most: until gathering ends, as its answer without a search can be written after that. Each
+    of the calls ahead that waits in vain needs time for its answer too."""
+    answerable = deadline.patience(now)
+    if answerable is None or deadline.gathered is None:
+        return 0.0
+    left = max(0.0, deadline.gathered - now)
+    return max(left / 2, min(left, answerable - _REFUSING * ahead))
