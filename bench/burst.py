@@ -182,8 +182,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
     if empty := found.get("empty"):
         print(
-            f"{empty['calls']} at once on an empty store, 0.25 s: in full {empty['first_full']} as the first calls of the process,"
-            f" then {empty['full']:.0f}, longest {empty['longest']:.0f} ms"
+            f"{empty['calls']} at once on an empty store, 0.25 s: in full {empty['first_full']} as the first calls of the"
+            f" process, then {empty['full']:.0f}, longest {empty['longest']:.0f} ms"
         )
     if restart := found.get("restart"):
         share, levels = restart["directive_percent"], restart["levels"]
