@@ -4,7 +4,7 @@ Assembling needs the processor, and twenty assemblies that share one are all lat
 call waits as long as its deadline allows: whether it is in time shows when a slot is free. A call is refused at once only where
 the calls before it would take too long even at an optimistic pace; how optimistic depends on how many calls waited in vain
 lately. A slot counts as occupied for a limited time: an assembly that takes longer waits for something else than the processor.
-Calls that wait in vain are answered in the time after gathering, so that their answers don't delay the last assembly in time.
+Of a long deadline, calls that wait in vain are answered when the last assembly in time has gathered, so that they don't delay it.
 
 Calls of one org are served in the order they came, and the orgs in turn (round robin): many calls of one org, or slow ones,
 make that org wait and not its neighbours. A call that can't be in time any more is passed over while another one can.
@@ -31,8 +31,9 @@ _COUNTS = 0.012
 """Seconds that a slot counts as occupied. A source that waits for a network doesn't keep others from the processor."""
 _PERIODS, _COMPUTING = 4, 0.25
 """How often that time counts at most where this process computes meanwhile: the share of one processor from which it does."""
-_REFUSING = 0.00025
-"""Seconds that the answer to a refused call takes. Calls that wait in vain end one after another, or the last would be late."""
+_REFUSING, _SPARE = 0.00025, 0.012
+"""Seconds that the answer to a refused call takes: calls that wait in vain end one after another, or the last would be late;
+and seconds before the answer is due at which the last of them ends: a busy machine may stop the process for that long."""
 
 
 class Overloaded(Exception):
@@ -248,8 +249,7 @@ class AdmissionQueue:
 def _patience(deadline: Deadline, now: float, ahead: int) -> float:
     """Seconds that a call waits at most: until gathering ends, as its answer without a search can be written after that. Each
     of the calls ahead that waits in vain needs time for its answer too."""
-    answerable = deadline.patience(now)
-    if answerable is None or deadline.gathered is None:
+    if deadline.answer is None or deadline.gathered is None:
         return 0.0
     left = max(0.0, deadline.gathered - now)
-    return max(left / 2, min(left, answerable - _REFUSING * ahead))
+    return max(left / 2, min(left, deadline.answer - now - _SPARE - _REFUSING * ahead))

@@ -46,10 +46,8 @@ class DirectiveReads:
 
 async def _read(store: ScopedStore, cache: DirectiveCache, guard: Guard) -> None:
     """A failure only means that nothing is learned."""
-    since = cache.changes
     try:
-        found = await guard.call("directive", store.directive, Directive, patience=_PATIENCE)
-        cache.learn(store.scope, found, since)
+        await cache.read(store.scope, lambda: guard.call("directive", store.directive, Directive, patience=_PATIENCE))
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException:

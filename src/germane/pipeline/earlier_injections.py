@@ -2,7 +2,7 @@
 
 A text stands again, byte for byte, with the turn it was injected for, as long as that turn is in the request and everything in
 the text may be shown. The newest turn keeps its text in the same way while tools run for it, and when it is sent again within
-ten minutes; but it is assembled anew where an item that wasn't added, because it stood at an earlier turn, stands there no more.
+ten minutes; but it is assembled anew where an item that wasn't added, as it stood at an earlier turn, stands there no more.
 
 Earlier texts take at most seven eighths of the budget: where they take more when a new turn comes, the oldest go until a
 quarter is left. So the prefix breaks once, and then holds for many turns. Which ones go follows from the records alone, so all
