@@ -313,3 +313,23 @@ async def test_calls_in_vain_are_answered_when_the_last_one_has_gathered() -> No
         assert len(refused) == calls - served
         assert min(refused) == pytest.approx(first, abs=0.002)
         assert all(0.2381 - at >= 0.00024 * sum(other > at for other in refused) for at in refused)
+
+
+@pytest.mark.requirement("ENGINE-10")
+@warped
+async def test_no_assembly_begins_that_may_end_late() -> None:
+    """Of 40 ms each, of which gathering takes 4: the sixth one would gather in time and could end after the answer is due. It
+    goes without a search."""
+    admission, slots = idle(1), list[Slot]()
+    admission.learn("acme", 0.040, 0.004)
+
+    async def call() -> None:
+        slot = await taken(admission, 0.25)
+        slot._timer.cancel()
+        slots.append(slot)
+        await asyncio.sleep(0.040)
+        slot.gathered = slot._began + 0.004
+        slot.end(now())
+
+    await asyncio.gather(*(call() for _ in range(6)))
+    assert [slot.skip_search for slot in slots] == [False] * 5 + [True]

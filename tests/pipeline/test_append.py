@@ -189,7 +189,7 @@ async def test_an_edited_turn_loses_its_text_and_its_items_may_come_again(knowin
 
 @pytest.mark.parametrize("written", [False, True])
 async def test_a_turn_is_assembled_anew_where_what_stood_then_is_gone(germane: Germane, knowing: Agent, written: bool) -> None:
-    """Nothing was added for it, as the fact stood at the first turn; that one is edited or dropped, and the fact comes again."""
+    """Nothing was added for it, as the fact stood at the first turn; that one is edited or dropped: the fact comes again."""
     for cut, expected in ((slice(0, None), 0), (slice(2, None), 1), (None, 1)):
         chat = Chat(knowing, f"session {cut}")
         for question in (QUESTIONS[0], QUESTIONS[1]):

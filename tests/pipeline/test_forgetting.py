@@ -14,6 +14,7 @@ from germane import Agent, Germane
 from germane.memories.directive import Directive
 from germane.memories.forget import Receipt
 from germane.stores.sqlite import erasure, store
+from germane.stores.sqlite.directives import directive_now
 from germane.stores.sqlite.scoped_store import SqliteScopedStore
 from germane.testing.hashed import Hashed
 
@@ -103,14 +104,14 @@ async def test_a_change_that_could_not_be_read_is_read_again(
     """The file is locked for a moment, and what another process forgot is gone all the same."""
     monkeypatch.setattr(erasure, "_POLL", 0.001)
     async with Germane.open(tmp_path / "a.db", embedder=Hashed()) as other:
-        there, read, failed = other.agent(user="anna"), store.directive_now, list[None]()
+        there, failed = other.agent(user="anna"), list[None]()
         await there.directive("canary: be kind")
 
         def busy(*arguments: Any) -> str:
             if len(failed) < 3:
                 failed.append(None)
                 raise apsw.BusyError
-            return read(*arguments)
+            return directive_now(*arguments)
 
         monkeypatch.setattr(store, "directive_now", busy)
         await germane.agent().forget(user="anna")

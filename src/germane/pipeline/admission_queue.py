@@ -4,7 +4,7 @@ Assembling needs the processor, and twenty assemblies that share one are all lat
 call waits as long as its deadline allows: whether it is in time shows when a slot is free. A call is refused at once only where
 the calls before it would take too long even at an optimistic pace; how optimistic depends on how many calls waited in vain
 lately. A slot counts as occupied for a limited time: an assembly that takes longer waits for something else than the processor.
-Of a long deadline, calls that wait in vain are answered when the last assembly in time has gathered, so that they don't delay it.
+Calls that wait in vain are answered late in their time, so that their answers don't delay the assemblies that are in time.
 
 Calls of one org are served in the order they came, and the orgs in turn (round robin): many calls of one org, or slow ones,
 make that org wait and not its neighbours. A call that can't be in time any more is passed over while another one can.
@@ -31,6 +31,8 @@ _COUNTS = 0.012
 """Seconds that a slot counts as occupied. A source that waits for a network doesn't keep others from the processor."""
 _PERIODS, _COMPUTING = 4, 0.25
 """How often that time counts at most where this process computes meanwhile: the share of one processor from which it does."""
+_SLOWER = 1.5
+"""How many times its usual time an assembly is expected to take at most: an assembly that is late makes waiting calls late too."""
 _REFUSING, _SPARE = 0.00025, 0.012
 """Seconds that the answer to a refused call takes: calls that wait in vain end one after another, or the last would be late;
 and seconds before the answer is due at which the last of them ends: a busy machine may stop the process for that long."""
@@ -157,7 +159,7 @@ class AdmissionQueue:
             raise Overloaded
         mine = _Waiting(deadline)
         self._waiting.put(org, mine)
-        return mine, _patience(deadline, now, ahead.total())
+        return mine, self._patience(org, deadline, now, ahead.total())
 
     async def _let_others_line_up(self) -> None:
         """The calls of the same moment are checked, and queued or refused, before the first one begins: that takes longer than
@@ -208,9 +210,23 @@ class AdmissionQueue:
         self._latest, oldest = hasty[0]
         return oldest
 
+    def _patience(self, org: str, deadline: Deadline, now: float, ahead: int) -> float:
+        """Seconds that a call waits at most: less than half of a gathering is no use, and each of the calls ahead that waits in
+        vain needs time for its answer."""
+        if deadline.answer is None or deadline.gathered is None:
+            return 0.0
+        left = max(0.0, deadline.gathered - now)
+        answerable = deadline.answer - now - _SPARE - _REFUSING * ahead
+        return max(left / 2, min(left - self._pace.gathering(org) / 2, answerable))
+
     def _in_time(self, org: str, deadline: Deadline, now: float, share: float = 1.0) -> bool:
-        """Whether this share of a gathering would end in time if it began now."""
-        return deadline.gathered is None or now + share * self._pace.gathering(org) <= deadline.gathered
+        """Whether this share of a gathering would end in time if it began now, and of a whole assembly too, also where that is
+        slower than usual, before the calls that still wait have to be answered."""
+        if deadline.answer is None or deadline.gathered is None:
+            return True
+        if now + share * self._pace.gathering(org) > deadline.gathered:
+            return False
+        return now + share * _SLOWER * self._pace.usual(org) + _REFUSING * len(self._waiting) <= deadline.answer
 
     def _tell(self, waiting: _Waiting, *, served: bool) -> bool:
         """Ends the waiting, on its own event loop. Returns whether that loop still runs."""
@@ -244,12 +260,3 @@ class AdmissionQueue:
                 return
         if mine.turn.done() and not mine.turn.cancelled() and mine.turn.result():
             self.release()
-
-
-def _patience(deadline: Deadline, now: float, ahead: int) -> float:
-    """Seconds that a call waits at most: until gathering ends, as its answer without a search can be written after that. Each
-    of the calls ahead that waits in vain needs time for its answer too."""
-    if deadline.answer is None or deadline.gathered is None:
-        return 0.0
-    left = max(0.0, deadline.gathered - now)
-    return max(left / 2, min(left, deadline.answer - now - _SPARE - _REFUSING * ahead))
