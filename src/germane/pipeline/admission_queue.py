@@ -32,7 +32,7 @@ _COUNTS = 0.012
 _PERIODS, _COMPUTING = 4, 0.25
 """How often that time counts at most where this process computes meanwhile: the share of one processor from which it does."""
 _SLOWER = 1.5
-"""How many times its usual time an assembly is expected to take at most: an assembly that is late makes waiting calls late too."""
+"""How many times its usual time an assembly is expected to take at most: an assembly that is late makes others late too."""
 _REFUSING, _SPARE = 0.00025, 0.012
 """Seconds that the answer to a refused call takes: calls that wait in vain end one after another, or the last would be late;
 and seconds before the answer is due at which the last of them ends: a busy machine may stop the process for that long."""
