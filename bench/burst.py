@@ -1,8 +1,9 @@
 """Burst: many calls of one agent's users at the same moment, by deadline; directly after a restart; and at ten times the load.
 
-    python -m bench burst [--rounds 5] [--only burst restart load] [--json]
+    python -m bench burst [--rounds 5] [--only burst empty restart load] [--json]
 
 burst    20 and 50 calls at once in one process, one for each user, each on 100 messages; deadlines 48 ms, 250 ms, none
+empty    500 calls at once on an empty store, deadline 250 ms, as the first calls of the process and again
 restart  50 calls at once as the first calls of a process that has just opened the store: how many have the directive
 load     an open loop at ten times the rate of full answers, for two seconds: the latency of the refusals
 
@@ -31,12 +32,14 @@ from germane import Germane
 
 __all__ = ["main"]
 
+_PARTS = ("burst", "empty", "restart", "load")
 _AGENT, _USERS, _MESSAGES = "bench", 50, 100
 _DIRECTIVE = "Answer in one sentence."
 _DEADLINES = (0.048, 0.25, None)
 _WORDS = 12
 """Words of a message: people chat in short ones."""
 _PAUSE = 0.3
+_CROWD = 500
 
 
 async def _fill(path: Path) -> None:
@@ -89,6 +92,18 @@ async def _burst(germane: Germane, questions: Iterator[str], rounds: int) -> Ite
     return iter(rows)
 
 
+async def _empty(path: Path, questions: Iterator[str], rounds: int) -> dict[str, Any]:
+    """How many of a crowd have a full answer; the first crowd of the process is a figure of its own."""
+    full, longest = [], 0.0
+    async with Germane.open(path) as germane:
+        for _ in range(1 + rounds):
+            found = await _at_once(germane, _CROWD, questions, 0.25)
+            full.append(sum(context.metadata.degradation_level == 0 for _, context in found))
+            longest = max(longest, *(took for took, _ in found))
+            await asyncio.sleep(_PAUSE)
+    return {"calls": _CROWD, "first_full": full[0], "full": sum(full[1:]) / rounds, "longest": longest}
+
+
 async def _restart(path: Path, questions: Iterator[str], rounds: int) -> dict[str, Any]:
     held, levels, total = 0, Counter[int](), 0
     for _ in range(rounds):
@@ -132,6 +147,10 @@ async def _run(options: argparse.Namespace) -> dict[str, Any]:
     questions, found = iter(endless(20_000, seed=7)), dict[str, Any]()
     with TemporaryDirectory() as folder:
         path = Path(folder) / "burst.db"
+        if "empty" in options.only:
+            found["empty"] = await _empty(Path(folder) / "empty.db", questions, options.rounds)
+        if {*options.only} == {"empty"}:
+            return found
         await _fill(path)
         if "restart" in options.only:
             found["restart"] = await _restart(path, questions, options.rounds)
@@ -149,7 +168,7 @@ async def _run(options: argparse.Namespace) -> dict[str, Any]:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench burst", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", nargs="+", choices=("burst", "restart", "load"), default=("burst", "restart", "load"))
+    parser.add_argument("--only", nargs="+", choices=_PARTS, default=_PARTS)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
     found = asyncio.run(_run(options))
@@ -160,6 +179,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(
             f"{row['calls']:>3} at once, {row['deadline']!s:>5} s: in full {row['full_percent']:5.1f} %, in time"
             f" {row['in_time_percent']:5.1f} %, p50 {row['p50']:6.1f} ms, p99 {row['p99']:6.1f} ms, levels {row['levels']}"
+        )
+    if empty := found.get("empty"):
+        print(
+            f"{empty['calls']} at once on an empty store, 0.25 s: in full {empty['first_full']} as the first calls of the"
+            f" process, then {empty['full']:.0f}, longest {empty['longest']:.0f} ms"
         )
     if restart := found.get("restart"):
         share, levels = restart["directive_percent"], restart["levels"]

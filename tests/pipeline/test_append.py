@@ -187,6 +187,26 @@ async def test_an_edited_turn_loses_its_text_and_its_items_may_come_again(knowin
     assert "Biscuit" in context.added
 
 
+@pytest.mark.parametrize("written", [False, True])
+async def test_a_turn_is_assembled_anew_where_what_stood_then_is_gone(germane: Germane, knowing: Agent, written: bool) -> None:
+    """Nothing was added for it, as the fact stood at the first turn; that one is edited or dropped: the fact comes again."""
+    for cut, expected in ((slice(0, None), 0), (slice(2, None), 1), (None, 1)):
+        chat = Chat(knowing, f"session {cut}")
+        for question in (QUESTIONS[0], QUESTIONS[1]):
+            await chat.say(question)
+        chat.history.append({"role": "user", "content": QUESTIONS[0]})
+        assert (await chat.send()).items == ()
+        if written:
+            await germane._open.injections.flush()
+        edited = [{"role": "user", "content": "Hello!"}, *chat.history[1:]]
+        sent = chat.history[cut] if cut else edited
+        for _ in range(2):
+            again = await chat.send(sent)
+            assert again.added.count("Biscuit") == 1
+            assert prompt(again) == prompt(await chat.send(sent))
+        assert sum("Biscuit" in text.text for text in again.earlier if text.turn == len(sent) - 1) == expected
+
+
 async def test_a_dropped_turns_items_may_come_again(knowing: Agent) -> None:
     """The window was trimmed: the turn is gone, and the text that stood with it."""
     chat = Chat(knowing)

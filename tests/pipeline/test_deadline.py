@@ -27,14 +27,15 @@ def test_the_answer_is_due_and_gathering_ends_eight_milliseconds_before(seconds:
 @pytest.mark.requirement("GATHER-2")
 def test_without_a_deadline_there_is_no_hurry() -> None:
     none = Deadline.of(100.0, None)
-    assert (none.answer, none.gathered, none.left(1e9), none.missed(1e9)) == (None, None, None, False)
+    assert (none.answer, none.gathered, none.patience(1e9), none.missed(1e9)) == (None, None, None, False)
 
 
 @given(st.floats(0, 1e6), st.floats(-1, 1), st.floats(-1, 1))
-def test_what_is_left_is_never_less_than_nothing(began: float, seconds: float, later: float) -> None:
-    """And it is missed only when nothing is left."""
+def test_no_call_is_awaited_for_less_than_nothing(began: float, seconds: float, later: float) -> None:
+    """And none where the answer is overdue; 2 ms before that, its writing begins."""
     deadline, now = Deadline.of(began, seconds), began + later
-    left = deadline.left(now)
-    assert left is not None
-    assert left >= 0
-    assert not (deadline.missed(now) and left > 0)
+    patience = deadline.patience(now)
+    assert patience is not None
+    assert patience >= 0
+    assert not (deadline.missed(now) and patience > 0)
+    assert patience == pytest.approx(max(0.0, max(0.0, seconds) - later - 0.002), abs=1e-6)

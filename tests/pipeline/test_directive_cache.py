@@ -83,6 +83,23 @@ def test_what_was_read_before_a_change_is_not_learned_after_it(change: str) -> N
     assert not cache.last(ANN)
 
 
+@pytest.mark.requirement("ENGINE-11")
+@pytest.mark.parametrize("changes", [0, 1, 5, 100])
+async def test_a_directive_is_read_again_where_another_one_changed_meanwhile(changes: int) -> None:
+    """Else it would stay unknown until the next answer. Where the changes don't end, it isn't learned."""
+    cache, reads = DirectiveCache(), list[None]()
+
+    async def read() -> Directive:
+        if len(reads) < changes:
+            cache.revise(_nothing)
+        reads.append(None)
+        return Directive("", "Be kind.")
+
+    assert (await cache.read(ANN, read)).text == "Be kind."
+    assert len(reads) == min(16, changes + 1)
+    assert cache.last(ANN) == ("Be kind." if changes < 16 else None)
+
+
 def _nothing(*_: object) -> str:
     return ""
 

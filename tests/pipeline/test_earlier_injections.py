@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -113,6 +114,21 @@ def test_a_text_stands_only_as_long_as_everything_in_it_may_be_shown() -> None:
         assert found.texts == ()
         assert "m1 was forgotten" in found.warnings[0]
     assert [text.text for text in standing(turns, [one]).texts] == ["text of 0"]
+
+
+@pytest.mark.parametrize("text", ["", "text of 4"])
+def test_the_newest_turn_keeps_its_text_as_long_as_what_it_relies_on_stands(text: str) -> None:
+    """Else it is assembled anew, under the same record, and its old text takes no room from the others."""
+    turns = human_turns(said("a", "b", "c", "d", "e"), KEY)
+    first, second = record(turns[0], tokens=40), record(turns[1], tokens=40)
+    own = replace(record(turns[2], tokens=900), text=text, relies_on=("m1", "m3"))
+    kept = standing(turns, [first, second, own])
+    assert (kept.closed, kept.new) == (True, None)
+    edited = human_turns(said("edited", "b", "c", "d", "e"), KEY)
+    anew = standing(edited, [first, second, own])
+    assert (anew.closed, anew.new, anew.replaces, anew.occurrence) == (False, edited[2], True, 1)
+    assert [one.turn for one in anew.texts] == [2]
+    assert len(anew.warnings) == bool(text)
 
 
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=30), st.integers(0, 1000))

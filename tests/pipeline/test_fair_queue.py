@@ -32,9 +32,9 @@ def test_what_is_removed_waits_no_more() -> None:
 def test_what_comes_first_is_known_beforehand(steps: list[int | None], key: int) -> None:
     """`ahead` tells exactly what is popped before a new item; None in `steps` pops one."""
     queue: FairQueue[int, str] = FairQueue()
-    for step in steps:
+    for number, step in enumerate(steps):
         if step is not None:
-            queue.put(step, "other")
+            queue.put(step, f"other {number}")
         elif len(queue):
             queue.pop()
     ahead = +queue.ahead(key)

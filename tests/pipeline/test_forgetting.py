@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
 
 from germane import Agent, Germane
+from germane.memories.directive import Directive
 from germane.memories.forget import Receipt
-from germane.stores.sqlite import erasure
+from germane.stores.sqlite import erasure, store
+from germane.stores.sqlite.directives import directive_now
+from germane.stores.sqlite.scoped_store import SqliteScopedStore
 from germane.testing.hashed import Hashed
 
 ASKED = [{"role": "user", "content": "What does Caroline drink?"}]
@@ -73,6 +77,51 @@ async def test_a_forgotten_directive_is_no_last_known_one(germane: Germane) -> N
     await germane.agent().forget(user="anna")
     context = await anna.fallback(ASKED, model=MODEL)
     assert "canary" not in str(context.messages)
+
+
+async def test_a_directive_that_was_set_is_known_whatever_changes_meanwhile(
+    germane: Germane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process's change is noticed while this one is read back."""
+    read, reads = SqliteScopedStore.directive, list[None]()
+
+    async def noticed(store: SqliteScopedStore) -> Directive:
+        reads.append(None)
+        found = await read(store)
+        if len(reads) == 1:
+            germane._open.engine.directive_cache.revise(lambda *_: "")
+        return found
+
+    anna = germane.agent(user="anna")
+    monkeypatch.setattr(SqliteScopedStore, "directive", noticed)
+    await anna.directive("be brief")
+    assert "be brief" in str((await anna.fallback(ASKED, model=MODEL)).messages)
+
+
+async def test_a_change_that_could_not_be_read_is_read_again(
+    germane: Germane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is locked for a moment, and what another process forgot is gone all the same."""
+    monkeypatch.setattr(erasure, "_POLL", 0.001)
+    async with Germane.open(tmp_path / "a.db", embedder=Hashed()) as other:
+        there, failed = other.agent(user="anna"), list[None]()
+        await there.directive("canary: be kind")
+
+        def busy(*arguments: Any) -> str:
+            if len(failed) < 3:
+                failed.append(None)
+                raise apsw.BusyError
+            return directive_now(*arguments)
+
+        monkeypatch.setattr(store, "directive_now", busy)
+        await germane.agent().forget(user="anna")
+        for _ in range(5_000):
+            await other.ping()
+            if "canary" not in str((await there.fallback(ASKED, model=MODEL)).messages):
+                break
+        else:
+            pytest.fail("the forgotten directive is still the last known one")
+        assert len(failed) == 3
 
 
 async def test_a_directive_that_another_process_forgot_is_no_last_known_one(

@@ -288,10 +288,7 @@ class Agent:
             string("directive", text, DIRECTIVE)
             await scoped.journal.commit(set_directive(text))
             cache.replace(self.scope)
-        since = cache.changes
-        found = await scoped.directive()
-        cache.learn(self.scope, found, since)
-        return found.text
+        return (await cache.read(self.scope, scoped.directive)).text
 
     async def warm(self) -> None:
         """Loads what this scope searches into memory, so that the first answer has every source, and its directive, so that

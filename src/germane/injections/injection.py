@@ -29,6 +29,8 @@ class Injection:
     created_at: datetime
     withdrawn: str = ""
     """Handles of the items that were forgotten or updated since: the text is gone then, and the turn has no text any more."""
+    relies_on: tuple[str, ...] = ()
+    """Handles of the items that weren't added because they stood at earlier turns of the prompt."""
 
     @property
     def key(self) -> tuple[str, int]:

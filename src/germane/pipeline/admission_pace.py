@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 
 from germane.types.lru_cache import LruCache
 
 __all__ = ["AdmissionPace"]
 
-_NEWEST = 0.2
-"""Weight of the latest assembly in the average (exponential moving average)."""
+_LATEST, _OUTLIERS = 8, 4
+"""The latest assemblies of an org that count, and one in how many of them is left out (the longest): the first assembly of a
+process or of a crowd takes many times as long as the following ones."""
 _MAX_ORGS = 1024
-"""Orgs whose average is kept. The least recently used is evicted."""
+"""Orgs whose pace is kept. The least recently used is evicted."""
 _LEAST_CAUTION, _MOST_CAUTION = 0.5, 1.5
 """Bounds of the factor on the estimated wait. With the first a call waits although it would be late at the usual pace."""
 _IN_VAIN, _SERVED = 0.1, 0.004
@@ -21,30 +22,49 @@ _CROWD = 0.1
 """Seconds without a waiting call after which the next crowd is another one: the factor starts again."""
 
 
+class _TrimmedMean:
+    """The mean of the latest values without the highest quarter, rounded up; a single value is its own mean."""
+
+    __slots__ = ("_latest", "mean")
+
+    def __init__(self) -> None:
+        self._latest: deque[float] = deque(maxlen=_LATEST)
+        self.mean = 0.0
+
+    def add(self, value: float) -> None:
+        self._latest.append(value)
+        count = len(self._latest)
+        usual = sorted(self._latest)[: max(1, count - -(-count // _OUTLIERS))]
+        self.mean = sum(usual) / len(usual)
+
+
 class AdmissionPace:
     """Mutable; not thread-safe: its owner holds a lock."""
 
     def __init__(self) -> None:
-        self._usual: LruCache[str, float] = LruCache(_MAX_ORGS)
-        """Average seconds that an org's assemblies keep their slot."""
-        self._gathering: LruCache[str, float] = LruCache(_MAX_ORGS)
-        """Average seconds from their beginning to the end of gathering."""
+        self._usual: LruCache[str, _TrimmedMean] = LruCache(_MAX_ORGS)
+        """Seconds that an org's assemblies keep their slot."""
+        self._gathering: LruCache[str, _TrimmedMean] = LruCache(_MAX_ORGS)
+        """Seconds from their beginning to the end of gathering."""
         self._caution, self._waited_at = _LEAST_CAUTION, 0.0
 
     def usual(self, org: str) -> float:
-        """Seconds that an assembly of this org keeps its slot on average; 0 where none was learned."""
-        return self._usual.get(org, 0.0)
+        """Seconds that an assembly of this org usually keeps its slot; 0 where none was learned."""
+        known = self._usual.get(org)
+        return 0.0 if known is None else known.mean
 
     def gathering(self, org: str) -> float:
-        """Seconds until an assembly of this org has gathered, on average; 0 where none was learned."""
-        return self._gathering.get(org, 0.0)
+        """Seconds until an assembly of this org has usually gathered; 0 where none was learned."""
+        known = self._gathering.get(org)
+        return 0.0 if known is None else known.mean
 
     def learn(self, org: str, seconds: float, gathering: float | None) -> None:
         """An assembly kept its slot for so many seconds, and had gathered after `gathering`; None where it gathered nothing."""
-        for averages, value in ((self._usual, seconds), (self._gathering, gathering)):
+        for paces, value in ((self._usual, seconds), (self._gathering, gathering)):
             if value is not None:
-                usual = averages.get(org, value)
-                averages.put(org, usual + _NEWEST * (value - usual))
+                pace = paces.get(org) or _TrimmedMean()
+                pace.add(value)
+                paces.put(org, pace)
 
     def wait(self, ahead: Counter[str], working: str, slots: int) -> float:
         """Seconds that a call waits at least, as far as is known: for the assembly at work, of the org `working`, and for the

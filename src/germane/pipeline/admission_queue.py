@@ -3,8 +3,8 @@
 Assembling needs the processor, and twenty assemblies that share one are all late. One after another, the first are in time. A
 call waits as long as its deadline allows: whether it is in time shows when a slot is free. A call is refused at once only where
 the calls before it would take too long even at an optimistic pace; how optimistic depends on how many calls waited in vain
-lately. A slot counts as occupied for a limited time: an assembly that takes longer waits for something
-else than the processor.
+lately. A slot counts as occupied for a limited time: an assembly that takes longer waits for something else than the processor.
+Calls that wait in vain are answered late in their time, so that their answers don't delay the assemblies that are in time.
 
 Calls of one org are served in the order they came, and the orgs in turn (round robin): many calls of one org, or slow ones,
 make that org wait and not its neighbours. A call that can't be in time any more is passed over while another one can.
@@ -31,8 +31,11 @@ _COUNTS = 0.012
 """Seconds that a slot counts as occupied. A source that waits for a network doesn't keep others from the processor."""
 _PERIODS, _COMPUTING = 4, 0.25
 """How often that time counts at most where this process computes meanwhile: the share of one processor from which it does."""
-_REFUSING = 0.00025
-"""Seconds that the answer to a refused call takes. Calls that wait in vain end one after another, or the last would be late."""
+_SLOWER = 1.5
+"""How many times its usual time an assembly is expected to take at most: an assembly that is late makes others late too."""
+_REFUSING, _SPARE = 0.00025, 0.012
+"""Seconds that the answer to a refused call takes: calls that wait in vain end one after another, or the last would be late;
+and seconds before the answer is due at which the last of them ends: a busy machine may stop the process for that long."""
 
 
 class Overloaded(Exception):
@@ -122,22 +125,18 @@ class AdmissionQueue:
         `Overloaded` where the slot would come too late."""
         if deadline.gathered is None:
             return None
-        now = clock.steady()
+        mine: _Waiting | None = None
         with self._lock:
             self._clock = clock
             if self._free:
                 self._free -= 1
                 self._latest = org
-                return Slot(self, org, now, skip_search=False)
-            self._pace.waits(now)
-            ahead = self._waiting.ahead(org)
-            if now + self._pace.wait(ahead, self._latest, self._slots) > deadline.gathered:
-                self.shed += 1
-                raise Overloaded
-            mine = _Waiting(deadline)
-            self._waiting.put(org, mine)
-            patience = self._patience(org, deadline.gathered - now, ahead.total())
-        timer = mine.loop.call_later(max(0.0, patience), self._expire, org, mine)
+            else:
+                mine, patience = self._line_up(org, deadline, clock.steady())
+        if mine is None:
+            await self._let_others_line_up()
+            return Slot(self, org, clock.steady(), skip_search=False)
+        timer = mine.loop.call_later(patience, self._expire, org, mine)
         try:
             served = await mine.turn
         except asyncio.CancelledError:
@@ -150,6 +149,26 @@ class AdmissionQueue:
             raise Overloaded
         now = clock.steady()
         return Slot(self, org, now, skip_search=not self._in_time(org, deadline, now))
+
+    def _line_up(self, org: str, deadline: Deadline, now: float) -> tuple[_Waiting, float]:
+        """Puts a call into the queue. Returns it with the seconds that it waits at most; raises `Overloaded`."""
+        self._pace.waits(now)
+        ahead = self._waiting.ahead(org)
+        if deadline.gathered is not None and now + self._pace.wait(ahead, self._latest, self._slots) > deadline.gathered:
+            self.shed += 1
+            raise Overloaded
+        mine = _Waiting(deadline)
+        self._waiting.put(org, mine)
+        return mine, self._patience(org, deadline, now, ahead.total())
+
+    async def _let_others_line_up(self) -> None:
+        """The calls of the same moment are checked, and queued or refused, before the first one begins: that takes longer than
+        an assembly where they are hundreds, and isn't time that an assembly needs."""
+        try:
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            self.release()
+            raise
 
     def learn(self, org: str, seconds: float, gathering: float | None) -> None:
         """An assembly of this org kept its slot for so many seconds, and had gathered after `gathering`."""
@@ -170,7 +189,7 @@ class AdmissionQueue:
 
     def _next(self, passed: list[_Waiting]) -> _Waiting | None:
         """Takes the oldest call that can be in time out of the queue, and into `passed` the calls before it, which can't. Where
-        no call can, takes the oldest; the others go on waiting."""
+        no call can, takes the oldest that has half of the time; calls with less go into `passed`, and the others wait on."""
         now, late = self._clock.steady(), list[tuple[str, _Waiting]]()
         while self._waiting:
             self._latest, waiting = self._waiting.pop()
@@ -180,21 +199,34 @@ class AdmissionQueue:
                 self._pace.served()
                 return waiting
             late.append((self._latest, waiting))
-        if not late:
-            return None
-        (self._latest, oldest), *others = late
-        for org, waiting in others:
+        hasty = [(org, waiting) for org, waiting in late if self._in_time(org, waiting.deadline, now, share=0.5)]
+        for org, waiting in hasty[1:]:
             self._waiting.put(org, waiting)
+        if hopeless := [waiting for org, waiting in late if not self._in_time(org, waiting.deadline, now, share=0.5)]:
+            passed += hopeless
+            self._pace.in_vain(len(hopeless))
+        if not hasty:
+            return None
+        self._latest, oldest = hasty[0]
         return oldest
 
-    def _patience(self, org: str, left: float, ahead: int) -> float:
-        """Seconds that a call waits at most, of those `left` for gathering: less than half of a gathering is no use, and each
-        of the calls ahead that waits in vain needs time for its answer."""
-        return left - min(left / 2, max(_REFUSING * ahead, self._pace.gathering(org) / 2))
+    def _patience(self, org: str, deadline: Deadline, now: float, ahead: int) -> float:
+        """Seconds that a call waits at most: less than half of a gathering is no use, and each of the calls ahead that waits in
+        vain needs time for its answer."""
+        if deadline.answer is None or deadline.gathered is None:
+            return 0.0
+        left = max(0.0, deadline.gathered - now)
+        answerable = deadline.answer - now - _SPARE - _REFUSING * ahead
+        return max(left / 2, min(left - self._pace.gathering(org) / 2, answerable))
 
-    def _in_time(self, org: str, deadline: Deadline, now: float) -> bool:
-        """Whether gathering would end in time if it began now."""
-        return deadline.gathered is None or now + self._pace.gathering(org) <= deadline.gathered
+    def _in_time(self, org: str, deadline: Deadline, now: float, share: float = 1.0) -> bool:
+        """Whether this share of a gathering would end in time if it began now, and of a whole assembly too, also where that is
+        slower than usual, before the calls that still wait have to be answered."""
+        if deadline.answer is None or deadline.gathered is None:
+            return True
+        if now + share * self._pace.gathering(org) > deadline.gathered:
+            return False
+        return now + share * _SLOWER * self._pace.usual(org) + _REFUSING * len(self._waiting) <= deadline.answer
 
     def _tell(self, waiting: _Waiting, *, served: bool) -> bool:
         """Ends the waiting, on its own event loop. Returns whether that loop still runs."""

@@ -174,11 +174,13 @@ class Assembly:
         if self.outcome is None or self.measured is None or session is None:
             return None
         late, tokenizer = self.written.late, self.measured.tokenizer
+        shown = [out.scored.candidate for out in self.outcome.packing.refused if out.reason == "already_shown"]
         return next_injection(
             self.standing,
             session,
             late,
             self.written.items,
+            shown,
             tokens=tokenizer.count(late) if late else 0,
             tokenizer=tokenizer.name,
             registered=registered,

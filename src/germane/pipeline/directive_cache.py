@@ -6,7 +6,7 @@ learned at opening, from each answer and from each change; `revise` corrects the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from threading import Lock
 
@@ -16,6 +16,9 @@ from germane.types.lru_cache import LruCache
 from germane.types.scope import Scope
 
 __all__ = ["DirectiveCache"]
+
+_READS = 16
+"""How often a directive is read at most until no directive changes meanwhile."""
 
 _Key = tuple[str, str, str | None]
 """Org, agent and user; the agent-wide directive has None as its user."""
@@ -52,14 +55,25 @@ class DirectiveCache:
             self.learn(scope, gathered.directive, since)
         return gathered
 
-    def learn(self, scope: Scope, directive: Directive, since: int | None = None) -> None:
-        """Learns what was read, unless a directive was changed after `since`."""
+    async def read(self, scope: Scope, read: Callable[[], Awaitable[Directive]]) -> Directive:
+        """Reads a scope's directive and learns it. Where a directive was changed meanwhile, reads again: the change may concern
+        another scope, and this one's directive would stay unknown. Raises what `read` raises."""
+        for _ in range(_READS):
+            since = self.changes
+            found = await read()
+            if self.learn(scope, found, since):
+                break
+        return found
+
+    def learn(self, scope: Scope, directive: Directive, since: int | None = None) -> bool:
+        """Learns what was read, unless a directive was changed after `since`. Returns whether it was learned."""
         with self._lock:
             if since is not None and since != self.changes:
-                return
+                return False
             self._agents.put((scope.org, scope.agent, None), directive.agent)
             if scope.user is not None:
                 self._own.put((scope.org, scope.agent, scope.user), directive.own)
+        return True
 
     def last(self, scope: Scope) -> str | None:
         """The last known directive: the user's own one, else the agent's. Empty where the scope is known to have none, None

@@ -15,8 +15,6 @@ __all__ = ["DirectiveReads"]
 
 _PATIENCE = 0.25
 """Seconds that a read may take, whatever the deadline of the call that began it: later calls share it."""
-_CLOSING = 0.002
-"""Seconds before the answer is due at which a call stops waiting: writing the directive takes that long."""
 
 _Key = tuple[asyncio.AbstractEventLoop, str, str, str | None]
 
@@ -41,17 +39,15 @@ class DirectiveReads:
     async def wait(self, task: asyncio.Task[None] | None, deadline: Deadline, clock: Clock) -> None:
         """Waits for a read that `start` returned, as long as the deadline allows. Cancelling the caller leaves the read to the
         other calls."""
-        left = deadline.left(clock.steady())
-        if task is not None and (left is None or left > _CLOSING):
-            await asyncio.wait([task], timeout=None if left is None else left - _CLOSING)
+        patience = deadline.patience(clock.steady())
+        if task is not None and (patience is None or patience > 0):
+            await asyncio.wait([task], timeout=patience)
 
 
 async def _read(store: ScopedStore, cache: DirectiveCache, guard: Guard) -> None:
     """A failure only means that nothing is learned."""
-    since = cache.changes
     try:
-        found = await guard.call("directive", store.directive, Directive, patience=_PATIENCE)
-        cache.learn(store.scope, found, since)
+        await cache.read(store.scope, lambda: guard.call("directive", store.directive, Directive, patience=_PATIENCE))
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException:

@@ -2,7 +2,7 @@
 
 A text stands again, byte for byte, with the turn it was injected for, as long as that turn is in the request and everything in
 the text may be shown. The newest turn keeps its text in the same way while tools run for it, and when it is sent again within
-ten minutes.
+ten minutes; but it is assembled anew where an item that wasn't added, as it stood at an earlier turn, stands there no more.
 
 Earlier texts take at most seven eighths of the budget: where they take more when a new turn comes, the oldest go until a
 quarter is left. So the prefix breaks once, and then holds for many turns. Which ones go follows from the records alone, so all
@@ -11,7 +11,7 @@ workers agree.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -19,7 +19,7 @@ from germane.injections.injection import Injection, KeptInjections
 from germane.injections.operations import PutInjection
 from germane.pipeline.inject.match_turns import match_turns
 from germane.pipeline.inject.turns import HumanTurn
-from germane.types.candidate import Chosen, LeftOut, Reason, Scored
+from germane.types.candidate import Candidate, Chosen, LeftOut, Reason, Scored
 from germane.types.earlier import EarlierInjection, InjectedItem
 from germane.types.query import Filters
 
@@ -64,6 +64,12 @@ class Standing:
             return self
         gone = [text.turn for text in self.texts if text not in kept]
         return replace(self, texts=kept, warnings=(*self.warnings, *(_withdrawn(turn, "an item in it") for turn in gone)))
+
+    def handles(self, shown: Sequence[Candidate]) -> tuple[str, ...]:
+        """The handles of the items that show these candidates."""
+        ids, hashes = {each.id for each in shown}, {each.content_hash for each in shown}
+        items = [item for text in self.texts for item in text.items]
+        return tuple(item.handle for item in items if item.id in ids or (item.content_hash and item.content_hash in hashes))
 
     def separate(self, ranked: Sequence[Scored]) -> tuple[Sequence[Scored], tuple[LeftOut, ...]]:
         """The candidates that may be added, and those left out: because they stand in a text, or because nothing is added."""
@@ -115,13 +121,13 @@ def stand(
     own = standing.get(newest.index)
     sizes = {record.key: tokens(record) + per_text for record in kept.records if record.text}
     showable = [record for record in kept.records if record.text and not _refused(record, kept, filters)]
-    room = _kept_room(showable, own, sizes, available, cap)
-    texts = {index: record for index, record in standing.items() if record.text and (record is own or record.key in room)}
-    total = sum(sizes[record.key] for record in texts.values())
-    for index in sorted(texts):
-        if total <= available:
-            break
-        total -= sizes[texts.pop(index).key]
+    texts = _with_room(standing, own, showable, sizes, available, cap)
+    if own is not None and not _stands({*own.relies_on}, texts.values()):
+        if own.text:
+            warnings.append(f"the text injected for message {newest.index} is dropped: an item that stood before it is gone")
+        del standing[newest.index]
+        showable, own = [record for record in showable if record is not own], None
+        texts = _with_room(standing, own, showable, sizes, available, cap)
     repeated = _repeated(texts)
     for index in repeated:
         warnings.append(f"the text injected for message {index} is dropped: a later one holds the same item")
@@ -151,14 +157,15 @@ def next_injection(
     session: str,
     text: str,
     items: Sequence[Chosen],
+    shown: Sequence[Candidate],
     *,
     tokens: int,
     tokenizer: str,
     registered: Set[str],
     now: datetime,
 ) -> PutInjection | None:
-    """The record of what this call injected; None where the newest turn has one already. `registered` are the caller's own
-    sources."""
+    """The record of what this call injected; None where the newest turn has one already. `shown` are the candidates
+    that weren't added because they stand; `registered` are the caller's own sources."""
     if standing.new is None:
         return None
     record = Injection(
@@ -171,6 +178,7 @@ def next_injection(
         last_handle=standing.first_number - 1 + len(items),
         items=tuple(_injected_item(item, registered) for item in items),
         created_at=now,
+        relies_on=standing.handles(shown),
     )
     return PutInjection(session, record, standing.replaces)
 
@@ -213,6 +221,30 @@ def _repeated(texts: Mapping[int, Injection]) -> list[int]:
         else:
             seen |= ids
     return found
+
+
+def _stands(handles: Set[str], texts: Iterable[Injection]) -> bool:
+    """Whether the items with these handles are in the texts."""
+    return handles <= {item.handle for record in texts for item in record.items}
+
+
+def _with_room(
+    standing: Mapping[int, Injection],
+    own: Injection | None,
+    records: Sequence[Injection],
+    sizes: dict[tuple[str, int], int],
+    available: int,
+    cap: int,
+) -> dict[int, Injection]:
+    """The texts for which there is room, by turn. `own` goes last."""
+    room = _kept_room(records, own, sizes, available, cap)
+    texts = {index: record for index, record in standing.items() if record.text and (record is own or record.key in room)}
+    total = sum(sizes[record.key] for record in texts.values())
+    for index in sorted(texts):
+        if total <= available:
+            break
+        total -= sizes[texts.pop(index).key]
+    return texts
 
 
 def _kept_room(

@@ -69,7 +69,7 @@ _NOT_SEARCHING = frozenset({"continuity", "directive", "history", "recent"})
 """Sources that offer the same candidates whatever the question is. A search leaves them out."""
 
 _SCORING, _PACKING = 0.6, 0.5
-"""Shares of the time after gathering (of 8 ms) that scoring and packing need; with less, they are done the quick way."""
+"""Shares of the time after gathering (8 to 50 ms) that scoring and packing need; with less, they are done the quick way."""
 _LOOKUP = 0.010
 """Seconds that the store has to tell its revision, so that a result can be looked up, and a quarter of the time at most."""
 _WRITING = 0.004
@@ -78,8 +78,6 @@ _CLOSING_SHARE = 0.35
 """The share of the time after gathering at which hasty packing ends: the gate needs the rest."""
 _NEVER = Deadline(None, None)
 """The deadline of the last stage: what is written is given back, as nothing else would be quicker."""
-_CLOSING = 0.002
-"""Seconds before the answer is due at which the gate is given up: writing the directive alone takes that long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -311,8 +309,7 @@ class Engine:
         stored |= standing.ids
         if not stored:
             return packing, standing
-        left = deadline.left(self.clock.steady())
-        patience = None if left is None else max(0.0, left - _CLOSING)
+        patience = deadline.patience(self.clock.steady())
         start = partial(store.allowed, sorted(stored), at=request.at, filters=request.filters)
         others = {item.id for item in packing.chosen if item.id not in stored}
         try:

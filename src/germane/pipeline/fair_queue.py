@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict, deque
+from collections import Counter, OrderedDict
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
 __all__ = ["FairQueue"]
 
 K = TypeVar("K", bound=Hashable)
-T = TypeVar("T")
+T = TypeVar("T", bound=Hashable)
 
 
 class FairQueue(Generic[K, T]):
-    """`put` and `pop` take constant time; `ahead` is linear in the keys, `remove` in the key's items. Not thread-safe."""
+    """Each item once. `put`, `pop` and `remove` take constant time; `ahead` is linear in the keys. Not thread-safe."""
 
     def __init__(self) -> None:
-        self._lines: OrderedDict[K, deque[T]] = OrderedDict()
+        self._lines: OrderedDict[K, OrderedDict[T, None]] = OrderedDict()
         self._length = 0
 
     def __len__(self) -> int:
         return self._length
 
     def put(self, key: K, item: T) -> None:
-        self._lines.setdefault(key, deque()).append(item)
+        self._lines.setdefault(key, OrderedDict())[item] = None
         self._length += 1
 
     def pop(self) -> tuple[K, T]:
         """The next item and its key; the key's other items wait until every other key has had one. Raises `KeyError`."""
         key, line = self._lines.popitem(last=False)
-        item = line.popleft()
+        item, _ = line.popitem(last=False)
         self._length -= 1
         if line:
             self._lines[key] = line
@@ -40,7 +40,7 @@ class FairQueue(Generic[K, T]):
         line = self._lines.get(key)
         if line is None or item not in line:
             return False
-        line.remove(item)
+        del line[item]
         self._length -= 1
         if not line:
             del self._lines[key]

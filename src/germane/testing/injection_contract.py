@@ -69,7 +69,7 @@ class InjectionContract:
         said = InjectedItem(handle="a2", id=event.id, content_hash=event.content_hash, source="messages")
         first = an_injection(memory)
         first = replace(first, items=(*first.items, said, foreign), created_at=NOON + timedelta(microseconds=1))
-        empty = an_injection(turn="other")
+        empty = an_injection(turn="other", relies_on=("m1", "x"))
         await _write(store, PutInjection("s", first), PutInjection("s", empty))
         other = opening()
         for each in (store, other):

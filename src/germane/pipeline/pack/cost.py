@@ -7,7 +7,7 @@ from typing import Protocol
 
 from germane.types.candidate import Candidate, Chosen
 
-__all__ = ["Layout", "Shortened"]
+__all__ = ["Layout", "Shortened", "fit_directive"]
 
 
 class Shortened(Protocol):
@@ -37,3 +37,12 @@ class Layout(Protocol):
 
     def total(self, directive: str, chosen: Sequence[Chosen]) -> int:
         """Tokens of the whole text as it will be written."""
+
+
+def fit_directive(directive: str, available: int, layout: Layout) -> tuple[str, int, str]:
+    """The directive where it fits into `available` tokens, else an empty one; the tokens that are fixed then; and why it was
+    left out (empty where it fits)."""
+    fixed = layout.fixed(directive)
+    if fixed > available and directive and (alone := layout.total(directive, ())) > available:
+        return "", layout.fixed(""), f"it takes {alone} tokens of {available}"
+    return directive, fixed, ""

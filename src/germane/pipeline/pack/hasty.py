@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from germane.pipeline.pack.budget_state import BudgetState
-from germane.pipeline.pack.cost import Layout
+from germane.pipeline.pack.cost import Layout, fit_directive
 from germane.pipeline.pack.eligibility import Eligibility
 from germane.pipeline.pack.packing import Packing
 from germane.pipeline.pack.shares import CapUsage
@@ -40,9 +40,7 @@ def pack_hastily(
     """Packs `ranked` in its order, required items first, into at most `available` tokens. `layout` counts the directive
     exactly, `bounds` costs items by upper bounds. Where nothing is `needed`, only required items go in. `stop` ends the packing
     early. `tokens` of the result is an upper bound."""
-    fixed, refused = layout.fixed(directive), ""
-    if fixed > available and directive and (alone := layout.total(directive, ())) > available:
-        directive, refused, fixed = "", f"it takes {alone} tokens of {available}", layout.fixed("")
+    directive, fixed, refused = fit_directive(directive, available, layout)
     state = BudgetState(available - fixed, CapUsage(strategy.shares, available))
     eligibility, groups, misses = Eligibility(sensitivities), frozenset[str](), 0
     order = sorted(ranked, key=lambda item: (not item.candidate.required, item.rank))

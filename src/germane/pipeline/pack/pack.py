@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import compress
 
 from germane.pipeline.pack.budget_packer import BudgetPacker
-from germane.pipeline.pack.cost import Layout
+from germane.pipeline.pack.cost import Layout, fit_directive
 from germane.pipeline.pack.eligibility import Eligibility
 from germane.pipeline.pack.packing import Packing
 from germane.types.amount import TokenPrice
@@ -42,9 +42,7 @@ def pack(
     if True in (needed := [item.candidate.required for item in others]):
         required = list(compress(others, needed))
         others = [item for item in others if not item.candidate.required]
-    fixed, refused = layout.fixed(directive), ""
-    if fixed > available and directive and (alone := layout.total(directive, ())) > available:
-        directive, refused, fixed = "", f"it takes {alone} tokens of {available}", layout.fixed("")
+    directive, fixed, refused = fit_directive(directive, available, layout)
     eligibility = Eligibility(sensitivities)
     packer = BudgetPacker(available, fixed, layout, strategy, eligibility, stop, price, broad)
     packer.fill(required)

@@ -169,9 +169,10 @@ class Erasure:
             return self._seen
         self._seen = seen
         if seen.replaced > self._seen_replaced and monotonic() - self._called_at >= _POLL:
-            self._seen_replaced, self._called_at = seen.replaced, monotonic()
-            with suppress(Exception):  # this thread must survive the listener's errors
+            self._called_at = monotonic()
+            with suppress(Exception):  # this thread must survive the listener's errors; it calls the listener again then
                 self._listener(self._guard)
+                self._seen_replaced = seen.replaced
         if not seen.due:
             self.waiting_for = ""
         self._polls = self._polls + 1 if seen.scrubbed == before.scrubbed else 0

@@ -19,13 +19,14 @@ from germane.types.earlier import InjectedItem
 
 __all__ = ["forget_sessions", "injections_of", "put_injection", "withdraw"]
 
-_COLUMNS = "turn, said, occurrence, text, tokens, tokenizer, last_handle, items, created_at, withdrawn"
+_COLUMNS = "turn, said, occurrence, text, tokens, tokenizer, last_handle, items, created_at, withdrawn, relies_on"
 _READ = f"SELECT {_COLUMNS} FROM injections WHERE partition = ? AND session = ? ORDER BY key"
 _INSERT = (
-    f"INSERT INTO injections (partition, session, {_COLUMNS}) VALUES ({', '.join('?' * 12)})"
+    f"INSERT INTO injections (partition, session, {_COLUMNS}) VALUES ({', '.join('?' * 13)})"
     " ON CONFLICT (partition, session, turn, occurrence) DO UPDATE SET text = excluded.text, tokens = excluded.tokens,"
     " tokenizer = excluded.tokenizer, last_handle = excluded.last_handle, items = excluded.items,"
-    " created_at = excluded.created_at, withdrawn = excluded.withdrawn WHERE withdrawn <> '' OR ?13 RETURNING key"
+    " created_at = excluded.created_at, withdrawn = excluded.withdrawn, relies_on = excluded.relies_on"
+    " WHERE withdrawn <> '' OR ?14 RETURNING key"
 )
 _SURPLUS = (
     "DELETE FROM injections WHERE key IN (SELECT key FROM (SELECT key, row_number() OVER latest AS place,"
@@ -102,11 +103,12 @@ def _row(record: Injection) -> Row:
         to_json(items),
         micros(record.created_at),
         record.withdrawn,
+        to_json(record.relies_on),
     )
 
 
 def _injection(row: Row) -> Injection:
-    turn, said, occurrence, text, tokens, tokenizer, last_handle, items, created_at, withdrawn = row
+    turn, said, occurrence, text, tokens, tokenizer, last_handle, items, created_at, withdrawn, relies_on = row
     return Injection(
         turn=turn,
         said=said,
@@ -118,6 +120,7 @@ def _injection(row: Row) -> Injection:
         items=_items(items),
         created_at=moment(created_at),
         withdrawn=shown(withdrawn),
+        relies_on=tuple(json.loads(relies_on)),
     )
 
 
