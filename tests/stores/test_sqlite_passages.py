@@ -130,6 +130,7 @@ def as_before(path: Path) -> None:
     connection.execute(
         "DROP TABLE units_parts; DROP TABLE undivided;"
         "ALTER TABLE units_events DROP COLUMN tokens; ALTER TABLE units_memories DROP COLUMN tokens;"
+        "ALTER TABLE injections DROP COLUMN relies_on;"
         f"PRAGMA user_version = 4; PRAGMA application_id = {APPLICATION}"
     )
     connection.close()
