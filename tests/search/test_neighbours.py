@@ -21,7 +21,8 @@ _FAINT = 1e-3
 def around(partition: Partition, rows: list[int], probability: list[float]) -> list[float]:
     odds = np.array([log(p / (1 - p)) for p in probability])
     near = links(take_snapshot(partition, partition.columns.rows), np.array(rows, np.intp))
-    return (np.expm1(neighbours(near, odds)) * _FAINT).tolist()
+    found: list[float] = (np.expm1(neighbours(near, odds)) * _FAINT).tolist()
+    return found
 
 
 def line(count: int, *, session: int = 1, first: int = 0) -> list[Text]:

@@ -65,8 +65,8 @@ class Evidence(NamedTuple):
     crowd: float = 0.0
     """ln(max(30, units searched) / 500): in a larger store the same similarity means less."""
     terms: float = 0.0
-    """ln(content words of the query / 5), in [−0.9, 0.9]: of a longer query a match of the same strength says something else.
-    It has no weight of its own, only in products with other features."""
+    """ln(content words of the query / 5), of at least 4 and at most 12: of a longer query a match of the same strength says
+    something else. It has coefficients in products with other features, and one that keeps probabilities right."""
     identifier: float = 0.0
     """Share of the query's identifiers, quoted phrases and tags that occur verbatim, [0, 1]."""
     curated: float = 0.0

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from germane.evaluate.fit.columns import BESIDES, Tables
-from germane.search.products import COEFFICIENTS
+from germane.evaluate.fit.columns import BESIDES, COEFFICIENTS, Tables
 
 __all__ = ["fit_page"]
 

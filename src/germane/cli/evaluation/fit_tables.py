@@ -8,13 +8,12 @@ from typing import Any
 from rich.console import Console
 
 from germane.cli.screen import table
-from germane.evaluate.fit.columns import BESIDES, Tables
+from germane.evaluate.fit.columns import BESIDES, COEFFICIENTS, Tables
 from germane.evaluate.fit.lists import Candidates
 from germane.evaluate.fit.need import NeedFit
 from germane.evaluate.fit.packed import recall
 from germane.evaluate.fit.refit import Refit
 from germane.evaluate.fit.reliability import Reliability
-from germane.search.products import COEFFICIENTS
 
 __all__ = ["figures", "need_figures", "origin", "show_coefficients", "show_fit", "show_need"]
 

@@ -20,7 +20,17 @@ from germane.search.products import COEFFICIENTS
 from germane.search.relevance import Relevance
 from germane.types.evidence import FEATURES
 
-__all__ = ["BESIDES", "JUDGED", "NEED_COLUMNS", "ColumnPart", "ModelColumns", "Tables", "model_tables", "shipped_tables"]
+__all__ = [
+    "BESIDES",
+    "COEFFICIENTS",
+    "JUDGED",
+    "NEED_COLUMNS",
+    "ColumnPart",
+    "ModelColumns",
+    "Tables",
+    "model_tables",
+    "shipped_tables",
+]
 
 Tables = Mapping[str, Mapping[str, float]]
 """A model's file: name of a column → name of a feature, or of a product of two → coefficient. `BESIDES` names the

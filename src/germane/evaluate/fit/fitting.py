@@ -24,11 +24,13 @@ from germane.evaluate.fit.newton import minimise
 from germane.evaluate.fit.two_pass import NEIGHBOURS, near
 from germane.search.neighbours import neighbours
 from germane.search.products import COEFFICIENTS, design
+from germane.types.evidence import FEATURES
 
 __all__ = ["Column", "Options", "fit_column"]
 
 Floats = NDArray[np.float64]
 Loss = Literal["softmax", "logistic"]
+_TERMS = FEATURES.index("terms")
 _PASSES = 2
 """Fits with `neighbours`, each by the probabilities of the fit before."""
 
@@ -86,14 +88,15 @@ def fit_column(lists: Sequence[Candidates], start: Floats, options: Options, ste
     relevant = [one.relevant for one in lists]
     links = [near(one) for one in lists]
     free = _free(tables, links, options)
-    beside = np.where(np.isin(COEFFICIENTS, [*free, *options.without]), 0.0, start)
+    beside = np.where(np.isin(COEFFICIENTS, [*free, *options.without, "terms"]), 0.0, start)
     judged = [table @ beside for table in tables]
     where = np.array([COEFFICIENTS.index(name) for name in free], np.intp)
     centre = start[where] if options.keep else np.zeros(len(where))
 
     def completed(i: int, model: _FirstPass) -> Floats:
         table = tables[i].copy()
-        table[:, NEIGHBOURS] = neighbours(links[i], model.calibration.log_odds(table @ model.weights) + judged[i])
+        odds = model.calibration.log_odds(table @ model.weights, table[:, _TERMS])
+        table[:, NEIGHBOURS] = neighbours(links[i], odds + judged[i])
         return table
 
     def fitted(chosen: Sequence[int]) -> _FirstPass:
@@ -102,8 +105,8 @@ def fit_column(lists: Sequence[Candidates], start: Floats, options: Options, ste
         for _ in range(1 + _PASSES * ("neighbours" in free)):
             weights = np.zeros(len(COEFFICIENTS))
             weights[where] = _weights(known, labels, where, centre, model.weights[where], options)
-            scores = np.concatenate([table @ weights for table in known])
-            model = _FirstPass(weights, calibrate(scores, np.concatenate(labels), offset))
+            scores, shared = (np.concatenate(parts) for parts in ([t @ weights for t in known], [t[:, _TERMS] for t in known]))
+            model = _FirstPass(weights, calibrate(scores, np.concatenate(labels), offset, shared=shared))
             known = [completed(i, model) for i in chosen]
         step()
         return model
@@ -117,13 +120,19 @@ def fit_column(lists: Sequence[Candidates], start: Floats, options: Options, ste
     weights = model.weights
     if any(len(score) != len(one) for score, one in zip(scores, lists, strict=True)):
         scores = [completed(i, model) @ weights for i in range(len(lists))]
-    calibration = calibrate(np.concatenate(scores), np.concatenate(relevant), np.concatenate(judged))
+    terms = [table[:, _TERMS] for table in tables]
+    calibration = calibrate(
+        np.concatenate(scores), np.concatenate(relevant), np.concatenate(judged), shared=np.concatenate(terms)
+    )
+    beside = beside + np.where(np.arange(len(COEFFICIENTS)) == _TERMS, calibration.weight, 0.0)
     return Column(
         weights=weights * calibration.slope + beside,
         intercept=calibration.intercept,
         fitted=tuple(free),
         calibration=calibration,
-        held_out=[calibration.log_odds(score) + more for score, more in zip(scores, judged, strict=True)],
+        held_out=[
+            calibration.log_odds(score, shared) + more for score, shared, more in zip(scores, terms, judged, strict=True)
+        ],
     )
 
 
