@@ -24,6 +24,7 @@ from germane.evaluate.fit.columns import ModelColumns, shipped_tables
 from germane.evaluate.fit.kept import evidence_code, keep, recover
 from germane.evaluate.fit.lists import Candidates
 from germane.evaluate.fit.packed import packed
+from germane.evaluate.fit.two_pass import rescored
 from germane.evaluate.formats import load
 
 __all__ = ["main"]
@@ -69,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     head = "".join(f"{f'r{budget}':>8}" for budget in _BUDGETS) + f"{'tokens':>10}"
     for name in dict.fromkeys(one.dataset for one in everything):
         lists = [one for one in everything if one.dataset == name]
-        odds = [relevance.log_odds(one.table) for one in lists]
+        odds = [relevance.log_odds(rescored(one, relevance).table) for one in lists]
         print(f"\n{name}: {len(lists)} questions\n{'floor':>16}{head}")
         for floor in options.floors:
             least = np.log(floor / (1 - floor)) if floor else -np.inf

@@ -37,6 +37,8 @@ def candidates(table: Any, relevant: Any, **given: Any) -> Candidates:
         "cost": np.full(many, 10, np.int32),
         "group": np.zeros(many, np.int32),
         "header": np.full(many, 5, np.int32),
+        "session": np.full(many, -1),
+        "position": np.zeros(many, np.int64),
         "created": np.zeros(many),
         "at": 0.0,
     }

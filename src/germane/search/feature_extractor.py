@@ -27,6 +27,9 @@ __all__ = ["FeatureExtractor"]
 Floats = NDArray[np.float32]
 _MIN_CROWD, _USUAL_CROWD = 30, 500
 """Units searched that `crowd` counts at least, and those at which it is 0."""
+_FEW_TERMS, _USUAL_TERMS, _MANY_TERMS = 4, 5, 12
+"""Content words of a query at which `terms` is 0, and the fewest and the most that it tells apart, as in the data it was fitted
+to."""
 _INDEX = {name: index for index, name in enumerate(FEATURES)}
 _UNKNOWN = [_INDEX[name] for name in ("cos_own", "cos_window", "soft")]
 
@@ -104,6 +107,7 @@ class FeatureExtractor(NamedTuple):
             "assistant": assistant,
             "length": length,
             "crowd": np.full(len(best), log(max(self.units, _MIN_CROWD) / _USUAL_CROWD)),
+            "terms": np.full(len(best), self._detail()),
         }
         if self.words is not None:
             features["soft"] = soft(self.terms, texts, self.words)
@@ -115,6 +119,9 @@ class FeatureExtractor(NamedTuple):
         for name, values in features.items():
             table[:, _INDEX[name]] = values
         return table
+
+    def _detail(self) -> float:
+        return log(min(_MANY_TERMS, max(_FEW_TERMS, len(self.query.terms))) / _USUAL_TERMS)
 
     def _around(self, sums: Floats, earlier: NDArray[np.int32], later: NDArray[np.int32]) -> Floats:
         """Returns the mean of `sums` over the units two to five steps before and after each row."""

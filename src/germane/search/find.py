@@ -1,8 +1,9 @@
 """Find: the search itself, the units most relevant to a query with their evidence.
 
-The search has two steps. Every row gets the cheap evidence (BM25, cosines, speaker, dates) and a rough score made of it. The
-best rows, twice as many as the limit, get the full evidence, and the relevance model ranks them. Measured, no relevant unit is
-lost by the first step.
+The search has three steps. Every row gets the cheap evidence (BM25, cosines, speaker, dates) and a rough score made of it. The
+best rows, twice as many as the limit, get all other evidence, and the relevance model says how probable each is. From that
+follows the last piece of evidence, how probable the rows around a row are, and with it the model ranks them. Measured, no
+relevant unit is lost by the first step.
 """
 
 from __future__ import annotations
@@ -17,18 +18,20 @@ from germane.ports.word_vectors import WordVectors
 from germane.search.bm25 import Terms, lexical_scores, weigh_terms
 from germane.search.cosine import cosines
 from germane.search.feature_extractor import FeatureExtractor
+from germane.search.neighbours import links, neighbours
 from germane.search.partition import Partition
 from germane.search.ranking import Ranking
 from germane.search.relevance import Relevance, shipped
 from germane.search.row_filter import allowed_rows
 from germane.search.snapshot import take_snapshot
 from germane.text.normal import fold
-from germane.types.evidence import Evidence
+from germane.types.evidence import FEATURES, Evidence
 from germane.types.query import Query
 
 __all__ = ["FaintMatch", "Match", "Matches", "find"]
 
 Floats = NDArray[np.float32]
+_NEIGHBOURS = FEATURES.index("neighbours")
 _OVERSAMPLING = 2
 """Rows that get the full evidence, as a multiple of the limit."""
 _PARTS_KEPT = 3
@@ -125,6 +128,8 @@ def find(
         best = _top(rough, partition.columns["key"][:rows], _OVERSAMPLING * limit)
         if not stop():
             table = extractor.table(best)
+            if len(best):
+                table[:, _NEIGHBOURS] = neighbours(links(snapshot, best), relevance.log_odds(table))
             found.append(Ranking.of(index, partition, best, table, relevance.log_odds(table), session))
     if not found:
         return Matches([], terms)

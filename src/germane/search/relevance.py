@@ -1,9 +1,10 @@
 """Relevance: the model that turns evidence into P(relevant | evidence), comparable across sources (SCORE-2).
 
-It is a logistic regression, P = σ(intercept + w · x), with four columns of coefficients: for conversations between people and
-for those with an assistant, each with vectors and without. The coefficients are data (`relevance.toml`) that say on which data
-they were fitted. An item may also be relevant for a reason other than its likeness to the query: it was asked for by key, said
-in this session, or said lately. Each reason has a probability of its own, and all are combined by noisy-or: 1 − Π (1 − p).
+It is a logistic regression, P = σ(intercept + w · x), over features and products of two features
+(`products.py`), with four columns of coefficients: for conversations between people and for those with an assistant, each with
+vectors and without. The coefficients are data (`relevance.toml`) that say on which data they were fitted. An item may also be
+relevant for a reason other than its likeness to the query: it was asked for by key, said in this session, or said lately. Each
+reason has a probability of its own, and all are combined by noisy-or: 1 − Π (1 − p).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from germane.errors import InvalidInput
 from germane.search.need import NEED_COLUMNS, NeedModel
+from germane.search.products import COEFFICIENTS, design
 from germane.types.evidence import FEATURES, Evidence
 
 __all__ = ["Relevance", "matrix", "shipped"]
@@ -36,7 +38,7 @@ _BESIDES = [FEATURES.index(name) for name in _REASONS]
 class Relevance:
     """The model's coefficients.
 
-    `weights`, shape (4, len(FEATURES)), has a row for each column of the model (people, people_lexical, assistant,
+    `weights`, shape (4, len(COEFFICIENTS)), has a row for each column of the model (people, people_lexical, assistant,
     assistant_lexical); `intercepts` has shape (4,). `reasons`, shape (3,), holds the probability that each reason (structured,
     history, recent) gives at full strength. `need` tells whether anything of what was found is needed at all.
     """
@@ -50,16 +52,16 @@ class Relevance:
     def parse(cls, table: Mapping[str, Mapping[str, float]]) -> Relevance:
         """Reads the model from TOML tables, one for each column of the model; without a table `need`, P(need) is the shipped
         model's. Raises `InvalidInput` for a missing column, an unknown feature or reason, and a reason outside [0, 1]."""
-        weights, intercepts = np.zeros((len(_COLUMNS), len(FEATURES))), np.zeros(len(_COLUMNS))
+        weights, intercepts = np.zeros((len(_COLUMNS), len(COEFFICIENTS))), np.zeros(len(_COLUMNS))
         for row, column in enumerate(_COLUMNS):
             if column not in table:
                 raise InvalidInput(f"relevance model: the column {column!r} is missing")
             entries = dict(table[column])
             intercepts[row] = entries.pop("intercept", 0.0)
             for feature, weight in entries.items():
-                if feature not in FEATURES:
+                if feature not in COEFFICIENTS:
                     raise InvalidInput(f"relevance model: {column} names the unknown feature {feature!r}")
-                weights[row, FEATURES.index(feature)] = weight
+                weights[row, COEFFICIENTS.index(feature)] = weight
         reasons = table.get("reasons", {})
         for reason, probability in reasons.items():
             if reason not in _REASONS or not 0 <= probability <= 1:
@@ -72,7 +74,8 @@ class Relevance:
         that `matrix` returns."""
         missing = np.isnan(table)
         row = np.where(table[:, _ASSISTANT] > 0, _KINDS, 0) + missing[:, _COS_WINDOW]
-        likeness: NDArray[np.float64] = (_complete(table, missing) * self.weights[row]).sum(axis=1) + self.intercepts[row]
+        terms = design(_complete(table, missing))
+        likeness: NDArray[np.float64] = np.einsum("nc,nc->n", terms, self.weights[row]) + self.intercepts[row]
         reasons = table[:, _BESIDES]
         if not reasons.any():
             return likeness

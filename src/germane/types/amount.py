@@ -25,7 +25,7 @@ __all__ = ["Cut", "Need", "TokenPrice", "price_asked"]
 _TELLING = 8.0
 """By how much tokens cost more in answer to a message that asks for nothing, as most turns of a chat do. Set by hand, as no
 labelled conversation says what such a turn needs: 8 keeps 90 % of the prompts' prefix in replayed conversations, 1 keeps 59."""
-_OVERVIEW = 1.2
+_OVERVIEW = 1.05
 """By how much they cost more for an overview (`broad`): its many short passages overlap in what they say."""
 _COUNTED = 50
 """The best candidates that count as possibly relevant. Measured on LoCoMo within 750 tokens: 10 or 20 give 86.8 % of the

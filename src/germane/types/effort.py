@@ -18,8 +18,8 @@ __all__ = ["Effort", "parse_effort", "price"]
 
 Effort = Literal["low", "medium", "high"]
 
-_MEDIUM: Final = 3.07e-4
-_PRICES: Mapping[str, float] = MappingProxyType({"low": 2 * _MEDIUM, "medium": _MEDIUM, "high": _MEDIUM / 2.17})
+_MEDIUM: Final = 3.19e-4
+_PRICES: Mapping[str, float] = MappingProxyType({"low": 2 * _MEDIUM, "medium": _MEDIUM, "high": _MEDIUM / 2.08})
 """Share of what is missing per token."""
 _LEAST, _MOST = 0.01, 100
 

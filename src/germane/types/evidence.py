@@ -31,6 +31,10 @@ class Evidence(NamedTuple):
     cos_window: float | None = None
     around: float = 0.0
     """Mean likeness of the eight units beyond the neighbours, by their windows' vectors; 0 without vectors."""
+    neighbours: float = 0.0
+    """How likely the units up to four steps before and after are relevant, each by its own evidence:
+    ln(1 + Σ decay · P / 0.001), [0, 8.5]. The decay is 1, 0.7, 0.4, 0.2 by steps; units that the search
+    didn't look at count as irrelevant."""
     soft: float | None = None
     """idf-weighted mean over the query's words of the best word-vector cosine in the unit, [0, 1]. None where the text wasn't
     read for it; the relevance model then assumes the usual value at this BM25 and cosine."""
@@ -60,6 +64,9 @@ class Evidence(NamedTuple):
     """1 when the unit's conversation has an assistant in it. Chooses the column of coefficients."""
     crowd: float = 0.0
     """ln(max(30, units searched) / 500): in a larger store the same similarity means less."""
+    terms: float = 0.0
+    """ln(content words of the query / 5), of at least 4 and at most 12: of a longer query a match of the same strength says
+    something else. It has coefficients in products with other features, and one that keeps probabilities right."""
     identifier: float = 0.0
     """Share of the query's identifiers, quoted phrases and tags that occur verbatim, [0, 1]."""
     curated: float = 0.0

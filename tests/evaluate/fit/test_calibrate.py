@@ -30,7 +30,17 @@ def test_what_is_added_beside_is_taken_into_account() -> None:
     scores, beside = random.normal(0, 2, 40_000), random.normal(0, 2, 40_000)
     likely = 1 / (1 + np.exp(-(scores + beside - 2)))
     found = calibrate(scores, random.random(len(scores)) < likely, beside)
-    assert found == pytest.approx((1.0, -2.0), abs=0.1)
+    assert found == pytest.approx((1.0, -2.0, 0.0), abs=0.1)
+
+
+def test_what_all_candidates_of_a_question_share_has_a_weight_of_its_own() -> None:
+    """So that short and long questions get probabilities that come true alike."""
+    random = np.random.default_rng(8)
+    scores, shared = random.normal(0, 2, 40_000), random.normal(0, 1, 40_000)
+    likely = 1 / (1 + np.exp(-(scores - 1.5 * shared - 2)))
+    found = calibrate(scores, random.random(len(scores)) < likely, shared=shared)
+    assert found == pytest.approx((1.0, -2.0, -1.5), abs=0.1)
+    assert found.log_odds(np.ones(1), np.ones(1)) == pytest.approx([-2.5], abs=0.2)
 
 
 def test_with_a_slope_given_the_intercept_alone_is_fitted() -> None:

@@ -14,6 +14,7 @@ from germane.evaluate.fit.collect import collect_candidates
 from germane.evaluate.fit.columns import shipped_tables
 from germane.evaluate.fit.fitting import Options
 from germane.evaluate.fit.refit import refit
+from germane.evaluate.fit.two_pass import NEIGHBOURS, rescored
 from germane.search.relevance import Relevance, shipped
 from germane.testing.hashed import Hashed
 from germane.types.evidence import FEATURES
@@ -118,3 +119,11 @@ async def test_a_model_can_be_fitted_to_what_was_found() -> None:
     found = refit(lists, shipped_tables(), Options(l2=1.0))
     firsts = [one.relevant[int(np.argmax(odds))] for one, odds in zip(lists, found.after, strict=True)]
     assert np.mean(firsts) > 0.9
+
+
+async def test_a_kept_list_gets_the_neighbours_that_its_search_had() -> None:
+    """Its places in sessions stand for the links of the store."""
+    raised = replace(shipped(), intercepts=shipped().intercepts + 40)
+    for one in await collect_candidates(dataset("one"), embedder=Hashed()):
+        assert rescored(one, raised).table[:, NEIGHBOURS] == pytest.approx(one.table[:, NEIGHBOURS])
+        assert one.table[:, NEIGHBOURS].any()

@@ -9,19 +9,21 @@ from germane.errors import InvalidInput
 from germane.evaluate.fit.columns import ModelColumns, shipped_tables
 from germane.evaluate.fit.fitting import Options, fit_column
 from germane.evaluate.fit.refit import refit
+from germane.search.products import COEFFICIENTS, design
 from germane.search.relevance import Relevance
 from germane.types.evidence import FEATURES
 from support.made_lists import TRUE, candidates, columns_of, made
 
 
 def weight(weights: np.ndarray, name: str) -> float:
-    return float(weights[FEATURES.index(name)])
+    return float(weights[COEFFICIENTS.index(name)])
 
 
 @pytest.mark.requirement("SCORE-2")
 def test_the_weights_behind_the_data_are_found_again() -> None:
     """The weights agree up to sampling, and up to the slope that the calibration chooses."""
-    fitted = fit_column(made(800), np.zeros(len(FEATURES)), Options(l2=0.1))
+    sums_only = Options(l2=0.1, without=frozenset(name for name in COEFFICIENTS if ":" in name))
+    fitted = fit_column(made(800), np.zeros(len(COEFFICIENTS)), sums_only)
     found = {name: weight(fitted.weights, name) / fitted.calibration.slope for name in TRUE}
     assert found == pytest.approx(TRUE, rel=0.15)
     assert abs(weight(fitted.weights, "cos_own")) < 0.4
@@ -30,7 +32,7 @@ def test_the_weights_behind_the_data_are_found_again() -> None:
 def test_probabilities_of_held_out_conversations_come_true() -> None:
     """Predicted and observed shares agree in the mean."""
     lists = made(200)
-    fitted = fit_column(lists, np.zeros(len(FEATURES)), Options())
+    fitted = fit_column(lists, np.zeros(len(COEFFICIENTS)), Options())
     said = np.concatenate([1 / (1 + np.exp(-odds)) for odds in fitted.held_out]).sum()
     assert said == pytest.approx(sum(one.relevant.sum() for one in lists), rel=0.01)
 
@@ -41,18 +43,18 @@ def test_what_is_held_out_is_scored_by_weights_that_never_saw_it() -> None:
     phrase = FEATURES.index("phrase")
     for one in lists:
         one.table[:, phrase] = one.relevant if one.conversation == "c0" else 0.0
-    fitted = fit_column(lists, np.zeros(len(FEATURES)), Options(l2=0.1))
+    fitted = fit_column(lists, np.zeros(len(COEFFICIENTS)), Options(l2=0.1))
     assert weight(fitted.weights, "phrase") > 2
     for one, odds in zip(lists, fitted.held_out, strict=True):
         if one.conversation == "c0":
-            known = np.nan_to_num(one.table) @ fitted.weights
+            known = design(np.nan_to_num(one.table)) @ fitted.weights
             told_apart = (known - odds)[one.relevant].mean() - (known - odds)[~one.relevant].mean()
             assert told_apart > 0.7 * weight(fitted.weights, "phrase")
 
 
 def test_what_judgement_adds_is_calibrated_with_the_rest() -> None:
     """A third of all candidates has an identifier, whose weight of two log-odds is set by hand."""
-    start = np.zeros(len(FEATURES))
+    start = np.zeros(len(COEFFICIENTS))
     start[FEATURES.index("identifier")] = 2.0
     lists, random = made(100), np.random.default_rng(3)
     for one in lists:
@@ -63,7 +65,7 @@ def test_what_judgement_adds_is_calibrated_with_the_rest() -> None:
 
 def test_judgement_stays_and_what_never_varies_keeps_its_weight() -> None:
     """`identifier` is set by hand; `month` is the same for all candidates of a question and can't be fitted."""
-    start = np.zeros(len(FEATURES))
+    start = np.zeros(len(COEFFICIENTS))
     start[[FEATURES.index("identifier"), FEATURES.index("month")]] = 2.0, 1.0
     lists = made(60)
     for number, one in enumerate(lists):
@@ -75,14 +77,14 @@ def test_judgement_stays_and_what_never_varies_keeps_its_weight() -> None:
 
 
 def test_a_feature_that_is_left_out_has_no_weight() -> None:
-    start = np.ones(len(FEATURES))
+    start = np.ones(len(COEFFICIENTS))
     fitted = fit_column(made(60), start, Options(without=frozenset({"speaker"})))
     assert weight(fitted.weights, "speaker") == 0.0
 
 
 def test_one_conversation_alone_is_fitted_without_anything_held_out() -> None:
     """The calibration then uses the fitted data."""
-    fitted = fit_column(made(40, conversations=1), np.zeros(len(FEATURES)), Options())
+    fitted = fit_column(made(40, conversations=1), np.zeros(len(COEFFICIENTS)), Options())
     assert weight(fitted.weights, "window") > 0
 
 

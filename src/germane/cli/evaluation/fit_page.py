@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from germane.evaluate.fit.columns import BESIDES, Tables
-from germane.types.evidence import FEATURES
+from germane.evaluate.fit.columns import BESIDES, COEFFICIENTS, Tables
 
 __all__ = ["fit_page"]
 
@@ -80,7 +79,7 @@ def _need(columns: Mapping[str, Any]) -> str:
 def _coefficients(old: Tables, new: Tables) -> str:
     names = [name for name in new if name not in BESIDES]
     rows = []
-    for feature in ("intercept", *FEATURES):
+    for feature in ("intercept", *COEFFICIENTS):
         pairs = [(old.get(name, {}).get(feature, 0.0), new[name].get(feature, 0.0)) for name in names]
         if any(value for pair in pairs for value in pair):
             rows.append([f"`{feature}`", *(f"{was:.2f} → {now:.2f}" if was != now else f"{now:.2f}" for was, now in pairs)])

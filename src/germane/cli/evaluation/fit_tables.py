@@ -8,13 +8,12 @@ from typing import Any
 from rich.console import Console
 
 from germane.cli.screen import table
-from germane.evaluate.fit.columns import BESIDES, Tables
+from germane.evaluate.fit.columns import BESIDES, COEFFICIENTS, Tables
 from germane.evaluate.fit.lists import Candidates
 from germane.evaluate.fit.need import NeedFit
 from germane.evaluate.fit.packed import recall
 from germane.evaluate.fit.refit import Refit
 from germane.evaluate.fit.reliability import Reliability
-from germane.types.evidence import FEATURES
 
 __all__ = ["figures", "need_figures", "origin", "show_coefficients", "show_fit", "show_need"]
 
@@ -96,7 +95,7 @@ def show_coefficients(screen: Console, old: Tables, new: Tables) -> None:
     """Print the coefficients of the columns that changed."""
     names = [name for name in new if new[name] != old.get(name) and name not in BESIDES]
     made = table("", *names, right=tuple(names))
-    for feature in ("intercept", *FEATURES):
+    for feature in ("intercept", *COEFFICIENTS):
         pairs = [(old.get(name, {}).get(feature, 0.0), new[name].get(feature, 0.0)) for name in names]
         if any(value for pair in pairs for value in pair):
             made.add_row(feature, *(f"{was:.2f} → {now:.2f}" if was or now else "" for was, now in pairs))

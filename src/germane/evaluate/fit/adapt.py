@@ -17,8 +17,8 @@ from germane.evaluate.fit.columns import JUDGED, ModelColumns, Tables
 from germane.evaluate.fit.feedback import Marked
 from germane.evaluate.fit.loss import Problem, softmax
 from germane.evaluate.fit.newton import minimise
+from germane.search.products import COEFFICIENTS, design
 from germane.search.relevance import matrix
-from germane.types.evidence import FEATURES
 
 __all__ = ["STRENGTH", "adapt"]
 
@@ -43,16 +43,17 @@ def adapt(feedback: Sequence[Marked], tables: Tables, *, strength: float = STREN
         if comparisons:
             learnt[name] = len(comparisons)
             moved = _moved_weights(comparisons, columns.weights(name), strength)
-            adapted[name] |= {feature: weight for feature, weight in zip(FEATURES, moved.tolist(), strict=True) if weight}
+            adapted[name] |= {feature: weight for feature, weight in zip(COEFFICIENTS, moved.tolist(), strict=True) if weight}
     return adapted, learnt
 
 
 def _comparisons(marked: Marked, columns: ModelColumns, name: str) -> Iterator[Comparison]:
-    """The shown items that column `name` scores: their evidence, shape (items, features), and which of them are better."""
+    """The shown items that column `name` scores: evidence and products, shape (items, coefficients), and which of them
+    are better."""
     table = matrix([item.evidence for item in marked.shown])
     here = columns.of(table) == columns.names.index(name)
     marks = np.array([item.mark for item in marked.shown], dtype=str)[here]
-    table = np.nan_to_num(table[here])
+    table = design(np.nan_to_num(table[here]))
     helpful, harmful = marks == "helpful", marks == "harmful"
     for rows, better in ((np.ones(len(marks), np.bool_), helpful), (~helpful, ~harmful)):
         chosen = better[rows]
@@ -63,7 +64,7 @@ def _comparisons(marked: Marked, columns: ModelColumns, name: str) -> Iterator[C
 def _moved_weights(comparisons: Sequence[Comparison], weights: Floats, strength: float) -> Floats:
     rows = np.concatenate([table for table, _ in comparisons])
     counts = np.array([len(better) for _, better in comparisons], np.intp)
-    where = np.flatnonzero((rows.std(axis=0) > 1e-9) & ~np.isin(FEATURES, JUDGED))
+    where = np.flatnonzero((rows.std(axis=0) > 1e-9) & ~np.isin(COEFFICIENTS, JUDGED))
     spread = np.maximum(rows.std(axis=0), _MIN_SPREAD)
     if not len(where):
         return weights

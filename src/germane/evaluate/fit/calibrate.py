@@ -23,9 +23,12 @@ class Calibration(NamedTuple):
 
     slope: float = 1.0
     intercept: float = 0.0
+    weight: float = 0.0
+    """Of a feature that is the same for all candidates of a question."""
 
-    def log_odds(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self.slope * scores + self.intercept
+    def log_odds(self, scores: NDArray[np.float64], shared: NDArray[np.float64] | float = 0.0) -> NDArray[np.float64]:
+        """`shared` is that feature."""
+        return self.slope * scores + self.weight * shared + self.intercept
 
 
 def calibrate(
@@ -33,16 +36,20 @@ def calibrate(
     relevant: NDArray[np.bool_],
     offset: NDArray[np.float64] | None = None,
     *,
+    shared: NDArray[np.float64] | None = None,
     slope: float | None = None,
 ) -> Calibration:
-    """Fits the calibration with the lowest log loss. `scores`, `relevant` and `offset` have shape (n,); `offset` is added to
-    the log-odds. With `slope` only the intercept is fitted. A tiny penalty keeps the result finite where the data don't
-    determine it, for example where all candidates are alike."""
+    """Fits the calibration with the lowest log loss. `scores`, `relevant`, `offset` and `shared` have shape (n,); `offset` is
+    added to the log-odds, `shared` is a feature whose weight is fitted too; a given `slope` isn't fitted. A tiny
+    penalty keeps the result finite where the data don't determine it, for example where all candidates are alike."""
     spread = max(float(scores.std()), 1e-9)
     features = np.column_stack((scores / spread, np.ones(len(scores))))
     beside = np.zeros(len(scores)) if offset is None else offset
     if slope is not None:
         beside, features = beside + slope * scores, features[:, 1:]
+    if shared is not None and np.ptp(shared) > 1e-9:
+        features = np.column_stack((shared, features))
+    extra = int(features.shape[1] > (1 if slope is not None else 2))
     many = features.shape[1]
     stiffness = np.full(many, 1e-6)
     stiffness[-1] = 1e-3
@@ -57,4 +64,8 @@ def calibrate(
         stiffness=stiffness,
     )
     found = minimise(logistic(problem), start)
-    return Calibration(slope=float(found[0] / spread) if slope is None else slope, intercept=float(found[-1]))
+    return Calibration(
+        slope=float(found[extra] / spread) if slope is None else slope,
+        intercept=float(found[-1]),
+        weight=float(found[0]) if extra else 0.0,
+    )

@@ -157,11 +157,16 @@ class _Listing:
             cost=np.array(costs, np.int32),
             group=np.array([self._number(group) for group in groups], np.int32),
             header=np.array(with_header, np.int32) - np.array(costs, np.int32),
+            session=np.array([self._session(one) for one in found], np.int64),
+            position=np.array([one.position for one in found], np.int64),
             keywords=keywords,
             fixed=self._layout.fixed(""),
             created=np.array([one.created_at.timestamp() for one in found], np.float64),
             at=at.timestamp(),
         )
+
+    def _session(self, one: Candidate) -> int:
+        return -1 if one.session is None else self._number(f"session {one.session}")
 
     def _number(self, name: str) -> int:
         return self._numbers.setdefault(name, len(self._numbers))

@@ -16,15 +16,26 @@ from numpy.typing import NDArray
 from germane.evaluate.fit.lists import Candidates, take_rows
 from germane.ports.embedder import STATIC_EMBEDDERS
 from germane.search.need import NEED_COLUMNS
+from germane.search.products import COEFFICIENTS
 from germane.search.relevance import Relevance
 from germane.types.evidence import FEATURES
 
-__all__ = ["BESIDES", "JUDGED", "NEED_COLUMNS", "ColumnPart", "ModelColumns", "Tables", "model_tables", "shipped_tables"]
+__all__ = [
+    "BESIDES",
+    "COEFFICIENTS",
+    "JUDGED",
+    "NEED_COLUMNS",
+    "ColumnPart",
+    "ModelColumns",
+    "Tables",
+    "model_tables",
+    "shipped_tables",
+]
 
 Tables = Mapping[str, Mapping[str, float]]
-"""A model's file: name of a column → name of a feature → coefficient. `BESIDES` names the tables that are no columns of the
-relevance model: `reasons` holds the probabilities of candidates that are found for another reason than likeness, `need` and
-`need_lexical` hold the model of P(need)."""
+"""A model's file: name of a column → name of a feature, or of a product of two → coefficient. `BESIDES` names the
+tables that are no columns of the relevance model: `reasons` holds the probabilities of candidates that are found for another
+reason than likeness, `need` and `need_lexical` hold the model of P(need)."""
 
 JUDGED = ("crowd", "identifier", "curated", "structured", "history", "recent", "assistant")
 """Features whose weights are set by hand. A fit leaves them as they are."""
@@ -85,8 +96,8 @@ class ModelColumns:
         return {name: parts for name, parts in found.items() if parts}
 
     def weights(self, column: str) -> NDArray[np.float64]:
-        """The weights of a column, in the order of `FEATURES`."""
-        return np.array([self.tables[column].get(feature, 0.0) for feature in FEATURES])
+        """The weights of a column, in the order of `COEFFICIENTS`."""
+        return np.array([self.tables[column].get(name, 0.0) for name in COEFFICIENTS])
 
 
 def _without_reasons(table: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,18 @@ from germane.evaluate.fit.folds import folds
 from germane.evaluate.fit.lists import Candidates
 from germane.evaluate.fit.loss import Problem, logistic, softmax
 from germane.evaluate.fit.newton import minimise
+from germane.evaluate.fit.two_pass import NEIGHBOURS, near
+from germane.search.neighbours import neighbours
+from germane.search.products import COEFFICIENTS, design
 from germane.types.evidence import FEATURES
 
 __all__ = ["Column", "Options", "fit_column"]
 
 Floats = NDArray[np.float64]
 Loss = Literal["softmax", "logistic"]
+_TERMS = FEATURES.index("terms")
+_PASSES = 2
+"""Fits with `neighbours`, each by the probabilities of the fit before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +55,8 @@ class Options:
         chosen: dict[str, Loss] = {"softmax": "softmax", "logistic": "logistic"}
         if loss not in chosen:
             raise InvalidInput(f"loss must be softmax or logistic, not {loss[:40]!r}")
-        if strangers := sorted(set(without) - set(FEATURES)):
-            raise InvalidInput(f"there is no feature {strangers[0]!r} to leave out: there are {', '.join(FEATURES)}")
+        if strangers := sorted(set(without) - set(COEFFICIENTS)):
+            raise InvalidInput(f"there is no feature {strangers[0]!r} to leave out: there are {', '.join(COEFFICIENTS)}")
         return cls(loss=chosen[loss], l2=l2, folds=folds, without=frozenset(without))
 
 
@@ -59,7 +65,7 @@ class Column:
     """A fitted column of the model."""
 
     weights: Floats
-    """Shape (features,), in the order of `FEATURES`; the slope of the calibration is multiplied in."""
+    """Shape (coefficients,), in the order of `COEFFICIENTS`; the slope of the calibration is multiplied in."""
     intercept: float
     fitted: tuple[str, ...]
     """Names of the features whose weights were fitted."""
@@ -70,48 +76,86 @@ class Column:
 
 def fit_column(lists: Sequence[Candidates], start: Floats, options: Options, step: Callable[[], None] = lambda: None) -> Column:
     """Fits a column to `lists`, of which at least one has a relevant candidate. `start` are the current weights, shape
-    (features,); `step` is called after each fold and after the final fit.
+    (coefficients,); `step` is called after each fold and after the final fit.
+
+    The feature `neighbours` comes from the model itself. Each fold therefore fits weights without it, computes it from these
+    weights' probabilities, and fits again, twice: as in a search, the first pass has the same weights, with `neighbours` = 0.
 
     With a single conversation nothing can be held out: the calibration then uses the fitted data, and its probabilities are too
     confident.
     """
-    tables = [np.nan_to_num(one.table) for one in lists]
+    tables = [_plain(one) for one in lists]
     relevant = [one.relevant for one in lists]
-    free = _free(tables, options)
-    beside = np.where(np.isin(FEATURES, [*free, *options.without]), 0.0, start)
-    where = np.array([FEATURES.index(name) for name in free], np.intp)
+    links = [near(one) for one in lists]
+    free = _free(tables, links, options)
+    beside = np.where(np.isin(COEFFICIENTS, [*free, *options.without, "terms"]), 0.0, start)
+    judged = [table @ beside for table in tables]
+    where = np.array([COEFFICIENTS.index(name) for name in free], np.intp)
     centre = start[where] if options.keep else np.zeros(len(where))
 
-    def fitted(chosen: Sequence[int]) -> Floats:
-        weights = np.zeros(len(FEATURES))
-        weights[where] = _weights([tables[i] for i in chosen], [relevant[i] for i in chosen], where, centre, options)
+    def completed(i: int, model: _FirstPass) -> Floats:
+        table = tables[i].copy()
+        odds = model.calibration.log_odds(table @ model.weights, table[:, _TERMS])
+        table[:, NEIGHBOURS] = neighbours(links[i], odds + judged[i])
+        return table
+
+    def fitted(chosen: Sequence[int]) -> _FirstPass:
+        labels, offset = [relevant[i] for i in chosen], np.concatenate([judged[i] for i in chosen])
+        known, model = [tables[i] for i in chosen], _FirstPass(np.zeros(len(COEFFICIENTS)), Calibration())
+        for _ in range(1 + _PASSES * ("neighbours" in free)):
+            weights = np.zeros(len(COEFFICIENTS))
+            weights[where] = _weights(known, labels, where, centre, model.weights[where], options)
+            scores, shared = (np.concatenate(parts) for parts in ([t @ weights for t in known], [t[:, _TERMS] for t in known]))
+            model = _FirstPass(weights, calibrate(scores, np.concatenate(labels), offset, shared=shared))
+            known = [completed(i, model) for i in chosen]
         step()
-        return weights
+        return model
 
     scores: list[Floats] = [np.empty(0)] * len(lists)
     for learnt, held in folds(lists, options.folds):
-        weights = fitted(learnt.tolist())
+        model = fitted(learnt.tolist())
         for i in held.tolist():
-            scores[i] = tables[i] @ weights
-    weights = fitted(range(len(lists)))
+            scores[i] = completed(i, model) @ model.weights
+    model = fitted(range(len(lists)))
+    weights = model.weights
     if any(len(score) != len(one) for score, one in zip(scores, lists, strict=True)):
-        scores = [table @ weights for table in tables]
-    judged = [table @ beside for table in tables]
-    calibration = calibrate(np.concatenate(scores), np.concatenate(relevant), np.concatenate(judged))
+        scores = [completed(i, model) @ weights for i in range(len(lists))]
+    terms = [table[:, _TERMS] for table in tables]
+    calibration = calibrate(
+        np.concatenate(scores), np.concatenate(relevant), np.concatenate(judged), shared=np.concatenate(terms)
+    )
+    beside = beside + np.where(np.arange(len(COEFFICIENTS)) == _TERMS, calibration.weight, 0.0)
     return Column(
         weights=weights * calibration.slope + beside,
         intercept=calibration.intercept,
         fitted=tuple(free),
         calibration=calibration,
-        held_out=[calibration.log_odds(score) + more for score, more in zip(scores, judged, strict=True)],
+        held_out=[
+            calibration.log_odds(score, shared) + more for score, shared, more in zip(scores, terms, judged, strict=True)
+        ],
     )
 
 
-def _free(tables: Sequence[Floats], options: Options) -> list[str]:
-    """The features to fit: those that differ between the candidates of at least one list."""
+class _FirstPass(NamedTuple):
+    """Weights, and how their scores become probabilities."""
+
+    weights: Floats
+    calibration: Calibration
+
+
+def _plain(one: Candidates) -> Floats:
+    """Features and products of a list's candidates, with `neighbours` = 0."""
+    table = np.nan_to_num(one.table)
+    table[:, NEIGHBOURS] = 0.0
+    return design(table)
+
+
+def _free(tables: Sequence[Floats], links: Sequence[NDArray[np.intp]], options: Options) -> list[str]:
+    """The coefficients to fit: of what differs between the candidates of at least one list."""
     tells = np.any([np.ptp(table, axis=0) > 1e-9 for table in tables if len(table)], axis=0)
+    tells[NEIGHBOURS] = any((one >= 0).any() for one in links)
     kept = {*JUDGED, *options.without}
-    return [name for name, varies in zip(FEATURES, tells.tolist(), strict=True) if varies and name not in kept]
+    return [name for name, varies in zip(COEFFICIENTS, tells.tolist(), strict=True) if varies and name not in kept]
 
 
 def _weights(
@@ -119,10 +163,11 @@ def _weights(
     relevant: Sequence[NDArray[np.bool_]],
     where: NDArray[np.intp],
     centre: Floats,
+    begin: Floats,
     options: Options,
 ) -> Floats:
-    """Fitted weights of the features `where`, shape (len(where),). Lists without a relevant candidate teach no order and are
-    left out."""
+    """Fitted weights of the coefficients `where`, shape (len(where),), searched from `begin`. Lists without a relevant
+    candidate teach no order and are left out."""
     useful = [i for i, one in enumerate(relevant) if one.any()]
     if not useful:
         return centre
@@ -133,10 +178,10 @@ def _weights(
     spread[spread < 1e-9] = 1.0
     features = (features - middle) / spread
     labels = np.concatenate([relevant[i] for i in useful])
-    start, stiffness = centre * spread, np.full(len(where), options.l2)
+    start, first, stiffness = centre * spread, begin * spread, np.full(len(where), options.l2)
     if options.loss == "logistic":
         features = np.column_stack((features, np.ones(len(features))))
-        start, stiffness = np.append(start, -5.0), np.append(stiffness, 1e-6)
+        start, first, stiffness = np.append(start, -5.0), np.append(first, -5.0), np.append(stiffness, 1e-6)
     problem = Problem(
         features=features,
         relevant=labels,
@@ -145,6 +190,6 @@ def _weights(
         centre=start,
         stiffness=stiffness,
     )
-    found = minimise((softmax if options.loss == "softmax" else logistic)(problem), start, tolerance=1e-8)
+    found = minimise((softmax if options.loss == "softmax" else logistic)(problem), first, tolerance=1e-8)
     weights: Floats = found[: len(where)] / spread
     return weights

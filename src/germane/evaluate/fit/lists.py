@@ -45,6 +45,10 @@ class Candidates:
     """Number of the header that the candidate is rendered under."""
     header: NDArray[np.int32]
     """Tokens of that header."""
+    session: NDArray[np.int64]
+    """Number of the session it was said in; −1 for what has no place in a session."""
+    position: NDArray[np.int64]
+    """Its place in that session, from 0."""
     keywords: bool = False
     """Whether keywords alone found the candidates."""
     fixed: int = 0
@@ -71,7 +75,7 @@ class Candidates:
         return f"<Candidates {self.conversation}/{self.question} {int(self.relevant.sum())} of {len(self)}>"
 
 
-_ROWS = ("table", "relevant", "message", "share", "cost", "group", "header", "created")
+_ROWS = ("table", "relevant", "message", "share", "cost", "group", "header", "session", "position", "created")
 
 
 def take_rows(one: Candidates, rows: NDArray[Any] | Sequence[int]) -> Candidates:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from germane.evaluate.fit.lists import Candidates
 from germane.evaluate.fit.newton import minimise
+from germane.evaluate.fit.two_pass import rescored
 from germane.search.need import NEED_FEATURES, NEED_ROWS, Asked, need_features
 from germane.search.relevance import Relevance
 
@@ -63,6 +64,7 @@ def fit_need(lists: Sequence[Candidates], relevance: Relevance, *, lexical: bool
 
 
 def _best(one: Candidates, relevance: Relevance) -> tuple[Floats, Floats]:
+    one = rescored(one, relevance)
     odds = relevance.log_odds(one.table)
     order = np.argsort(-odds, kind="stable")[:NEED_ROWS]
     return one.table[order], odds[order]

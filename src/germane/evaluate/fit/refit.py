@@ -13,7 +13,8 @@ from germane.evaluate.fit.columns import ModelColumns, Tables
 from germane.evaluate.fit.fitting import Column, Options, fit_column
 from germane.evaluate.fit.lists import Candidates
 from germane.evaluate.fit.reliability import Reliability, reliability
-from germane.types.evidence import FEATURES
+from germane.evaluate.fit.two_pass import rescored
+from germane.search.products import COEFFICIENTS
 
 __all__ = ["Judged", "Refit", "refit"]
 
@@ -53,7 +54,7 @@ def refit(lists: Sequence[Candidates], old: Tables, options: Options, step: Call
     lists = [one for one in lists if one.needed]
     columns = ModelColumns(old)
     relevance = columns.relevance
-    before = [relevance.log_odds(one.table) for one in lists]
+    before = [relevance.log_odds(rescored(one, relevance).table) for one in lists]
     after = [odds.copy() for odds in before]
     tables: dict[str, dict[str, float]] = {name: dict(table) for name, table in old.items()}
     fitted: dict[str, Column] = {}
@@ -66,7 +67,7 @@ def refit(lists: Sequence[Candidates], old: Tables, options: Options, step: Call
         for part, odds in zip(parts, column.held_out, strict=True):
             after[part.whole][part.rows] = odds
         tables[name] = {"intercept": column.intercept} | {
-            feature: weight for feature, weight in zip(FEATURES, column.weights.tolist(), strict=True) if weight
+            feature: weight for feature, weight in zip(COEFFICIENTS, column.weights.tolist(), strict=True) if weight
         }
         relevant = np.concatenate([one.relevant for one in chosen])
         judged[name] = Judged(
