@@ -185,8 +185,8 @@ async def test_by_default_the_client_returns_the_turn_behind_the_added_text(clie
 async def test_need_and_its_threshold_reach_the_client(client: Client) -> None:
     """They aren't set for a strategy that doesn't ask whether anything is needed."""
     answer = await told(client, ASKED[0], "openai", OWN)
-    assert (answer.metadata.need_threshold, answer.metadata.earlier_tokens) == (0.15, 0)
-    assert 0.15 <= (answer.metadata.need or 0) <= 1
+    assert (answer.metadata.need_threshold, answer.metadata.earlier_tokens) == (0.13, 0)
+    assert 0.13 <= (answer.metadata.need or 0) <= 1
     answer = await told(client, ASKED[0], "openai", OWN, strategy="compact")
     assert (answer.metadata.need, answer.metadata.need_threshold) == (None, None)
 

@@ -39,7 +39,7 @@ DEFAULT = replace(
     COMPACT,
     name="default",
     sources=(*_STATED, _DEEP, SourcePlan(name="continuity", limit=6)),
-    need=0.15,
+    need=0.13,
     effort="medium",
     placement="append",
 )
