@@ -239,7 +239,7 @@ async def test_forgetting_withdraws_every_text_that_holds_it(knowing: Agent, ger
         if flushed:
             await germane._open.injections.flush()
         await knowing.forget([first.items[0].id])
-        second = await chat.say("And again: greyhound, tea, cello")
+        second = await chat.say("Tell me again: greyhound, tea, cello")
         assert second.earlier == ()
         assert first.items[0].text not in second.added
         assert first.items[1].id in [item.id for item in second.items]
