@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from germane.dialects.registry import dialect, dialect_of, parse, parse_all
@@ -262,6 +262,8 @@ def test_tool_calls_that_are_no_list_of_calls_are_not_sent_as_they_are(calls: ob
     st.sampled_from(["user", "assistant", "model", "tool", None]),
     st.sampled_from(PROVIDERS),
 )
+@example(raw={"content": [{"type": []}]}, role="tool", prefer="openai")
+@example(raw={"content": [{"type": []}]}, role="user", prefer="openai")
 def test_any_json_is_read_or_refused(raw: dict[str, Any], role: str | None, prefer: str) -> None:
     """Never with another exception, and what was read can be sent to every provider."""
     if role:

@@ -15,8 +15,8 @@ BREAKPOINTS = 4
 """Maximum number of `cache_control` marks in one request."""
 ID = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
-USER_ONLY = frozenset({"image", "document", "tool_result", "search_result", "container_upload"})
-ASSISTANT_ONLY = frozenset({"tool_use", "thinking", "redacted_thinking", "server_tool_use"})
+USER_ONLY = ("image", "document", "tool_result", "search_result", "container_upload")
+ASSISTANT_ONLY = ("tool_use", "thinking", "redacted_thinking", "server_tool_use")
 _FOREIGN = frozenset({"image_url", "input_audio", "file", "refusal", "input_text", "output_text", "input_image", "input_file"})
 
 

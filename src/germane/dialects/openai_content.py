@@ -12,14 +12,15 @@ from germane.types.message import Image, Opaque, Part, Text
 
 __all__ = ["has_part", "read_content"]
 
-_TEXTS = frozenset({"text", "input_text", "output_text", "summary_text", "reasoning_text"})
-_IMAGES = frozenset({"image_url", "input_image", "computer_screenshot"})
+_TEXTS = ("text", "input_text", "output_text", "summary_text", "reasoning_text")
+_IMAGES = ("image_url", "input_image", "computer_screenshot")
 
 
 def has_part(content: object, kinds: Collection[str]) -> bool:
     """Returns whether `content` is a list of parts with one of these types."""
     parts = content if isinstance(content, list | tuple) else ()
-    return any(isinstance(part, Mapping) and part.get("type") in kinds for part in parts)
+    named = (part.get("type") for part in parts if isinstance(part, Mapping))
+    return any(isinstance(kind, str) and kind in kinds for kind in named)
 
 
 def read_content(content: object) -> tuple[Part, ...]:

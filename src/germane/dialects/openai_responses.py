@@ -117,8 +117,10 @@ def _is_instruction(turn: OutgoingMessage) -> bool:
 
 def _fits(kind: object, role: str) -> bool:
     """Returns whether a part of this type, perhaps a later one, may stand in a message of this role."""
+    if not isinstance(kind, str):
+        return False
     known = any(kind in kinds for kinds in PARTS.values())
-    return isinstance(kind, str) and kind not in _FOREIGN and (not known or kind in PARTS.get(role, ()))
+    return kind not in _FOREIGN and (not known or kind in PARTS.get(role, ()))
 
 
 def _without_own_id(raw: Mapping[str, Any]) -> Mapping[str, Any]:

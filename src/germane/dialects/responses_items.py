@@ -25,7 +25,7 @@ OUTPUTS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Calls that need an output of the caller's, with the type of that output."""
-OWN_PARTS = frozenset({"input_text", "output_text", "input_image", "input_file"})
+OWN_PARTS = ("input_text", "output_text", "input_image", "input_file")
 _CALLS_OF_OUTPUTS = {output: call for call, output in OUTPUTS.items()}
 _OTHERS = frozenset(
     {
