@@ -21,9 +21,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
+from germane.pipeline.format.digest import HEADING
 from germane.pipeline.format.layout import RenderedContext
 from germane.pipeline.format.named import FORMATS, open_format
-from germane.types.candidate import Breakdown, Candidate, Chosen, Scored
+from germane.types.candidate import Breakdown, Candidate, Chosen, Provenance, Scored
 from germane.types.strategy import Detail
 
 __all__ = ["forgeries", "hostile", "main", "trials", "written"]
@@ -101,6 +102,13 @@ def written(name: str, chance: random.Random, naughty: Sequence[str] = ()) -> Re
             role=hostile(chance) if chance.random() < 0.2 else "user",
             session=chance.choice((None, "s1", hostile(chance))),
             session_number=chance.choice((None, 1, 2)),
+            title=hostile(chance, naughty) if chance.random() < 0.2 else "",
+            kinds=(hostile(chance),) if chance.random() < 0.1 else ("factual", "fact"),
+            required=chance.random() < 0.1,
+            position=chance.randint(0, 3),
+            provenance=Provenance(channel=hostile(chance), message_id=hostile(chance))
+            if chance.random() < 0.2
+            else Provenance(),
         )
         parts = Breakdown(relevance=1, recency=1, usefulness=0.5, confidence=0.8, frequency=0)
         scored = Scored(candidate=candidate, score=chance.random(), log_odds=0, breakdown=parts, rank=number + 1)
@@ -126,6 +134,7 @@ _ELEMENT = re.compile(
 )
 _OPENING = re.compile(rf'^<((?:[a-z][a-z0-9_]*_memories)|conversation) nonce="{NONCE}">$', re.MULTILINE)
 _HEADER = re.compile(r"## (?:\d{4}-\d\d-\d\d(?: session \d+)?|[a-z][a-z0-9_]*)")
+_LINE_BREAK = re.compile(r"\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _OWN_TAG = re.compile(r"<\s*/?\s*(?:directive|notice|memory|message|conversation|\w+_memories)\b", re.IGNORECASE)
 
 
@@ -142,7 +151,7 @@ def _xml_problem(stable: str, late: str, items: int) -> str:
 
 
 def _compact_problem(stable: str, late: str, items: int) -> str:
-    lines = re.split(r"\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", late)
+    lines = _LINE_BREAK.split(late)
     if lines[0] != f'<memory nonce="{NONCE}">' or lines[-1] != "</memory>":
         return "the wrapper is broken"
     inside = lines[2:-1]
@@ -163,6 +172,22 @@ def _compact_problem(stable: str, late: str, items: int) -> str:
     return _stable_problem(stable, 2 if stable else 0)
 
 
+def _digest_problem(stable: str, late: str, items: int) -> str:
+    lines = _LINE_BREAK.split(late)
+    if (lines[:2] != [f'<memory nonce="{NONCE}">', HEADING] and items) or (items and lines[-1] != "</memory>"):
+        return "the wrapper is broken"
+    inside = lines[3:-1]
+    if len(inside) != items:
+        return "a line too many"
+    if not all(re.match(r"- \[[^\n]*\] .* \((?:public|private|sensitive)\) .*\)$", line) for line in inside):
+        return "a line that isn't one of ours"
+    if any(char in line for line in inside for char in "<>"):
+        return "a bracket in content"
+    if late.count(NONCE) != bool(items):
+        return "the nonce in content"
+    return _stable_problem(stable, 2 if stable else 0)
+
+
 def _stable_problem(stable: str, tags: int) -> str:
     """In the directive only germane's own tags and the nonce are not the operator's to write."""
     found = len(_OWN_TAG.findall(stable))
@@ -171,7 +196,7 @@ def _stable_problem(stable: str, tags: int) -> str:
     return "the nonce in the directive" if stable.lower().count(NONCE) != bool(stable) else ""
 
 
-_PROBLEMS = {"compact": _compact_problem, "xml": _xml_problem}
+_PROBLEMS = {"compact": _compact_problem, "digest": _digest_problem, "xml": _xml_problem}
 
 
 class _Letters:

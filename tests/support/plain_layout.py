@@ -43,8 +43,14 @@ class PlainLayout:
     def group(self, candidate: Candidate) -> str:
         return candidate.session or candidate.category
 
-    def shorten(self, candidate: Candidate, tokens: int) -> Excerpt | None:
-        room = tokens - self.header
+    def chars(self, candidate: Candidate, text: str) -> int:
+        return len(text)
+
+    def wrapper_chars(self) -> int:
+        return self.wrapper
+
+    def shorten(self, candidate: Candidate, tokens: int, chars: int | None = None) -> Excerpt | None:
+        room = tokens - self.header if chars is None else min(tokens - self.header, chars)
         if not self.excerpts or room < 8:
             return None
         return Excerpt(candidate.text[:room], min(1.0, room / len(candidate.text)))

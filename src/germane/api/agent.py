@@ -13,8 +13,10 @@ from typing import Any, get_args, overload
 from germane.api.agent_memories import Recollections
 from germane.api.arguments import System, build_request, flags, identifiers, number, optional
 from germane.api.check_messages import listed
+from germane.api.digest import MemoryDigest, digest_of, without_directive
 from germane.api.export import Exported, everything
 from germane.api.recording import Recording
+from germane.api.strategies import allowed_filters
 from germane.api.wiring import Parts
 from germane.errors import InvalidInput
 from germane.events.appending import Origin
@@ -86,7 +88,7 @@ class Agent:
         `metadata.fallback_reason` and `trace` hold the reason.
         """
         began = self._parts.clock.steady()
-        scope = self.scope.within(session)
+        scope, plan = self.scope.within(session), self._parts.strategies.find(strategy)
         request = self._request(
             scope=scope,
             messages=messages,
@@ -97,13 +99,12 @@ class Agent:
             query=query,
             deadline=deadline,
             max_tokens=max_tokens,
-            filters=filters,
+            filters=allowed_filters(plan, filters),
             effort=effort,
             window=window,
             like=like,
             system=system,
         )
-        plan = self._parts.strategies.find(strategy)
         context = await self._parts.engine.assemble(request, self._scoped(scope), plan, began)
         self._parts.retrievals.note(self.scope, [item.id for item in context.items if item.category != "conversation"])
         self._parts.injections.note(scope)
@@ -137,6 +138,37 @@ class Agent:
         )
         return self._parts.engine.fall_back(request, self._parts.strategies.find(strategy), reason)
 
+    async def digest(
+        self,
+        query: str,
+        *,
+        model: str = "gpt-4o",
+        session: str | None = None,
+        at: datetime | None = None,
+        deadline: float | None = 0.25,
+        max_tokens: int | None = None,
+        filters: Filters | None = None,
+        strategy: str | Strategy = "digest",
+    ) -> MemoryDigest:
+        """Returns the memories that matter for `query` as a text of its own, for a prompt that you build yourself: a list with
+        ids and provenance within the budgets of `memory.v1`, or one line that says why there is none. The same for an
+        interactive turn and for one of a delegated agent. `assemble(…, strategy="digest")` writes the same list into messages.
+        Tokens are those of `model`. Raises `InvalidInput`."""
+        string("query", query, QUERY, valid=False)
+        plan = without_directive(self._parts.strategies.find(strategy))
+        asked = [{"role": "user", "content": query}]
+        context = await self.assemble(
+            asked,
+            model=model,
+            session=session,
+            at=at,
+            deadline=deadline,
+            max_tokens=max_tokens,
+            filters=filters,
+            strategy=plan,
+        )
+        return digest_of(context, plan, (allowed_filters(plan, filters) or Filters()).sensitivities)
+
     async def recall(
         self,
         query: str,
@@ -150,15 +182,16 @@ class Agent:
         and no token counted. Raises `InvalidInput`."""
         limit, parts = number("limit", limit, maximum=COUNT.maximum), self._parts
         string("query", query, QUERY, valid=False)
+        plan = parts.strategies.find(strategy)
         request = self._request(
             scope=self.scope,
             messages=(),
             model="any",
             query=query,
             at=at,
-            filters=filters,
+            filters=allowed_filters(plan, filters),
         )
-        found = await parts.engine.recall(request, self._scoped(self.scope), parts.strategies.find(strategy))
+        found = await parts.engine.recall(request, self._scoped(self.scope), plan)
         return found[:limit]
 
     async def texts(self, ids: Sequence[str]) -> dict[str, str]:

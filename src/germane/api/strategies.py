@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
 from germane.errors import InvalidInput, UnknownName
 from germane.pipeline.format.named import FORMATS, check_details
 from germane.types.limits import NAME, shown, text
+from germane.types.query import Filters
 from germane.types.strategy import Cap, Shares, SourcePlan, Strategy, Weights
 
-__all__ = ["COMPACT", "COMPOSITE", "DEFAULT", "VERBOSE", "Strategies", "derive"]
+__all__ = ["COMPACT", "COMPOSITE", "DEFAULT", "VERBOSE", "Strategies", "allowed_filters", "derive"]
 
 _STATED = (
     SourcePlan(name="directive"),
@@ -53,10 +54,11 @@ COMPOSITE = replace(VERBOSE, name="composite", form="linear", weights=Weights(),
 class Strategies:
     """The registry of one `Germane`. Registering in one changes no other."""
 
-    def __init__(self, written: Mapping[str, Mapping[str, Any]] | None = None) -> None:
-        """`written` holds the tables `[strategies.<name>]` of the settings. Each is derived from the strategy that its `like`
-        names (default: `default`). Raises `InvalidInput`."""
-        self._known = {strategy.name: strategy for strategy in (DEFAULT, VERBOSE, COMPACT, COMPOSITE)}
+    def __init__(self, written: Mapping[str, Mapping[str, Any]] | None = None, *, also: Sequence[Strategy] = ()) -> None:
+        """`also` are further strategies that stand beside the built-in ones. `written` holds the tables `[strategies.<name>]`
+        of the settings. Each is derived from the strategy that its `like` names (default: `default`). Raises
+        `InvalidInput`."""
+        self._known = {strategy.name: strategy for strategy in (DEFAULT, VERBOSE, COMPACT, COMPOSITE, *also)}
         waiting = {name: dict(_table(table, f"strategy {name!r}")) for name, table in (written or {}).items()}
         while waiting:
             ready = [
@@ -88,6 +90,16 @@ class Strategies:
         format, and for details that the format can't write."""
         _check_format(strategy)
         self._known[strategy.name] = strategy
+
+
+def allowed_filters(strategy: Strategy, filters: Filters | None) -> Filters | None:
+    """The request's filters, with no sensitivity that the strategy doesn't allow."""
+    if strategy.sensitivities is None:
+        return filters
+    if filters is None:
+        return Filters(sensitivities=strategy.sensitivities)
+    allowed = tuple(one for one in filters.sensitivities if one in strategy.sensitivities)
+    return replace(filters, sensitivities=allowed)
 
 
 def _check_format(strategy: Strategy) -> None:
@@ -128,7 +140,7 @@ def _merged(base: Strategy, changes: Mapping[str, Any]) -> dict[str, Any]:
                 merged[name] = _sources(base.sources, _table(value, name))
             case "shares":
                 merged[name] = _shares(base.shares, _table(value, name))
-            case "details" | "fact_keys" | "tags":
+            case "details" | "fact_keys" | "sensitivities" | "tags":
                 if isinstance(value, str) or not all(isinstance(one, str) for one in value):
                     raise InvalidInput(f"{name} must be a list of strings, not {value!r}")
                 merged[name] = tuple(value)
@@ -146,8 +158,8 @@ def _sources(plans: tuple[SourcePlan, ...], changes: Mapping[str, Any]) -> tuple
 
 
 def _shares(shares: Shares, changes: Mapping[str, Any]) -> Shares:
-    if strangers := sorted(set(changes) - {"sources", "kinds", "total"}):
-        raise InvalidInput(f"shares have no {', '.join(strangers)}: they are sources, kinds and total")
+    if strangers := sorted(set(changes) - {"sources", "kinds", "total", "pools"}):
+        raise InvalidInput(f"shares have no {', '.join(strangers)}: they are sources, kinds, total and pools")
     kinds = dict(shares.kinds)
     for kind, change in _table(changes.get("kinds", {}), "shares.kinds").items():
         kinds[kind] = _changed(kinds.get(kind, Cap()), change, f"shares.kinds.{kind}")
@@ -155,6 +167,8 @@ def _shares(shares: Shares, changes: Mapping[str, Any]) -> Shares:
         sources={**shares.sources, **_table(changes.get("sources", {}), "shares.sources")},
         kinds=kinds,
         total=_changed(shares.total, changes.get("total", {}), "shares.total"),
+        pools={kind: pool for kind, pool in shares.pools.items() if kind not in kinds}
+        | dict(_table(changes.get("pools", {}), "shares.pools")),
     )
 
 

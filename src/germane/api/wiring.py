@@ -14,6 +14,7 @@ import numpy as np
 from germane.access.usage import KeyUsage
 from germane.access.verifier import Verifier
 from germane.api.catch_up import CatchUp
+from germane.api.digest_settings import digest_strategy
 from germane.api.embedder_argument import EmbedderArgument, is_function
 from germane.api.injection_writer import InjectionWriter
 from germane.api.retrieval_counter import RetrievalCounter
@@ -87,7 +88,7 @@ async def wire(
     """Opens the store at `path` and builds the engine over it. Search and scoring use the same `relevance` model. Unless
     `warm`, whatever only an assembly needs is loaded at its first use. Raises what the store, the settings and the embedder
     raise."""
-    strategies = Strategies(settings.strategies)
+    strategies = Strategies(settings.strategies, also=(digest_strategy(settings.memory),))
     catalog = Catalog.built_in().with_models(settings.models) if settings.models else Catalog.built_in()
     prices = Prices.built_in().with_prices(settings.prices) if settings.prices else Prices.built_in()
     chosen = settings.embedder if embedder is None else embedder

@@ -17,6 +17,7 @@ from germane.cli.commands import (
     assemble,
     backup,
     demo,
+    digest,
     directive,
     doctor,
     eval_fit,
@@ -113,7 +114,9 @@ def global_options(
         str | None,
         typer.Option(help="The embedding model: distilled, minilm, static or openai:<model>. Default: as set, else distilled."),
     ] = None,
-    settings: Annotated[Path | None, typer.Option(envvar="GERMANE_SETTINGS", help="A TOML file with settings.")] = None,
+    settings: Annotated[
+        Path | None, typer.Option(envvar="GERMANE_SETTINGS", help="A TOML file with settings, or an agent.yml.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")] = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
@@ -142,6 +145,7 @@ app.command("remember", short_help="Store one memory: a note, a fact, a preferen
 app.command("record", short_help="Store the messages of a conversation.")(record.record)
 app.command("search", short_help="Search memories and messages.")(search.search)
 app.command("assemble", short_help="Print a request's messages with the context that the model needs.")(assemble.assemble)
+app.command("digest", short_help="Print the memories that matter for a question, as a list.")(digest.digest)
 app.command("explain", short_help="Assemble, and print why each candidate went in or was left out.")(explain.explain)
 app.command("feedback", short_help="Mark memories as helpful or harmful.")(feedback.feedback)
 app.command("forget", short_help="Erase memories and messages for good.")(forget.forget)

@@ -17,6 +17,9 @@ input = 0.20
 like = "compact"
 cap = 1500
 
+[memory.v1]                      # the strategy `digest`; an agent.yml with the same keys is read too
+semantic = { enabled = true }
+
 [serve]                          # settings of `germane serve`, variables GERMANE_SERVE_…: docs/operate/operate.md
 grpc = "127.0.0.1:7411"
 """
@@ -30,7 +33,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from germane.errors import InvalidInput
+from germane.errors import InvalidInput, MissingExtra
 from germane.settings.serving import ServiceSettings
 
 __all__ = ["Settings", "read_service_settings", "read_toml"]
@@ -38,13 +41,14 @@ __all__ = ["Settings", "read_service_settings", "read_toml"]
 _SERVE_PREFIX = "GERMANE_SERVE_"
 _RELATIVE_PATHS = ("db", "tls_cert", "tls_key", "tls_client_ca")
 """Settings whose paths in a TOML file are relative to that file."""
-_TABLES = frozenset({"germane", "models", "prices", "serve", "strategies"})
+_YAML = frozenset({".yaml", ".yml"})
+_TABLES = frozenset({"germane", "memory", "models", "prices", "serve", "strategies"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Settings of the library. `models`, `prices` and `strategies` are tables as in TOML, `relevance` the path of a file of
-    coefficients; the code that uses them checks their content."""
+    """Settings of the library. `models`, `prices`, `strategies` and `memory` are tables as in TOML, `relevance` the path of a
+    file of coefficients; the code that uses them checks their content."""
 
     embedder: str = "distilled"
     dimensions: int | None = None
@@ -53,13 +57,14 @@ class Settings:
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     prices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     strategies: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    memory: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: Path | str | None = None, environ: Mapping[str, str] | None = None) -> Settings:
         """Reads the TOML file at `path`; variables in `environ` that aren't empty override it. Without both, returns the
         defaults. Raises `InvalidInput` that names the setting and the file or variable."""
         where = "settings" if path is None else f"settings {path}"
-        tables = _table({} if path is None else read_toml(Path(path), "settings"), where, _TABLES)
+        tables = _table({} if path is None else _read(Path(path)), where, _TABLES)
         plain = _table(tables.get("germane", {}), f"{where}: [germane]", {"embedder", "dimensions", "nonce_key", "relevance"})
         given = {name: (plain[name], f"{where}: {name}") for name in plain}
         if path is not None and isinstance(relevance := plain.get("relevance"), str):
@@ -80,6 +85,7 @@ class Settings:
             models=_tables(tables, "models", where),
             prices=_tables(tables, "prices", where),
             strategies=_tables(tables, "strategies", where),
+            memory=_tables(tables, "memory", where),
         )
 
 
@@ -94,7 +100,7 @@ def read_service_settings(
     given: dict[str, tuple[object, str]] = {}
     if path is not None:
         where = f"settings {path}"
-        tables = _table(read_toml(Path(path), "settings"), where, _TABLES)
+        tables = _table(_read(Path(path)), where, _TABLES)
         table = _table(tables.get("serve", {}), f"{where}: [serve]", frozenset(ServiceSettings.names()))
         for name, value in table.items():
             relative = name in _RELATIVE_PATHS and isinstance(value, str) and value and "\n" not in value
@@ -112,6 +118,26 @@ def read_service_settings(
         if value is not None:
             given[name] = (str(value) if isinstance(value, Path) else value, f"--{name.replace('_', '-')}")
     return ServiceSettings.of(given)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The tables of a TOML file; of a YAML file, which belongs to an agent and holds more than germane's, `memory` alone."""
+    if path.suffix not in _YAML:
+        return read_toml(path, "settings")
+    try:
+        import yaml
+    except ImportError:
+        raise MissingExtra("yaml", "pyyaml") from None
+    try:
+        document = yaml.safe_load(path.read_text("utf-8"))
+    except OSError as error:
+        raise InvalidInput(f"settings {path}: can't be read ({error.strerror})") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"settings {path}: isn't YAML ({str(error).splitlines()[0]})") from error
+    if not isinstance(document, Mapping | None):
+        raise InvalidInput(f"settings {path}: must be a table such as memory: {{v1: …}}, not {type(document).__name__}")
+    memory = (document or {}).get("memory")
+    return {"memory": {} if memory is None else memory}
 
 
 def read_toml(path: Path, what: str) -> dict[str, Any]:

@@ -97,12 +97,14 @@ class Candidate:
     """Pinned, or named by the strategy's keys or tags: packed before anything else and exempt from the floor."""
     speaker: str = ""
     role: str = ""
+    title: str = ""
+    """A fact's key, or a title, with which `text` begins."""
     session: str | None = None
     session_started_at: datetime | None = None
     session_number: int | None = None
     """Counts the sessions of the scope from 1, in the order they began."""
     position: int = 0
-    """Place within the session, counted from 0."""
+    """Place within the session, or among the required items, counted from 0."""
     content_hash: int = 0
     also: tuple[str, ...] = ()
     """Further sources that offered the same thing."""

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from germane.errors import InvalidInput
+from germane.types.candidate import Sensitivity
 from germane.types.effort import Effort, price
 from germane.types.limits import COUNT, LABEL, NAME, NAMES, TAG, entries, shown, text
 
@@ -87,11 +88,14 @@ class Cap:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shares:
     """How sources and kinds share the budget (BUD-6). `sources` are percentages of the token budget by source; other sources
-    may use what one leaves. `kinds` are hard caps by category or kind; `total` caps everything."""
+    may use what one leaves. `kinds` are hard caps by category or kind; `total` caps everything. A kind in `pools` has no cap of
+    its own and counts against that of the kind it names. Characters are those of the lines as written, those of `total`
+    include the wrapper."""
 
     sources: Mapping[str, float] = field(default_factory=dict)
     kinds: Mapping[str, Cap] = field(default_factory=dict)
     total: Cap = field(default_factory=Cap)
+    pools: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         shares = [_number(share) for share in _table("shares.sources", self.sources).values()]
@@ -101,6 +105,11 @@ class Shares:
         for kind, cap in _table("shares.kinds", self.kinds).items():
             _is(f"shares.kinds.{kind}", cap, Cap)
         _is("shares.total", self.total, Cap)
+        for kind, pool in _table("shares.pools", self.pools).items():
+            if kind in self.kinds or pool not in self.kinds:
+                raise InvalidInput(
+                    f"shares.pools: {kind} must have no cap of its own, and name a kind that has one, not {shown(pool)}"
+                )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +139,8 @@ class Strategy:
     fact_keys: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     """Facts and tags that the structured source fetches by name, besides what is pinned; they go in as required."""
+    sensitivities: tuple[Sensitivity, ...] | None = None
+    """What may be shown at most, whatever the request's filters allow; None leaves it to them. Empty allows nothing."""
 
     def __post_init__(self) -> None:
         text("name", self.name, NAME)
@@ -141,6 +152,11 @@ class Strategy:
         object.__setattr__(self, "fact_keys", entries("fact_keys", self.fact_keys, NAMES, LABEL))
         object.__setattr__(self, "tags", entries("tags", self.tags, NAMES, TAG))
         object.__setattr__(self, "details", entries("details", self.details, NAMES, NAME))
+        if self.sensitivities is not None:
+            allowed = entries("sensitivities", self.sensitivities, NAMES, NAME)
+            if unknown := [one for one in allowed if one not in get_args(Sensitivity)]:
+                raise InvalidInput(f"sensitivities must be some of {', '.join(get_args(Sensitivity))}, not {shown(unknown[0])}")
+            object.__setattr__(self, "sensitivities", allowed)
         if unknown := [one for one in self.details if one not in get_args(Detail)]:
             raise InvalidInput(f"details must be some of {', '.join(get_args(Detail))}, not {shown(unknown[0])}")
         for setting, value, allowed in (

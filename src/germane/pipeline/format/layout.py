@@ -134,10 +134,26 @@ class Format:
         """The key of the section whose header the item stands under."""
         return (self._sections.get(candidate.id) or self._section(candidate)).key
 
-    def shorten(self, candidate: Candidate, tokens: int) -> Excerpt | None:
-        """An excerpt around the query's terms that costs at most `tokens` as written, a header of its own included; None when
-        nothing useful fits."""
-        return self._excerpts.of(candidate.text, tokens, lambda text: self.cost(candidate, text, _NO_GROUPS))
+    def chars(self, candidate: Candidate, text: str) -> int:
+        """Characters of the item's own line as written, its line break included."""
+        if len(text) > _MAX_COUNTED:
+            return len(text) + 1
+        return len(self._line(candidate, text).filled(_SHORT, _SCORE if self._grammar.scores else "")) + 1
+
+    def wrapper_chars(self) -> int:
+        """Characters of the outermost wrapper around the items."""
+        return len(self._late(()))
+
+    def shorten(self, candidate: Candidate, tokens: int, chars: int | None = None) -> Excerpt | None:
+        """An excerpt around the query's terms that costs at most `tokens` as written, a header of its own included, and whose
+        line has at most `chars` characters; None when nothing useful fits."""
+
+        def cost(text: str) -> int:
+            counted = self.cost(candidate, text, _NO_GROUPS)
+            return counted if chars is None else max(counted, -(-self.chars(candidate, text) * tokens // max(1, chars)))
+
+        tokens = tokens if chars is None else min(tokens, chars)
+        return self._excerpts.of(candidate.text, tokens, cost)
 
     def total(self, directive: str, chosen: Sequence[Chosen]) -> int:
         """Tokens of the whole text as it will be written, as one text or as two, whichever is more."""

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from germane.errors import InvalidInput, UnknownName
 from germane.pipeline.format.compact import Compact
+from germane.pipeline.format.digest import Digest
 from germane.pipeline.format.layout import Format, Grammar
 from germane.pipeline.format.xml import Xml
 from germane.ports.tokenizer import Tokenizer
@@ -16,7 +17,11 @@ from germane.types.strategy import Detail
 __all__ = ["FORMATS", "check_details", "open_format"]
 
 FORMATS: Mapping[str, Callable[[str, tzinfo, Sequence[Detail]], Grammar]] = MappingProxyType(
-    {"compact": lambda nonce, zone, _: Compact(nonce, zone), "xml": Xml}
+    {
+        "compact": lambda nonce, zone, _: Compact(nonce, zone),
+        "digest": lambda nonce, zone, _: Digest(nonce, zone),
+        "xml": Xml,
+    }
 )
 """By name: makes a grammar from the nonce, the scope's zone and the details to write."""
 _WITH_DETAILS = frozenset({"xml"})

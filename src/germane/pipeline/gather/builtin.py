@@ -18,7 +18,7 @@ from germane.types.unread import Unread
 
 __all__ = ["SOURCES", "sources"]
 
-SOURCES = ("continuity", "directive", "history", "memories", "messages", "recent", "structured")
+SOURCES = ("continuity", "directive", "history", "memories", "messages", "recent", "semantic", "structured")
 """Names of the built-in sources."""
 
 
@@ -55,10 +55,10 @@ def sources(
             made[plan.name] = _RegisteredSource(registered[plan.name], store)
             continue
         match plan.name:
-            case "memories" | "messages" if not searching:
+            case "memories" | "messages" | "semantic" if not searching:
                 made[plan.name] = BusySource()
-            case "memories":
-                made[plan.name] = MemorySource(store, wait=wait, depth=depth)
+            case "memories" | "semantic":
+                made[plan.name] = MemorySource(store, plan.name, wait=wait, depth=depth)
             case "structured":
                 made[plan.name] = StructuredSource(store, strategy.fact_keys, strategy.tags)
             case "messages":

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from germane.events.event import Event
-from germane.memories.memory import Memory
+from germane.memories.memory import Fact, Memory, Note, Procedure
 from germane.search.hit import Found
 from germane.types.candidate import Candidate
 from germane.types.evidence import Evidence
@@ -18,15 +18,15 @@ __all__ = ["from_event", "from_memory", "offered", "verbatim"]
 T = TypeVar("T", Event, Memory)
 
 
-def from_memory(memory: Memory, source: str, evidence: Evidence, *, required: bool = False) -> Candidate:
-    """A candidate of a typed memory; the memory's category is also its kind."""
+def from_memory(memory: Memory, source: str, evidence: Evidence, *, required: bool = False, position: int = 0) -> Candidate:
+    """A candidate of a typed memory; its category and its kind are the candidate's kinds."""
     return Candidate(
         id=memory.id,
         source=source,
         category=memory.category,
         text=memory.text,
         created_at=memory.updated_at,
-        kinds=(memory.category,),
+        kinds=(memory.category, memory.kind),
         evidence=evidence._replace(curated=1.0),
         confidence=memory.confidence,
         helpful=memory.helpful,
@@ -34,9 +34,21 @@ def from_memory(memory: Memory, source: str, evidence: Evidence, *, required: bo
         retrievals=memory.retrieval_count,
         sensitivity=memory.sensitivity,
         required=required,
+        title=_title(memory),
+        position=position,
         content_hash=memory.content_hash,
         provenance=memory.provenance,
     )
+
+
+def _title(memory: Memory) -> str:
+    match memory.content:
+        case Fact(key=key):
+            return key
+        case Note(title=title) | Procedure(title=title):
+            return title
+        case _:
+            return ""
 
 
 def from_event(event: Event, source: str, evidence: Evidence) -> Candidate:

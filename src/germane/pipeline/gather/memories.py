@@ -22,8 +22,10 @@ class MemorySource(EmbeddingSource):
     """Memories found by the query, by keywords and by vector. Waits for a partition that is still being loaded only with
     `wait`; without it, the search raises `Warming`. Of those that can't be worth their tokens, by `depth`, no text is read."""
 
-    def __init__(self, store: ScopedStore, *, wait: bool = False, depth: SearchDepth = EVERYTHING) -> None:
-        self._store, self._wait, self._depth = store, wait, depth
+    def __init__(
+        self, store: ScopedStore, name: str = "memories", *, wait: bool = False, depth: SearchDepth = EVERYTHING
+    ) -> None:
+        self._store, self._name, self._wait, self._depth = store, name, wait, depth
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate | Unread]:
         if query.blank and query.vector is None and (query.embed is None or not query.text.strip()):
@@ -32,7 +34,7 @@ class MemorySource(EmbeddingSource):
         found = await self._store.memories.search(
             query, plan.limit, keywords=plan.keywords, vectors=plan.vectors, wait=self._wait
         )
-        return offered(found, "memories", query, from_memory)
+        return offered(found, self._name, query, from_memory)
 
 
 class StructuredSource:
@@ -45,4 +47,5 @@ class StructuredSource:
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         found = await self._store.memories.pinned(self._fact_keys, self._tags, at=query.at, filters=query.filters)
         evidence = Evidence(structured=1.0)
-        return [from_memory(memory, "structured", evidence, required=True) for memory in found[: plan.limit]]
+        wanted = enumerate(found[: plan.limit])
+        return [from_memory(memory, "structured", evidence, required=True, position=place) for place, memory in wanted]

@@ -25,6 +25,8 @@ _MOST_CHARS_PER_TOKEN = 8
 """Of any usual text. What a growth brings and what it costs rise together, so one that can't pay as a whole can't in part."""
 _MIN_EXCERPT = 24
 """Tokens: a shorter excerpt says too little to be worth its line."""
+_MIN_EXCERPT_CHARS = 32
+"""The same in characters, where those are limited."""
 _LONG_PART = 4
 """An item may take a quarter of the budget whole; a longer one goes in as an excerpt of that size, where one can be made."""
 _MIN_LONG = 128
@@ -54,7 +56,9 @@ class BudgetPacker:
         broad: bool = False,
     ) -> None:
         self._price = price
-        self.state = BudgetState(available - fixed, CapUsage(strategy.shares, available))
+        self.state = BudgetState(
+            available - fixed, CapUsage(strategy.shares, available, size=layout.chars, wrapper=layout.wrapper_chars)
+        )
         self.together = strategy.packer == "exact" or (strategy.packer == "auto" and available <= _TIGHT)
         self._long = max(_MIN_LONG, available // _LONG_PART)
         self._layout, self._strategy, self._eligibility, self._stop = layout, strategy, eligibility, stop
@@ -101,7 +105,9 @@ class BudgetPacker:
         group = frozenset((self._layout.group(candidate),))
         now = self._layout.cost(candidate, chosen.text, group)
         limit = min(now + state.tokens_left, self._long)
-        more = self._layout.shorten(candidate, limit) if limit > now else None
+        left = state.usage.chars_left(candidate)
+        chars = None if left is None else left + self._layout.chars(candidate, chosen.text)
+        more = self._layout.shorten(candidate, limit, chars) if limit > now else None
         extra = 0 if more is None else self._layout.cost(candidate, more.text, group) - now
         if more is None or not 0 < extra <= state.tokens_left or more.share * candidate.share <= chosen.share:
             return
@@ -109,7 +115,7 @@ class BudgetPacker:
         value = chosen.scored.score * (shown_value(more.share) - shown_value(shown))
         if self._price is not None and not self._price.pays(value, extra):
             return
-        if state.usage.extend(candidate, len(more.text) - len(chosen.text), extra):
+        if state.usage.extend(candidate, chosen.text, more.text, extra):
             state.chosen[index] = replace(chosen, text=more.text, share=share, tokens=chosen.tokens + extra)
             state.tokens_left -= extra
 
@@ -154,10 +160,11 @@ class BudgetPacker:
         most = _MAX_CONTINUITY if item.candidate.source == "continuity" else state.tokens_left
         limit = min(state.tokens_left, most if item.candidate.required else self._long)
         offered: tuple[str, float, int] | None = None
+        chars = state.usage.chars_left(item.candidate)
         if passage:
-            offered = self._excerpt(queue, item, min(limit, self._estimator.passage_cost(item)))
-        elif cost > limit:
-            offered = self._excerpt(queue, item, limit)
+            offered = self._excerpt(queue, item, min(limit, self._estimator.passage_cost(item)), chars)
+        elif cost > limit or (chars is not None and self._layout.chars(item.candidate, item.candidate.text) > chars):
+            offered = self._excerpt(queue, item, limit, chars)
         else:
             offered = item.candidate.text, item.candidate.share, cost
         if offered is None:
@@ -178,9 +185,14 @@ class BudgetPacker:
             queue.offer_growth(Growth(item, len(state.chosen) - 1), 1.0 - shown_value(share))
         return None
 
-    def _excerpt(self, queue: GreedyQueue, item: Scored, limit: int) -> tuple[str, float, int] | None:
-        """Text, share and cost of an excerpt of at most `limit` tokens; None where none is worth showing."""
-        short = self._layout.shorten(item.candidate, limit) if limit >= _MIN_EXCERPT else None
+    def _excerpt(self, queue: GreedyQueue, item: Scored, limit: int, chars: int | None) -> tuple[str, float, int] | None:
+        """Text, share and cost of an excerpt of at most `limit` tokens, whose line has at most `chars` characters; None where
+        none is worth showing."""
+        if limit < _MIN_EXCERPT:
+            return None
+        if chars is not None and chars - self._layout.chars(item.candidate, "") < _MIN_EXCERPT_CHARS:
+            return None
+        short = self._layout.shorten(item.candidate, limit, chars)
         return None if short is None else (short.text, short.share * item.candidate.share, queue.cost(item, short.text))
 
     def _choose_together(self, state: BudgetState, queue: GreedyQueue, items: Sequence[Scored]) -> frozenset[str]:
@@ -197,7 +209,7 @@ class BudgetPacker:
             if self._stop():
                 state.gap += sum(item.score for item in items) - sum(offer.item.score * offer.share for offer in known)
                 return frozenset()
-            offer = self._longest_offer(item)
+            offer = self._longest_offer(item, state.usage.chars_left(item.candidate))
             if (item.rank, offer.text) not in given:
                 offers.append(offer)
         offers.sort(key=lambda offer: (offer.item.rank, -offer.share))
@@ -214,11 +226,12 @@ class BudgetPacker:
         self._fill_greedily(trial, items, None)
         return trial.chosen[len(state.chosen) :]
 
-    def _longest_offer(self, item: Scored) -> Offer:
+    def _longest_offer(self, item: Scored, chars: int | None) -> Offer:
         """The whole item, or the longest excerpt where the item is too long to go in whole."""
         whole = self._offer(item, item.candidate.text, item.candidate.share)
         limit = self._estimator.passage_cost(item) if self._estimator.estimate(item).passage else self._long
-        short = self._layout.shorten(item.candidate, limit) if whole.tokens > limit else None
+        long = whole.tokens > limit or (chars is not None and self._layout.chars(item.candidate, whole.text) > chars)
+        short = self._layout.shorten(item.candidate, limit, chars) if long else None
         return whole if short is None else self._offer(item, short.text, short.share * item.candidate.share)
 
     def _offer(self, item: Scored, text: str, share: float) -> Offer:

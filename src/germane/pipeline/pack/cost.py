@@ -32,8 +32,15 @@ class Layout(Protocol):
     def group(self, candidate: Candidate) -> str:
         """The group whose header the item stands under."""
 
-    def shorten(self, candidate: Candidate, tokens: int) -> Shortened | None:
-        """An excerpt around the query's terms that costs at most `tokens` as written; None when nothing useful fits."""
+    def chars(self, candidate: Candidate, text: str) -> int:
+        """Characters of the item's own line as written, its line break included."""
+
+    def wrapper_chars(self) -> int:
+        """Characters of the outermost wrapper around the items."""
+
+    def shorten(self, candidate: Candidate, tokens: int, chars: int | None = None) -> Shortened | None:
+        """An excerpt around the query's terms that costs at most `tokens` as written, and whose line has at most `chars`
+        characters; None when nothing useful fits."""
 
     def total(self, directive: str, chosen: Sequence[Chosen]) -> int:
         """Tokens of the whole text as it will be written."""

@@ -92,7 +92,9 @@ def _knapsack(offers: Sequence[Offer], room: int, layout: Layout, open_groups: f
             case "tokens":
                 rows.append((tokens * members, paid * (np.bincount(group, members, len(numbers)) > 0), left))
             case "chars":
-                rows.append((np.array([len(offer.text) for offer in offers]) * members, free, left))
+                rows.append(
+                    (np.array([usage.size(offer.item.candidate, offer.text) for offer in offers]) * members, free, left)
+                )
             case "items":
                 rows.append((ones * members, free, left))
     for id, times in Counter(candidate.id for candidate in candidates).items():

@@ -41,7 +41,9 @@ def pack_hastily(
     exactly, `bounds` costs items by upper bounds. Where nothing is `needed`, only required items go in. `stop` ends the packing
     early. `tokens` of the result is an upper bound."""
     directive, fixed, refused = fit_directive(directive, available, layout)
-    state = BudgetState(available - fixed, CapUsage(strategy.shares, available))
+    state = BudgetState(
+        available - fixed, CapUsage(strategy.shares, available, size=layout.chars, wrapper=layout.wrapper_chars)
+    )
     eligibility, groups, misses = Eligibility(sensitivities), frozenset[str](), 0
     order = sorted(ranked, key=lambda item: (not item.candidate.required, item.rank))
     for place, item in enumerate(order):

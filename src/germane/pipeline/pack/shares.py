@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,31 +31,46 @@ class CapUsage:
     a source may use what the others left over, unless its share is 0.
     """
 
-    def __init__(self, shares: Shares, available: int) -> None:
-        self._shares = shares
+    def __init__(
+        self,
+        shares: Shares,
+        available: int,
+        *,
+        size: Callable[[Candidate, str], int] = lambda _, text: len(text),
+        wrapper: Callable[[], int] = lambda: 0,
+    ) -> None:
+        """`size` returns the characters that a candidate takes when this text of it is shown, `wrapper` those around all."""
+        self._shares, self._size, self._wrapper = shares, size, wrapper
         self._available = available
         self._items: dict[str, int] = defaultdict(int)
         self._chars: dict[str, int] = defaultdict(int)
         self._tokens: dict[str, int] = defaultdict(int)
         self.lenient = not shares.sources
         self._unlimited = shares == Shares()
+        self._measures_chars = any(cap.chars is not None for cap in (shares.total, *shares.kinds.values()))
+        self._chars["total"] = wrapper() if shares.total.chars else 0
 
     def copy(self) -> CapUsage:
         """An independent copy, to try a packing on."""
-        other = CapUsage(self._shares, self._available)
+        other = CapUsage(self._shares, self._available, size=self._size, wrapper=self._wrapper)
         other._items, other._chars, other._tokens = self._items.copy(), self._chars.copy(), self._tokens.copy()
         other.lenient = self.lenient
         return other
+
+    def size(self, candidate: Candidate, text: str) -> int:
+        """Characters that the candidate takes when this text of it is shown."""
+        return self._size(candidate, text)
 
     def refusal(self, candidate: Candidate, text: str, tokens: int) -> Reason | None:
         """Why this text of the candidate may not go in now; None if it may."""
         if self._unlimited:
             return None
-        if self._exceeds(self._shares.total, "total", text, tokens):
+        size = self._size(candidate, text) if self._measures_chars else 0
+        if self._exceeds(self._shares.total, "total", size, tokens):
             return "budget"
-        for kind in _kinds(candidate):
+        for kind in self._kinds(candidate):
             cap = self._shares.kinds.get(kind)
-            if cap is not None and self._exceeds(cap, f"kind:{kind}", text, tokens):
+            if cap is not None and self._exceeds(cap, f"kind:{kind}", size, tokens):
                 return "kind_cap"
         share = self._shares.sources.get(candidate.source)
         if share is None:
@@ -68,15 +83,26 @@ class CapUsage:
         """Counts an item that goes in."""
         if self._unlimited:
             return
-        for group in ("total", f"source:{candidate.source}", *(f"kind:{kind}" for kind in _kinds(candidate))):
+        size = self._size(candidate, text) if self._measures_chars else 0
+        for group in ("total", f"source:{candidate.source}", *(f"kind:{kind}" for kind in self._kinds(candidate))):
             self._items[group] += 1
-            self._chars[group] += len(text)
+            self._chars[group] += size
             self._tokens[group] += tokens
 
-    def extend(self, candidate: Candidate, chars: int, tokens: int) -> bool:
-        """Counts that an item which is already in grows by this much, if its caps allow it; returns whether they do."""
-        groups = ("total", f"source:{candidate.source}", *(f"kind:{kind}" for kind in _kinds(candidate)))
-        caps = (self._shares.total, *(self._shares.kinds.get(kind) for kind in _kinds(candidate)))
+    def chars_left(self, candidate: Candidate) -> int | None:
+        """The characters that the candidate may take when shown; None where no cap limits them."""
+        if not self._measures_chars:
+            return None
+        kinds = [(f"kind:{kind}", self._shares.kinds.get(kind)) for kind in self._kinds(candidate)]
+        caps = [(group, cap.chars) for group, cap in (("total", self._shares.total), *kinds) if cap is not None]
+        return min((chars - self._chars[group] for group, chars in caps if chars is not None), default=None)
+
+    def extend(self, candidate: Candidate, before: str, after: str, tokens: int) -> bool:
+        """Counts that an item which is already in grows from one text to another, for this many tokens more, if its caps allow
+        it; returns whether they do."""
+        groups = ("total", f"source:{candidate.source}", *(f"kind:{kind}" for kind in self._kinds(candidate)))
+        caps = (self._shares.total, *(self._shares.kinds.get(kind) for kind in self._kinds(candidate)))
+        chars = self._size(candidate, after) - self._size(candidate, before) if self._measures_chars else 0
         for group, cap in zip((groups[0], *groups[2:]), caps, strict=True):
             if cap is not None and (
                 (cap.chars is not None and self._chars[group] + chars > cap.chars)
@@ -92,7 +118,7 @@ class CapUsage:
         """Every cap that `refusal` would hold against one of these candidates, with what it has left now."""
         everyone = [True] * len(candidates)
         yield from self._remaining(self._shares.total, "total", everyone)
-        kinds = [_kinds(candidate) for candidate in candidates]
+        kinds = [self._kinds(candidate) for candidate in candidates]
         for kind, cap in self._shares.kinds.items():
             yield from self._remaining(cap, f"kind:{kind}", [kind in own for own in kinds])
         for source, share in self._shares.sources.items():
@@ -113,14 +139,15 @@ class CapUsage:
         if cap.tokens is not None:
             yield RemainingCap(measure="tokens", room=cap.tokens - self._tokens[group], members=members)
 
-    def _exceeds(self, cap: Cap, group: str, text: str, tokens: int) -> bool:
+    def _exceeds(self, cap: Cap, group: str, size: int, tokens: int) -> bool:
         after = (
             (cap.items, self._items[group] + 1),
-            (cap.chars, self._chars[group] + len(text)),
+            (cap.chars, self._chars[group] + size),
             (cap.tokens, self._tokens[group] + tokens),
         )
         return any(limit is not None and (limit == 0 or used > limit) for limit, used in after)
 
-
-def _kinds(candidate: Candidate) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((candidate.category, *candidate.kinds)))
+    def _kinds(self, candidate: Candidate) -> tuple[str, ...]:
+        """The kinds whose caps the candidate counts against."""
+        pools = self._shares.pools
+        return tuple(dict.fromkeys(pools.get(kind, kind) for kind in (candidate.category, *candidate.kinds)))
