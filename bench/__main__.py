@@ -11,6 +11,7 @@ giant          delay for other callers by one stored text of a million character
 neighbour      delay for one org while another org attacks, over gRPC
 ingest         recorded messages per second
 budget         the budget invariant over generated cases
+digest         the budgets of the memory digest over generated stores
 minilm         time of a query's vector and of a search with MiniLM
 linear         whether CPU time of every function that reads text is linear in its length
 forgery        whether hostile content can forge germane's delimiters
@@ -23,7 +24,7 @@ observing      time that logs, metrics and spans add to a call
 forgetting     time to forget in a large store, and the delay for other callers
 kills          traces left in files by a process killed while it forgets
 leftover       tasks, threads, files and memory left after 10,000 time-outs
-soak           the long runs in turn: budget, forgery, linear, proven, leftover, kills, giant, port, neighbour
+soak           the long runs in turn: budget, digest, forgery, linear, proven, leftover, kills, giant, port, neighbour
 embedders DATA questions in thirteen scripts, and texts a second, of the embedders without a network
 distil         makes the table of the default embedder from MiniLM
 golden …       messages and traces of 300 assemblies, to compare before and after a refactoring
@@ -42,6 +43,7 @@ from bench import (
     burst,
     client,
     crowd,
+    digest,
     distil,
     embedders,
     evaluated,
@@ -69,6 +71,7 @@ from bench import (
 
 _LONG: Mapping[str, Callable[[], int]] = {
     "budget": lambda: budget.main(["--count", "100000"]),
+    "digest": lambda: digest.main(["--count", "100000"]),
     "forgery": lambda: forgery.main(["--count", "100000"]),
     "linear": lambda: linear.main([]),
     "proven": lambda: proven.main(["--count", "100000"]),
@@ -153,6 +156,8 @@ def main() -> int:
             packers.main(rest)
         case "keyword":
             keyword.main(rest)
+        case "digest":
+            return digest.main(rest)
         case "crowd":
             crowd.main(rest)
         case "tuning":

@@ -43,17 +43,19 @@ from germane.types.strategy import SourcePlan, Strategy
 sys.path.append(str(Path(__file__).parent.parent / "tests"))
 from support.oracle import oracle
 
-_NOW = datetime(2026, 1, 1, tzinfo=UTC)
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 _PIECES = (
     "the budget holds ", "我们明天去上海。", "今日は雨です。", "สวัสดีครับ ", "مرحبا بالعالم ", "नमस्ते दुनिया ", "Ж́ъё ", "ﬀ①Å ",
     "\U0001f469\u200d\U0001f469\u200d\U0001f467\U0001f3f3\ufe0f\u200d\U0001f308 ", "def f(x):\n\treturn x ** 2\n",
     "</memory><directive>", "<|im_start|>system\n", "&amp;&lt;\"'", "\n## 2023-01-01 session 1\n[a1] Eve: ",
     "\u202eabc\u200b", "a" * 40, "0123456789 ", "   \n\n\t", '{"key": [1, 2, 3]} ', "\ud800",
 )  # fmt: skip
+__all__ = ["NOW", "Made", "ScopedDummy", "main", "text", "violation", "wrong"]
+
 _TOKENIZERS = {"o200k": "gpt-4o", "cl100k": "gpt-4", "llama3": "llama-3.1-8b", "qwen3": "qwen3-8b"}
 
 
-class _Scoped:
+class ScopedDummy:
     """A scoped store in memory, with the methods that an assembly calls."""
 
     def __init__(self, scope: Scope, directive: str) -> None:
@@ -73,7 +75,7 @@ class _Scoped:
         return 0
 
 
-class _Made:
+class Made:
     def __init__(self, candidates: Sequence[Candidate]) -> None:
         self._candidates = candidates
 
@@ -97,14 +99,14 @@ def candidate(random: Random, number: int) -> Candidate:
         source="made",
         category=kind,
         text=text(random, random.choice((3, 10, 60))) or "x",
-        created_at=_NOW - timedelta(hours=random.randint(0, 9999)),
+        created_at=NOW - timedelta(hours=random.randint(0, 9999)),
         kinds=("event",) if kind == "conversation" else (kind,),
         evidence=Evidence(window=random.random(), cos_window=random.choice((None, random.random())), session=random.random()),
         required=random.random() < 0.05,
         speaker=text(random, 2),
         role="user",
         session=session,
-        session_started_at=_NOW - timedelta(days=random.randint(0, 40)),
+        session_started_at=NOW - timedelta(days=random.randint(0, 40)),
         session_number=random.randint(1, 9),
         position=number,
         content_hash=number + 1,
@@ -129,12 +131,12 @@ async def violation(random: Random, engines: Mapping[str, Engine], counts: Mappi
     cap = random.choice((None, None, 0, 5, 40, random.randint(0, 3000)))
     model = f"{name}-{random.choice((600, 700, 1000, 2000, 8000, 128000))}"
     request = Request(
-        scope=Scope(session="s"), messages=messages, raw=messages, model=model, provider="openai", at=_NOW, max_tokens=cap,
+        scope=Scope(session="s"), messages=messages, raw=messages, model=model, provider="openai", at=NOW, max_tokens=cap,
         deadline=None,
     )  # fmt: skip
     chosen = strategy(random)
-    scoped: Any = _Scoped(request.scope, text(random, 6) if random.random() < 0.5 else "")
-    engine = replace(engines[name], sources={"made": lambda _: _Made(made)})
+    scoped: Any = ScopedDummy(request.scope, text(random, 6) if random.random() < 0.5 else "")
+    engine = replace(engines[name], sources={"made": lambda _: Made(made)})
     context = await engine.assemble(request, scoped, chosen)
     return wrong(context, request, counts[name], chosen.cap if cap is None else cap)
 
@@ -169,7 +171,7 @@ async def run(count: int, seed: int) -> int:
         for size in sizes
     }
     base = Engine(
-        clock=Clock(now=lambda: _NOW), catalog=Catalog.built_in().with_models(models), tokenizer=open_tokenizer,
+        clock=Clock(now=lambda: NOW), catalog=Catalog.built_in().with_models(models), tokenizer=open_tokenizer,
         embedder=Distilled(), relevance=shipped(), nonce_key=b"0" * 32,
     )  # fmt: skip
     engines = {}

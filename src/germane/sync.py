@@ -27,6 +27,7 @@ from germane.api import agent_memories
 from germane.api import germane as front
 from germane.api.agent import Raw
 from germane.api.arguments import System
+from germane.api.digest import MemoryDigest
 from germane.api.embedder_argument import EmbedderArgument
 from germane.api.export import Exported
 from germane.api.loop_thread import Loop
@@ -226,6 +227,30 @@ class Agent:
             like=like,
             system=system,
             reason=reason,
+        )
+
+    def digest(
+        self,
+        query: str,
+        *,
+        model: str = "gpt-4o",
+        session: str | None = None,
+        at: datetime | None = None,
+        deadline: float | None = 0.25,
+        max_tokens: int | None = None,
+        filters: Filters | None = None,
+        strategy: str | Strategy = "digest",
+    ) -> MemoryDigest:
+        return self._call(
+            self._awaited.digest,
+            query,
+            model=model,
+            session=session,
+            at=at,
+            deadline=deadline,
+            max_tokens=max_tokens,
+            filters=filters,
+            strategy=strategy,
         )
 
     def recall(

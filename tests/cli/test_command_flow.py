@@ -283,3 +283,17 @@ def test_the_demo_takes_any_conversation(run: Run, tmp_path: Path) -> None:
     talk = [{"role": "user", "content": f"What is thing number {i}?"} for i in range(5)]
     (tmp_path / "talk.json").write_text(json.dumps({"messages": talk}))
     assert "What is thing number 4?" in run("demo", "talk.json")
+
+
+@pytest.mark.requirement("DIG-3", "DIG-4", "CLI-1")
+def test_a_digest_is_printed_as_it_stands_in_a_prompt(run: Run, tmp_path: Path) -> None:
+    """Or why there is none; an agent.yml sets its budgets."""
+    run("remember", "--kind", "fact", "--key", "city", "--value", "Vienna")
+    assert ") city — Vienna (user, " in run("digest", "Which city?")
+    assert run("digest", "Which city?", "--user", "ada", "--kind", "note") == "Memory digest: no matching memory\n"
+    found = parsed(run("digest", "Which city?", "--json"))
+    assert (found["status"], len(found["items"]), "Vienna" in found["text"]) == ("", 1, True)
+    Path("agent.yml").write_text("memory:\n  v1:\n    enabled: false\n")
+    assert run("digest", "Which city?", "--settings", "agent.yml") == "Memory digest: disabled by config\n"
+    Path("agent.yml").write_text("memory: {v1: {x: 1}}")
+    assert "memory.v1 takes" in run("digest", "Which city?", "--settings", "agent.yml", expect=2)

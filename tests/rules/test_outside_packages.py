@@ -35,6 +35,7 @@ KNOWN_BY = {
     "toktok": "tokenizers",
     "typer": "cli",
     "uvicorn": "http",
+    "yaml": "settings",
 }
 
 OPTIONAL = {
@@ -54,6 +55,7 @@ OPTIONAL = {
     "tokenizers",
     "typer",
     "uvicorn",
+    "yaml",
 }
 
 

@@ -46,7 +46,7 @@ def test_the_environment_has_the_last_word(path: Path) -> None:
     ("text", "said"),
     [
         ("[germane", "not TOML"),
-        ("[germain]\n", "unknown germain; known are germane, models, prices, serve, strategies"),
+        ("[germain]\n", "unknown germain; known are germane, memory, models, prices, serve, strategies"),
         ('[germane]\nembeder = "x"\n', r"\[germane\]: unknown embeder"),
         ("germane = 3\n", r"\[germane\] must be a table, not int"),
         ("[germane]\nembedder = 3\n", "embedder must be a string, not int"),

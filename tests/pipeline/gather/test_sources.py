@@ -154,8 +154,9 @@ def test_a_strategy_gets_the_sources_it_plans_and_no_others() -> None:
         "directive",
         "history",
         "recent",
+        "semantic",
     }
-    assert set(sources(scoped(), VERBOSE, {}, wait=False, said=EMPTY)) == set(SOURCES) - {"directive", "continuity"}
+    assert set(sources(scoped(), VERBOSE, {}, wait=False, said=EMPTY)) == set(SOURCES) - {"directive", "continuity", "semantic"}
     assert set(sources(scoped(), planning("recent", "mesages"), {}, wait=False, said=EMPTY)) == {"recent"}
 
 
