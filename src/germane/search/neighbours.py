@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from germane.search.sigmoid import sigmoid
 from germane.search.snapshot import Snapshot
 
 __all__ = ["NEIGHBOUR_STEPS", "links", "neighbours"]
@@ -24,7 +25,7 @@ _FAINT = 1e-3
 def neighbours(near: NDArray[np.intp], log_odds: Floats) -> Floats:
     """Returns the feature for n rows, shape (n,). `near`, shape (2, steps, n), has the indices of the units so many steps
     before and after each row, −1 where there is none. `log_odds` come from all other evidence."""
-    likely = np.append(1 / (1 + np.exp(-np.clip(log_odds, -60, 60))), 0.0)
+    likely = np.append(sigmoid(log_odds), 0.0)
     around: Floats = np.tensordot(_DECAY, likely[near].sum(axis=0), axes=1)
     return np.log1p(around / _FAINT)
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.search.partition import Partition
+from germane.search.sigmoid import sigmoid
 
 __all__ = ["Ranking"]
 
@@ -91,7 +92,7 @@ class Ranking(NamedTuple):
 
     def worth_reading(self, price: float, *, broad: bool) -> NDArray[np.bool_]:
         """A mask: the rows that may be worth their tokens at this price, a share of what is missing for each token."""
-        probability = 1 / (1 + np.exp(-np.clip(self.odds, -60, 60)))
+        probability = sigmoid(self.odds)
         expected = float(probability[self.others][:_COUNTED].sum())
         worth: NDArray[np.bool_] = probability >= _MARGIN * price * expected * self.least_tokens(broad=broad)
         worth[np.flatnonzero(self.others)[:_ALWAYS_READ]] = True
