@@ -40,8 +40,8 @@ _SHORT_PASSAGE = 22.0
 
 class Ranking(NamedTuple):
     """Columns of equal length; `table` has a row of features for each. `tokens` is what its text takes, or its words where
-    nobody has counted. `others` is whether a row belongs to another session
-    than the running one, whose messages may stand in the request already."""
+    nobody has counted. `others` is whether a row belongs to another session than the running one, whose messages may stand in
+    the request already."""
 
     odds: Floats
     partition: NDArray[np.int64]
