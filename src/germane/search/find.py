@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from germane.ports.word_vectors import WordVectors
 from germane.search.bm25 import lexical_scores, weigh_terms
 from germane.search.cosine import cosines
-from germane.search.feature_extractor import FeatureExtractor
+from germane.search.feature_extractor import STEPS, FeatureExtractor
 from germane.search.neighbours import links, neighbours
 from germane.search.partition import Partition
 from germane.search.ranking import Ranking
@@ -125,9 +125,10 @@ def find(
             _thin_out(rough, partition)
         best = _top(rough, partition.columns["key"][:rows], _OVERSAMPLING * limit)
         if not stop():
-            table = extractor.table(best)
+            walked = snapshot.walk(best, STEPS)
+            table = extractor.table(best, walked)
             if len(best):
-                table[:, _NEIGHBOURS] = neighbours(links(snapshot, best), relevance.log_odds(table))
+                table[:, _NEIGHBOURS] = neighbours(links(walked, best), relevance.log_odds(table))
             found.append(Ranking.of(index, partition, best, table, relevance.log_odds(table), session))
     if not found:
         return Matches([])

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.search.sigmoid import sigmoid
-from germane.search.snapshot import Snapshot
 
 __all__ = ["NEIGHBOUR_STEPS", "links", "neighbours"]
 
@@ -30,15 +29,11 @@ def neighbours(near: NDArray[np.intp], log_odds: Floats) -> Floats:
     return np.log1p(around / _FAINT)
 
 
-def links(snapshot: Snapshot, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Returns the argument `near` for some rows of a partition: units that aren't among `rows` are left out, so a unit that the
-    caller may not see tells nothing."""
+def links(walked: NDArray[np.int32], rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Returns the argument `near` for some rows of a partition, from what `Snapshot.walk` returns for them: units that aren't
+    among `rows` are left out, so a unit that the caller may not see tells nothing."""
     order = np.argsort(rows)
     ordered = rows[order]
-    near = np.empty((2, NEIGHBOUR_STEPS, len(rows)), np.intp)
-    for side, link in enumerate((snapshot.before, snapshot.after)):
-        at: NDArray[np.integer] = rows
-        for step in range(NEIGHBOUR_STEPS):
-            at = near[side, step] = np.where(at < snapshot.rows, link.take(at, mode="clip"), snapshot.rows)
+    near = walked[:, :NEIGHBOUR_STEPS].astype(np.intp)
     where = np.minimum(np.searchsorted(ordered, near), len(rows) - 1)
     return np.where(ordered[where] == near, order[where], -1)
