@@ -97,8 +97,9 @@ def plain(value: Any) -> Any:
 
 
 def line(name: str, context: Context) -> str:
-    trace = replace(context.trace, timings=())
-    metadata = replace(context.metadata, timings=())
+    sources = tuple(replace(report, latency=0.0) for report in context.trace.sources)  # a reader thread has a clock of its own
+    trace = replace(context.trace, timings=(), sources=sources)
+    metadata = replace(context.metadata, timings=(), sources=sources)
     return json.dumps(
         {
             "case": name,

@@ -7,6 +7,7 @@ from math import log, log1p
 import numpy as np
 import pytest
 
+from germane.search.feature_extractor import STEPS
 from germane.search.find import find
 from germane.search.neighbours import links, neighbours
 from germane.search.partition import Partition
@@ -20,7 +21,8 @@ _FAINT = 1e-3
 
 def around(partition: Partition, rows: list[int], probability: list[float]) -> list[float]:
     odds = np.array([log(p / (1 - p)) for p in probability])
-    near = links(take_snapshot(partition, partition.columns.rows), np.array(rows, np.intp))
+    wanted = np.array(rows, np.intp)
+    near = links(take_snapshot(partition, partition.columns.rows).walk(wanted, STEPS), wanted)
     found: list[float] = (np.expm1(neighbours(near, odds)) * _FAINT).tolist()
     return found
 

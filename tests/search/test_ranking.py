@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from germane.pipeline.pack.cost_estimator import CostEstimator, shown_value
+from germane.pipeline.pack.cost_estimator import CostEstimator
 from germane.search.ranking import Ranking
-from germane.types.amount import TokenPrice
+from germane.types.amount import PASSAGE_TOKENS, TokenPrice, shown_value
 from support.plain_layout import PlainLayout, item
 from support.plain_units import Text, asking, held, search
 
@@ -65,7 +65,7 @@ def test_no_item_brings_its_value_for_fewer_tokens_than_the_ranking_takes_for_gr
     """Whole or as a passage, as the packer first offers it."""
     candidate = item(words, 1, kinds=("event",))
     estimate = CostEstimator(PlainLayout(), broad=broad).estimate(candidate)
-    value = 1.0 if broad or not estimate.passage else shown_value(42 / words)
+    value = 1.0 if broad or not estimate.passage else shown_value(PASSAGE_TOKENS / words)
     (least,) = ranking([(0.0, words)]).least_tokens(broad=broad).tolist()
     assert (estimate.line + LINE) / value >= least - 1e-9
 

@@ -22,9 +22,11 @@ from germane.search.unit import CAPITALS, QUESTION, TEMPORAL, USER
 from germane.types.evidence import FEATURES
 from germane.types.query import Query
 
-__all__ = ["FeatureExtractor"]
+__all__ = ["STEPS", "FeatureExtractor"]
 
 Floats = NDArray[np.float32]
+STEPS = 5
+"""How far before and after a row its evidence looks."""
 _MIN_CROWD, _USUAL_CROWD = 30, 500
 """Units searched that `crowd` counts at least, and those at which it is 0."""
 _FEW_TERMS, _USUAL_TERMS, _MANY_TERMS = 4, 5, 12
@@ -71,18 +73,14 @@ class FeatureExtractor(NamedTuple):
         score[~matches] = -np.inf
         return score
 
-    def table(self, best: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Returns all features of the rows `best`, in their order: shape (len(best), len(FEATURES)). A missing cosine is NaN,
-        and so is `soft` without word vectors."""
+    def table(self, best: NDArray[np.intp], walked: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Returns all features of the rows `best`, in their order: shape (len(best), len(FEATURES)). `walked` is what
+        `Snapshot.walk` returns for them and for `STEPS`. A missing cosine is NaN, and so is `soft` without word vectors."""
         columns, query = self.partition.columns, self.query
         table = np.zeros((len(best), len(FEATURES)))
         table[:, _UNKNOWN] = np.nan
         flags, texts = columns["flags"][best], RowTerms.of(self.partition, best)
-        before, after = self.snapshot.before[best], self.snapshot.after[best]
-        earlier, later = (
-            self._value_at(self.snapshot.before, before, self.snapshot.rows),
-            self._value_at(self.snapshot.after, after, self.snapshot.rows),
-        )
+        (before, earlier), after = walked[0, :2], walked[1, 0]
         sessions, assisted = columns["session"][best].tolist(), self.partition.assistant_sessions
         assistant = np.fromiter((session in assisted for session in sessions), np.bool_, len(sessions))
         month, day = self._dated(columns["created_at"][best])
@@ -114,7 +112,7 @@ class FeatureExtractor(NamedTuple):
         if self.near is not None:
             no_vector = columns["scale"][best] == 0
             features["cos_own"] = np.where(no_vector, np.nan, self.near.own[best])
-            features["around"] = self._around(self.near.sums, earlier, later)
+            features["around"] = self._around(self.near.sums, walked)
             features["cos_window"] = np.where(no_vector, np.nan, windows(self.partition, self.near, self.snapshot, best))
         for name, values in features.items():
             table[:, _INDEX[name]] = values
@@ -123,20 +121,15 @@ class FeatureExtractor(NamedTuple):
     def _detail(self) -> float:
         return log(min(_MANY_TERMS, max(_FEW_TERMS, len(self.query.terms))) / _USUAL_TERMS)
 
-    def _around(self, sums: Floats, earlier: NDArray[np.int32], later: NDArray[np.int32]) -> Floats:
+    def _around(self, sums: Floats, walked: NDArray[np.int32]) -> Floats:
         """Returns the mean of `sums` over the units two to five steps before and after each row."""
-        steps = []
-        for rows, links in ((earlier, self.snapshot.before), (later, self.snapshot.after)):
-            steps.append(rows)
-            for _ in range(3):
-                rows = self._value_at(links, rows, self.snapshot.rows)
-                steps.append(rows)
-        total: Floats = self._value_at(sums, np.array(steps)).sum(axis=0)
-        return total / np.float32(len(steps))
+        beyond = walked[:, 1:]
+        total: Floats = self._value_at(sums, beyond).sum(axis=(0, 1))
+        return total / np.float32(beyond.shape[0] * beyond.shape[1])
 
     def _dated(self, created: NDArray[np.float64]) -> tuple[Floats, Floats]:
         return dated(self.query.days, created, zone(self.query.zone))
 
-    def _value_at(self, values: NDArray[np.generic], rows: NDArray[np.int32], default: int = 0) -> NDArray[np.int32]:
-        """Returns `values` at these rows; `default` where a row doesn't exist."""
-        return np.where(rows < self.snapshot.rows, values.take(rows, mode="clip"), default)
+    def _value_at(self, values: NDArray[np.generic], rows: NDArray[np.int32]) -> NDArray[Any]:
+        """Returns `values` at these rows; 0 where a row doesn't exist."""
+        return np.where(rows < self.snapshot.rows, values.take(rows, mode="clip"), 0)

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.ports.word_vectors import WordVectors
-from germane.search.bm25 import Terms, lexical_scores, weigh_terms
+from germane.search.bm25 import lexical_scores, weigh_terms
 from germane.search.cosine import cosines
-from germane.search.feature_extractor import FeatureExtractor
+from germane.search.feature_extractor import STEPS, FeatureExtractor
 from germane.search.neighbours import links, neighbours
 from germane.search.partition import Partition
 from germane.search.ranking import Ranking
@@ -69,11 +69,9 @@ class FaintMatch(NamedTuple):
 
 
 class Matches(NamedTuple):
-    """The units found, the most relevant first, and the query's terms with the weights that were used. `faint` are those that
-    no packing by the query's price would choose."""
+    """The units found, the most relevant first. `faint` are those that no packing by the query's price would choose."""
 
     found: list[Match]
-    terms: Terms
     faint: Sequence[FaintMatch] = ()
 
 
@@ -103,7 +101,7 @@ def find(
     """
     units = sum(map(len, partitions))
     if limit <= 0 or not units:
-        return Matches([], ())
+        return Matches([])
     terms = weigh_terms(partitions, query) if keywords else ()
     named = _named(query, speakers)
     vector = query.vector if vectors else None
@@ -127,19 +125,20 @@ def find(
             _thin_out(rough, partition)
         best = _top(rough, partition.columns["key"][:rows], _OVERSAMPLING * limit)
         if not stop():
-            table = extractor.table(best)
+            walked = snapshot.walk(best, STEPS)
+            table = extractor.table(best, walked)
             if len(best):
-                table[:, _NEIGHBOURS] = neighbours(links(snapshot, best), relevance.log_odds(table))
+                table[:, _NEIGHBOURS] = neighbours(links(walked, best), relevance.log_odds(table))
             found.append(Ranking.of(index, partition, best, table, relevance.log_odds(table), session))
     if not found:
-        return Matches([], terms)
+        return Matches([])
     ranking = Ranking.merged(found, limit, parts=any(partition.has_parts for partition in partitions))
     if query.min_relevance:
         ranking = ranking.likely(query.min_relevance)
     if not query.price:
-        return Matches(_matches(ranking, partitions), terms)
+        return Matches(_matches(ranking, partitions))
     worth = ranking.worth_reading(query.price, broad=query.broad)
-    return Matches(_matches(ranking.where(worth), partitions), terms, _faint_matches(ranking.where(~worth), broad=query.broad))
+    return Matches(_matches(ranking.where(worth), partitions), _faint_matches(ranking.where(~worth), broad=query.broad))
 
 
 def _matches(ranking: Ranking, partitions: Sequence[Partition]) -> list[Match]:

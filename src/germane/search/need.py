@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.errors import InvalidInput
+from germane.search.sigmoid import sigmoid
 from germane.types.evidence import FEATURES
 from germane.types.query import Query
 
@@ -57,7 +58,7 @@ def need_features(table: Floats, odds: Floats, asked: Asked) -> Floats:
     """Returns the features of one request, shape (len(NEED_FEATURES),). `table` and `odds` are evidence and log-odds of at
     least one candidate, the best `NEED_ROWS` of them, best first; of those beyond the best `NEED_BEST` the log-odds do."""
     best = np.nan_to_num(table[:NEED_BEST])
-    total = np.log(np.sum(1 / (1 + np.exp(-np.clip(odds, -60, 60)))))
+    total = np.log(np.sum(sigmoid(odds)))
     gap = odds[0] - odds[min(NEED_BEST, len(odds)) - 1]
     request = (best[0, _ASSISTANT], log1p(asked.terms), max(0.0, log1p(asked.words) - _LONG), asked.asks, asked.personal)
     return np.array([odds[0], total, gap, *request, *best[:, _COLUMNS].max(axis=0)])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.search.snapshot import Snapshot
+from germane.search.sigmoid import sigmoid
 
 __all__ = ["NEIGHBOUR_STEPS", "links", "neighbours"]
 
@@ -24,20 +24,16 @@ _FAINT = 1e-3
 def neighbours(near: NDArray[np.intp], log_odds: Floats) -> Floats:
     """Returns the feature for n rows, shape (n,). `near`, shape (2, steps, n), has the indices of the units so many steps
     before and after each row, −1 where there is none. `log_odds` come from all other evidence."""
-    likely = np.append(1 / (1 + np.exp(-np.clip(log_odds, -60, 60))), 0.0)
+    likely = np.append(sigmoid(log_odds), 0.0)
     around: Floats = np.tensordot(_DECAY, likely[near].sum(axis=0), axes=1)
     return np.log1p(around / _FAINT)
 
 
-def links(snapshot: Snapshot, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Returns the argument `near` for some rows of a partition: units that aren't among `rows` are left out, so a unit that the
-    caller may not see tells nothing."""
+def links(walked: NDArray[np.int32], rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Returns the argument `near` for some rows of a partition, from what `Snapshot.walk` returns for them: units that aren't
+    among `rows` are left out, so a unit that the caller may not see tells nothing."""
     order = np.argsort(rows)
     ordered = rows[order]
-    near = np.empty((2, NEIGHBOUR_STEPS, len(rows)), np.intp)
-    for side, link in enumerate((snapshot.before, snapshot.after)):
-        at: NDArray[np.integer] = rows
-        for step in range(NEIGHBOUR_STEPS):
-            at = near[side, step] = np.where(at < snapshot.rows, link.take(at, mode="clip"), snapshot.rows)
+    near = walked[:, :NEIGHBOUR_STEPS].astype(np.intp)
     where = np.minimum(np.searchsorted(ordered, near), len(rows) - 1)
     return np.where(ordered[where] == near, order[where], -1)

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from germane.search.partition import Partition
+from germane.search.sigmoid import sigmoid
+from germane.types.amount import COUNTED_ITEMS, PASSAGE_TOKENS, PASSAGE_VALUE, SHORT_PASSAGE_TOKENS
 
 __all__ = ["Ranking"]
 
@@ -24,23 +26,17 @@ _ALWAYS_KEPT = 8
 """Rows less likely than the query's `min_relevance` are kept only among the best 8."""
 _ALWAYS_READ = 10
 """The best rows of other sessions are read, whatever they cost: P(need) follows from them."""
-_COUNTED = 50
-"""The best rows that count as possibly relevant, as in `TokenPrice`."""
 _MARGIN = 0.7
 """The share of the price that a row must reach, as recency and what other sources know may still add to its score. Measured on
 the development data, of what would have been shown without it 1 item of 600 (LoCoMo) and of 130 (BEAM) is lost."""
 _LINE = 6
 """Tokens of a line besides its text: handle, speaker, line end."""
-_PASSAGE, _PASSAGE_VALUE = 48.0, 0.4
-"""Of a long text a passage may be shown, in so many tokens with its line, worth at least this part of the whole."""
-_SHORT_PASSAGE = 22.0
-"""The same for questions that ask for an overview, where a passage counts as the whole."""
 
 
 class Ranking(NamedTuple):
     """Columns of equal length; `table` has a row of features for each. `tokens` is what its text takes, or its words where
-    nobody has counted. `others` is whether a row belongs to another session
-    than the running one, whose messages may stand in the request already."""
+    nobody has counted. `others` is whether a row belongs to another session than the running one, whose messages may stand in
+    the request already."""
 
     odds: Floats
     partition: NDArray[np.int64]
@@ -91,16 +87,17 @@ class Ranking(NamedTuple):
 
     def worth_reading(self, price: float, *, broad: bool) -> NDArray[np.bool_]:
         """A mask: the rows that may be worth their tokens at this price, a share of what is missing for each token."""
-        probability = 1 / (1 + np.exp(-np.clip(self.odds, -60, 60)))
-        expected = float(probability[self.others][:_COUNTED].sum())
+        probability = sigmoid(self.odds)
+        expected = float(probability[self.others][:COUNTED_ITEMS].sum())
         worth: NDArray[np.bool_] = probability >= _MARGIN * price * expected * self.least_tokens(broad=broad)
         worth[np.flatnonzero(self.others)[:_ALWAYS_READ]] = True
         return worth
 
     def least_tokens(self, *, broad: bool) -> Floats:
-        """The fewest tokens for which each row brings its whole value."""
+        """The fewest tokens for which each row brings its whole value: those of the whole text, or of a passage divided by its
+        value (`shown_value`)."""
         tokens = np.maximum(self.tokens, 1).astype(np.float64)
         if broad:
-            return np.minimum(tokens + _LINE, _SHORT_PASSAGE)
-        shown = np.minimum(1.0, (_PASSAGE - _LINE) / tokens)
-        return np.minimum(tokens + _LINE, _PASSAGE / (_PASSAGE_VALUE + (1 - _PASSAGE_VALUE) * shown))
+            return np.minimum(tokens, SHORT_PASSAGE_TOKENS) + _LINE
+        value = PASSAGE_VALUE + (1 - PASSAGE_VALUE) * np.minimum(1.0, PASSAGE_TOKENS / tokens)
+        return np.minimum(tokens + _LINE, (PASSAGE_TOKENS + _LINE) / value)

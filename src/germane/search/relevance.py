@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from germane.errors import InvalidInput
 from germane.search.need import NEED_COLUMNS, NeedModel
 from germane.search.products import COEFFICIENTS, design
+from germane.search.sigmoid import sigmoid
 from germane.types.evidence import FEATURES, Evidence
 
 __all__ = ["Relevance", "matrix", "shipped"]
@@ -80,7 +81,7 @@ class Relevance:
         if not reasons.any():
             return likeness
         besides = 1 - np.prod(1 - reasons**2 * self.reasons, axis=1)
-        alike = 1 / (1 + np.exp(-np.clip(likeness, -60, 60)))
+        alike = sigmoid(likeness)
         neither = np.maximum((1 - alike) * (1 - besides), 1e-12)
         odds: NDArray[np.float64] = np.where(besides > 0, np.log(alike + (1 - alike) * besides) - np.log(neither), likeness)
         return odds

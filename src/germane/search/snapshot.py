@@ -63,6 +63,16 @@ class Snapshot(NamedTuple):
             np.add.at(total, rows, values[neighbours])
         return total
 
+    def walk(self, rows: NDArray[np.intp], steps: int) -> NDArray[np.int32]:
+        """Returns the rows 1 to `steps` steps before and after each of `rows`, nearest first: shape (2, steps, len(rows)). A
+        row that isn't below the snapshot's `rows` means no neighbour."""
+        walked = np.empty((2, steps, len(rows)), np.int32)
+        for side, link in enumerate((self.before, self.after)):
+            at: NDArray[np.integer] = rows
+            for step in range(steps):
+                at = walked[side, step] = np.where(at < self.rows, link.take(at, mode="clip"), self.rows)
+        return walked
+
 
 def take_snapshot(partition: Partition, rows: int) -> Snapshot:
     """Returns a snapshot of the first `rows` rows. Dropped rows have length 0 and count in no mean. Thread-safe."""

@@ -146,3 +146,8 @@ class Query:
     @property
     def blank(self) -> bool:
         return not self.terms and not self.identifiers
+
+    @property
+    def searchable(self) -> bool:
+        """Whether a search can go by anything: words, a vector, or a text to make the vector of."""
+        return not self.blank or self.vector is not None or (self.embed is not None and bool(self.text.strip()))

@@ -47,9 +47,9 @@ def calibrate(
     beside = np.zeros(len(scores)) if offset is None else offset
     if slope is not None:
         beside, features = beside + slope * scores, features[:, 1:]
+    fits_weight = False
     if shared is not None and np.ptp(shared) > 1e-9:
-        features = np.column_stack((shared, features))
-    extra = int(features.shape[1] > (1 if slope is not None else 2))
+        fits_weight, features = True, np.column_stack((shared, features))
     many = features.shape[1]
     stiffness = np.full(many, 1e-6)
     stiffness[-1] = 1e-3
@@ -65,7 +65,7 @@ def calibrate(
     )
     found = minimise(logistic(problem), start)
     return Calibration(
-        slope=float(found[extra] / spread) if slope is None else slope,
+        slope=float(found[-2] / spread) if slope is None else slope,
         intercept=float(found[-1]),
-        weight=float(found[0]) if extra else 0.0,
+        weight=float(found[0]) if fits_weight else 0.0,
     )

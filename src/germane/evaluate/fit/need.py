@@ -18,6 +18,7 @@ from germane.evaluate.fit.newton import minimise
 from germane.evaluate.fit.two_pass import rescored
 from germane.search.need import NEED_FEATURES, NEED_ROWS, Asked, need_features
 from germane.search.relevance import Relevance
+from germane.search.sigmoid import sigmoid
 
 __all__ = ["NeedFit", "fit_need"]
 
@@ -87,7 +88,7 @@ def _fit(rows: Floats, needed: NDArray[np.bool_], weights: Floats) -> tuple[Floa
 
     def loss(point: Floats) -> tuple[float, Floats, Floats]:
         scores = features @ point
-        likely = 1 / (1 + np.exp(-np.clip(scores, -60, 60)))
+        likely = sigmoid(scores)
         value = float(weights @ (np.logaddexp(0.0, scores) - needed * scores) + stiffness @ point**2 / 2)
         slope = features.T @ (weights * (likely - needed)) + stiffness * point
         curve = (features * (weights * likely * (1 - likely))[:, None]).T @ features + np.diag(stiffness)

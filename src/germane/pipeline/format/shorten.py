@@ -88,17 +88,14 @@ class Excerpts:
     def _best(self, text: str, first: int, last: int, limit: int, cost: Cost, likely: float) -> Span | None:
         """The best sentence with as many neighbours as fit. Where the sentence alone is too long, the same within it with
         clauses, then words, then runs of characters. About `likely` characters fit: a shorter span isn't costed alone."""
-        matches, sentences, found = self._in_sentences(text, first, last)
-        for pattern in (*_STEPS, None):
-            if pattern is _STEPS[0]:
-                cuts = sentences
-            else:
-                cuts = _runs(text, first, last) if pattern is None else _cut(pattern, text, first, last)
+        matches, cuts, weights = self._in_sentences(text, first, last)
+        for step, pattern in enumerate((*_STEPS, None)):
+            if step:
+                cuts, weights = _spans(pattern, text, first, last, matches)
             if len(cuts) < 2:
                 return None
             if len(cuts) == 2 and pattern is not None:
                 continue
-            weights = found if cuts is sentences else _weights(cuts, matches)
             best = weights.index(max(weights))
             first, last = cuts[best : best + 2]
             if last - first > likely and cost(_marked(text, first, last)) > limit:
@@ -113,8 +110,8 @@ class Excerpts:
         key = (text, first, last)
         known = self._sentences.get(key)
         if known is None:
-            matches, cuts = self._matches(text, first, last), _cut(_STEPS[0], text, first, last)
-            known = self._sentences[key] = (matches, cuts, _weights(cuts, matches))
+            matches = self._matches(text, first, last)
+            known = self._sentences[key] = (matches, *_spans(_STEPS[0], text, first, last, matches))
         return known
 
     def _matches(self, text: str, first: int, last: int) -> list[Match]:
@@ -155,6 +152,15 @@ def _folded(text: str) -> str:
     if len(low) == len(text):
         return low
     return "".join(folded if len(folded := char.casefold()) == 1 else char for char in text)
+
+
+def _spans(
+    pattern: re.Pattern[str] | None, text: str, first: int, last: int, matches: Sequence[Match]
+) -> tuple[list[int], list[int]]:
+    """The indices at which the spans of a pattern begin and where the last one ends, and the number of terms in each span.
+    Without a pattern, the spans are runs of characters."""
+    cuts = _runs(text, first, last) if pattern is None else _cut(pattern, text, first, last)
+    return cuts, _weights(cuts, matches)
 
 
 def _weights(cuts: Sequence[int], matches: Sequence[Match]) -> list[int]:

@@ -28,7 +28,7 @@ class MemorySource(EmbeddingSource):
         self._store, self._name, self._wait, self._depth = store, name, wait, depth
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate | Unread]:
-        if query.blank and query.vector is None and (query.embed is None or not query.text.strip()):
+        if not query.searchable:
             raise Skipped("no_query")
         query = replace(self._depth.within(query), min_relevance=0.0)
         found = await self._store.memories.search(

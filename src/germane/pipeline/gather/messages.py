@@ -37,7 +37,7 @@ class MessageSource(EmbeddingSource):
         self._store, self._said, self._wait, self._depth = store, said, wait, depth
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate | Unread]:
-        if query.blank and query.vector is None and (query.embed is None or not query.text.strip()):
+        if not query.searchable:
             raise Skipped("no_query")
         limit = min(plan.limit, self._depth.max_items)
         found = await self._search(self._depth.within(query), limit, plan)

@@ -36,22 +36,20 @@ async def with_vector(query: Query, store: ScopedStore, embedder: Embedder, *, p
     Raises `Skipped` when a slow embedder takes longer than `patience` seconds; None waits. A caching embedder finishes in the
     background and answers from its cache the next time.
     """
-    if not query.text.strip() or embedder.dimension == 0:
+    if not _embeddable(query, embedder):
         return query
-    text = nameless(query.text[:_MAX_CHARS], await store.events.speakers())
+    speakers = await store.events.speakers()
     if embedder.quick:
-        vectors = embedder.embed_now([text])
-    else:
-        task = asyncio.ensure_future(embedder.embed([shorten_query(embedder, text)]))
-        task.add_done_callback(lambda late: late.cancelled() or late.exception())
-        try:
-            await asyncio.wait([task], timeout=patience)
-            if not task.done():
-                raise Skipped("slow_embedder")
-        finally:
-            task.cancel()
-        vectors = task.result()
-    return _with(query, vectors, embedder)
+        return _vectorised(query, embedder, speakers)
+    task = asyncio.ensure_future(embedder.embed([shorten_query(embedder, _embedded_text(query, speakers))]))
+    task.add_done_callback(lambda late: late.cancelled() or late.exception())
+    try:
+        await asyncio.wait([task], timeout=patience)
+        if not task.done():
+            raise Skipped("slow_embedder")
+    finally:
+        task.cancel()
+    return _with(query, task.result(), embedder)
 
 
 class VectorOnDemand:
@@ -83,7 +81,8 @@ class VectorOnDemand:
             if self._outcome is None:
                 began = self._steady()
                 try:
-                    self._outcome = _vectorised(self._plain, self._embedder, speakers)
+                    embeddable = _embeddable(self._plain, self._embedder)
+                    self._outcome = _vectorised(self._plain, self._embedder, speakers()) if embeddable else self._plain
                 except BaseException as error:
                     self._outcome = error
                 self.seconds = self._steady() - began
@@ -91,10 +90,17 @@ class VectorOnDemand:
         return made.vector, made.model
 
 
-def _vectorised(query: Query, embedder: Embedder, speakers: Callable[[], Sequence[str]]) -> Query:
-    if not query.text.strip() or embedder.dimension == 0:
-        return query
-    return _with(query, embedder.embed_now([nameless(query.text[:_MAX_CHARS], speakers())]), embedder)
+def _embeddable(query: Query, embedder: Embedder) -> bool:
+    return bool(query.text.strip()) and embedder.dimension > 0
+
+
+def _embedded_text(query: Query, speakers: Sequence[str]) -> str:
+    return nameless(query.text[:_MAX_CHARS], speakers)
+
+
+def _vectorised(query: Query, embedder: Embedder, speakers: Sequence[str]) -> Query:
+    """The query with the vector that a quick embedder makes."""
+    return _with(query, embedder.embed_now([_embedded_text(query, speakers)]), embedder)
 
 
 def _with(query: Query, vectors: NDArray[np.float32], embedder: Embedder) -> Query:

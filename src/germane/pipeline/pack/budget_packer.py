@@ -10,12 +10,12 @@ from dataclasses import replace
 
 from germane.pipeline.pack.budget_state import BudgetState
 from germane.pipeline.pack.cost import Layout
-from germane.pipeline.pack.cost_estimator import CostEstimator, shown_value
+from germane.pipeline.pack.cost_estimator import CostEstimator
 from germane.pipeline.pack.eligibility import Eligibility
 from germane.pipeline.pack.exact import Offer, select
 from germane.pipeline.pack.greedy import GreedyQueue, Growth
 from germane.pipeline.pack.shares import CapUsage
-from germane.types.amount import TokenPrice
+from germane.types.amount import TokenPrice, shown_value
 from germane.types.candidate import Chosen, LeftOut, Scored
 from germane.types.strategy import Strategy
 

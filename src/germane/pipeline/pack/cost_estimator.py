@@ -10,19 +10,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from germane.pipeline.pack.cost import Layout
+from germane.types.amount import PASSAGE_TOKENS, SHORT_PASSAGE_TOKENS, shown_value
 from germane.types.candidate import Candidate, Scored
 
-__all__ = ["CostEstimate", "CostEstimator", "shown_value"]
+__all__ = ["CostEstimate", "CostEstimator"]
 
-_PASSAGE_TOKENS = 42
-"""Tokens of a passage's text. Measured on chats with an assistant: 58 loses a point and a half of recall within 1,000 tokens,
-122 loses five, whole messages lose seven."""
 _SHORT_TOKENS = 90
 """Tokens of text up to which a message goes in whole: a cut would save less than it hides."""
-_BROAD_TOKENS = 16
-"""The same for questions that ask for a summary or an order of events. Measured within 2,000 tokens: with passages of 42 tokens
-59 % (order of events) and 28 % (summaries) of the messages asked for are shown in part, with 24 tokens 75 and 39, with 16
-tokens 88 and 42."""
 _MIN_CUT = 8
 """Tokens that a short passage has to save."""
 _CHARS_PER_TOKEN = 4
@@ -30,14 +24,6 @@ _CHARS_PER_TOKEN = 4
 _MAX_CHARS_PER_TOKEN = 16
 """A text of more characters a token than this is long without being counted."""
 _NO_GROUPS: frozenset[str] = frozenset()
-
-
-def shown_value(share: float) -> float:
-    """What a text is worth of which this share is shown, as a fraction of the whole: the passage that answers best is worth
-    two fifths, and the rest grows with the share. Measured on chats with an assistant within 1,000 tokens: passages worth
-    everything touch 70 % of the evidence and show 54 % of it; by this rule they touch 68 and show 61; worth their share alone,
-    62 and 62."""
-    return 0.4 + 0.6 * min(1.0, share)
 
 
 class CostEstimate(NamedTuple):
@@ -61,7 +47,7 @@ class CostEstimator:
         """`broad` makes passages short, to show some of many messages. `passage_tokens` are those of a passage's text."""
         self._layout, self._broad = layout, broad
         self.passage_tokens, self._short = (
-            (_BROAD_TOKENS, _BROAD_TOKENS + _MIN_CUT) if broad else (_PASSAGE_TOKENS, _SHORT_TOKENS)
+            (SHORT_PASSAGE_TOKENS, SHORT_PASSAGE_TOKENS + _MIN_CUT) if broad else (PASSAGE_TOKENS, _SHORT_TOKENS)
         )
         self._estimates: dict[int, CostEstimate] = {}
         self._headers: dict[str, tuple[frozenset[str], int]] = {}

@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from datetime import datetime
 
 import numpy as np
-from numpy.typing import NDArray
 
 from germane.pipeline.score.floor import HIGH_LOG_ODDS, LOW_LOG_ODDS
 from germane.pipeline.score.recency import recency
 from germane.search.relevance import Relevance, matrix
+from germane.search.sigmoid import sigmoid
 from germane.types.candidate import Breakdown, Candidate, Scored
 from germane.types.strategy import Strategy
 
 __all__ = ["frequency", "score", "usefulness"]
-
-Floats = NDArray[np.float64]
 
 _FULL_FREQUENCY = 50
 """Retrievals at which `frequency` reaches 1."""
@@ -32,7 +30,7 @@ def score(candidates: Sequence[Candidate], strategy: Strategy, at: datetime, rel
     if not candidates:
         return ()
     odds = relevance.log_odds(matrix([candidate.evidence for candidate in candidates]))
-    relevant = _sigmoid(odds)
+    relevant = sigmoid(odds)
     if strategy.form == "linear":
         relevant = np.clip((odds - LOW_LOG_ODDS) / (HIGH_LOG_ODDS - LOW_LOG_ODDS), 0.0, 1.0)
     parts = np.column_stack(
@@ -51,7 +49,7 @@ def score(candidates: Sequence[Candidate], strategy: Strategy, at: datetime, rel
         odds = np.log(np.maximum(scores, 1e-12))
     else:
         odds = odds + (parts[:, 1:] - 0.5) @ vector[1:]
-        scores = _sigmoid(odds)
+        scores = sigmoid(odds)
     rows = zip(candidates, scores.tolist(), odds.tolist(), parts.tolist(), strict=True)
     order = sorted(rows, key=lambda row: row[0].id)
     order.sort(key=lambda row: (row[2], row[0].created_at), reverse=True)
@@ -69,10 +67,6 @@ def usefulness(helpful: int, harmful: int) -> float:
 def frequency(retrievals: int) -> float:
     """How often an item was injected, in [0, 1]; 1 from 50 retrievals on."""
     return min(1.0, retrievals / _FULL_FREQUENCY)
-
-
-def _sigmoid(x: Floats) -> Floats:
-    return 1.0 / (1.0 + np.exp(-np.clip(x, -60, 60)))
 
 
 def _breakdown(row: list[float]) -> Breakdown:

@@ -85,7 +85,7 @@ class Searcher(Generic[T]):
             query = replace(query, vector=vector, model=model, embed=None)
         session, wanted = running_session(reading.connection, visible, scope) if query.price else None, limit
         while True:
-            matches, _, faint = find(
+            matches, faint = find(
                 searched,
                 query,
                 wanted,
