@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from germane.cli.files import request_in
 from germane.cli.global_options import GlobalOptions, options_of, run_async
 from germane.cli.screen import console, print_json
+
+if TYPE_CHECKING:
+    from germane.events.record import Recorded
 
 __all__ = ["record"]
 
@@ -18,18 +21,27 @@ def record(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A JSON list of messages; - is standard input.")] = "-",
     session: Annotated[str, typer.Option(help="The id of the conversation that the messages belong to.")] = "default",
 ) -> None:
-    """Store the messages of a conversation, word for word. Idempotent: a message that is stored already isn't added again."""
+    """Store the messages of a conversation, word for word. Idempotent: a message that is stored already isn't added again;
+    a short turn without ids and times counts as said again ten seconds later."""
     options = options_of(context)
     messages = request_in(file).messages
-    added, skipped = run_async(_record(options, messages, session))
+    recorded = run_async(_record(options, messages, session))
     if options.json:
-        print_json({"session": session, "added": list(added), "skipped": skipped})
-    else:
-        console().print(f"recorded {len(added)} messages in session {session}, {skipped} were there already")
+        print_json({"session": session, "added": list(recorded.added), "skipped": recorded.skipped} | _assumed(recorded))
+        return
+    console().print(f"recorded {len(recorded.added)} messages in session {session}, {recorded.skipped} were there already")
+    if recorded.assumed_resent:
+        console().print(f"{recorded.assumed_resent} of these may have been said again: ids or times would tell")
+    if recorded.assumed_new:
+        console().print(f"{len(recorded.assumed_new)} of the new ones may have been sent again: ids or times would tell")
 
 
-async def _record(options: GlobalOptions, messages: list[dict[str, Any]], session: str) -> tuple[tuple[str, ...], int]:
-    """Returns the ids of the added messages and the number of messages that were stored already."""
+def _assumed(recorded: Recorded) -> dict[str, Any]:
+    """What had to be assumed, where anything was."""
+    told = {"assumed_resent": recorded.assumed_resent, "assumed_new": list(recorded.assumed_new)}
+    return {name: value for name, value in told.items() if value}
+
+
+async def _record(options: GlobalOptions, messages: list[dict[str, Any]], session: str) -> Recorded:
     async with options.open_store(create=True) as (_, agent):
-        recorded = await agent.record(messages, session=session)
-        return recorded.added, recorded.skipped
+        return await agent.record(messages, session=session)
