@@ -21,6 +21,7 @@ pack           time of packing and formatting alone
 packers DATA   exact packing compared with greedy packing
 proven         the exact packer against brute force
 observing      time that logs, metrics and spans add to a call
+remembering    memories per second, with the search for near-duplicates
 forgetting     time to forget in a large store, and the delay for other callers
 kills          traces left in files by a process killed while it forgets
 leftover       tasks, threads, files and memory left after 10,000 time-outs
@@ -65,6 +66,7 @@ from bench import (
     packers,
     port,
     proven,
+    remembering,
     service,
     tuning,
 )
@@ -104,6 +106,8 @@ def main() -> int:
             latency.main(rest)
         case "burst":
             burst.main(rest)
+        case "remembering":
+            remembering.main(rest)
         case "forgetting":
             forgetting.main(rest)
         case "kills":

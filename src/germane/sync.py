@@ -14,19 +14,17 @@ would block, nor from a source or a progress callback of its own, which would wa
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, overload
 
-from germane.access import keyring
-from germane.access.grant import Grant
-from germane.access.key import Key, NewKey, Right
 from germane.api import agent as agents
 from germane.api import agent_memories
 from germane.api import germane as front
 from germane.api.agent import Raw
 from germane.api.arguments import System
+from germane.api.blocking_keyring import Keyring
 from germane.api.digest import MemoryDigest
 from germane.api.embedder_argument import EmbedderArgument
 from germane.api.export import Exported
@@ -37,6 +35,7 @@ from germane.clock import Clock
 from germane.errors import StoreUnavailable
 from germane.events.record import Recorded
 from germane.memories.forget import Receipt
+from germane.memories.link import Contradiction
 from germane.memories.memory import Memory
 from germane.memories.reader import Page
 from germane.pipeline.gather.source import SourceFactory
@@ -343,46 +342,14 @@ class Recollections:
     def update(self, id: str, text: str | None = None, **changes: Any) -> Memory:
         return self._call(self._awaited.update, id, text, **changes)
 
+    def review(self, *, limit: int = 50) -> tuple[Contradiction, ...]:
+        return self._call(self._awaited.review, limit=limit)
+
+    def resolve(self, id: str, *, keep: str) -> Contradiction:
+        return self._call(self._awaited.resolve, id, keep=keep)
+
     def history(self, id: str) -> tuple[Memory, ...]:
         return self._call(self._awaited.history, id)
-
-
-class Keyring:
-    """As `germane.access.keyring.Keyring`, at `germane.keys`."""
-
-    def __init__(self, awaited: keyring.Keyring, loop: Loop) -> None:
-        self._awaited, self._call = awaited, loop.call
-
-    def create(
-        self,
-        *,
-        org: str,
-        agents: Sequence[str] | None = None,
-        rights: Sequence[Right] | None = None,
-        lifetime: timedelta | None = None,
-        note: str | None = None,
-        replaces: str | None = None,
-        overlap: timedelta = timedelta(days=1),
-    ) -> NewKey:
-        return self._call(
-            self._awaited.create,
-            org=org,
-            agents=agents,
-            rights=rights,
-            lifetime=lifetime,
-            note=note,
-            replaces=replaces,
-            overlap=overlap,
-        )
-
-    def list(self, org: str | None = None) -> tuple[Key, ...]:
-        return self._call(self._awaited.list, org)
-
-    def revoke(self, id: str) -> Key:
-        return self._call(self._awaited.revoke, id)
-
-    def verify(self, token: str, *, patience: float | None = 0.02) -> Grant | None:
-        return self._call(self._awaited.verify, token, patience=patience)
 
 
 async def _next(left: AsyncIterator[Exported], maximum: int = 256) -> list[Exported]:

@@ -13,8 +13,8 @@ FACE = """
 """
 
 FOR_TESTS = """
-    builders clocks faults hashed injection_contract key_contract pins pytest_plugin readable scope_contract snapshots
-    store_contract stored time_warp
+    builders clocks faults hashed injection_contract key_contract link_contract pins pytest_plugin readable scope_contract
+    snapshots store_contract stored time_warp
 """
 
 

@@ -7,8 +7,10 @@ from typing import Any
 from germane.api.arguments import normalise_filters, number, optional
 from germane.clock import Clock
 from germane.errors import NotFound
+from germane.memories.link import Contradiction
 from germane.memories.memory import Memory
 from germane.memories.reader import Page
+from germane.memories.resolve import resolve
 from germane.memories.update import update
 from germane.store import ScopedStore
 from germane.types.limits import CURSOR, ID, PAGE
@@ -44,6 +46,18 @@ class Recollections:
         """Changes fields of a memory and returns it. Raises `NotFound`, and `InvalidInput` for fields that its kind doesn't
         have."""
         plan = update(string("id", id, ID), changes, text=text, at=self._clock.now(), scope=self._scope)
+        return await self._store.journal.commit(plan)
+
+    async def review(self, *, limit: int = 50) -> tuple[Contradiction, ...]:
+        """Returns at most `limit` (1 to 1,000) open conflicts between the scope's own memories, oldest first: what superseding
+        and linking couldn't decide. Raises `InvalidInput`."""
+        number("limit", limit, minimum=1, maximum=PAGE.maximum)
+        return await self._store.memories.conflicts(at=self._clock.now(), limit=limit)
+
+    async def resolve(self, id: str, *, keep: str) -> Contradiction:
+        """Closes a conflict and returns it. `keep` is the id of the memory to keep, or `both`; the other memory ends and stays
+        in the history. Idempotent. Raises `NotFound`, and `InvalidInput` for another `keep` or another decision than before."""
+        plan = resolve(string("id", id, ID), string("keep", keep, ID), at=self._clock.now())
         return await self._store.journal.commit(plan)
 
     async def history(self, id: str) -> tuple[Memory, ...]:

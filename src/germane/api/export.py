@@ -41,7 +41,8 @@ async def everything(store: ScopedStore, now: datetime) -> AsyncIterator[Exporte
 def _memory(memory: Memory) -> Exported:
     plain = _plain(asdict(memory))
     content = plain.pop("content")
-    plain.pop("content_hash")
+    for derived in ("content_hash", "near_duplicates"):
+        plain.pop(derived)
     return {"type": "memory", **plain, **content}
 
 

@@ -32,6 +32,7 @@ from germane.cli.commands import (
     record,
     reembed,
     remember,
+    review,
     search,
     serve,
 )
@@ -148,6 +149,7 @@ app.command("assemble", short_help="Print a request's messages with the context 
 app.command("digest", short_help="Print the memories that matter for a question, as a list.")(digest.digest)
 app.command("explain", short_help="Assemble, and print why each candidate went in or was left out.")(explain.explain)
 app.command("feedback", short_help="Mark memories as helpful or harmful.")(feedback.feedback)
+app.command("review", short_help="List memories that contradict each other, and decide.")(review.review)
 app.command("forget", short_help="Erase memories and messages for good.")(forget.forget)
 app.command("directive", short_help="Set or print an agent's standing instructions.")(directive.directive)
 app.command("import", short_help="Import conversations from files.")(import_files.import_files)

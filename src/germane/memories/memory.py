@@ -133,6 +133,8 @@ class Memory:
     content_hash: int = 0
     """A 64-bit hash of the kind and the normalised text, equal for exact duplicates."""
     provenance: Provenance = field(default_factory=Provenance)
+    near_duplicates: tuple[str, ...] = ()
+    """Ids of memories of the same owner that say nearly the same (MEM-4). The store derives them; they can't be given."""
 
     @property
     def text(self) -> str:

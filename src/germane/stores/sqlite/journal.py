@@ -13,6 +13,7 @@ from germane.errors import InvalidInput, StoreUnavailable
 from germane.events.operations import EventsByMessageId, PutEvent, SessionLength, SessionTail
 from germane.injections.operations import PutInjection
 from germane.memories.operations import (
+    ConflictById,
     CountFeedback,
     CountRetrievals,
     EndMemory,
@@ -21,12 +22,15 @@ from germane.memories.operations import (
     ForgetOwner,
     MemoriesByHash,
     MemoriesById,
+    PutConflict,
     PutMemory,
+    ResolveConflict,
     Select,
     Selection,
     SetDirective,
 )
 from germane.stores.sqlite import events, memories
+from germane.stores.sqlite.conflicts import conflict_by_id, put_conflict, resolve_conflict
 from germane.stores.sqlite.directives import set_directive
 from germane.stores.sqlite.erasure import Erasure, erasure_state
 from germane.stores.sqlite.forget import forget, forget_whole, select
@@ -48,6 +52,7 @@ _OWN_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
     SessionLength: (events.length, int),
     MemoriesByHash: (memories.by_hash, tuple),
     FactsOnKey: (memories.facts_on_key, tuple),
+    ConflictById: (conflict_by_id, lambda: None),
 }
 """The reads of the scope's own partition alone: the function that answers each, and its answer where the partition doesn't
 exist."""
@@ -173,6 +178,10 @@ class _Drive(Generic[T]):
                 memories.put_memory(transaction, transaction.own(scope), memory)
             case EndMemory():
                 memories.end_memory(transaction, transaction.own(scope), change)
+            case PutConflict():
+                put_conflict(transaction, transaction.own(scope), change)
+            case ResolveConflict():
+                resolve_conflict(connection, transaction.own(scope), change)
             case Forget():
                 own = self._own(transaction.visible_partitions(scope))
                 forget(transaction, tuple(self._selected | ({own} if own else set())), change)
