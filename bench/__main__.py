@@ -22,6 +22,7 @@ packers DATA   exact packing compared with greedy packing
 proven         the exact packer against brute force
 observing      time that logs, metrics and spans add to a call
 remembering    memories per second, with the search for near-duplicates
+consolidation  time to bring a large store within a storage budget
 forgetting     time to forget in a large store, and the delay for other callers
 kills          traces left in files by a process killed while it forgets
 leftover       tasks, threads, files and memory left after 10,000 time-outs
@@ -43,6 +44,7 @@ from bench import (
     budget,
     burst,
     client,
+    consolidation,
     crowd,
     digest,
     distil,
@@ -106,6 +108,8 @@ def main() -> int:
             latency.main(rest)
         case "burst":
             burst.main(rest)
+        case "consolidation":
+            consolidation.main(rest)
         case "remembering":
             remembering.main(rest)
         case "forgetting":

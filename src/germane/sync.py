@@ -25,6 +25,7 @@ from germane.api import germane as front
 from germane.api.agent import Raw
 from germane.api.arguments import System
 from germane.api.blocking_keyring import Keyring
+from germane.api.consolidating import Consolidated
 from germane.api.digest import MemoryDigest
 from germane.api.embedder_argument import EmbedderArgument
 from germane.api.export import Exported
@@ -304,6 +305,18 @@ class Agent:
             by=by,
             reason=reason,
         )
+
+    def consolidate(
+        self,
+        *,
+        max_memories: int | None = None,
+        max_bytes: int | None = None,
+        dry_run: bool = False,
+        by: str = "",
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Consolidated:
+        limits = {"max_memories": max_memories, "max_bytes": max_bytes}
+        return self._call(self._awaited.consolidate, **limits, dry_run=dry_run, by=by, progress=progress)
 
     def feedback(self, ids: Sequence[str], *, helpful: bool = True) -> int:
         return self._call(self._awaited.feedback, ids, helpful=helpful)

@@ -4,7 +4,7 @@ engine or commits a plan."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -13,6 +13,7 @@ from typing import Any, get_args, overload
 from germane.api.agent_memories import Recollections
 from germane.api.arguments import System, build_request, flags, identifiers, number, optional
 from germane.api.check_messages import listed
+from germane.api.consolidating import Consolidated, Consolidating, storage_budget
 from germane.api.digest import MemoryDigest, digest_of, without_directive
 from germane.api.export import Exported, everything
 from germane.api.recording import Recording
@@ -302,6 +303,30 @@ class Agent:
         self._parts.engine.forget(self.scope)
         waiting_for = await journal.scrub()
         return replace(receipt, scrubbed=not waiting_for, waiting_for=waiting_for)
+
+    async def consolidate(
+        self,
+        *,
+        max_memories: int | None = None,
+        max_bytes: int | None = None,
+        dry_run: bool = False,
+        by: str = "",
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Consolidated:
+        """Brings the scope's own memories within a storage budget: merges duplicates, compresses the oldest episodes into
+        notes, drops vectors, and evicts the least valuable memories (episodes, notes, procedures, facts), each only as far as
+        needed. Pinned memories, preferences, behaviors and messages stay. What goes is forgotten, with a tombstone. `dry_run`
+        changes nothing and returns what would be done. A call that is interrupted loses nothing, and the next one goes on.
+        Raises `InvalidInput`, also without a limit."""
+        flags(dry_run=dry_run)
+        optional("by", by, REMARK)
+        budget = storage_budget(max_memories, max_bytes)
+        scoped, now = self._scoped(self.scope), self._parts.clock.now
+        work = Consolidating(scoped, now=now, background=self._parts.background, progress=progress)
+        report = await work.run(budget, dry_run=dry_run, by=by)
+        if not dry_run:
+            self._parts.engine.forget(self.scope)
+        return report
 
     async def feedback(self, ids: Sequence[str], *, helpful: bool = True) -> int:
         """Counts that memories helped, or did harm, which moves their usefulness. Returns for how many it was counted: the
