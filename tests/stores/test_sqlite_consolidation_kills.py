@@ -15,7 +15,7 @@ from bench.disk import Disk
 from germane.api import consolidating
 from germane.api.consolidating import Consolidating
 from germane.clock import Clock
-from germane.memories.consolidation.planner import Budget
+from germane.memories.consolidation.planner import StorageBudget
 from germane.memories.memory import Memory
 from germane.memories.operations import PutMemory
 from germane.pipeline.background import Background
@@ -26,7 +26,7 @@ from germane.types.query import Filters
 from germane.types.scope import Scope
 
 EVERYTHING = Filters(sensitivities=("public", "private", "sensitive"), with_history=True)
-BUDGET = Budget(max_memories=20)
+BUDGET = StorageBudget(max_memories=20)
 
 
 def opened(folder: Path, disk: Disk) -> SqliteStore:

@@ -13,11 +13,11 @@ from germane.api.arguments import number
 from germane.errors import InvalidInput
 from germane.memories.consolidation.holding import Holding, Holdings
 from germane.memories.consolidation.planner import (
-    Budget,
     Compressed,
     ConsolidationPlan,
-    Evicted,
+    Eviction,
     Merged,
+    StorageBudget,
     plan_consolidation,
 )
 from germane.memories.consolidation.steps import compress, drop_vectors, evict, merge, opening, same_as
@@ -46,7 +46,7 @@ class Consolidated:
     merged: tuple[Merged, ...] = ()
     compressed: tuple[Compressed, ...] = ()
     vectors_dropped: tuple[str, ...] = ()
-    evicted: tuple[Evicted, ...] = ()
+    evicted: tuple[Eviction, ...] = ()
     fits: bool = True
     dry_run: bool = False
     scrubbed: bool = False
@@ -66,7 +66,7 @@ class Consolidating:
     ) -> None:
         self._store, self._now, self._background, self._progress = store, now, background, progress
 
-    async def run(self, budget: Budget, *, dry_run: bool, by: str) -> Consolidated:
+    async def run(self, budget: StorageBudget, *, dry_run: bool, by: str) -> Consolidated:
         held = await self._read()
         before = Holdings.of(held)
         plan = await self._background.run(partial(plan_consolidation, held, budget))
@@ -75,7 +75,7 @@ class Consolidating:
             return _report(plan, before, after, dry_run)
         told = _Told(plan, self._progress)
         at, commit = self._now(), self._store.journal.commit
-        merged, compressed, dropped, evicted = list[Merged](), list[Compressed](), list[str](), list[Evicted]()
+        merged, compressed, dropped, evicted = list[Merged](), list[Compressed](), list[str](), list[Eviction]()
         for groups in _slices(plan.merged, _GROUPS):
             united = await commit(merge(groups, at=at, by=by))
             merged += united
@@ -129,14 +129,14 @@ class _Told:
             self._progress(self._done, self._total)
 
 
-def storage_budget(max_memories: object, max_bytes: object) -> Budget:
+def storage_budget(max_memories: object, max_bytes: object) -> StorageBudget:
     """Returns the budget. Raises `InvalidInput` without a limit, and for a limit that isn't a whole number from 0."""
     if max_memories is None and max_bytes is None:
         raise InvalidInput("consolidate needs a budget: give max_memories, max_bytes, or both")
     for name, value in (("max_memories", max_memories), ("max_bytes", max_bytes)):
         if value is not None:
             number(name, value, minimum=0, maximum=_MOST)
-    return Budget(max_memories=max_memories, max_bytes=max_bytes)  # type: ignore[arg-type]
+    return StorageBudget(max_memories=max_memories, max_bytes=max_bytes)  # type: ignore[arg-type]
 
 
 def _slices(some: Sequence[T], size: int) -> Iterator[Sequence[T]]:

@@ -12,7 +12,16 @@ from dataclasses import dataclass, field
 
 from germane.memories.consolidation.holding import Holding
 
-__all__ = ["EVICTED", "NOTE_BYTES", "Budget", "Compressed", "ConsolidationPlan", "Evicted", "Merged", "plan_consolidation"]
+__all__ = [
+    "EVICTED",
+    "NOTE_BYTES",
+    "Compressed",
+    "ConsolidationPlan",
+    "Eviction",
+    "Merged",
+    "StorageBudget",
+    "plan_consolidation",
+]
 
 EVICTED = ("episode", "note", "procedure", "fact")
 """The kinds that are evicted, in this order."""
@@ -23,7 +32,7 @@ _GROUP = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
+class StorageBudget:
     """At most so many memories, and bytes; None for no limit."""
 
     max_memories: int | None = None
@@ -47,7 +56,7 @@ class Compressed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evicted:
+class Eviction:
     """`reason` is `ended` (superseded or expired), or `least_valuable` of its kind, with its `worth`."""
 
     id: str
@@ -63,7 +72,7 @@ class ConsolidationPlan:
     merged: tuple[Merged, ...] = ()
     compressed: tuple[Compressed, ...] = ()
     vectors: tuple[str, ...] = ()
-    evicted: tuple[Evicted, ...] = ()
+    evicted: tuple[Eviction, ...] = ()
     memories: int = 0
     bytes: int = 0
     fits: bool = True
@@ -73,7 +82,7 @@ class ConsolidationPlan:
 class _Left:
     """What is left while the planner works."""
 
-    budget: Budget
+    budget: StorageBudget
     memories: int = 0
     bytes: int = 0
     held: dict[str, Holding] = field(default_factory=dict)
@@ -92,7 +101,7 @@ class _Left:
         self.memories, self.bytes = self.memories - 1, self.bytes - one.bytes
 
 
-def plan_consolidation(holdings: Iterable[Holding], budget: Budget) -> ConsolidationPlan:
+def plan_consolidation(holdings: Iterable[Holding], budget: StorageBudget) -> ConsolidationPlan:
     """Returns the smallest plan, in the order of the steps, after which the holdings fit; nothing where they fit already.
     `fits` is false where even all that may go isn't enough. n log n in the number of holdings."""
     held = {one.id: one for one in holdings}
@@ -192,7 +201,7 @@ def _without_vector(one: Holding) -> Holding:
     )
 
 
-def _evicted(left: _Left, groups: dict[str, list[Holding]]) -> Iterator[Evicted]:
+def _evicted(left: _Left, groups: dict[str, list[Holding]]) -> Iterator[Eviction]:
     """Evicts kind by kind. A note that is only planned counts as a note; where it would be evicted, its episodes are evicted in
     its place, and it is never made."""
     for kind in EVICTED:
@@ -217,5 +226,5 @@ def _worth(group: Sequence[Holding]) -> float:
     return sum(one.worth for one in group) / len(group)
 
 
-def _evicted_one(one: Holding) -> Evicted:
-    return Evicted(id=one.id, kind=one.kind, reason="ended" if one.ended else "least_valuable", worth=one.worth)
+def _evicted_one(one: Holding) -> Eviction:
+    return Eviction(id=one.id, kind=one.kind, reason="ended" if one.ended else "least_valuable", worth=one.worth)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from germane.memories.consolidation.planner import Compressed, Evicted, Merged
+from germane.memories.consolidation.planner import Compressed, Eviction, Merged
 from germane.memories.memory import Episode, Fact, Memory
 from germane.memories.operations import DropVectors, Forget, MemoriesById, PutMemory
 from germane.memories.remember import SENSITIVITIES, new_memory
@@ -90,7 +90,7 @@ def compress(groups: Sequence[Compressed], *, scope: Scope, at: datetime, by: st
     return Decision(tuple(changes), tuple(done))
 
 
-def evict(evicted: Sequence[Evicted], *, at: datetime, by: str) -> Plan[tuple[Evicted, ...]]:
+def evict(evicted: Sequence[Eviction], *, at: datetime, by: str) -> Plan[tuple[Eviction, ...]]:
     """Forgets these memories, except those that were pinned meanwhile. The outcome is what was evicted."""
     found = yield from read(MemoriesById(tuple(one.id for one in evicted)))
     done = tuple(one for one in evicted if one.id in found and not found[one.id].pinned)
