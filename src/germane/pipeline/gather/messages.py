@@ -39,6 +39,7 @@ class MessageSource(EmbeddingSource):
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate | Unread]:
         if not query.searchable:
             raise Skipped("no_query")
+        query = replace(query, filters=query.said_by_then)
         limit = min(plan.limit, self._depth.max_items)
         found = await self._search(self._depth.within(query), limit, plan)
         if any(isinstance(one, Unread) for one in found) and self._mostly_said(found, query):
@@ -64,7 +65,7 @@ class RecentSource:
         self._store = store
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
-        events = await self._store.events.recent(plan.limit, filters=query.filters)
+        events = await self._store.events.recent(plan.limit, filters=query.said_by_then)
         return [
             from_event(event, "recent", Evidence(recent=0.5 ** (turns / _HALF_LIFE), user=0.0))
             for turns, event in enumerate(events)
