@@ -43,6 +43,7 @@ from germane.pipeline.status import State
 from germane.search.relevance import Relevance
 from germane.settings.settings import Settings
 from germane.store import Checkup
+from germane.text.secrets.screen import SecretPolicy
 from germane.types.candidate import Provenance, Scored
 from germane.types.context import Context
 from germane.types.effort import Effort
@@ -74,6 +75,7 @@ class Germane:
         relevance: Relevance | str | Path | None = None,
         dimensions: int | None = None,
         embedder_model: str | None = None,
+        secrets: SecretPolicy | None = None,
     ) -> Germane:
         opened = front.Germane.open(
             path,
@@ -86,6 +88,7 @@ class Germane:
             relevance=relevance,
             dimensions=dimensions,
             embedder_model=embedder_model,
+            secrets=secrets,
         )
         return cls(opened)
 
