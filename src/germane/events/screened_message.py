@@ -13,6 +13,7 @@ from dataclasses import replace
 from germane.events.prepared_message import PreparedMessage
 from germane.events.secret_note import SecretNote
 from germane.text.normal import content_hash
+from germane.text.secrets.find import find_secrets
 from germane.text.secrets.screen import SecretPolicy, SecretScreen
 
 __all__ = ["counted_secrets", "screened"]
@@ -21,8 +22,8 @@ __all__ = ["counted_secrets", "screened"]
 def screened(message: PreparedMessage, policy: SecretPolicy, breath: Callable[[], None] = lambda: None) -> PreparedMessage:
     """Returns the message as it is to be stored: its text, its name and the caller's dict. Raises `InvalidInput`, which names
     the kind of secret and the message's place, where the policy refuses it."""
-    if policy == "off":
-        return message
+    if policy == "off" or not (message.raw or find_secrets(message.text, breath) or find_secrets(message.name)):
+        return message  # as nearly every message
     screen = SecretScreen(policy, "a message" if message.index is None else f"messages[{message.index}]", breath)
     text, name = screen.text(message.text), screen.text(message.name)
     raw = screen.again(message.raw) if message.raw else message.raw

@@ -17,9 +17,12 @@ __all__ = ["by_name", "may_name", "named_kind"]
 _ASCII = ("pass", "secret", "token", "key", "pw", "credential", "pin", "kennwort", "contrase", "senha", "wachtwoord", "haslo")
 _OTHERS = ("senord", "hasło", "парол", "密码", "密碼", "パスワード", "비밀번호", "كلمة", "पासवर्ड")
 _HEADERS = ("bearer ", "basic ")
+_PASSWORD = (
+    r"pass(?:word|wd|phrase|code|wort|e(?<=mot de passe)(?![a-z]))|pwd|(?<![a-z])pw(?= ?[:=])|kennwort|contrase[ñn]a|senha"
+    r"|wachtwoord|senord|has[łl]o|парол[ья]|密码|密碼|パスワード|비밀번호|كلمة (?:المرور|السر)|पासवर्ड"
+)
 _NAME = re.compile(
-    r"(?P<password>pass(?:word|wd|phrase|code|wort|e(?<=mot de passe)(?![a-z]))|pwd|(?<![a-z])pw(?= ?[:=])|kennwort|contrase[ñn]a|senha|wachtwoord|senord|has[łl]o|парол[ья]|密码|密碼"
-    r"|パスワード|비밀번호|كلمة (?:المرور|السر)|पासवर्ड)"
+    rf"(?P<password>{_PASSWORD})"
     r"|(?P<secret>secret(?:[ _.-]?access)?(?:[ _.-]?key)?|credentials?)"
     r"|(?P<token>tokens?(?![a-z]))"
     r"|(?P<key>key(?:[ _-]?id)?)"
@@ -41,7 +44,7 @@ _VALUE = re.compile(
     r"(?:(?P<sign>\s{0,4}+(?:=>|:=|->|={1,3}|[:：＝]|(?<=\s)[|–-](?=\s)|(?<=[a-z])>))"
     rf"| {{1,3}}{_VERB}(?: (?:now|set to|still|jetzt))?(?=[\s:]):?"
     r"|\s?[是为為はがを]|[은는이가]\s)"
-    r"[*_]{0,2}\s{0,4}+(?P<open>[\\\"'`“”‘’„«「『*]{0,4}+)(?P<value>[^\s\"'`“”‘’»」』<>\\|]{4,400}+)"
+    r"[*_]{0,2}\s{0,4}+(?P<open>[\\\"'`“”‘’„«「『*]{0,4}+)(?P<value>[^\s\"'`“”‘’»」』<>\\|，。；！？、]{4,400}+)"
 )
 _FLAG = re.compile(r"(?P<sign>[ \t]{1,2})(?P<open>[\"']?)(?P<value>[^\s\"'`<>\\]{4,400}+)")
 """What follows `--password` in a command line."""

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 from germane.errors import InvalidInput
 from germane.text.secrets.find import find_secrets
+from germane.text.secrets.found import FoundSecret
 from germane.text.secrets.named import named_kind
 from germane.text.secrets.redact import marker, redacted
 
@@ -36,10 +37,9 @@ class SecretScreen:
         it."""
         if self.policy == "off":
             return value
-        if name and (kind := named_kind(name, value)) is not None:
-            self.note(kind, value.strip())
-            return marker(kind) if self.policy == "redact" else value
         found = find_secrets(value, self._breath)
+        if name and not found and (kind := named_kind(name, value)) is not None:
+            found = (FoundSecret(kind, 0, len(value)),)
         for one in found:
             self.note(one.kind, value[one.start : one.end])
         return redacted(value, found) if self.policy == "redact" else value

@@ -18,7 +18,7 @@ _DROPPED = re.compile(
 )
 _NARROW = (
     dict.fromkeys((0x2010, 0x2011, 0x2012, 0x2212), "-")
-    | {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
+    | {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F) if chr(code - 0xFEE0) not in "!?,;()'\""}
     | {code: folded for code in range(0x1D400, 0x1D800) if (folded := normalised(chr(code), "NFKC")).isascii()}
 )
 
