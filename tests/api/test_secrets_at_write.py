@@ -47,6 +47,10 @@ class Recorder(Hashed):
         return await super().embed(texts)
 
 
+def read_all(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.iterdir())
+
+
 async def contents(germane: Germane) -> list[str]:
     exported = [one async for one in germane.agent().export()]
     return [str(one.get("content") or one.get("body") or one.get("value")) for one in exported]
@@ -67,8 +71,8 @@ async def test_nothing_of_a_secret_reaches_a_file_an_embedder_or_the_log(
         await agent.remember(kind="fact", key="db", value={"password": PASSWORD, "key": [AWS]})
         await agent.memories.update(memory.id, f"The key was {AWS}")
         context = await agent.assemble([{"role": "user", "content": "Which key?"}], model="gpt-4o", session="s", deadline=None)
-        files = b"".join(path.read_bytes() for path in tmp_path.iterdir())
-    files += b"".join(path.read_bytes() for path in tmp_path.iterdir())
+        files = read_all(tmp_path)
+    files += read_all(tmp_path)
     assert recorded.secrets == {"AWS access key": 2, "password": 2}
     assert "[redacted: AWS access key]" in context.added
     for secret in (AWS, PASSWORD):

@@ -35,7 +35,7 @@ def made(text: str | None = None, secrets: SecretPolicy = "redact", **given: Any
     ("given", "kept"),
     [
         ({"text": f"use {AWS}"}, "use [redacted: AWS access key]"),
-        ({"text": f"use {AWS}", "title": "my password is hunter2"}, "my password is [redacted: password]: use [redacted: AWS access key]"),
+        ({"text": f"use {AWS}", "title": "my pin is 4711"}, "my pin is [redacted: PIN]: use [redacted: AWS access key]"),
         ({"kind": "fact", "key": "wifi password", "value": "hunter2"}, "wifi password: [redacted: password]"),
         ({"kind": "fact", "key": "db", "value": {"password": "hunter2", "n": [AWS, 1]}},
          'db: {"n": ["[redacted: AWS access key]", 1], "password": "[redacted: password]"}'),

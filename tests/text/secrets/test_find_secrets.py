@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from random import Random
 
 import pytest
+from bench.secrets import caught
+from bench.seeded import HALVES, KINDS, harmless, seeds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.secrets import caught
-from bench.seeded import HALVES, KINDS, harmless, seeds
 from germane.text.secrets.find import find_secrets
 from germane.text.secrets.formats import FORMATS
 from germane.text.secrets.named import named_kind
@@ -115,7 +116,7 @@ def test_what_was_redacted_stays_as_it_is(seed: int, half: str, before: str, aft
     (one,) = seeds(half, 1 + Random(seed).randrange(len(KINDS)), seed)[-1:]
     text = f"{before} {one.text} {after}"
     found = find_secrets(text)
-    assert all(a.end <= b.start for a, b in zip(found, found[1:], strict=False))
+    assert all(a.end <= b.start for a, b in pairwise(found))
     assert all(0 <= each.start < each.end <= len(text) for each in found)
     kept = redacted(text, found)
     assert redacted(kept, find_secrets(kept)) == kept
