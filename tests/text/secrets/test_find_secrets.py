@@ -100,6 +100,15 @@ def test_a_secret_is_found_anywhere_in_a_long_text(place: int) -> None:
     assert text[found.start : found.end] == "hunter2"
 
 
+@pytest.mark.parametrize("place", range(14_000, 17_000, 500))
+def test_a_long_token_is_found_whole_where_a_text_has_no_blanks(place: int) -> None:
+    """JSON without white space, as tools return it."""
+    random = Random(place)
+    token = f"eyJ{'a1B2' * 300}.eyJ{'c3D4' * 300}.{random.randbytes(30).hex()}"
+    text = '{"a":"' + '1","b":"' * (place // 8) + token + '","c":"' * 2000 + '"}'
+    assert [text[one.start : one.end] for one in find_secrets(text)] == [token]
+
+
 def test_a_name_of_json_tells_what_its_value_is() -> None:
     """As it would in a text."""
     assert named_kind("dbPassword", "hunter2") == "password"

@@ -19,7 +19,8 @@ __all__ = ["find_secrets"]
 
 _WINDOW, _OVERLAP = 16_384, 512
 _WORD = 4_096
-"""Characters before the end of a window in which a blank is looked for, so that no secret is cut."""
+"""Characters before the end of a window in which one of `_ENDS` is looked for, so that no secret is cut."""
+_ENDS = " \n\"',"
 _SHORTEST = 20
 """Characters of the shortest secret that is known by its form."""
 _LEAST = 8
@@ -61,14 +62,14 @@ def _repeated(text: str, found: Sequence[FoundSecret]) -> Iterator[FoundSecret]:
 
 
 def _windows(text: str) -> Iterator[tuple[int, str]]:
-    """The text in windows that overlap, each with its start. A window ends at a blank where one is near."""
+    """The text in windows that overlap, each with its start. A window ends where no secret goes on, if that is near."""
     start = 0
     while True:
         end = start + _WINDOW
         if end >= len(text):
             yield start, text[start:]
             return
-        end = max(text.rfind(" ", end - _WORD, end), text.rfind("\n", end - _WORD, end)) + 1 or end
+        end = max(text.rfind(mark, end - _WORD, end) for mark in _ENDS) + 1 or end
         yield start, text[start:end]
         start = end - _OVERLAP
 
