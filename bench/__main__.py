@@ -25,6 +25,7 @@ forgetting     time to forget in a large store, and the delay for other callers
 kills          traces left in files by a process killed while it forgets
 leftover       tasks, threads, files and memory left after 10,000 time-outs
 soak           the long runs in turn: budget, digest, forgery, linear, proven, leftover, kills, giant, port, neighbour
+secrets DATA   secrets that are recognised, false alarms, and the cost of the search
 embedders DATA questions in thirteen scripts, and texts a second, of the embedders without a network
 distil         makes the table of the default embedder from MiniLM
 golden …       messages and traces of 300 assemblies, to compare before and after a refactoring
@@ -65,6 +66,7 @@ from bench import (
     packers,
     port,
     proven,
+    secrets,
     service,
     tuning,
 )
@@ -162,6 +164,8 @@ def main() -> int:
             crowd.main(rest)
         case "tuning":
             tuning.main(rest)
+        case "secrets":
+            secrets.main(rest)
         case "soak":
             return _soak(rest)
         case "all":

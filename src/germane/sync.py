@@ -44,6 +44,7 @@ from germane.pipeline.status import State
 from germane.search.relevance import Relevance
 from germane.settings.settings import Settings
 from germane.store import Checkup
+from germane.text.secrets.screen import SecretPolicy
 from germane.types.candidate import Provenance, Scored
 from germane.types.context import Context
 from germane.types.effort import Effort
@@ -75,6 +76,7 @@ class Germane:
         relevance: Relevance | str | Path | None = None,
         dimensions: int | None = None,
         embedder_model: str | None = None,
+        secrets: SecretPolicy | None = None,
     ) -> Germane:
         opened = front.Germane.open(
             path,
@@ -87,6 +89,7 @@ class Germane:
             relevance=relevance,
             dimensions=dimensions,
             embedder_model=embedder_model,
+            secrets=secrets,
         )
         return cls(opened)
 

@@ -69,6 +69,19 @@ def test_recording_twice_adds_nothing(run: Run) -> None:
     assert (len(first["added"]), again["added"], again["skipped"]) == (2, [], 2)
 
 
+@pytest.mark.requirement("MEM-7")
+def test_secrets_that_were_found_are_told_in_a_line(run: Run) -> None:
+    """By `record`, `remember` and `import`; `--secrets` chooses what happens to them."""
+    key = "AKIA" + "Q3EGVCFDTZ7XN2LM"
+    talk = json.dumps([{"role": "user", "content": f"use {key}"}, {"role": "user", "content": f"my pin is 4711, {key}"}])
+    assert run("record", "-", "--session", "s1", stdin=talk).splitlines()[1] == "3 secrets found: 2 × AWS access key, PIN"
+    assert parsed(run("record", "-", "--session", "s2", "--json", stdin=talk))["secrets"] == {"AWS access key": 2, "PIN": 1}
+    assert "[redacted: PIN]\n1 secret found: PIN" in run("remember", "the pin is 4711")
+    assert parsed(run("remember", "the pin is 4711", "--json"))["secrets"] == {"PIN": 1}
+    assert "3 secrets found: 2 × AWS access key, PIN" in run("import", "-", stdin=talk)
+    assert key in run("remember", f"use {key}", "--secrets", "off")
+
+
 def test_the_users_things_are_not_the_agents(run: Run) -> None:
     """`--user` limits what is stored and what is found to that user."""
     run("remember", "Likes tea", "--user", "ada")

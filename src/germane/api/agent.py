@@ -52,7 +52,7 @@ class Agent:
     def __init__(self, parts: Parts, scope: Scope) -> None:
         self._parts, self.scope = parts, scope
         self._request = partial(build_request, catalog=parts.catalog, clock=parts.clock)
-        self.memories = Recollections(parts.store.within(scope), scope, parts.clock)
+        self.memories = Recollections(parts.store.within(scope), scope, parts.clock, parts.secrets)
 
     async def assemble(
         self,
@@ -209,7 +209,8 @@ class Agent:
         """Stores a conversation verbatim and indexes it. Idempotent: each message is stored once, however often it is sent (see
         `events/record.py`). What germane injected is left out. A call of more than 128 messages or 64K characters is written in
         slices, with other calls in between: each slice is durable by itself, and sending an interrupted call again completes
-        it. Raises `InvalidInput`, and `Conflict` for an id that was recorded before with other content; a conflicting call
+        it. Secrets are redacted, or treated as the policy says that germane was opened with; the result's `secrets` counts
+        them. Raises `InvalidInput`, and `Conflict` for an id that was recorded before with other content; a conflicting call
         writes nothing."""
         scope = self.scope.within(session)
         if scope.session is None:
@@ -218,7 +219,13 @@ class Agent:
         if source_kind not in _SOURCE_KINDS:
             raise InvalidInput(f"source_kind {shown(source_kind)} is none of {', '.join(_SOURCE_KINDS)}")
         listed(messages, RECORDED)
-        origin = Origin(scope=scope, session=session, source_kind=source_kind, channel=channel)  # type: ignore[arg-type]
+        origin = Origin(
+            scope=scope,
+            session=session,
+            source_kind=source_kind,  # type: ignore[arg-type]
+            channel=channel,
+            secrets=self._parts.secrets,
+        )
         recording = Recording(
             self._scoped(scope).journal,
             origin,
@@ -246,14 +253,17 @@ class Agent:
         kind's main field; `fields` are its other fields (`key`, `value`, `title`, `observed_at`, `occurred_at`) and those that
         every memory has: `tags`, `sensitivity`, `confidence`, `pinned`, `expires_at`, `valid_from`, `valid_to`. A newer fact
         on the same key supersedes the older one. An exact duplicate returns the memory that is stored already. `agent_wide`
-        stores it for every user of the agent. Raises `InvalidInput`, `UnknownName`."""
+        stores it for every user of the agent. The result's `secrets` counts the secrets that were found, by kind. Raises
+        `InvalidInput`, `UnknownName`."""
         string("kind", kind, NAME)
         flags(agent_wide=agent_wide)
         if provenance is not None:
             provenance = check_provenance(provenance)
         scope = self._shared if agent_wide else self.scope
         now = self._parts.clock.now()
-        memory = new_memory(text, kind=kind, scope=scope, now=now, provenance=provenance, given=fields)
+        memory = new_memory(
+            text, kind=kind, scope=scope, now=now, provenance=provenance, given=fields, secrets=self._parts.secrets
+        )
         outcome = await self._scoped(scope).journal.commit(remember(memory))
         await self._embed()
         return outcome.memory
@@ -319,7 +329,7 @@ class Agent:
         scoped, cache = self._scoped(self.scope), self._parts.engine.directive_cache
         if text is not None:
             string("directive", text, DIRECTIVE)
-            await scoped.journal.commit(set_directive(text))
+            await scoped.journal.commit(set_directive(text, self._parts.secrets))
             cache.replace(self.scope)
         return (await cache.read(self.scope, scoped.directive)).text
 

@@ -11,6 +11,7 @@ from germane.memories.memory import Memory
 from germane.memories.reader import Page
 from germane.memories.update import update
 from germane.store import ScopedStore
+from germane.text.secrets.screen import SecretPolicy
 from germane.types.limits import CURSOR, ID, PAGE
 from germane.types.limits import text as string
 from germane.types.query import Filters
@@ -22,8 +23,8 @@ __all__ = ["Recollections"]
 class Recollections:
     """The memories of one scope."""
 
-    def __init__(self, store: ScopedStore, scope: Scope, clock: Clock) -> None:
-        self._store, self._scope, self._clock = store, scope, clock
+    def __init__(self, store: ScopedStore, scope: Scope, clock: Clock, secrets: SecretPolicy) -> None:
+        self._store, self._scope, self._clock, self._secrets = store, scope, clock, secrets
 
     async def get(self, id: str) -> Memory:
         """Returns one memory. Raises `NotFound`, also for a memory of another scope (SCOPE-3)."""
@@ -43,7 +44,8 @@ class Recollections:
     async def update(self, id: str, text: str | None = None, **changes: Any) -> Memory:
         """Changes fields of a memory and returns it. Raises `NotFound`, and `InvalidInput` for fields that its kind doesn't
         have."""
-        plan = update(string("id", id, ID), changes, text=text, at=self._clock.now(), scope=self._scope)
+        at = self._clock.now()
+        plan = update(string("id", id, ID), changes, text=text, at=at, scope=self._scope, secrets=self._secrets)
         return await self._store.journal.commit(plan)
 
     async def history(self, id: str) -> tuple[Memory, ...]:

@@ -42,6 +42,7 @@ def _memory(memory: Memory) -> Exported:
     plain = _plain(asdict(memory))
     content = plain.pop("content")
     plain.pop("content_hash")
+    plain.pop("secrets")
     return {"type": "memory", **plain, **content}
 
 

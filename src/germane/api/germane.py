@@ -27,6 +27,7 @@ from germane.pipeline.status import State
 from germane.search.relevance import Relevance
 from germane.settings.settings import Settings
 from germane.store import Checkup
+from germane.text.secrets.screen import SecretPolicy, secret_policy
 from germane.types import limits
 from germane.types.scope import Scope
 
@@ -52,7 +53,9 @@ class Germane:
         relevance: Relevance | str | Path | None = None,
         dimensions: int | None = None,
         embedder_model: str | None = None,
+        secrets: SecretPolicy | None = None,
     ) -> None:
+        self._secrets = secrets
         self._dimensions, self._embedder_model = dimensions, embedder_model
         self._path, self._settings, self._embedder, self._relevance = path, settings, embedder, relevance
         self._clock, self._sources, self._freeze, self._warm = clock, sources, freeze, warm
@@ -72,6 +75,7 @@ class Germane:
         relevance: Relevance | str | Path | None = None,
         dimensions: int | None = None,
         embedder_model: str | None = None,
+        secrets: SecretPolicy | None = None,
     ) -> Germane:
         """A germane over the store in the file at `path`, which is created if need be (`:memory:` keeps nothing).
 
@@ -83,7 +87,8 @@ class Germane:
         the model itself. Both override the settings. `sources` registers sources by the names that strategies use. `freeze`
         excludes the objects that are alive after opening from the garbage collector's walks (`gc.freeze`, once a process): such
         a walk takes tens of milliseconds in the middle of an answer. `warm=False` opens sooner, for programs that store and
-        search only: the first assembly then loads the vocabulary and is late.
+        search only: the first assembly then loads the vocabulary and is late. `secrets` overrides the settings' policy on
+        secrets in what is stored: `redact` (default), `tag`, `refuse` or `off`.
 
         Raises `InvalidInput`. Nothing is opened before `async with`, which raises `StoreUnavailable`, `StoreCorrupt`,
         `StoreTooNew`, `InvalidInput` or `MissingExtra`.
@@ -95,6 +100,7 @@ class Germane:
         check_embedder(embedder, dimensions, embedder_model)
         if not isinstance(relevance, Relevance | str | Path | None):
             raise InvalidInput(f"relevance must be a TOML file's path or a Relevance, not {type(relevance).__name__}")
+        policy = None if secrets is None else secret_policy(secrets)
         if not isinstance(settings, Settings):
             settings = Settings.load(settings, os.environ)
         return cls(
@@ -108,6 +114,7 @@ class Germane:
             relevance=relevance,
             dimensions=dimensions,
             embedder_model=embedder_model,
+            secrets=policy,
         )
 
     async def __aenter__(self) -> Self:
@@ -122,6 +129,7 @@ class Germane:
                 dimensions=self._dimensions,
                 embedder_model=self._embedder_model,
                 warm=self._warm,
+                secrets=self._secrets,
             )
             if self._freeze:
                 freeze()

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from itertools import count as count_from
 from typing import Any, TypeVar
 
 from germane.api.check_messages import look, recordable
@@ -21,6 +22,7 @@ from germane.events.event import EventHead
 from germane.events.prepared_message import PreparedMessage
 from germane.events.record import Recorded, check_conflicts, record, tail_length, without_repeats
 from germane.events.resent import resent
+from germane.events.screened_message import counted_secrets, screened
 from germane.pipeline.background import Background
 from germane.pipeline.inject.recognise import without_injected
 from germane.ports.journal import Journal
@@ -94,6 +96,7 @@ class Recording:
         prepared, kept = await self._background.run(partial(self._prepared, slices))
         held, length = await self._held(prepared)
         new = await self._background.run(partial(_without, range(len(prepared)), held))
+        await self._background.run(partial(self._screen, prepared, new))
         added: list[str] = []
         tries = done = 0
         while done < len(new):
@@ -110,18 +113,27 @@ class Recording:
             added += ids
             tries = 0
             done, length = done + len(part), length + len(part)
-        return Recorded(added=tuple(added), skipped=kept - len(added))
+        secrets = counted_secrets(prepared[index] for index in new)
+        return Recorded(added=tuple(added), skipped=kept - len(added), secrets=secrets)
 
     def _prepared(self, slices: Iterator[Slice]) -> tuple[list[PreparedMessage], int]:
         """Returns the prepared messages, each id once, and how many messages there were. Runs in the background's thread. Only
         the prepared messages outlive their slice: the garbage collector's walks grow with the number of objects."""
         made, count = list[PreparedMessage | None](), 0
-        for part, given in slices:
+        for first, (part, given) in zip(count_from(0, _SLICE), slices, strict=False):
             count += len(part)
             for index, message in enumerate(part):
-                made.append(PreparedMessage.of(message, None if given is None else given[index], self._origin.scope.zone))
+                raw, place = (None, None) if given is None else (given[index], first + index)
+                made.append(PreparedMessage.of(message, raw, self._origin.scope.zone, place))
                 self._background.breath()
         return without_repeats(made), count
+
+    def _screen(self, prepared: list[PreparedMessage], new: Sequence[int]) -> None:
+        """Applies the policy on secrets to the new messages, in place, before any of them is written. Runs in the background's
+        thread."""
+        for index in new:
+            prepared[index] = screened(prepared[index], self._origin.secrets, self._background.breath)
+            self._background.breath()
 
     async def _held(self, prepared: Sequence[PreparedMessage]) -> tuple[set[int], int]:
         """Returns the indexes of the messages that the session holds already, and the session's next position."""

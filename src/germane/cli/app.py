@@ -42,7 +42,7 @@ from germane.cli.screen import plain
 
 __all__ = ["app", "hoist", "run"]
 
-_WITH_VALUE = ("--db", "--org", "--agent", "--user", "--zone", "--embedder", "--settings")
+_WITH_VALUE = ("--db", "--org", "--agent", "--user", "--zone", "--embedder", "--secrets", "--settings")
 _GLOBAL = (*_WITH_VALUE, "--json")
 _EXIT_CODES = (
     "Exit codes: 0 done, 1 failed, 2 wrong usage or bad input, 3 the store can't be used, 130 interrupted, 141 broken pipe."
@@ -114,6 +114,12 @@ def global_options(
         str | None,
         typer.Option(help="The embedding model: distilled, minilm, static or openai:<model>. Default: as set, else distilled."),
     ] = None,
+    secrets: Annotated[
+        str | None,
+        typer.Option(
+            help="What happens to secrets in what is stored: redact, tag, refuse or off. Default: as set, else redact."
+        ),
+    ] = None,
     settings: Annotated[
         Path | None, typer.Option(envvar="GERMANE_SETTINGS", help="A TOML file with settings, or an agent.yml.")
     ] = None,
@@ -135,6 +141,7 @@ def global_options(
         user=user,
         zone=zone,
         embedder=embedder,
+        secrets=secrets,
         settings=settings,
         json=json,
     )

@@ -36,6 +36,7 @@ class GlobalOptions:
     user: str | None = None
     zone: str = "UTC"
     embedder: str | None = None
+    secrets: str | None = None
     settings: Path | None = None
     json: bool = False
 
@@ -58,7 +59,9 @@ class GlobalOptions:
             raise StoreUnavailable(f"no directory {self.db.parent} for the database (create it first)")
         from germane.api.germane import Germane
 
-        async with Germane.open(self.db, settings=self.settings, embedder=self.embedder, warm=warm) as germane:
+        secrets: Any = self.secrets  # checked on opening
+        opened = Germane.open(self.db, settings=self.settings, embedder=self.embedder, warm=warm, secrets=secrets)
+        async with opened as germane:
             if upgrade:
                 with told_progress("dividing long texts of an earlier version", self.json) as told:
                     await germane.upgrade(told)

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from germane.events.event import Event, EventHead
 from germane.events.operations import EventsByMessageId, PutEvent, SessionLength, SessionTail
 from germane.events.prepared_message import PreparedMessage
+from germane.text.secrets.screen import SecretPolicy
 from germane.types.candidate import Provenance, Sensitivity, SourceKind
 from germane.types.ids import uuid7
 from germane.types.plan import Decision, Plan, read
@@ -19,7 +20,8 @@ __all__ = ["Origin", "append", "as_changes", "find_by_message_id", "read_tail"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """The properties that all events of one recording share. Raises `InvalidInput` for an invalid session name."""
+    """The properties that all events of one recording share. `secrets` says what happens to secrets in them. Raises
+    `InvalidInput` for an invalid session name."""
 
     scope: Scope
     session: str
@@ -27,6 +29,7 @@ class Origin:
     source_kind: SourceKind = "user"
     channel: str | None = None
     make_id: Callable[[int], str] = uuid7
+    secrets: SecretPolicy = "redact"
 
     def __post_init__(self) -> None:
         self.scope.within(self.session)
@@ -82,7 +85,7 @@ def _event(message: PreparedMessage, origin: Origin, *, position: int, at: datet
         role=message.role,
         name=message.name,
         message_id=message.id,
-        sensitivity=origin.sensitivity,
+        sensitivity="sensitive" if message.sensitive else origin.sensitivity,
         content_hash=message.content_hash,
         raw=message.raw,
         provenance=Provenance(
@@ -91,5 +94,6 @@ def _event(message: PreparedMessage, origin: Origin, *, position: int, at: datet
             session=origin.session,
             message_id=message.id,
             tool_call_id=message.tool_call_id,
+            metadata={} if message.secrets is None else message.secrets.as_metadata(),
         ),
     )

@@ -58,7 +58,8 @@ class Event:
 
 class EventHead(NamedTuple):
     """An event without its text: enough to tell whether a message is stored already. `role` is empty for events that aren't
-    messages."""
+    messages. `kept_hash` is the content hash of the text as stored, where secrets were redacted in it; `content_hash` is that
+    of the message as sent."""
 
     position: int
     role: str
@@ -66,3 +67,4 @@ class EventHead(NamedTuple):
     message_id: str | None
     created_at: datetime
     recorded_at: datetime
+    kept_hash: int | None = None

@@ -133,6 +133,8 @@ class Memory:
     content_hash: int = 0
     """A 64-bit hash of the kind and the normalised text, equal for exact duplicates."""
     provenance: Provenance = field(default_factory=Provenance)
+    secrets: Mapping[str, int] = field(default_factory=dict, compare=False)
+    """The secrets, counted by kind, that were found in what the caller gave when the memory was made or changed. Not stored."""
 
     @property
     def text(self) -> str:

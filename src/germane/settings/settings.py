@@ -4,6 +4,7 @@
 embedder = "distilled"           # GERMANE_EMBEDDER
 dimensions = 768                 # GERMANE_DIMENSIONS; the length of an endpoint's vectors; by default its first answer tells
 nonce_key = "64 hex digits"      # GERMANE_NONCE_KEY; default: a random key that the store creates and keeps
+secrets = "redact"               # GERMANE_SECRETS; what happens to secrets in what is stored: redact, tag, refuse or off
 relevance = "mine.toml"          # GERMANE_RELEVANCE; from `germane eval fit`, relative to this file; default: the shipped model
 
 [models."my-model"]              # fields as in the model catalog
@@ -34,13 +35,17 @@ from pathlib import Path
 from typing import Any
 
 from germane.errors import InvalidInput, MissingExtra
+from germane.settings.parsing import choice
 from germane.settings.serving import ServiceSettings
+from germane.text.secrets.screen import POLICIES, SecretPolicy, secret_policy
 
 __all__ = ["Settings", "read_service_settings", "read_toml"]
 
 _SERVE_PREFIX = "GERMANE_SERVE_"
 _RELATIVE_PATHS = ("db", "tls_cert", "tls_key", "tls_client_ca")
 """Settings whose paths in a TOML file are relative to that file."""
+_PLAIN = ("embedder", "dimensions", "nonce_key", "secrets", "relevance")
+"""The settings of the table `[germane]`."""
 _YAML = frozenset({".yaml", ".yml"})
 _TABLES = frozenset({"germane", "memory", "models", "prices", "serve", "strategies"})
 
@@ -53,6 +58,7 @@ class Settings:
     embedder: str = "distilled"
     dimensions: int | None = None
     nonce_key: bytes | None = None
+    secrets: SecretPolicy = "redact"
     relevance: Path | None = None
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     prices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -65,15 +71,15 @@ class Settings:
         defaults. Raises `InvalidInput` that names the setting and the file or variable."""
         where = "settings" if path is None else f"settings {path}"
         tables = _table({} if path is None else _read(Path(path)), where, _TABLES)
-        plain = _table(tables.get("germane", {}), f"{where}: [germane]", {"embedder", "dimensions", "nonce_key", "relevance"})
+        plain = _table(tables.get("germane", {}), f"{where}: [germane]", set(_PLAIN))
         given = {name: (plain[name], f"{where}: {name}") for name in plain}
         if path is not None and isinstance(relevance := plain.get("relevance"), str):
             given["relevance"] = (str(Path(path).parent / relevance), f"{where}: relevance")
-        for name in ("embedder", "dimensions", "nonce_key", "relevance"):
+        for name in _PLAIN:
             variable = f"GERMANE_{name.upper()}"
             if (environ or {}).get(variable):
                 given[name] = ((environ or {})[variable], variable)
-        dimensions = given.pop("dimensions", None)
+        dimensions, secrets = given.pop("dimensions", None), given.pop("secrets", None)
         for value, setting in given.values():
             if not isinstance(value, str):
                 raise InvalidInput(f"{setting} must be a string, not {type(value).__name__}")
@@ -81,6 +87,7 @@ class Settings:
             embedder=given["embedder"][0] if "embedder" in given else "distilled",
             dimensions=None if dimensions is None else _count(*dimensions),
             nonce_key=_key(*given["nonce_key"]) if "nonce_key" in given else None,
+            secrets="redact" if secrets is None else secret_policy(choice(*POLICIES)(*secrets)),
             relevance=Path(given["relevance"][0]) if "relevance" in given else None,
             models=_tables(tables, "models", where),
             prices=_tables(tables, "prices", where),

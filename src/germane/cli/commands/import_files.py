@@ -11,7 +11,7 @@ from germane.cli.files import read_bytes
 from germane.cli.global_options import GlobalOptions, options_of, run_async
 from germane.cli.imports import FORMATS, Row, read
 from germane.cli.imports.store_rows import ImportTally, store_rows
-from germane.cli.screen import console, plain, print_json, progress
+from germane.cli.screen import console, plain, print_json, progress, secrets_line
 from germane.errors import InvalidInput
 
 __all__ = ["import_files"]
@@ -80,6 +80,7 @@ def _shape(file: str, tally: ImportTally) -> dict[str, Any]:
         "already_there": tally.known_messages + tally.known_memories,
         "memories": tally.memories,
         "directives": tally.directives,
+        "secrets": dict(tally.secrets),
         "broken": len(tally.broken),
         "reasons": tally.broken[:_MAX_REASONS],
     }
@@ -92,5 +93,6 @@ def _summary(file: str, tally: ImportTally) -> str:
     parts += ["the directive"] if tally.directives else []
     parts += [f"{known} there already"] if known else []
     parts += [f"{tally.system} system messages, which aren't kept"] if tally.system else []
+    parts += [secrets_line(tally.secrets)] if tally.secrets else []
     parts += [f"{len(tally.broken)} rows that can't be used"] if tally.broken else []
     return f"{'standard input' if file == '-' else file} ({tally.format}): {', '.join(parts)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -36,6 +37,8 @@ class ImportTally:
     system: int = 0
     """System messages, which aren't stored: they are instructions, not conversation."""
     broken: list[str] = field(default_factory=list)
+    secrets: Counter[str] = field(default_factory=Counter)
+    """The secrets that were found in what was stored, by kind."""
 
     @property
     def empty(self) -> bool:
@@ -72,6 +75,7 @@ async def _store_messages(agent: Agent, batch: Sequence[MessageRow | SharedMessa
         return
     system = sum(row.message.role == "system" for row in batch)
     tally.messages += len(recorded.added)
+    tally.secrets.update(recorded.secrets)
     tally.system += system
     tally.known_messages += recorded.skipped - system
 
@@ -82,6 +86,7 @@ async def _store_other(agent: Agent, row: Row, tally: ImportTally) -> None:
             case MemoryRow(fields):
                 started = datetime.now(UTC)
                 memory = await agent.remember(_text(fields), **_arguments(fields))
+                tally.secrets.update(memory.secrets)
                 tally.memories += memory.created_at >= started
                 tally.known_memories += memory.created_at < started
             case DirectiveRow(text):

@@ -42,7 +42,7 @@ BRIEF = EVENT.replace("e.text,", f"CASE WHEN octet_length(e.text) <= {LONG} THEN
     "e.raw,", "octet_length(e.text),"
 )
 """The rows that `brief_of` takes: without long texts and without the callers' dicts."""
-_HEAD = "SELECT position, role, content_hash, message_id, created_at, recorded_at FROM events WHERE session = ?"
+_HEAD = "SELECT position, role, content_hash, message_id, created_at, recorded_at, provenance FROM events WHERE session = ?"
 _NOWHERE = 1 << 62
 """Larger than every position."""
 
@@ -114,9 +114,10 @@ def _written(transaction: Transaction, partition: VisiblePartition, session: str
 
 
 def _head(row: tuple[Any, ...]) -> EventHead:
-    position, role, content_hash, message_id, created_at, recorded_at = row
+    position, role, content_hash, message_id, created_at, recorded_at, provenance = row
     said = None if message_id is None else shown(message_id)
-    return EventHead(position, role, content_hash, said, moment(created_at), moment(recorded_at))
+    kept_hash = None if provenance is None else from_json(provenance).get("metadata", {}).get("kept_hash")
+    return EventHead(position, role, content_hash, said, moment(created_at), moment(recorded_at), kept_hash)
 
 
 def length(transaction: Transaction, partition: VisiblePartition, read: SessionLength) -> int:
