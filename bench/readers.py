@@ -78,6 +78,7 @@ from germane.text.secrets.found import FoundSecret
 from germane.text.secrets.looks_secret import is_placeholder, is_random, looks_secret
 from germane.text.secrets.named import by_name, may_name, named_kind
 from germane.text.secrets.redact import redacted
+from germane.text.secrets.screen import SecretScreen
 from germane.text.secrets.unveiled import unveiled
 from germane.text.traits import capitals, is_question, temporal, word_count
 from germane.text.words import words
@@ -258,6 +259,8 @@ _TEXT: dict[str, Reader] = {
     "text.secrets.looks_secret.is_random": is_random,
     "text.secrets.looks_secret.is_placeholder": is_placeholder,
     "text.secrets.redact.redacted": lambda text: redacted(text, [FoundSecret("password", 0, len(text) // 2)]),
+    "text.secrets.screen.SecretScreen.text": lambda text: SecretScreen("redact", "x").text(text, text[:99]),
+    "text.secrets.screen.SecretScreen.json": lambda text: SecretScreen("redact", "x").json({text: [text]}, text[:99]),
     "text.secrets.unveiled.unveiled": unveiled,
     "text.traits.is_question": is_question,
     "text.traits.temporal": temporal,
@@ -406,6 +409,9 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "pipeline.signals.dates.rule": _OF_CODE,
         "pipeline.signals.word_set.lacks_all": "looks up what signals.word_set.word_set read",
         "pipeline.signals.times.today": "a zone's name, checked by Scope",
+        "text.secrets.redact.marker": _OF_CODE,
+        "text.secrets.screen.SecretScreen.knows": "looks up what was noted",
+        "text.secrets.screen.SecretScreen.note": "counts a kind",
         "tokenizers.named.open_tokenizer": _OF_CODE,
     }
 )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from germane.cli.files import request_in
 from germane.cli.global_options import GlobalOptions, options_of, run_async
 from germane.cli.screen import console, print_json, secrets_line
-from germane.events.record import Recorded
+
+if TYPE_CHECKING:
+    from germane.events.record import Recorded
 
 __all__ = ["record"]
 
