@@ -13,11 +13,15 @@ from typing import Any, get_args, overload
 from germane.api.agent_memories import Recollections
 from germane.api.arguments import System, build_request, flags, identifiers, number, optional
 from germane.api.check_messages import listed
+from germane.api.contents import list_messages, list_sessions, list_users, statistics
 from germane.api.export import Exported, everything
+from germane.api.identify import find_thing
 from germane.api.recording import Recording
 from germane.api.wiring import Parts
 from germane.errors import InvalidInput
 from germane.events.appending import Origin
+from germane.events.event import Event
+from germane.events.reader import MessagePage, SessionPage
 from germane.events.record import Recorded
 from germane.memories.checks import check_provenance
 from germane.memories.directive import set_directive
@@ -30,6 +34,7 @@ from germane.store import ScopedStore
 from germane.types.candidate import Provenance, Scored, SourceKind
 from germane.types.context import Context
 from germane.types.effort import Effort
+from germane.types.inventory import Stats, UserPage
 from germane.types.limits import COUNT, DIRECTIVE, ID, LABEL, NAME, QUERY, RECORDED, REMARK, TAG, shown
 from germane.types.limits import text as string
 from germane.types.message import Message
@@ -290,6 +295,38 @@ class Agent:
             cache.replace(self.scope)
         return (await cache.read(self.scope, scoped.directive)).text
 
+    async def find(self, id: str) -> Memory | Event:
+        """Returns one memory or message, by its id, by the beginning of its id (four characters or more), or by your own id of
+        the message. Raises `NotFound`, also for things of another scope (SCOPE-3), and `InvalidInput` where several have it."""
+        return await find_thing(self._scoped(self.scope), string("id", id, ID))
+
+    async def messages(
+        self,
+        session: str | None = None,
+        *,
+        filters: Filters | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+        whole: bool = True,
+    ) -> MessagePage:
+        """Returns a page of `limit` (1 to 1,000) stored messages, newest first, of one session or of all; its `cursor` asks for
+        the next page. Without `whole`, long texts are cut to their beginning. Without `filters` every sensitivity is listed.
+        Raises `InvalidInput`."""
+        return await list_messages(self._scoped(self.scope), session, filters, limit, cursor, whole=whole)
+
+    async def sessions(self, *, limit: int = 50, cursor: str | None = None) -> SessionPage:
+        """Returns a page of `limit` (1 to 1,000) sessions, the one with the latest message first. Raises `InvalidInput`."""
+        return await list_sessions(self._scoped(self.scope), limit, cursor)
+
+    async def users(self, *, limit: int = 50, cursor: str | None = None) -> UserPage:
+        """Returns a page of `limit` (1 to 1,000) of the agent's users with what each has stored, in the order of their first
+        write. Raises `InvalidInput`, also where the scope has a user: it sees no other."""
+        return await list_users(self._scoped(self.scope), limit, cursor)
+
+    async def stats(self) -> Stats:
+        """Returns how much this scope sees: memories by kind, messages, sessions, users, bytes, times."""
+        return await statistics(self._scoped(self.scope), self._parts.clock)
+
     async def warm(self) -> None:
         """Loads what this scope searches into memory, so that the first answer has every source, and its directive, so that
         every answer has it."""
@@ -303,6 +340,9 @@ class Agent:
 
     def _scoped(self, scope: Scope) -> ScopedStore:
         return self._parts.store.within(scope)
+
+    def __repr__(self) -> str:
+        return f"<Agent {self.scope}>"
 
     @property
     def _shared(self) -> Scope:

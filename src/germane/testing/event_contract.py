@@ -64,6 +64,6 @@ class EventContract:
         for name, day in (("b", 2), ("c", 3), ("a", 1)):
             event = an_event(session=name, created_at=NOON + timedelta(days=day), name=name.upper())
             await scoped.journal.commit(writing(PutEvent(event)))
-        found = await scoped.events.sessions(9)
+        found = (await scoped.events.sessions(9)).sessions
         assert [(session.id, session.number, session.length) for session in found] == [("c", 3, 1), ("b", 2, 1), ("a", 1, 1)]
         assert await scoped.events.speakers() == ("A", "B", "C")

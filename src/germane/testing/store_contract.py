@@ -34,6 +34,7 @@ from germane.testing.event_contract import EventContract
 from germane.testing.forget_contract import ForgetContract
 from germane.testing.hashed import Hashed
 from germane.testing.injection_contract import InjectionContract
+from germane.testing.inventory_contract import InventoryContract
 from germane.testing.key_contract import KeyContract
 from germane.testing.memory_contract import MemoryContract
 from germane.testing.scope_contract import AGENT, ALL, ANNA, LATER, ScopeContract, found
@@ -46,7 +47,9 @@ __all__ = ["StoreContract"]
 EMBEDDER = Hashed()
 
 
-class StoreContract(MemoryContract, EventContract, ForgetContract, ScopeContract, KeyContract, InjectionContract):
+class StoreContract(
+    MemoryContract, EventContract, ForgetContract, ScopeContract, KeyContract, InjectionContract, InventoryContract
+):
     """All tests of a store: memories, events, search, plans, forgetting, scopes, keys and injections."""
 
     async def test_things_are_found_by_their_words(self, scoped: ScopedStore) -> None:
