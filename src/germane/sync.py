@@ -50,6 +50,7 @@ from germane.types.inventory import AgentPage, Stats, UserPage
 from germane.types.query import Filters
 from germane.types.scope import Scope
 from germane.types.strategy import Strategy
+from germane.types.why import Why
 
 __all__ = ["Agent", "Germane", "Keyring", "Recollections"]
 
@@ -302,6 +303,9 @@ class Agent:
 
     def find(self, id: str) -> Memory | Event:
         return self._call(self._awaited.find, id)
+
+    def why(self, id: str, context: Context, *, session: str | None = None) -> Why:
+        return self._call(self._awaited.why, id, context, session=session)
 
     def messages(
         self,

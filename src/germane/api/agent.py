@@ -17,6 +17,7 @@ from germane.api.contents import list_messages, list_sessions, list_users, stati
 from germane.api.export import Exported, everything
 from germane.api.identify import find_thing
 from germane.api.recording import Recording
+from germane.api.why import explain_one
 from germane.api.wiring import Parts
 from germane.errors import InvalidInput
 from germane.events.appending import Origin
@@ -41,6 +42,7 @@ from germane.types.message import Message
 from germane.types.query import Filters
 from germane.types.scope import Scope
 from germane.types.strategy import Strategy
+from germane.types.why import Why
 
 __all__ = ["Agent"]
 
@@ -299,6 +301,14 @@ class Agent:
         """Returns one memory or message, by its id, by the beginning of its id (four characters or more), or by your own id of
         the message. Raises `NotFound`, also for things of another scope (SCOPE-3), and `InvalidInput` where several have it."""
         return await find_thing(self._scoped(self.scope), string("id", id, ID))
+
+    async def why(self, id: str, context: Context, *, session: str | None = None) -> Why:
+        """Returns what the assembly that made `context` did with one stored thing, and the reason: it went in, was left out,
+        was filtered, isn't valid, stands in the request, was forgotten, or the search didn't reach it (then with its rank and
+        its P(relevant)). `id` is as in `find`; `session` that of the assembly. Raises `InvalidInput`."""
+        optional("session", session, ID)
+        store, engine = self._scoped(self.scope), self._parts.engine
+        return await explain_one(string("id", id, ID), context, session, store, engine.relevance, self._parts.embedder)
 
     async def messages(
         self,
