@@ -39,6 +39,8 @@ async def find_thing(store: ScopedStore, name: str) -> Memory | Event:
         found = [id for domain in ("memories", "events") for id in await store.inventory.ids(name, _SHOWN + 1, domain=domain)]
     if found and (thing := await _read(store, _only(name, found))) is not None:
         return thing
+    if (stone := await store.inventory.tombstone(name)) is not None:
+        raise NotFound(f"no memory or message {name!r} here: this {stone.what} was forgotten on {stone.at:%Y-%m-%d %H:%M} UTC")
     hint = (
         "" if len(name) >= _WHOLE else ": give an id, the first characters of one (four or more), or your own id of a message"
     )
