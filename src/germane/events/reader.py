@@ -3,30 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
-from germane.events.event import Event, Session
+from germane.events.event import Event, MessagePage, SessionPage
 from germane.search.hit import Found
 from germane.types.query import Filters, Query
 
 __all__ = ["EventReader", "MessagePage", "SessionPage"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MessagePage:
-    """One page of a listing of messages. `cursor` continues the listing; None on the last page."""
-
-    messages: tuple[Event, ...]
-    cursor: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionPage:
-    """One page of a listing of sessions. `cursor` continues the listing; None on the last page."""
-
-    sessions: tuple[Session, ...]
-    cursor: str | None = None
 
 
 class EventReader(Protocol):
