@@ -8,7 +8,7 @@ import typer
 
 from germane.cli.elsewhere import belongs_to
 from germane.cli.global_options import GlobalOptions, options_of, run_async
-from germane.cli.listing import Column, print_rows
+from germane.cli.listing import ListColumn, print_rows
 from germane.cli.screen import console, plain, print_json
 from germane.errors import NotFound
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["history"]
 
-_COLUMNS = (Column("id", id=True), Column("from"), Column("to"), Column("text"))
+_COLUMNS = (ListColumn("id", id=True), ListColumn("from"), ListColumn("to"), ListColumn("text"))
 
 
 def history(

@@ -9,7 +9,7 @@ import typer
 from germane.cli.elsewhere import elsewhere
 from germane.cli.filter_options import known
 from germane.cli.global_options import GlobalOptions, options_of, run_async
-from germane.cli.listing import Column, print_rows
+from germane.cli.listing import ListColumn, print_rows
 from germane.cli.screen import console, plain, print_json
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["list_memories"]
 
-_COLUMNS = (Column("id", id=True), Column("kind"), Column("since"), Column(""), Column("text"))
+_COLUMNS = (ListColumn("id", id=True), ListColumn("kind"), ListColumn("since"), ListColumn(""), ListColumn("text"))
 
 
 def list_memories(

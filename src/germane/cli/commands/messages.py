@@ -9,7 +9,7 @@ import typer
 from germane.cli.codec import encode
 from germane.cli.elsewhere import elsewhere
 from germane.cli.global_options import GlobalOptions, options_of, run_async
-from germane.cli.listing import Column, print_rows
+from germane.cli.listing import ListColumn, print_rows
 from germane.cli.screen import console, plain, print_json
 
 if TYPE_CHECKING:
@@ -20,8 +20,14 @@ __all__ = ["messages", "sessions"]
 
 Limit = Annotated[int, typer.Option(min=1, max=1000, help="Print at most this many.")]
 Cursor = Annotated[str | None, typer.Option(help="Continue where a listing ended.")]
-_MESSAGE = (Column("id", id=True), Column("session"), Column("when"), Column("text"))
-_SESSION = (Column("session"), Column("messages", number=True), Column("began"), Column("last"), Column("of"))
+_MESSAGE = (ListColumn("id", id=True), ListColumn("session"), ListColumn("when"), ListColumn("text"))
+_SESSION = (
+    ListColumn("session"),
+    ListColumn("messages", number=True),
+    ListColumn("began"),
+    ListColumn("last"),
+    ListColumn("of"),
+)
 
 
 def messages(

@@ -10,7 +10,7 @@ import typer
 from germane.cli.elsewhere import elsewhere
 from germane.cli.filter_options import FilterOptions
 from germane.cli.global_options import GlobalOptions, options_of, run_async
-from germane.cli.listing import Column, print_rows
+from germane.cli.listing import ListColumn, print_rows
 from germane.cli.option_groups import expand_groups
 from germane.cli.screen import console, plain, print_json
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["search"]
 
-_COLUMNS = (Column("id", id=True), Column("score"), Column("when"), Column("text"))
+_COLUMNS = (ListColumn("id", id=True), ListColumn("score"), ListColumn("when"), ListColumn("text"))
 
 
 @expand_groups

@@ -9,7 +9,7 @@ import typer
 from germane.cli.codec import encode
 from germane.cli.elsewhere import elsewhere
 from germane.cli.global_options import GlobalOptions, options_of, run_async
-from germane.cli.listing import Column, print_rows
+from germane.cli.listing import ListColumn, print_rows
 from germane.cli.screen import console, print_json
 
 if TYPE_CHECKING:
@@ -28,7 +28,11 @@ def users(context: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> N
     if options.json:
         print_json(encode(page))
         return
-    columns = (Column("user"), *(Column(name, number=True) for name in ("memories", "messages", "sessions")), Column("last"))
+    columns = (
+        ListColumn("user"),
+        *(ListColumn(name, number=True) for name in ("memories", "messages", "sessions")),
+        ListColumn("last"),
+    )
     rows = [
         (
             user.user,
@@ -52,7 +56,7 @@ def agents(context: typer.Context, limit: Limit = 50, cursor: Cursor = None) -> 
     if options.json:
         print_json(encode(page))
         return
-    columns = (Column("agent"), *(Column(name, number=True) for name in ("users", "memories", "messages")))
+    columns = (ListColumn("agent"), *(ListColumn(name, number=True) for name in ("users", "memories", "messages")))
     screen = console()
     if page.agents:
         print_rows(screen, columns, [(one.agent, *map(str, (one.users, one.memories, one.messages))) for one in page.agents])
