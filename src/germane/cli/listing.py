@@ -13,7 +13,7 @@ from rich.text import Text
 
 from germane.cli.screen import plain, table
 
-__all__ = ["Column", "print_fields", "print_rows"]
+__all__ = ["ListColumn", "print_fields", "print_rows"]
 
 _TEXT_WIDTH = 24
 """Columns of the terminal that the last column of a table has at least."""
@@ -26,7 +26,7 @@ _ID_LENGTHS = (13, 18, 23)
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ListColumn:
     """`id`: ids, of which the first characters are shown where the whole has no room. `number`: a count, which stands right in
     a table, and with the column's name when stacked."""
 
@@ -35,7 +35,7 @@ class Column:
     number: bool = False
 
 
-def print_rows(screen: Console, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+def print_rows(screen: Console, columns: Sequence[ListColumn], rows: Sequence[Sequence[str]]) -> None:
     """Print the rows, nothing where there is none. The first column names the thing; the last one may wrap, the others not."""
     if not rows:
         return
@@ -73,7 +73,7 @@ def _counted(count: str, name: str) -> str:
     return f"1 {_SINGULAR.get(name, name)}" if count == "1" else f"{count} {name}"
 
 
-def _print_table(screen: Console, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+def _print_table(screen: Console, columns: Sequence[ListColumn], rows: Sequence[Sequence[str]]) -> None:
     fixed = tuple(column.name for column in columns if column.number)
     made = table(*(column.name for column in columns), right=fixed)
     for column in made.columns[:-1]:
@@ -83,13 +83,13 @@ def _print_table(screen: Console, columns: Sequence[Column], rows: Sequence[Sequ
     screen.print(made)
 
 
-def _table_width(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> int:
+def _table_width(columns: Sequence[ListColumn], rows: Sequence[Sequence[str]]) -> int:
     """The least width of a table in which no column but the last is cut, and the last one keeps some room."""
     widths = [max([cell_len(column.name), *(cell_len(row[index]) for row in rows)]) for index, column in enumerate(columns)]
     return sum(widths[:-1]) + _SPACE * len(widths[:-1]) + min(widths[-1], _TEXT_WIDTH)
 
 
-def _shortened(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[list[str]]:
+def _shortened(columns: Sequence[ListColumn], rows: Sequence[Sequence[str]]) -> list[list[str]]:
     """The rows with the first characters of their ids, as many as tell the ids of these rows apart."""
     ids = {cell for row in rows for column, cell in zip(columns, row, strict=True) if column.id and cell}
     length = next((size for size in _ID_LENGTHS if len({id[:size] for id in ids}) == len(ids)), None)
