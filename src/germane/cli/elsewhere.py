@@ -10,11 +10,13 @@ if TYPE_CHECKING:
     from germane.api.germane import Germane
     from germane.types.scope import Scope
 
-__all__ = ["belongs_to", "elsewhere"]
+__all__ = ["elsewhere", "whereabouts"]
 
 _NAMED = 3
 """Users or agents that a hint names."""
 _LOOKED_AT = 1000
+_WHOLE = 36
+"""Characters of a whole id."""
 
 
 async def elsewhere(germane: Germane, options: GlobalOptions) -> list[str]:
@@ -37,8 +39,15 @@ async def elsewhere(germane: Germane, options: GlobalOptions) -> list[str]:
     ]
 
 
-def belongs_to(owner: Scope | None, options: GlobalOptions) -> str:
-    """Returns who has a thing that this scope lacks, and the options that reach it; empty where nobody has."""
+async def whereabouts(germane: Germane, options: GlobalOptions, id: str) -> str:
+    """Returns who has the thing with this id, and the options that reach it. For the beginning of an id it returns where else
+    something is stored. Empty where nothing is."""
+    if owned := _belongs_to(await germane.owner(id, org=options.org), options):
+        return owned
+    return "" if len(id) >= _WHOLE else next(iter(await elsewhere(germane, options)), "")
+
+
+def _belongs_to(owner: Scope | None, options: GlobalOptions) -> str:
     if owner is None:
         return ""
     wanted = [] if owner.agent == options.agent else [f"--agent {_argument(owner.agent)}"]

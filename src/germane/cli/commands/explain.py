@@ -9,7 +9,7 @@ import typer
 
 from germane.cli.assembly_options import AssemblyOptions, SaveTrace
 from germane.cli.codec import encode
-from germane.cli.elsewhere import belongs_to
+from germane.cli.elsewhere import whereabouts
 from germane.cli.global_options import GlobalOptions, options_of, run_async
 from germane.cli.listing import print_fields
 from germane.cli.option_groups import expand_groups
@@ -92,6 +92,6 @@ async def _why(options: GlobalOptions, request: AssemblyOptions, id: str) -> Why
     checked = request.checked(options)
     async with options.open_store(warm=True) as (germane, agent):
         found: Why = await agent.why(id, await request.assemble_with(agent, checked), session=request.session)
-        if found.outcome == "absent" and (where := belongs_to(await germane.owner(id, org=options.org), options)):
+        if found.outcome == "absent" and (where := await whereabouts(germane, options, id)):
             return replace(found, text=f"this scope doesn't have it: {where}")
         return found

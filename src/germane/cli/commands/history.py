@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from germane.cli.elsewhere import belongs_to
+from germane.cli.elsewhere import whereabouts
 from germane.cli.global_options import GlobalOptions, options_of, run_async
 from germane.cli.listing import ListColumn, print_rows
 from germane.cli.screen import console, plain, print_json
@@ -49,8 +49,7 @@ async def _history(options: GlobalOptions, id: str) -> tuple[Memory, ...]:
         try:
             found: tuple[Memory, ...] = await agent.memories.history(id)
         except NotFound as missing:
-            where = belongs_to(await germane.owner(id, org=options.org), options)
-            if where:
+            if where := await whereabouts(germane, options, id):
                 raise NotFound(f"{missing} ({where})") from None
             raise
         return found

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from germane.cli.codec import encode
-from germane.cli.elsewhere import belongs_to
+from germane.cli.elsewhere import whereabouts
 from germane.cli.global_options import GlobalOptions, options_of, run_async
 from germane.cli.listing import print_fields
 from germane.cli.screen import console, plain, print_json
@@ -53,7 +53,7 @@ async def _show(options: GlobalOptions, id: str) -> tuple[Memory | Event, tuple[
         try:
             thing = await agent.find(id)
         except NotFound as missing:
-            if where := belongs_to(await germane.owner(id, org=options.org), options):
+            if where := await whereabouts(germane, options, id):
                 raise NotFound(f"{missing} ({where})") from None
             raise
         return thing, await agent.memories.history(thing.id) if isinstance(thing, Memory) else ()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from germane.cli.elsewhere import belongs_to
+from germane.cli.elsewhere import whereabouts
 from germane.cli.global_options import GlobalOptions, options_of, run_async
 from germane.cli.screen import print_json
 from germane.errors import InvalidInput, NotFound
@@ -74,7 +74,6 @@ async def _update(options: GlobalOptions, id: str, text: str | None, changes: di
                 whole = (await agent.find(id)).id
             except NotFound:
                 whole = id
-            where = belongs_to(await germane.owner(whole, org=options.org), options)
-            if where:
+            if where := await whereabouts(germane, options, whole):
                 raise NotFound(f"{missing} ({where})") from None
             raise missing from None
