@@ -140,6 +140,12 @@ def test_no_column_is_cut_to_nothing_at_any_width(run: Run, told: dict[str, str]
         text = run(*command, columns=columns)
         assert max(map(len, text.splitlines())) <= columns, command
         assert "…" not in text
+    run("keys", "create", "--org", "acme")
+    keys = " ".join(run("keys", "list", columns=columns).split())
+    assert "active" in keys
+    assert "created" in keys
+    explained = run("explain", "--query", "When does my flight leave?", "--user", "ada", columns=columns)
+    assert "Prefers letters" in " ".join(explained.split())
     listed = " ".join(run("list", "--all", "--user", "ada", columns=columns).split())
     for words in (told["pin"][:13], "preference", "pinned", "Prefers letters", "ended", "city: Vienna"):
         assert words in listed

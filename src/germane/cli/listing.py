@@ -28,11 +28,13 @@ _ID_LENGTHS = (13, 18, 23)
 @dataclass(frozen=True, slots=True)
 class ListColumn:
     """`id`: ids, of which the first characters are shown where the whole has no room. `number`: a count, which stands right in
-    a table, and with the column's name when stacked."""
+    a table, and before the column's name when stacked. `named`: a value, such as a date, that stands behind the column's name
+    when stacked."""
 
     name: str
     id: bool = False
     number: bool = False
+    named: bool = False
 
 
 def print_rows(screen: Console, columns: Sequence[ListColumn], rows: Sequence[Sequence[str]]) -> None:
@@ -46,7 +48,7 @@ def print_rows(screen: Console, columns: Sequence[ListColumn], rows: Sequence[Se
             return
     for row in rows:
         named = list(zip(columns, row, strict=True))
-        middle = [_counted(cell, column.name) if column.number else cell for column, cell in named[1:] if cell]
+        middle = [_stacked(column, cell) for column, cell in named[1:] if cell]
         last = [] if columns[-1].number else [middle.pop()] if row[-1] else []
         screen.print(Text(plain(row[0]), style="bold"), soft_wrap=True)
         for line in (" · ".join(middle), *last):
@@ -69,8 +71,12 @@ def print_fields(screen: Console, fields: Sequence[tuple[str, str]]) -> None:
             screen.print(Padding(Text(plain(value)), (0, 0, 0, 2)))
 
 
-def _counted(count: str, name: str) -> str:
-    return f"1 {_SINGULAR.get(name, name)}" if count == "1" else f"{count} {name}"
+def _stacked(column: ListColumn, cell: str) -> str:
+    if column.named:
+        return f"{column.name} {cell}"
+    if not column.number:
+        return cell
+    return f"1 {_SINGULAR.get(column.name, column.name)}" if cell == "1" else f"{cell} {column.name}"
 
 
 def _print_table(screen: Console, columns: Sequence[ListColumn], rows: Sequence[Sequence[str]]) -> None:
