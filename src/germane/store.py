@@ -17,7 +17,9 @@ from germane.events.reader import EventReader
 from germane.injections.injection import KeptInjections
 from germane.memories.directive import Directive
 from germane.memories.reader import MemoryReader
+from germane.ports.inventory import Inventory
 from germane.ports.journal import Journal
+from germane.types.inventory import AgentPage
 from germane.types.query import Filters
 from germane.types.scope import Scope
 
@@ -38,6 +40,8 @@ class ScopedStore(Protocol):
     def memories(self) -> MemoryReader: ...
     @property
     def events(self) -> EventReader: ...
+    @property
+    def inventory(self) -> Inventory: ...
     @property
     def journal(self) -> Journal: ...
 
@@ -92,6 +96,14 @@ class Store(Protocol):
 
     async def directives(self, limit: int) -> Sequence[tuple[str, str, str | None, str]]:
         """Returns at most `limit` directives, each with its org, agent and user (None: the agent's): the agents' first."""
+
+    async def agents(self, org: str, limit: int, cursor: str | None = None) -> AgentPage:
+        """Returns a page of at most `limit` agents of the org that have something stored, in the order of their first write.
+        Raises `InvalidInput` for a limit below 1 or a cursor of another listing."""
+
+    async def owner(self, org: str, id: str) -> tuple[str, str | None] | None:
+        """Returns the agent and the user (None: agent-wide) of the memory or event with this id of germane's, or of its
+        tombstone; None where the org has none. For the operator of the store, who may see every scope of an org."""
 
     async def warm(self, scope: Scope) -> None:
         """Loads the partitions that searches of this scope need into memory."""

@@ -85,7 +85,7 @@ def test_secrets_that_were_found_are_told_in_a_line(run: Run) -> None:
 def test_the_users_things_are_not_the_agents(run: Run) -> None:
     """`--user` limits what is stored and what is found to that user."""
     run("remember", "Likes tea", "--user", "ada")
-    assert run("search", "tea", "--user", "bob").strip() == "nothing found"
+    assert run("search", "tea", "--user", "bob").splitlines()[0] == "nothing found"
     assert "Likes tea" in run("--user", "ada", "search", "tea")
 
 

@@ -8,18 +8,21 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Any, get_args, overload
+from typing import Any, overload
 
 from germane.api.agent_memories import Recollections
 from germane.api.arguments import System, build_request, flags, identifiers, number, optional
 from germane.api.check_messages import listed
+from germane.api.contents import list_messages, list_sessions, list_users, statistics
 from germane.api.digest import MemoryDigest, digest_of, without_directive
 from germane.api.export import Exported, everything
-from germane.api.recording import Recording
+from germane.api.identify import find_thing
+from germane.api.recording import Recording, origin_of
 from germane.api.strategies import allowed_filters
+from germane.api.why import explain_one
 from germane.api.wiring import Parts
-from germane.errors import InvalidInput
-from germane.events.appending import Origin
+from germane.events.event import Event
+from germane.events.reader import MessagePage, SessionPage
 from germane.events.record import Recorded
 from germane.memories.checks import check_provenance
 from germane.memories.directive import set_directive
@@ -29,19 +32,19 @@ from germane.memories.memory import Memory
 from germane.memories.remember import new_memory, remember
 from germane.pipeline.format.nonce import nonce
 from germane.store import ScopedStore
-from germane.types.candidate import Provenance, Scored, SourceKind
+from germane.types.candidate import Provenance, Scored
 from germane.types.context import Context
 from germane.types.effort import Effort
-from germane.types.limits import COUNT, DIRECTIVE, ID, LABEL, NAME, QUERY, RECORDED, REMARK, TAG, shown
+from germane.types.inventory import Stats, UserPage
+from germane.types.limits import COUNT, DIRECTIVE, ID, LABEL, NAME, QUERY, RECORDED, REMARK, TAG
 from germane.types.limits import text as string
 from germane.types.message import Message
 from germane.types.query import Filters
 from germane.types.scope import Scope
 from germane.types.strategy import Strategy
+from germane.types.why import Why
 
 __all__ = ["Agent"]
-
-_SOURCE_KINDS: tuple[str, ...] = get_args(SourceKind)
 
 Raw = Mapping[str, Any] | Message
 
@@ -213,19 +216,8 @@ class Agent:
         them. Raises `InvalidInput`, and `Conflict` for an id that was recorded before with other content; a conflicting call
         writes nothing."""
         scope = self.scope.within(session)
-        if scope.session is None:
-            raise InvalidInput("session must be the name of the conversation that is recorded, not None")
-        optional("channel", channel, NAME)
-        if source_kind not in _SOURCE_KINDS:
-            raise InvalidInput(f"source_kind {shown(source_kind)} is none of {', '.join(_SOURCE_KINDS)}")
+        origin = origin_of(scope, source_kind, channel, self._parts.secrets)
         listed(messages, RECORDED)
-        origin = Origin(
-            scope=scope,
-            session=session,
-            source_kind=source_kind,  # type: ignore[arg-type]
-            channel=channel,
-            secrets=self._parts.secrets,
-        )
         recording = Recording(
             self._scoped(scope).journal,
             origin,
@@ -333,6 +325,46 @@ class Agent:
             cache.replace(self.scope)
         return (await cache.read(self.scope, scoped.directive)).text
 
+    async def find(self, id: str) -> Memory | Event:
+        """Returns one memory or message, by its id, by the beginning of its id (four characters or more), or by your own id of
+        the message. Raises `NotFound`, also for things of another scope (SCOPE-3), and `InvalidInput` where several have it."""
+        return await find_thing(self._scoped(self.scope), string("id", id, ID))
+
+    async def why(self, id: str, context: Context, *, session: str | None = None) -> Why:
+        """Returns what the assembly that made `context` did with one stored thing, and the reason: it went in, was left out,
+        was filtered, isn't valid, stands in the request, was forgotten, or the search didn't reach it (then with its rank and
+        its P(relevant)). `id` is as in `find`; `session` that of the assembly. Raises `InvalidInput`."""
+        optional("session", session, ID)
+        store, engine = self._scoped(self.scope), self._parts.engine
+        return await explain_one(string("id", id, ID), context, session, store, engine.relevance, self._parts.embedder)
+
+    async def messages(
+        self,
+        session: str | None = None,
+        *,
+        filters: Filters | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+        whole: bool = True,
+    ) -> MessagePage:
+        """Returns a page of `limit` (1 to 1,000) stored messages, newest first, of one session or of all; its `cursor` asks for
+        the next page. Without `whole`, long texts are cut to their beginning. Without `filters` every sensitivity is listed.
+        Raises `InvalidInput`."""
+        return await list_messages(self._scoped(self.scope), session, filters, limit, cursor, whole=whole)
+
+    async def sessions(self, *, limit: int = 50, cursor: str | None = None) -> SessionPage:
+        """Returns a page of `limit` (1 to 1,000) sessions, the one with the latest message first. Raises `InvalidInput`."""
+        return await list_sessions(self._scoped(self.scope), limit, cursor)
+
+    async def users(self, *, limit: int = 50, cursor: str | None = None) -> UserPage:
+        """Returns a page of `limit` (1 to 1,000) of the agent's users with what each has stored, in the order of their first
+        write. Raises `InvalidInput`, also where the scope has a user: it sees no other."""
+        return await list_users(self._scoped(self.scope), limit, cursor)
+
+    async def stats(self) -> Stats:
+        """Returns how much this scope sees: memories by kind, messages, sessions, users, bytes, times."""
+        return await statistics(self._scoped(self.scope), self._parts.clock)
+
     async def warm(self) -> None:
         """Loads what this scope searches into memory, so that the first answer has every source, and its directive, so that
         every answer has it."""
@@ -346,6 +378,9 @@ class Agent:
 
     def _scoped(self, scope: Scope) -> ScopedStore:
         return self._parts.store.within(scope)
+
+    def __repr__(self) -> str:
+        return f"<Agent {self.scope}>"
 
     @property
     def _shared(self) -> Scope:

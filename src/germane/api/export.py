@@ -33,7 +33,7 @@ async def everything(store: ScopedStore, now: datetime) -> AsyncIterator[Exporte
             yield _memory(memory)
         if (cursor := page.cursor) is None:
             break
-    for session in reversed(await store.events.sessions(_NO_LIMIT)):
+    for session in reversed((await store.events.sessions(_NO_LIMIT)).sessions):
         for event in reversed(await store.events.recent(_NO_LIMIT, session=session.id, filters=_ALL, whole=True)):
             yield _message(event)
 

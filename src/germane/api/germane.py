@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from germane.access.keyring import Keyring
 from germane.access.pseudonym import pseudonym
 from germane.api.agent import Agent
 from germane.api.arguments import named_model
+from germane.api.contents import page_arguments
 from germane.api.embedder_argument import EmbedderArgument, check_embedder
 from germane.api.strategies import Strategies
 from germane.api.warm_up import freeze
@@ -29,6 +30,7 @@ from germane.settings.settings import Settings
 from germane.store import Checkup
 from germane.text.secrets.screen import SecretPolicy, secret_policy
 from germane.types import limits
+from germane.types.inventory import AgentPage
 from germane.types.scope import Scope
 
 __all__ = ["Germane"]
@@ -38,7 +40,7 @@ _SETTLING = 5.0
 
 
 class Germane:
-    """Opened with `async with Germane.open(path) as germane:`. One instance a process is enough: agents share it."""
+    """Opened with `async with Germane.open(path) as germane:`, or with `await`. One a process is enough: agents share it."""
 
     def __init__(
         self,
@@ -90,8 +92,9 @@ class Germane:
         search only: the first assembly then loads the vocabulary and is late. `secrets` overrides the settings' policy on
         secrets in what is stored: `redact` (default), `tag`, `refuse` or `off`.
 
-        Raises `InvalidInput`. Nothing is opened before `async with`, which raises `StoreUnavailable`, `StoreCorrupt`,
-        `StoreTooNew`, `InvalidInput` or `MissingExtra`.
+        Opened with `async with Germane.open(…) as germane:`, or with `germane = await Germane.open(…)` and closed with `await
+        germane.close()`. Raises `InvalidInput`. Opening raises `StoreUnavailable`, `StoreCorrupt`, `StoreTooNew`,
+        `InvalidInput` or `MissingExtra`.
         """
         if not isinstance(path, str | Path):
             raise InvalidInput(f"path must be a string or a Path, not {type(path).__name__}")
@@ -116,6 +119,10 @@ class Germane:
             embedder_model=embedder_model,
             secrets=policy,
         )
+
+    def __await__(self) -> Generator[Any, Any, Self]:
+        """Opens it, as `async with` does; the caller calls `close`."""
+        return self.__aenter__().__await__()
 
     async def __aenter__(self) -> Self:
         if self._parts is None:
@@ -157,6 +164,18 @@ class Germane:
     def agent(self, agent: str = "default", *, org: str = "default", user: str | None = None, zone: str = "UTC") -> Agent:
         """Returns the handle on one scope (SCOPE-1): what an agent keeps, or an agent with one user. Raises `InvalidInput`."""
         return Agent(self._open, Scope(org=org, agent=agent, user=user, zone=zone))
+
+    async def agents(self, org: str = "default", *, limit: int = 50, cursor: str | None = None) -> AgentPage:
+        """Returns a page of `limit` (1 to 1,000) agents of the org with what each has stored, in the order of their first
+        write. Raises `InvalidInput`."""
+        page_arguments(limit, cursor)
+        return await self._open.store.agents(Scope(org=org).org, limit, cursor)
+
+    async def owner(self, id: str, *, org: str = "default") -> Scope | None:
+        """Returns the scope that a memory or message with this id belongs to, or belonged to until it was forgotten; None where
+        the org has none. For the operator: a handle on a scope sees only its own. Raises `InvalidInput`."""
+        found = await self._open.store.owner(Scope(org=org).org, limits.text("id", id, limits.ID))
+        return None if found is None else Scope(org=org, agent=found[0], user=found[1])
 
     @property
     def keys(self) -> Keyring:
@@ -237,8 +256,13 @@ class Germane:
         finally:
             parts.catch_up.start()
 
+    def __repr__(self) -> str:
+        return f"<Germane {str(self._path)!r} {'not open' if self._parts is None else 'open'}>"
+
     @property
     def _open(self) -> Parts:
         if self._parts is None:
-            raise StoreUnavailable("this Germane isn't open: use  async with Germane.open(…) as germane:")
+            raise StoreUnavailable(
+                "this Germane isn't open: use  async with Germane.open(…) as germane:  or  germane = await Germane.open(…)"
+            )
         return self._parts

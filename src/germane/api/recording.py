@@ -13,10 +13,12 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import count as count_from
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
+from germane.api.arguments import optional
 from germane.api.check_messages import look, recordable
 from germane.dialects.registry import parse_all
+from germane.errors import InvalidInput
 from germane.events.appending import Origin, append, find_by_message_id, read_tail
 from germane.events.event import EventHead
 from germane.events.prepared_message import PreparedMessage
@@ -27,13 +29,15 @@ from germane.pipeline.background import Background
 from germane.pipeline.inject.recognise import without_injected
 from germane.ports.journal import Journal
 from germane.search.unit import analysed_parts
-from germane.types.candidate import LONG
+from germane.text.secrets.screen import SecretPolicy
+from germane.types.candidate import LONG, SourceKind
 from germane.types.extent import Extent
-from germane.types.limits import CHARACTERS
+from germane.types.limits import CHARACTERS, NAME, shown
 from germane.types.message import Message
 from germane.types.plan import Plan
+from germane.types.scope import Scope
 
-__all__ = ["Recording"]
+__all__ = ["Recording", "origin_of"]
 
 _SLICE = 128
 """Messages of a slice, and of the longest call that is written as a whole: about 20 ms of the writer."""
@@ -48,9 +52,23 @@ _MARK = 'nonce="'
 _TRIES = 8
 """How often in a row the rest is compared with a session that other calls write to. After that it is appended at the end."""
 
+_SOURCE_KINDS: tuple[SourceKind, ...] = get_args(SourceKind)
+
 Raw = Mapping[str, Any] | Message
 Slice = tuple[Sequence[Message], Sequence[Mapping[str, Any] | None] | None]
 T = TypeVar("T")
+
+
+def origin_of(scope: Scope, source_kind: str, channel: str | None, secrets: SecretPolicy) -> Origin:
+    """Where the messages of one call come from. Raises `InvalidInput` for a scope without a session, and for an argument of
+    `record` that can't be used."""
+    if scope.session is None:
+        raise InvalidInput("session must be the name of the conversation that is recorded, not None")
+    optional("channel", channel, NAME)
+    for known in _SOURCE_KINDS:
+        if known == source_kind:
+            return Origin(scope=scope, session=scope.session, source_kind=known, channel=channel, secrets=secrets)
+    raise InvalidInput(f"source_kind {shown(source_kind)} is none of {', '.join(_SOURCE_KINDS)}")
 
 
 class Recording:

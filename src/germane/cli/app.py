@@ -26,19 +26,28 @@ from germane.cli.commands import (
     export,
     feedback,
     forget,
+    history,
     import_files,
     keys,
+    list_memories,
+    messages,
     pseudonym,
     record,
     reembed,
     remember,
     search,
     serve,
+    show,
+    stats,
+    update,
+    users,
 )
 from germane.cli.commands import eval as eval_group
 from germane.cli.exits import Exit, describe_exit
 from germane.cli.global_options import GlobalOptions
+from germane.cli.help_texts import with_readable_values
 from germane.cli.screen import plain
+from germane.cli.start import print_start
 
 __all__ = ["app", "hoist", "run"]
 
@@ -93,7 +102,8 @@ def _print_version(requested: bool) -> None:
 app = typer.Typer(
     cls=_Commands,
     add_completion=False,
-    no_args_is_help=True,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     epilog=_EXIT_CODES,
@@ -145,6 +155,8 @@ def global_options(
         settings=settings,
         json=json,
     )
+    if context.invoked_subcommand is None:
+        print_start(db)
 
 
 app.command("demo", short_help="Show how germane works, on a sample or on your own conversation.")(demo.demo)
@@ -154,6 +166,15 @@ app.command("search", short_help="Search memories and messages.")(search.search)
 app.command("assemble", short_help="Print a request's messages with the context that the model needs.")(assemble.assemble)
 app.command("digest", short_help="Print the memories that matter for a question, as a list.")(digest.digest)
 app.command("explain", short_help="Assemble, and print why each candidate went in or was left out.")(explain.explain)
+app.command("list", short_help="List the memories.")(list_memories.list_memories)
+app.command("show", short_help="Print everything of one memory or message.")(show.show)
+app.command("update", short_help="Correct a memory.")(update.update)
+app.command("history", short_help="Print what a memory superseded, and what superseded it.")(history.history)
+app.command("messages", short_help="Print the recorded messages.")(messages.messages)
+app.command("sessions", short_help="List the conversations.")(messages.sessions)
+app.command("users", short_help="List the users of the agent.")(users.users)
+app.command("agents", short_help="List the agents of the organisation.")(users.agents)
+app.command("stats", short_help="Count what is stored.")(stats.stats)
 app.command("feedback", short_help="Mark memories as helpful or harmful.")(feedback.feedback)
 app.command("forget", short_help="Erase memories and messages for good.")(forget.forget)
 app.command("directive", short_help="Set or print an agent's standing instructions.")(directive.directive)
@@ -187,7 +208,8 @@ def run(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> tuple[int, str]:
     try:
-        result = app(arguments, prog_name="germane", standalone_mode=False)
+        command = with_readable_values(typer.main.get_command(app))
+        result = command(arguments, prog_name="germane", standalone_mode=False)
     except typer.Abort:
         return Exit.INTERRUPTED, "interrupted"
     except SystemExit as error:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from germane.types.candidate import PassageRange, Provenance, Sensitivity
 
-__all__ = ["Event", "EventHead", "Session"]
+__all__ = ["Event", "EventHead", "MessagePage", "Session", "SessionPage"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,3 +68,19 @@ class EventHead(NamedTuple):
     created_at: datetime
     recorded_at: datetime
     kept_hash: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessagePage:
+    """One page of a listing of messages. `cursor` continues the listing; None on the last page."""
+
+    messages: tuple[Event, ...]
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPage:
+    """One page of a listing of sessions. `cursor` continues the listing; None on the last page."""
+
+    sessions: tuple[Session, ...]
+    cursor: str | None = None

@@ -20,6 +20,7 @@ __all__ = [
     "Fact",
     "Memory",
     "Note",
+    "Page",
     "Preference",
     "Procedure",
 ]
@@ -153,3 +154,11 @@ class Memory:
         """Whether the memory is valid at this time."""
         ends = [end for end in (self.valid_to, self.expires_at) if end is not None]
         return self.valid_from <= at and all(at < end for end in ends)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """One page of a listing. `cursor` continues the listing; None on the last page."""
+
+    memories: tuple[Memory, ...]
+    cursor: str | None = None

@@ -24,6 +24,7 @@ from germane.search.relevance import Relevance
 from germane.store import Checkup
 from germane.stores.sqlite.backup import back_up
 from germane.stores.sqlite.checkup import examine
+from germane.stores.sqlite.cursor import SECRET
 from germane.stores.sqlite.database import Database
 from germane.stores.sqlite.directives import directive_now, directives
 from germane.stores.sqlite.dividing import divide, undivided
@@ -32,6 +33,7 @@ from germane.stores.sqlite.encoding import micros
 from germane.stores.sqlite.erasure import Erasure
 from germane.stores.sqlite.event_reader import SqliteEvents, fetch_events
 from germane.stores.sqlite.failures import mapped
+from germane.stores.sqlite.inventory import SqliteInventory, agents_of, owner_of
 from germane.stores.sqlite.journal import SqliteJournal
 from germane.stores.sqlite.keys import SqliteKeys
 from germane.stores.sqlite.memory_reader import SqliteMemories, fetch_memories
@@ -45,6 +47,7 @@ from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.units import Domain
 from germane.stores.sqlite.visible_partitions import is_forgotten, visible_partitions
 from germane.stores.sqlite.writer import Writer
+from germane.types.inventory import AgentPage
 from germane.types.scope import Scope
 
 __all__ = ["SqliteStore"]
@@ -153,6 +156,7 @@ class SqliteStore:
             readers,
             SqliteMemories(scope, readers, self._memories),
             SqliteEvents(scope, readers, self._events),
+            SqliteInventory(scope, readers),
             SqliteJournal(scope, self._writer, readers, self._erasure, self._database.name),
         )
 
@@ -171,8 +175,13 @@ class SqliteStore:
         await self._background.run(work)
 
     async def nonce_key(self) -> bytes:
-        sql = "SELECT value FROM meta WHERE key = 'nonce_key'"
-        return await self._readers.run(lambda reading: bytes(only(reading.connection, sql)[0]))
+        return await self._readers.run(lambda reading: bytes(only(reading.connection, SECRET)[0]))
+
+    async def agents(self, org: str, limit: int, cursor: str | None = None) -> AgentPage:
+        return await self._readers.run(lambda reading: agents_of(reading, org, limit, cursor))
+
+    async def owner(self, org: str, id: str) -> tuple[str, str | None] | None:
+        return await self._readers.run(lambda reading: owner_of(reading, org, id))
 
     async def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
         await back_up(self._database, Path(target), progress)
