@@ -70,6 +70,8 @@ class Parts:
     background: Background
     """For long recordings."""
     clock: Clock
+    extraction: bool = True
+    """Whether recording looks for memories in the users' own turns."""
 
 
 async def wire(
@@ -153,6 +155,7 @@ async def wire(
         verifier=Verifier(store.keys, KeyUsage(store.keys, read_only=store.read_only), clock),
         background=Background(engine.admission.busy),
         clock=clock,
+        extraction=settings.extraction,
     )
 
 

@@ -27,7 +27,7 @@ def from_memory(memory: Memory, source: str, evidence: Evidence, *, required: bo
         text=memory.text,
         created_at=memory.updated_at,
         kinds=(memory.category,),
-        evidence=evidence._replace(curated=1.0),
+        evidence=evidence._replace(curated=_curated(memory)),
         confidence=memory.confidence,
         helpful=memory.helpful,
         harmful=memory.harmful,
@@ -37,6 +37,19 @@ def from_memory(memory: Memory, source: str, evidence: Evidence, *, required: bo
         content_hash=memory.content_hash,
         provenance=memory.provenance,
     )
+
+
+import os
+_EXTRACTED = dict(zip(("behavior","preference","fact","episode"), map(float, os.environ.get("CUR","1,1,0.5,0").split(","))))
+
+
+def _curated(memory: Memory) -> float:
+    """How purposely a memory was stated. What rules found counts by its kind; what people tell one another, no more than any
+    other message."""
+    about = memory.provenance.metadata
+    if "extracted" not in about:
+        return 1.0
+    return 0.0 if "speaker" in about and memory.kind != "behavior" else _EXTRACTED.get(memory.kind, 0.0)
 
 
 def from_event(event: Event, source: str, evidence: Evidence) -> Candidate:
