@@ -24,7 +24,11 @@ _MAX_READ = 20_000
 _MAX_TEXT, _MIN_TEXT = 300, 8
 """Characters of a statement."""
 _MAX_FOUND = 12
-_SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?]+(?!\s|$|\0|[\"'”)])[^.!?\n]*)*[.!?]*")
+_MONTHS = "Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez"
+_SENTENCE = re.compile(
+    rf"[^.!?\n]++(?:(?:[.!?]++(?!\s|$|\0|[\"'”)])|(?<=\d)\.(?= ?(?:{_MONTHS})))[^.!?\n]*+)*+[.!?]*+"
+)
+"""A full stop inside a number, a name or a German date (5. Mai) ends no sentence."""
 _TRIM = " \t\r\n\0,;:.!?-–—*_\"'“”()"
 _BLANK = " \t*_-"
 _SLUG = re.compile(r"[\W_]+")
@@ -121,7 +125,7 @@ class _Reader(NamedTuple):
         rules, before = self.rules, self.words[sentence.start : start]
         if rule.kind == "behavior" and not opening and not rules.case.match(before.lstrip(_BLANK)):
             return False
-        if rule.unreal and rules.unreal.search(before):
+        if rule.unreal and rules.unreal.search(before, _segment(before)):
             return False
         if rules.told.search(rules.own.sub(" ", before)):
             return False
@@ -137,7 +141,7 @@ class _Reader(NamedTuple):
             return None
         if rule.kind == "fact":
             return self._fact(rule, match, start, end)
-        if not _MIN_TEXT <= len(whole) <= _MAX_TEXT:
+        if not _MIN_TEXT <= len(whole) <= _MAX_TEXT or self.rules.unfinished.search(whole):
             return None
         if rule.kind == "behavior":
             if sentence.asks or self.rules.override.search(self.words, sentence.start, sentence.end):
@@ -153,7 +157,7 @@ class _Reader(NamedTuple):
         place = match.span("value") if groups.get("value") else match.span("name")
         value = self.text[slice(*place)].strip(_TRIM)
         of, own = _slug(groups.get("of") or ""), _slug(value)
-        if not own or ("{of}" in rule.key and not of):
+        if not own or ("{of}" in rule.key and not of) or ("{scope}" in rule.key and of in self.rules.general):
             return None
         who = _slug(self.speaker) or "user"
         scope = f"{_slug(self.speaker)}." if self.speaker else ""
@@ -172,6 +176,12 @@ class _Reader(NamedTuple):
             share=round((end - start) / max(1, len(self.text.strip())), 3),
             condition=condition,
         )
+
+
+def _segment(before: str) -> int:
+    """Where the last clauses of `before` begin: a condition further back governs something else."""
+    second = before.rfind(",", 0, max(0, before.rfind(",", 0, len(before.rstrip(", "))) - 1))
+    return max(0, second)
 
 
 def _slug(text: str) -> str:

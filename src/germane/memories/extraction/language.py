@@ -14,7 +14,7 @@ from germane.memories.memory import KINDS
 
 __all__ = ["LANGUAGES", "ReadingRules", "Rule", "language"]
 
-LANGUAGES = ("english",)
+LANGUAGES = ("english", "german", "french", "spanish")
 """Languages that have rules, by the names of `text.language`."""
 _PARTS_DEPTH = 6
 _WORD = re.compile(r"[^\W\d_]{1,30}")
@@ -51,12 +51,15 @@ class ReadingRules:
     override: re.Pattern[str]
     handed: re.Pattern[str]
     pasted: re.Pattern[str]
+    unfinished: re.Pattern[str]
     vague: re.Pattern[str]
     elsewhere: re.Pattern[str]
     relative: re.Pattern[str]
     condition: re.Pattern[str]
     persons: re.Pattern[str]
     case: re.Pattern[str]
+    general: frozenset[str]
+    """Names of things of which there are many, so that a date of one isn't a new date of another."""
     any_word: tuple[Rule, ...]
     by_word: Mapping[str, tuple[Rule, ...]]
     anywhere: tuple[Rule, ...]
@@ -94,6 +97,7 @@ def language(name: str) -> ReadingRules:
             {word: tuple(rule for rule in clauses if not rule.first or word in rule.first) for word in words}
         ),
         anywhere=tuple(rule for rule in rules if rule.anywhere),
+        general=frozenset(table["general"]["words"].split()),
         **{name: _compiled(text, parts) for name, text in table["reading"].items()},
     )
 
