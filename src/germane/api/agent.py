@@ -185,7 +185,13 @@ class Agent:
         if source_kind not in _SOURCE_KINDS:
             raise InvalidInput(f"source_kind {shown(source_kind)} is none of {', '.join(_SOURCE_KINDS)}")
         listed(messages, RECORDED)
-        origin = Origin(scope=scope, session=session, source_kind=source_kind, channel=channel, extraction=self._parts.extraction)  # type: ignore[arg-type]
+        origin = Origin(
+            scope=scope,
+            session=session,
+            source_kind=source_kind,  # type: ignore[arg-type]
+            channel=channel,
+            extraction=self._parts.extraction,
+        )
         recording = Recording(
             self._scoped(scope).journal,
             origin,

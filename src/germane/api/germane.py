@@ -83,11 +83,11 @@ class Germane:
         which may be a coroutine function; `dimensions` is the length of those vectors, for a function; an endpoint tells
         its own with its first answer. `embedder_model` names the model behind a function, by default the function's module and
         name: only vectors of one model are compared. `extraction` says whether recording extracts memories from the users' own
-        turns, by rules (default: the settings', which is yes). `relevance` is a file of coefficients that `germane eval fit` wrote, or
-        the model itself. All three override the settings. `sources` registers sources by the names that strategies use. `freeze`
-        excludes the objects that are alive after opening from the garbage collector's walks (`gc.freeze`, once a process): such
-        a walk takes tens of milliseconds in the middle of an answer. `warm=False` opens sooner, for programs that store and
-        search only: the first assembly then loads the vocabulary and is late.
+        turns, by rules; the default is the settings' (yes). `relevance` is a file of coefficients that `germane eval fit`
+        wrote, or the model itself. All three override the settings. `sources` registers sources by the names that strategies
+        use. `freeze` excludes the objects that are alive after opening from the garbage collector's walks (`gc.freeze`, once a
+        process): such a walk takes tens of milliseconds in the middle of an answer. `warm=False` opens sooner, for programs
+        that store and search only: the first assembly then loads the vocabulary and is late.
 
         Raises `InvalidInput`. Nothing is opened before `async with`, which raises `StoreUnavailable`, `StoreCorrupt`,
         `StoreTooNew`, `InvalidInput` or `MissingExtra`.

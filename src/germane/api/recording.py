@@ -101,7 +101,9 @@ class Recording:
         while done < len(new):
             part = [prepared[index] for index in new[done : done + _WRITTEN]]
             part = part[: _fitting([len(message.text) for message in part])]
-            part = await self._background.run(partial(_analysed, part, self._background.breath, extraction=self._origin.extraction))
+            part = await self._background.run(
+                partial(_analysed, part, self._background.breath, extraction=self._origin.extraction)
+            )
             expected = length if tries < _TRIES else None
             written = await self._commit(append(part, self._origin, now=self._now, first=done, expected=expected))
             if written is None:
@@ -157,9 +159,7 @@ def _without(indexes: Sequence[int], held: set[int]) -> list[int]:
     return [index for index in indexes if index not in held]
 
 
-def _analysed(
-    prepared: Sequence[PreparedMessage], breath: Callable[[], None], *, extraction: bool
-) -> list[PreparedMessage]:
+def _analysed(prepared: Sequence[PreparedMessage], breath: Callable[[], None], *, extraction: bool) -> list[PreparedMessage]:
     analysed = (replace(message, analysis=analysed_parts(message.text, breath)) for message in prepared)
     return [replace(message, found=found_in(message)) if extraction else message for message in analysed]
 

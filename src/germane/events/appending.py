@@ -69,8 +69,9 @@ def read_tail(session: str, limit: int, before: int | None = None) -> Plan[tuple
 def append(
     prepared: Sequence[PreparedMessage], origin: Origin, *, now: datetime, first: int, expected: int | None
 ) -> Plan[tuple[tuple[str, ...], tuple[str, ...]] | None]:
-    """Appends `prepared`; the outcome is the ids of the new events and of the memories found in them. Where the session's next position isn't `expected`, another call
-    has written to it: then nothing is written and the outcome is None. With `expected` None the position isn't checked."""
+    """Appends `prepared`; the outcome is the ids of the new events and of the memories found in them. Where the session's next
+    position isn't `expected`, another call has written to it: then nothing is written and the outcome is None. With `expected`
+    None the position isn't checked."""
     length = yield from read(SessionLength(origin.session))
     if expected is not None and length != expected:
         return Decision((), None)

@@ -43,9 +43,11 @@ _OUTDATED = (
     "(SELECT json_group_array(json_array(m.valid_to, m.fact_key)) FROM derivations d JOIN memories m ON m.key = d.memory"
     " WHERE d.source = e.id AND m.superseded_by IS NOT NULL AND m.valid_to IS NOT NULL AND typeof(m.fact_key) = 'text')"
 )
-BRIEF = EVENT.replace("e.text,", f"CASE WHEN octet_length(e.text) <= {LONG} THEN e.text END,").replace(
-    "e.raw,", "octet_length(e.text),"
-).replace(" FROM", f", {_OUTDATED} FROM", 1)
+BRIEF = (
+    EVENT.replace("e.text,", f"CASE WHEN octet_length(e.text) <= {LONG} THEN e.text END,")
+    .replace("e.raw,", "octet_length(e.text),")
+    .replace(" FROM", f", {_OUTDATED} FROM", 1)
+)
 """The rows that `brief_of` takes: without long texts and the callers' dicts, with what was replaced since."""
 _HEAD = "SELECT position, role, content_hash, message_id, created_at, recorded_at FROM events WHERE session = ?"
 _NOWHERE = 1 << 62
