@@ -79,6 +79,7 @@ class Germane:
         dimensions: int | None = None,
         embedder_model: str | None = None,
         secrets: SecretPolicy | None = None,
+        extraction: bool | None = None,
     ) -> Germane:
         opened = front.Germane.open(
             path,
@@ -92,6 +93,7 @@ class Germane:
             dimensions=dimensions,
             embedder_model=embedder_model,
             secrets=secrets,
+            extraction=extraction,
         )
         return cls(opened)
 

@@ -216,7 +216,7 @@ class Agent:
         them. Raises `InvalidInput`, and `Conflict` for an id that was recorded before with other content; a conflicting call
         writes nothing."""
         scope = self.scope.within(session)
-        origin = origin_of(scope, source_kind, channel, self._parts.secrets)
+        origin = origin_of(scope, source_kind, channel, self._parts)
         listed(messages, RECORDED)
         recording = Recording(
             self._scoped(scope).journal,

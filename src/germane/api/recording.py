@@ -17,10 +17,12 @@ from typing import Any, TypeVar, get_args
 
 from germane.api.arguments import optional
 from germane.api.check_messages import look, recordable
+from germane.api.wiring import Parts
 from germane.dialects.registry import parse_all
 from germane.errors import InvalidInput
 from germane.events.appending import Origin, append, find_by_message_id, read_tail
 from germane.events.event import EventHead
+from germane.events.extracting import found_in
 from germane.events.prepared_message import PreparedMessage
 from germane.events.record import Recorded, check_conflicts, record, tail_length, without_repeats
 from germane.events.resent import resent
@@ -29,7 +31,6 @@ from germane.pipeline.background import Background
 from germane.pipeline.inject.recognise import without_injected
 from germane.ports.journal import Journal
 from germane.search.unit import analysed_parts
-from germane.text.secrets.screen import SecretPolicy
 from germane.types.candidate import LONG, SourceKind
 from germane.types.extent import Extent
 from germane.types.limits import CHARACTERS, NAME, shown
@@ -59,7 +60,7 @@ Slice = tuple[Sequence[Message], Sequence[Mapping[str, Any] | None] | None]
 T = TypeVar("T")
 
 
-def origin_of(scope: Scope, source_kind: str, channel: str | None, secrets: SecretPolicy) -> Origin:
+def origin_of(scope: Scope, source_kind: str, channel: str | None, parts: Parts) -> Origin:
     """Where the messages of one call come from. Raises `InvalidInput` for a scope without a session, and for an argument of
     `record` that can't be used."""
     if scope.session is None:
@@ -67,7 +68,14 @@ def origin_of(scope: Scope, source_kind: str, channel: str | None, secrets: Secr
     optional("channel", channel, NAME)
     for known in _SOURCE_KINDS:
         if known == source_kind:
-            return Origin(scope=scope, session=scope.session, source_kind=known, channel=channel, secrets=secrets)
+            return Origin(
+                scope=scope,
+                session=scope.session,
+                source_kind=known,
+                channel=channel,
+                secrets=parts.secrets,
+                extraction=parts.extraction,
+            )
     raise InvalidInput(f"source_kind {shown(source_kind)} is none of {', '.join(_SOURCE_KINDS)}")
 
 
@@ -116,23 +124,27 @@ class Recording:
         new = await self._background.run(partial(_without, range(len(prepared)), held))
         await self._background.run(partial(self._screen, prepared, new))
         added: list[str] = []
+        extracted: list[str] = []
         tries = done = 0
         while done < len(new):
             part = [prepared[index] for index in new[done : done + _WRITTEN]]
             part = part[: _fitting([len(message.text) for message in part])]
-            part = await self._background.run(partial(_analysed, part, self._background.breath))
+            part = await self._background.run(
+                partial(_analysed, part, self._background.breath, extraction=self._origin.extraction)
+            )
             expected = length if tries < _TRIES else None
-            ids = await self._commit(append(part, self._origin, now=self._now, first=done, expected=expected))
-            if ids is None:
+            written = await self._commit(append(part, self._origin, now=self._now, first=done, expected=expected))
+            if written is None:
                 tries += 1
                 held, length = await self._held(prepared)
                 new[done:] = _without(new[done:], held)
                 continue
-            added += ids
+            added += written[0]
+            extracted += written[1]
             tries = 0
             done, length = done + len(part), length + len(part)
         secrets = counted_secrets(prepared[index] for index in new)
-        return Recorded(added=tuple(added), skipped=kept - len(added), secrets=secrets)
+        return Recorded(added=tuple(added), skipped=kept - len(added), secrets=secrets, extracted=tuple(extracted))
 
     def _prepared(self, slices: Iterator[Slice]) -> tuple[list[PreparedMessage], int]:
         """Returns the prepared messages, each id once, and how many messages there were. Runs in the background's thread. Only
@@ -184,8 +196,9 @@ def _without(indexes: Sequence[int], held: set[int]) -> list[int]:
     return [index for index in indexes if index not in held]
 
 
-def _analysed(prepared: Sequence[PreparedMessage], breath: Callable[[], None]) -> list[PreparedMessage]:
-    return [replace(message, analysis=analysed_parts(message.text, breath)) for message in prepared]
+def _analysed(prepared: Sequence[PreparedMessage], breath: Callable[[], None], *, extraction: bool) -> list[PreparedMessage]:
+    analysed = (replace(message, analysis=analysed_parts(message.text, breath)) for message in prepared)
+    return [replace(message, found=found_in(message)) if extraction else message for message in analysed]
 
 
 def _fitting(sizes: Sequence[int]) -> int:

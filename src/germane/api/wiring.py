@@ -73,6 +73,8 @@ class Parts:
     """For long recordings."""
     clock: Clock
     secrets: SecretPolicy
+    extraction: bool = True
+    """Whether recording looks for memories in the users' own turns."""
 
 
 async def wire(
@@ -158,6 +160,7 @@ async def wire(
         background=Background(engine.admission.busy),
         clock=clock,
         secrets=secrets or settings.secrets,
+        extraction=settings.extraction,
     )
 
 

@@ -5,6 +5,7 @@ embedder = "distilled"           # GERMANE_EMBEDDER
 dimensions = 768                 # GERMANE_DIMENSIONS; the length of an endpoint's vectors; by default its first answer tells
 nonce_key = "64 hex digits"      # GERMANE_NONCE_KEY; default: a random key that the store creates and keeps
 secrets = "redact"               # GERMANE_SECRETS; what happens to secrets in what is stored: redact, tag, refuse or off
+extraction = true                # GERMANE_EXTRACTION; whether recording extracts memories from the users' own turns, by rules
 relevance = "mine.toml"          # GERMANE_RELEVANCE; from `germane eval fit`, relative to this file; default: the shipped model
 
 [models."my-model"]              # fields as in the model catalog
@@ -44,7 +45,7 @@ __all__ = ["Settings", "read_service_settings", "read_toml"]
 _SERVE_PREFIX = "GERMANE_SERVE_"
 _RELATIVE_PATHS = ("db", "tls_cert", "tls_key", "tls_client_ca")
 """Settings whose paths in a TOML file are relative to that file."""
-_PLAIN = ("embedder", "dimensions", "nonce_key", "secrets", "relevance")
+_PLAIN = ("embedder", "dimensions", "nonce_key", "secrets", "extraction", "relevance")
 """The settings of the table `[germane]`."""
 _YAML = frozenset({".yaml", ".yml"})
 _TABLES = frozenset({"germane", "memory", "models", "prices", "serve", "strategies"})
@@ -59,6 +60,7 @@ class Settings:
     dimensions: int | None = None
     nonce_key: bytes | None = None
     secrets: SecretPolicy = "redact"
+    extraction: bool = True
     relevance: Path | None = None
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     prices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -80,12 +82,14 @@ class Settings:
             if (environ or {}).get(variable):
                 given[name] = ((environ or {})[variable], variable)
         dimensions, secrets = given.pop("dimensions", None), given.pop("secrets", None)
+        extraction = given.pop("extraction", None)
         for value, setting in given.values():
             if not isinstance(value, str):
                 raise InvalidInput(f"{setting} must be a string, not {type(value).__name__}")
         return cls(
             embedder=given["embedder"][0] if "embedder" in given else "distilled",
             dimensions=None if dimensions is None else _count(*dimensions),
+            extraction=extraction is None or _switch(*extraction),
             nonce_key=_key(*given["nonce_key"]) if "nonce_key" in given else None,
             secrets="redact" if secrets is None else secret_policy(choice(*POLICIES)(*secrets)),
             relevance=Path(given["relevance"][0]) if "relevance" in given else None,
@@ -171,6 +175,12 @@ def _tables(document: Mapping[str, Any], name: str, where: str) -> Mapping[str, 
     if not isinstance(tables, Mapping) or not all(isinstance(table, Mapping) for table in tables.values()):
         raise InvalidInput(f"{where}: {name} must be tables such as [{name}.mine]")
     return tables
+
+
+def _switch(value: object, setting: str) -> bool:
+    if isinstance(value, bool) or str(value).lower() in ("true", "false"):
+        return str(value).lower() == "true"
+    raise InvalidInput(f"{setting} must be true or false, not {value!r}")
 
 
 def _count(value: object, setting: str) -> int:

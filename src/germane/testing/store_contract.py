@@ -30,6 +30,7 @@ from germane.memories.operations import (
     SetDirective,
 )
 from germane.store import ScopedStore, Store
+from germane.testing.derivation_contract import DerivationContract
 from germane.testing.event_contract import EventContract
 from germane.testing.forget_contract import ForgetContract
 from germane.testing.hashed import Hashed
@@ -48,7 +49,14 @@ EMBEDDER = Hashed()
 
 
 class StoreContract(
-    MemoryContract, EventContract, ForgetContract, ScopeContract, KeyContract, InjectionContract, InventoryContract
+    MemoryContract,
+    EventContract,
+    ForgetContract,
+    ScopeContract,
+    KeyContract,
+    DerivationContract,
+    InjectionContract,
+    InventoryContract,
 ):
     """All tests of a store: memories, events, search, plans, forgetting, scopes, keys and injections."""
 
