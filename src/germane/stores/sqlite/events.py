@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 
 from germane.events.event import Event, EventHead, Session
-from germane.events.operations import EventsByMessageId, PutEvent, SessionLength, SessionTail
+from germane.events.operations import EventsById, EventsByMessageId, PutEvent, ReservePositions, SessionLength, SessionTail
 from germane.search.parts import parts
 from germane.search.unit import SENSITIVITY_CODES, Analysis, Unit, analysed_parts, describe
 from germane.stores.sqlite.encoding import (
@@ -30,7 +30,20 @@ from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.visible_partitions import VisiblePartition
 from germane.types.candidate import LONG
 
-__all__ = ["BRIEF", "EVENT", "brief_of", "by_message_id", "event_of", "length", "put_events", "session_of", "tail", "units_of"]
+__all__ = [
+    "BRIEF",
+    "EVENT",
+    "brief_of",
+    "by_id",
+    "by_message_id",
+    "event_of",
+    "length",
+    "put_events",
+    "reserve_positions",
+    "session_of",
+    "tail",
+    "units_of",
+]
 
 EVENT = (
     "SELECT e.key, e.partition, e.id, e.type, s.id, e.position, e.text, e.created_at, e.recorded_at, e.role, e.name,"
@@ -83,6 +96,14 @@ def brief_of(
         return event_of((*row[:16], None, row[17]), users)
     found = passage(connection, key, size, place)
     return replace(event_of((*row[:6], "", *row[7:16], None, row[17]), users), text=found.text, passage=found.passage)
+
+
+def by_id(transaction: Transaction, partition: VisiblePartition, read: EventsById) -> dict[str, Event]:
+    transaction.write_events()
+    sql = f"{EVENT} WHERE e.partition = ? AND e.id IN (SELECT value FROM json_each(?))"
+    rows = transaction.connection.execute(sql, (partition.id, to_json(read.ids)))
+    found = [event_of(row, {partition.id: partition.user}) for row in rows]
+    return {event.id: event for event in found}
 
 
 def by_message_id(transaction: Transaction, partition: VisiblePartition, read: EventsByMessageId) -> dict[str, EventHead]:
@@ -138,6 +159,12 @@ def put_events(transaction: Transaction, partition: int, changes: Sequence[PutEv
             units += found
     transaction.derive("events", partition, units)
     transaction.touch((partition,))
+
+
+def reserve_positions(transaction: Transaction, partition: int, change: ReservePositions) -> None:
+    transaction.write_events()
+    sql = "UPDATE sessions SET next = ? WHERE partition = ? AND id = ? AND next < ?"
+    transaction.connection.execute(sql, (change.next, partition, stored(change.session), change.next))
 
 
 def _row(key: int, partition: int, session: int, event: Event) -> tuple[Any, ...]:
