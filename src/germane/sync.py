@@ -13,7 +13,7 @@ would block, nor from a source or a progress callback of its own, which would wa
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -140,7 +140,7 @@ class Germane:
     def export(self, org: str | None = None, agent: str | None = None) -> Iterator[Exported]:
         return _portions(self._running().call, self._awaited.export(org, agent))
 
-    def restore(self, lines: Iterable[Line], *, skip_conflicts: bool = False) -> Restored:
+    def restore(self, lines: Iterable[Line] | AsyncIterable[Line], *, skip_conflicts: bool = False) -> Restored:
         return self._running().call(self._awaited.restore, lines, skip_conflicts=skip_conflicts)
 
     def ping(self) -> None:
@@ -332,7 +332,9 @@ class Agent:
     def export(self) -> Iterator[Exported]:
         return _portions(self._call, self._awaited.export())
 
-    def restore(self, lines: Iterable[Line], *, into: bool = False, skip_conflicts: bool = False) -> Restored:
+    def restore(
+        self, lines: Iterable[Line] | AsyncIterable[Line], *, into: bool = False, skip_conflicts: bool = False
+    ) -> Restored:
         return self._call(self._awaited.restore, lines, into=into, skip_conflicts=skip_conflicts)
 
 

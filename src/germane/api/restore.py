@@ -197,7 +197,7 @@ class _Restoring:
         return [analysed_parts(event.text, self._background.breath) for event in events]
 
     def _count(self, name: str, placed: Placed, numbers: list[int]) -> None:
-        clashes = [(numbers[clash.index], clash.why) for clash in placed.clashes]
+        clashes = [(numbers[clash.place], clash.why) for clash in placed.clashes]
         if clashes and self._strict and name != "tombstones":
             number, why = clashes[0]
             raise Conflict(f"line {number}: {why}. Nothing of this line is stored: skip conflicts, or take the line out")

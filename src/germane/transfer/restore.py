@@ -30,9 +30,9 @@ __all__ = ["Clash", "Placed", "restore_directive", "restore_memories", "restore_
 
 
 class Clash(NamedTuple):
-    """A thing that can't be stored, by its index among those given, and the reason."""
+    """A thing that can't be stored, by its place among those given, and the reason."""
 
-    index: int
+    place: int
     why: str
 
 
@@ -46,8 +46,8 @@ class Placed:
     forgotten: int = 0
     clashes: list[Clash] = field(default_factory=list)
 
-    def clash(self, index: int, why: str) -> None:
-        self.clashes.append(Clash(index, why))
+    def clash(self, place: int, why: str) -> None:
+        self.clashes.append(Clash(place, why))
 
 
 _TAKEN = "its id belongs to another scope of this store"
