@@ -14,7 +14,7 @@ FACE = """
 
 FOR_TESTS = """
     builders clocks faults hashed injection_contract key_contract pins pytest_plugin readable scope_contract snapshots
-    store_contract stored time_warp
+    store_contract stored time_warp transfer_contract
 """
 
 

@@ -128,7 +128,8 @@ class _Restoring:
                 f"the export is of {header.reach}, not of {target}: import it without naming a scope, so that it goes where it "
                 "came from, or say that it is to go into another one"
             )
-        if target is not None and self._into and (header.reach.agent is None or header.reach.all_users):
+        several = header.reach.agent is None or (header.reach.all_users and target is not None and target.user is not None)
+        if target is not None and self._into and several:
             raise InvalidInput(
                 f"the export is of {header.reach}: only that of one agent, or one user, can go into another scope"
             )

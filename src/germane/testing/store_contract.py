@@ -41,6 +41,7 @@ from germane.testing.injection_contract import InjectionContract
 from germane.testing.key_contract import KeyContract
 from germane.testing.scope_contract import AGENT, ALL, ANNA, LATER, ScopeContract, found
 from germane.testing.stored import NOON, a_memory, an_event, asking, question, writing
+from germane.testing.transfer_contract import TransferContract
 from germane.types.candidate import Provenance
 from germane.types.plan import Plan, read
 from germane.types.query import Filters
@@ -50,8 +51,8 @@ __all__ = ["StoreContract"]
 EMBEDDER = Hashed()
 
 
-class StoreContract(ScopeContract, KeyContract, InjectionContract):
-    """All tests of a store: memories, events, search, plans, forgetting, scopes, keys and injections."""
+class StoreContract(ScopeContract, KeyContract, InjectionContract, TransferContract):
+    """All tests of a store: memories, events, search, plans, forgetting, scopes, keys, injections and exports."""
 
     @pytest.mark.requirement("MEM-2", "MEM-3", "SCOPE-4")
     async def test_a_memory_comes_back_equal(self, scoped: ScopedStore) -> None:

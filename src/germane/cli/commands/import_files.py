@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
@@ -17,6 +17,9 @@ from germane.cli.imports.export_file import ExportFile, export_file
 from germane.cli.imports.store_rows import ImportTally, store_rows
 from germane.cli.screen import console, plain, print_json, progress
 from germane.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from germane.api.restore import Restored
 
 __all__ = ["import_files"]
 
