@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
@@ -65,8 +66,13 @@ def import_files(
         raise InvalidInput(f"--format must be one of auto, {', '.join(FORMATS)}, not {format[:40]!r}")
     if read_as not in ("memory", "directive"):
         raise InvalidInput(f"--as must be memory or directive, not {read_as[:40]!r}")
-    loaded = [_load(file, session, format, read_as == "directive") for file in files]
-    tallies = run_async(_import(options, loaded, into, skip_conflicts))
+    with ExitStack() as open_files:
+        loaded = list[Loaded]()
+        for file in files:
+            loaded.append(one := _load(file, session, format, read_as == "directive"))
+            if isinstance(one, ExportFile):
+                open_files.callback(one.close)
+        tallies = run_async(_import(options, loaded, into, skip_conflicts))
     if options.json:
         print_json({"files": [_shape(file, tally) for file, tally in zip(files, tallies, strict=True)]})
     for file, tally in zip(files, tallies, strict=True):
@@ -87,10 +93,12 @@ def _load(file: str, session: str | None, format: str, directive: bool) -> Loade
         if file != "-" and Path(file).is_dir():
             return _rows(_folder(file, default_session, format, directive))
         stream = open_bytes(file)
-        first = stream.readline(_FIRST_LINE)
-        if format == "auto" and (export := export_file(stream, first)) is not None:
-            return export
-        with stream:
+        with ExitStack() as stack:
+            stack.enter_context(stream)
+            first = stream.readline(_FIRST_LINE)
+            if format == "auto" and (export := export_file(stream, first)) is not None:
+                stack.pop_all()
+                return export
             if first.startswith(_ZIP) or file.lower().endswith(".zip"):
                 documents = in_archive(_whole(stream, first))
                 return _rows(read_all(documents, default_session, format, directive=directive))

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import re
+import struct
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -42,7 +44,7 @@ def in_archive(stream: BinaryIO, *, max_entries: int = _MAX_ENTRIES, max_bytes: 
             if len(entries) > max_entries:
                 raise InvalidInput(f"the archive has {len(entries):,} entries, {max_entries:,} are read: import its files")
             return _read(_chosen(entries), lambda name, left: _unpacked(archive, entries[name], left), max_bytes)
-    except (zipfile.BadZipFile, EOFError, ValueError, OSError) as error:
+    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, OSError) as error:
         if isinstance(error, InvalidInput):
             raise
         raise InvalidInput("it isn't a zip archive, or it is damaged: download it again") from None
@@ -94,6 +96,8 @@ def _read(names: list[str], content: Callable[[str, int], bytes], max_bytes: int
 
 
 def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, left: int) -> bytes:
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise NotImplementedError
     if entry.file_size > _UNSUSPICIOUS and entry.file_size > _MAX_RATIO * entry.compress_size:
         raise InvalidInput("a file in the archive is more than 200 times larger than its compressed form: unpack it yourself")
     with archive.open(entry) as stream:

@@ -30,6 +30,9 @@ class ExportFile:
         self.reach, self.total = header.reach, header.contents.total
         self._stream, self._first, self._max_line = stream, first, max_line
 
+    def close(self) -> None:
+        self._stream.close()
+
     def target(self, options: GlobalOptions, into: bool) -> Reach | None:
         """Returns the scope that the lines go into; None where each goes where it came from. Raises `InvalidInput` where the
         options name another scope than that of the export and `into` is false."""
@@ -64,11 +67,7 @@ class ExportFile:
         return await agent.restore(lines, into=True, skip_conflicts=skip_conflicts)
 
     def _lines(self, advance: Callable[[int], object]) -> Iterator[bytes]:
-        with self._stream:
-            yield self._first
-            yield from self._others(advance)
-
-    def _others(self, advance: Callable[[int], object]) -> Iterator[bytes]:
+        yield self._first
         for number in count(2):
             line = self._stream.readline(self._max_line + 1)
             if not line:

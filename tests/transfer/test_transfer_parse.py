@@ -21,7 +21,7 @@ from germane.transfer.stored import Contents, Owned, Owner, Reach, SessionRecord
 from germane.types.candidate import Provenance
 
 ADA = Owner("acme", "support", "ada")
-THINGS = [
+THINGS: list[Any] = [
     StoredDirective("Be kind"),
     *(a_memory(f"A {kind}", kind, user="ada") for kind in ("fact", "preference", "procedure", "behavior", "episode", "note")),
     a_memory("odd \x00 \u202e \x7f", user="ada", tags=("a", "b"), valid_to=NOON, expires_at=NOON, superseded_by="x", helpful=3),
