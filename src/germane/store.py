@@ -6,7 +6,7 @@ that it returns, takes an org, an agent or a user.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -19,6 +19,7 @@ from germane.memories.directive import Directive
 from germane.memories.reader import MemoryReader
 from germane.ports.inventory import Inventory
 from germane.ports.journal import Journal
+from germane.transfer.stored import Contents, Owned, Reach
 from germane.types.inventory import AgentPage
 from germane.types.query import Filters
 from germane.types.scope import Scope
@@ -110,6 +111,12 @@ class Store(Protocol):
 
     async def nonce_key(self) -> bytes:
         """Returns 32 secret bytes that are made once per store and never exported (FORMAT-4)."""
+
+    def dump(self, reach: Reach) -> AsyncIterator[Sequence[Contents | Owned]]:
+        """Yields all that is stored within `reach`, as it was at the first step, in portions of bounded size: `Contents` first,
+        then each thing with its owner. Owners come by org, agent and user, what is agent-wide first; see `Owned` for the order
+        within. A whole store ends with the tombstones of owners that were forgotten as a whole. Raises `StoreUnavailable`
+        where the store is closed meanwhile."""
 
     async def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
         """Writes a consistent copy to `target` while the store is in use. Calls `progress(done, total)` with pages."""

@@ -13,7 +13,7 @@ would block, nor from a source or a progress callback of its own, which would wa
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -29,6 +29,7 @@ from germane.api.digest import MemoryDigest
 from germane.api.embedder_argument import EmbedderArgument
 from germane.api.export import Exported
 from germane.api.loop_thread import Loop
+from germane.api.restore import Line, Restored
 from germane.api.strategies import Strategies
 from germane.catalog.prices import Prices
 from germane.clock import Clock
@@ -148,6 +149,12 @@ class Germane:
 
     def backup(self, target: str | Path, progress: Callable[[int, int], None] | None = None) -> None:
         self._running().call(self._awaited.backup, target, progress)
+
+    def export(self, org: str | None = None, agent: str | None = None) -> Iterator[Exported]:
+        return _portions(self._running().call, self._awaited.export(org, agent))
+
+    def restore(self, lines: Iterable[Line] | AsyncIterable[Line], *, skip_conflicts: bool = False) -> Restored:
+        return self._running().call(self._awaited.restore, lines, skip_conflicts=skip_conflicts)
 
     def ping(self) -> None:
         self._running().call(self._awaited.ping)
@@ -368,9 +375,12 @@ class Agent:
         self._call(self._awaited.warm)
 
     def export(self) -> Iterator[Exported]:
-        left = self._awaited.export()
-        while some := self._call(_next, left):
-            yield from some
+        return _portions(self._call, self._awaited.export())
+
+    def restore(
+        self, lines: Iterable[Line] | AsyncIterable[Line], *, into: bool = False, skip_conflicts: bool = False
+    ) -> Restored:
+        return self._call(self._awaited.restore, lines, into=into, skip_conflicts=skip_conflicts)
 
 
 class Recollections:
@@ -390,6 +400,11 @@ class Recollections:
 
     def history(self, id: str) -> tuple[Memory, ...]:
         return self._call(self._awaited.history, id)
+
+
+def _portions(call: Callable[..., Any], left: AsyncIterator[Exported]) -> Iterator[Exported]:
+    while some := call(_next, left):
+        yield from some
 
 
 async def _next(left: AsyncIterator[Exported], maximum: int = 256) -> list[Exported]:

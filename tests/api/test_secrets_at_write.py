@@ -110,7 +110,7 @@ async def test_what_was_exported_comes_back_as_known(opening: Opening, ids: bool
         lines = "\n".join([json.dumps(one) async for one in agent.export()])
         before = await contents(germane)
         tally = ImportTally()
-        await store_rows(list(read_jsonl(lines.encode(), "x")), agent, agent, tally, lambda count: None)
+        await store_rows(list(read_jsonl(lines.encode(), "x")), agent, agent, lambda _: agent, tally, lambda count: None)
         assert (tally.messages, tally.known_messages, tally.broken) == (0, 3, [])
         assert await contents(germane) == before
 

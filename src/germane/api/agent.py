@@ -4,7 +4,7 @@ engine or commits a plan."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -15,9 +15,10 @@ from germane.api.arguments import System, build_request, flags, identifiers, num
 from germane.api.check_messages import listed
 from germane.api.contents import list_messages, list_sessions, list_users, statistics
 from germane.api.digest import MemoryDigest, digest_of, without_directive
-from germane.api.export import Exported, everything
+from germane.api.export import Exported, exported
 from germane.api.identify import find_thing
 from germane.api.recording import Recording, origin_of
+from germane.api.restore import Line, Restored, restored
 from germane.api.strategies import allowed_filters
 from germane.api.why import explain_one
 from germane.api.wiring import Parts
@@ -32,6 +33,7 @@ from germane.memories.memory import Memory
 from germane.memories.remember import new_memory, remember
 from germane.pipeline.format.nonce import nonce
 from germane.store import ScopedStore
+from germane.transfer.stored import Reach
 from germane.types.candidate import Provenance, Scored
 from germane.types.context import Context
 from germane.types.effort import Effort
@@ -372,9 +374,25 @@ class Agent:
         await self.directive()
 
     def export(self) -> AsyncIterator[Exported]:
-        """Yields everything that this scope can see, one dict at a time: the directive, memories, messages by session. API keys
-        aren't part of it."""
-        return everything(self._scoped(self.scope), self._parts.clock.now())
+        """Yields all that this scope can see, one dict at a time, as it was at the first step: a header, the directives,
+        memories, sessions with their messages, and tombstones. `docs/use/export.md` describes them. API keys and vectors aren't
+        part of it."""
+        return exported(self._parts.store, self._reach)
+
+    async def restore(
+        self, lines: Iterable[Line] | AsyncIterable[Line], *, into: bool = False, skip_conflicts: bool = False
+    ) -> Restored:
+        """Stores what an export of this scope holds as it was: ids, times, counts, what was superseded and what was forgotten.
+        `lines` are the dicts of `export`, or lines of JSON. With `into` the export of another agent or user goes into this
+        scope. Idempotent; an interrupted call is completed by the next one. What was forgotten here isn't stored again. Raises
+        `InvalidInput`, and `Conflict` where something else is stored in a line's place, unless `skip_conflicts`; what stands
+        before the line that it names may be stored then."""
+        flags(into=into, skip_conflicts=skip_conflicts)
+        return await restored(self._parts, lines, target=self._reach, into=into, skip_conflicts=skip_conflicts)
+
+    @property
+    def _reach(self) -> Reach:
+        return Reach(org=self.scope.org, agent=self.scope.agent, user=self.scope.user)
 
     def _scoped(self, scope: Scope) -> ScopedStore:
         return self._parts.store.within(scope)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Generator, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -14,9 +14,11 @@ from typing import Any, Self
 from germane.access.keyring import Keyring
 from germane.access.pseudonym import pseudonym
 from germane.api.agent import Agent
-from germane.api.arguments import named_model
+from germane.api.arguments import flags, named_model
 from germane.api.contents import page_arguments
 from germane.api.embedder_argument import EmbedderArgument, check_embedder
+from germane.api.export import Exported, exported
+from germane.api.restore import Line, Restored, restored
 from germane.api.strategies import Strategies
 from germane.api.warm_up import freeze
 from germane.api.wiring import Parts, wire
@@ -29,6 +31,7 @@ from germane.search.relevance import Relevance
 from germane.settings.settings import Settings
 from germane.store import Checkup
 from germane.text.secrets.screen import SecretPolicy, secret_policy
+from germane.transfer.stored import Reach
 from germane.types import limits
 from germane.types.inventory import AgentPage
 from germane.types.scope import Scope
@@ -224,6 +227,16 @@ class Germane:
         """Writes a consistent copy of the store to the file `target`, while the store is in use. `progress(done, total)` counts
         pages. Raises `StoreError`."""
         await self._open.store.backup(Path(target), progress)
+
+    def export(self, org: str | None = None, agent: str | None = None) -> AsyncIterator[Exported]:
+        """Yields all that is stored, or with `org` all of that org, or with `org` and `agent` all of that agent and its users,
+        as `Agent.export` does for one scope. Raises `InvalidInput`."""
+        return exported(self._open.store, Reach(org=org, agent=agent, all_users=True))
+
+    async def restore(self, lines: Iterable[Line] | AsyncIterable[Line], *, skip_conflicts: bool = False) -> Restored:
+        """Stores what an export holds as it was, each line in the scope that it came from. Otherwise as `Agent.restore`."""
+        flags(skip_conflicts=skip_conflicts)
+        return await restored(self._open, lines, skip_conflicts=skip_conflicts)
 
     async def ping(self) -> None:
         """Returns when the store has answered; raises `StoreError` where it can't. For health checks."""

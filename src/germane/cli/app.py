@@ -142,13 +142,18 @@ def global_options(
     token budget. Begin with: germane demo
 
     The options below may stand before or after the command."""
-    source = context.get_parameter_source("db")
+    given = {
+        name
+        for name in ("db", "org", "agent", "user")
+        if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
+    }
     context.obj = GlobalOptions(
         db=db,
-        explicit=getattr(source, "name", "") == "COMMANDLINE",
+        explicit="db" in given,
         org=org,
         agent=agent,
         user=user,
+        named=frozenset(given - {"db"}),
         zone=zone,
         embedder=embedder,
         secrets=secrets,
@@ -178,12 +183,12 @@ app.command("stats", short_help="Count what is stored.")(stats.stats)
 app.command("feedback", short_help="Mark memories as helpful or harmful.")(feedback.feedback)
 app.command("forget", short_help="Erase memories and messages for good.")(forget.forget)
 app.command("directive", short_help="Set or print an agent's standing instructions.")(directive.directive)
-app.command("import", short_help="Import conversations from files.")(import_files.import_files)
+app.command("import", short_help="Import an export, conversations, or another product's memories.")(import_files.import_files)
 eval_group.app.command("fit", short_help="Fit the relevance model to labelled conversations or feedback.")(eval_fit.fit)
 eval_group.app.command("label", short_help="Mark which items of an assembly helped, for eval fit --feedback.")(eval_label.label)
 app.add_typer(eval_group.app, name="eval", short_help="Measure recall and latency on labelled conversations.")
 app.command("serve", short_help="Run the service: gRPC, with health and metrics over HTTP.")(serve.serve)
-app.command("export", short_help="Write all data of an agent as JSON Lines.")(export.export)
+app.command("export", short_help="Write all data of an agent, an org or the store as JSON Lines.")(export.export)
 app.command("backup", short_help="Copy the store while it is in use.")(backup.backup)
 app.command("doctor", short_help="Check the health of the store.")(doctor.doctor)
 app.add_typer(keys.app, name="keys", short_help="Create, list and revoke the API keys of a served store.")

@@ -27,13 +27,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GlobalOptions:
-    """The global options of one run. `explicit` is true where `db` was given on the command line (not by the environment)."""
+    """The global options of one run. `explicit` is true where `db` was given on the command line (not by the environment).
+    `named` are those of `org`, `agent` and `user` that were given."""
 
     db: Path
     explicit: bool = False
     org: str = "default"
     agent: str = "default"
     user: str | None = None
+    named: frozenset[str] = frozenset()
     zone: str = "UTC"
     embedder: str | None = None
     secrets: str | None = None

@@ -40,6 +40,7 @@ from germane.testing.key_contract import KeyContract
 from germane.testing.memory_contract import MemoryContract
 from germane.testing.scope_contract import AGENT, ALL, ANNA, LATER, ScopeContract, found
 from germane.testing.stored import NOON, a_memory, an_event, asking, question, writing
+from germane.testing.transfer_contract import TransferContract
 from germane.types.plan import Plan, read
 from germane.types.query import Filters
 
@@ -57,8 +58,9 @@ class StoreContract(
     DerivationContract,
     InjectionContract,
     InventoryContract,
+    TransferContract,
 ):
-    """All tests of a store: memories, events, search, plans, forgetting, scopes, keys and injections."""
+    """All tests of a store: memories, events, search, plans, forgetting, scopes, keys, injections and exports."""
 
     async def test_things_are_found_by_their_words(self, scoped: ScopedStore) -> None:
         """A keyword search finds memories and events by word stem."""
