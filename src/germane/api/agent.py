@@ -3,27 +3,20 @@ engine or commits a plan."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any, overload
 
+from germane.api.agent_contents import AgentContents
 from germane.api.agent_memories import Recollections
 from germane.api.arguments import System, build_request, flags, identifiers, number, optional
 from germane.api.check_messages import listed
-from germane.api.contents import list_messages, list_sessions, list_users, statistics
 from germane.api.digest import MemoryDigest, digest_of, without_directive
-from germane.api.export import Exported, exported
-from germane.api.identify import find_thing
 from germane.api.recording import Recording, origin_of
-from germane.api.restore import Line, Restored, restored
 from germane.api.strategies import allowed_filters
-from germane.api.why import explain_one
 from germane.api.wiring import Parts
-from germane.events.event import Event
-from germane.events.reader import MessagePage, SessionPage
 from germane.events.record import Recorded
 from germane.memories.checks import check_provenance
 from germane.memories.directive import set_directive
@@ -32,30 +25,26 @@ from germane.memories.forget import Receipt, forget
 from germane.memories.memory import Memory
 from germane.memories.remember import new_memory, remember
 from germane.pipeline.format.nonce import nonce
-from germane.store import ScopedStore
-from germane.transfer.stored import Reach
 from germane.types.candidate import Provenance, Scored
 from germane.types.context import Context
 from germane.types.effort import Effort
-from germane.types.inventory import Stats, UserPage
 from germane.types.limits import COUNT, DIRECTIVE, ID, LABEL, NAME, QUERY, RECORDED, REMARK, TAG
 from germane.types.limits import text as string
 from germane.types.message import Message
 from germane.types.query import Filters
 from germane.types.scope import Scope
 from germane.types.strategy import Strategy
-from germane.types.why import Why
 
 __all__ = ["Agent"]
 
 Raw = Mapping[str, Any] | Message
 
 
-class Agent:
+class Agent(AgentContents):
     """The handle on one scope of one store. It is cheap to make and holds no state of its own."""
 
     def __init__(self, parts: Parts, scope: Scope) -> None:
-        self._parts, self.scope = parts, scope
+        super().__init__(parts, scope)
         self._request = partial(build_request, catalog=parts.catalog, clock=parts.clock)
         self.memories = Recollections(parts.store.within(scope), scope, parts.clock, parts.secrets)
 
@@ -199,15 +188,6 @@ class Agent:
         found = await parts.engine.recall(request, self._scoped(self.scope), plan)
         return found[:limit]
 
-    async def texts(self, ids: Sequence[str]) -> dict[str, str]:
-        """Returns the texts of these memories and messages by id, for what a trace names without its text
-        (`context.trace.unread`). What has been forgotten since, or may not be shown, is missing. Raises `InvalidInput`."""
-        wanted, store = identifiers(ids), self._scoped(self.scope)
-        allowed = await store.allowed(wanted, at=self._parts.clock.now(), filters=Filters())
-        readable = [id for id in wanted if id in allowed]
-        memories, events = await asyncio.gather(store.memories.get(readable), store.events.get(readable))
-        return {memory.id: memory.text for memory in memories} | {event.id: event.text for event in events}
-
     async def record(
         self, messages: Sequence[Raw], *, session: str, source_kind: str = "user", channel: str | None = None
     ) -> Recorded:
@@ -327,75 +307,11 @@ class Agent:
             cache.replace(self.scope)
         return (await cache.read(self.scope, scoped.directive)).text
 
-    async def find(self, id: str) -> Memory | Event:
-        """Returns one memory or message, by its id, by the beginning of its id (four characters or more), or by your own id of
-        the message. Raises `NotFound`, also for things of another scope (SCOPE-3), and `InvalidInput` where several have it."""
-        return await find_thing(self._scoped(self.scope), string("id", id, ID))
-
-    async def why(self, id: str, context: Context, *, session: str | None = None) -> Why:
-        """Returns what the assembly that made `context` did with one stored thing, and the reason: it went in, was left out,
-        was filtered, isn't valid, stands in the request, was forgotten, or the search didn't reach it (then with its rank and
-        its P(relevant)). `id` is as in `find`; `session` that of the assembly. Raises `InvalidInput`."""
-        optional("session", session, ID)
-        store, engine = self._scoped(self.scope), self._parts.engine
-        return await explain_one(string("id", id, ID), context, session, store, engine.relevance, self._parts.embedder)
-
-    async def messages(
-        self,
-        session: str | None = None,
-        *,
-        filters: Filters | None = None,
-        limit: int = 50,
-        cursor: str | None = None,
-        whole: bool = True,
-    ) -> MessagePage:
-        """Returns a page of `limit` (1 to 1,000) stored messages, newest first, of one session or of all; its `cursor` asks for
-        the next page. Without `whole`, long texts are cut to their beginning. Without `filters` every sensitivity is listed.
-        Raises `InvalidInput`."""
-        return await list_messages(self._scoped(self.scope), session, filters, limit, cursor, whole=whole)
-
-    async def sessions(self, *, limit: int = 50, cursor: str | None = None) -> SessionPage:
-        """Returns a page of `limit` (1 to 1,000) sessions, the one with the latest message first. Raises `InvalidInput`."""
-        return await list_sessions(self._scoped(self.scope), limit, cursor)
-
-    async def users(self, *, limit: int = 50, cursor: str | None = None) -> UserPage:
-        """Returns a page of `limit` (1 to 1,000) of the agent's users with what each has stored, in the order of their first
-        write. Raises `InvalidInput`, also where the scope has a user: it sees no other."""
-        return await list_users(self._scoped(self.scope), limit, cursor)
-
-    async def stats(self) -> Stats:
-        """Returns how much this scope sees: memories by kind, messages, sessions, users, bytes, times."""
-        return await statistics(self._scoped(self.scope), self._parts.clock)
-
     async def warm(self) -> None:
         """Loads what this scope searches into memory, so that the first answer has every source, and its directive, so that
         every answer has it."""
         await self._parts.store.warm(self.scope)
         await self.directive()
-
-    def export(self) -> AsyncIterator[Exported]:
-        """Yields all that this scope can see, one dict at a time, as it was at the first step: a header, the directives,
-        memories, sessions with their messages, and tombstones. `docs/use/export.md` describes them. API keys and vectors aren't
-        part of it."""
-        return exported(self._parts.store, self._reach)
-
-    async def restore(
-        self, lines: Iterable[Line] | AsyncIterable[Line], *, into: bool = False, skip_conflicts: bool = False
-    ) -> Restored:
-        """Stores what an export of this scope holds as it was: ids, times, counts, what was superseded and what was forgotten.
-        `lines` are the dicts of `export`, or lines of JSON. With `into` the export of another agent or user goes into this
-        scope. Idempotent; an interrupted call is completed by the next one. What was forgotten here isn't stored again. Raises
-        `InvalidInput`, and `Conflict` where something else is stored in a line's place, unless `skip_conflicts`; what stands
-        before the line that it names may be stored then."""
-        flags(into=into, skip_conflicts=skip_conflicts)
-        return await restored(self._parts, lines, target=self._reach, into=into, skip_conflicts=skip_conflicts)
-
-    @property
-    def _reach(self) -> Reach:
-        return Reach(org=self.scope.org, agent=self.scope.agent, user=self.scope.user)
-
-    def _scoped(self, scope: Scope) -> ScopedStore:
-        return self._parts.store.within(scope)
 
     def __repr__(self) -> str:
         return f"<Agent {self.scope}>"
