@@ -13,7 +13,7 @@ would block, nor from a source or a progress callback of its own, which would wa
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -151,7 +151,7 @@ class Germane:
         self._running().call(self._awaited.backup, target, progress)
 
     def export(self, org: str | None = None, agent: str | None = None) -> Iterator[Exported]:
-        return _portions(self._running().call, self._awaited.export(org, agent))
+        return self._running().each(self._awaited.export(org, agent))
 
     def restore(self, lines: Iterable[Line] | AsyncIterable[Line], *, skip_conflicts: bool = False) -> Restored:
         return self._running().call(self._awaited.restore, lines, skip_conflicts=skip_conflicts)
@@ -184,7 +184,7 @@ class Agent:
     """As `germane.Agent`; made by `Germane.agent`."""
 
     def __init__(self, awaited: agents.Agent, loop: Loop) -> None:
-        self._awaited, self._call = awaited, loop.call
+        self._awaited, self._loop, self._call = awaited, loop, loop.call
         self.scope: Scope = awaited.scope
         self.memories = Recollections(awaited.memories, loop)
 
@@ -375,7 +375,7 @@ class Agent:
         self._call(self._awaited.warm)
 
     def export(self) -> Iterator[Exported]:
-        return _portions(self._call, self._awaited.export())
+        return self._loop.each(self._awaited.export())
 
     def restore(
         self, lines: Iterable[Line] | AsyncIterable[Line], *, into: bool = False, skip_conflicts: bool = False
@@ -400,18 +400,3 @@ class Recollections:
 
     def history(self, id: str) -> tuple[Memory, ...]:
         return self._call(self._awaited.history, id)
-
-
-def _portions(call: Callable[..., Any], left: AsyncIterator[Exported]) -> Iterator[Exported]:
-    while some := call(_next, left):
-        yield from some
-
-
-async def _next(left: AsyncIterator[Exported], maximum: int = 256) -> list[Exported]:
-    """Some at a time: changing threads for each would cost more than reading it."""
-    some: list[Exported] = []
-    async for one in left:
-        some.append(one)
-        if len(some) == maximum:
-            break
-    return some
