@@ -13,8 +13,8 @@ FACE = """
 """
 
 FOR_TESTS = """
-    builders clocks faults hashed injection_contract key_contract pins pytest_plugin readable scope_contract snapshots
-    store_contract stored time_warp
+    builders clocks derivation_contract faults hashed injection_contract key_contract pins pytest_plugin readable scope_contract
+    snapshots store_contract stored time_warp
 """
 
 
