@@ -17,11 +17,11 @@ VAGUE = {"manager", "helper", "util", "handler", "service", "processor", "base",
 """Words that don't tell what a module contains; their plurals and compounds count too."""
 
 TWINS: Mapping[str, frozenset[str]] = {
-    "Agent": frozenset({"api.agent", "sync"}),
+    "Agent": frozenset({"api.agent", "api.blocking_agent"}),
     "Client": frozenset({"grpc.blocking", "grpc.client"}),
     "Germane": frozenset({"api.germane", "sync"}),
     "Keyring": frozenset({"access.keyring", "api.blocking_keyring"}),
-    "Recollections": frozenset({"api.agent_memories", "sync"}),
+    "Recollections": frozenset({"api.agent_memories", "api.blocking_agent"}),
 }
 """Classes that exist twice on purpose, once to await and once blocking, with the modules that define them."""
 

@@ -15,7 +15,6 @@ from germane.api.wiring import Parts
 from germane.errors import Conflict, GermaneError, InvalidInput
 from germane.events.event import Event
 from germane.memories.memory import Memory
-from germane.memories.operations import Tombstone
 from germane.pipeline.background import Background
 from germane.search.unit import Analysis, analysed_parts
 from germane.store import Store
@@ -23,6 +22,7 @@ from germane.transfer.parse import Header, parse_line, read_line
 from germane.transfer.restore import Placed, restore_directive, restore_memories, restore_messages, restore_tombstones
 from germane.transfer.stored import Owned, Owner, Reach, SessionRecord, StoredDirective
 from germane.types.candidate import LONG
+from germane.types.inventory import Tombstone
 from germane.types.plan import Plan
 from germane.types.scope import Scope
 

@@ -13,16 +13,9 @@ from typing import NamedTuple
 from germane.events.event import Event
 from germane.events.operations import EventsById, EventsByMessageId, PutEvent, ReservePositions, SessionTail
 from germane.memories.memory import Memory
-from germane.memories.operations import (
-    IdsInUse,
-    MemoriesById,
-    OwnDirective,
-    PutMemory,
-    PutTombstones,
-    SetDirective,
-    Tombstone,
-)
+from germane.memories.operations import IdsInUse, MemoriesById, OwnDirective, PutMemory, PutTombstones, SetDirective
 from germane.search.unit import Analysis
+from germane.types.inventory import Tombstone
 from germane.types.plan import Change, Decision, Plan, read
 from germane.types.scope import Scope
 
