@@ -121,7 +121,7 @@ def restore_messages(
                 named.add(event.message_id)
             changes.append(PutEvent(event, analysis))
     decided = _decided(placed, changes, strict)
-    if not decided.changes:
+    if not decided.changes or next <= max(event.position for event in events) + 1:
         return decided
     return Decision((*decided.changes, ReservePositions(session=session, next=next)), decided.outcome)
 
