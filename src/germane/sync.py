@@ -75,6 +75,7 @@ class Germane:
         relevance: Relevance | str | Path | None = None,
         dimensions: int | None = None,
         embedder_model: str | None = None,
+        extraction: bool | None = None,
     ) -> Germane:
         opened = front.Germane.open(
             path,
@@ -87,6 +88,7 @@ class Germane:
             relevance=relevance,
             dimensions=dimensions,
             embedder_model=embedder_model,
+            extraction=extraction,
         )
         return cls(opened)
 

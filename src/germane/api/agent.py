@@ -218,7 +218,7 @@ class Agent:
         if source_kind not in _SOURCE_KINDS:
             raise InvalidInput(f"source_kind {shown(source_kind)} is none of {', '.join(_SOURCE_KINDS)}")
         listed(messages, RECORDED)
-        origin = Origin(scope=scope, session=session, source_kind=source_kind, channel=channel)  # type: ignore[arg-type]
+        origin = Origin(scope=scope, session=session, source_kind=source_kind, channel=channel, extraction=self._parts.extraction)  # type: ignore[arg-type]
         recording = Recording(
             self._scoped(scope).journal,
             origin,

@@ -52,8 +52,10 @@ class Germane:
         relevance: Relevance | str | Path | None = None,
         dimensions: int | None = None,
         embedder_model: str | None = None,
+        extraction: bool | None = None,
     ) -> None:
         self._dimensions, self._embedder_model = dimensions, embedder_model
+        settings = settings if extraction is None else replace(settings, extraction=extraction)
         self._path, self._settings, self._embedder, self._relevance = path, settings, embedder, relevance
         self._clock, self._sources, self._freeze, self._warm = clock, sources, freeze, warm
         self._parts: Parts | None = None
@@ -72,6 +74,7 @@ class Germane:
         relevance: Relevance | str | Path | None = None,
         dimensions: int | None = None,
         embedder_model: str | None = None,
+        extraction: bool | None = None,
     ) -> Germane:
         """A germane over the store in the file at `path`, which is created if need be (`:memory:` keeps nothing).
 
@@ -79,8 +82,9 @@ class Germane:
         is a name (`distilled`, `minilm`, `openai:<model>`), an `Embedder`, or a function from a list of texts to their vectors,
         which may be a coroutine function; `dimensions` is the length of those vectors, for a function; an endpoint tells
         its own with its first answer. `embedder_model` names the model behind a function, by default the function's module and
-        name: only vectors of one model are compared. `relevance` is a file of coefficients that `germane eval fit` wrote, or
-        the model itself. Both override the settings. `sources` registers sources by the names that strategies use. `freeze`
+        name: only vectors of one model are compared. `extraction` says whether recording extracts memories from the users' own
+        turns, by rules (default: the settings', which is yes). `relevance` is a file of coefficients that `germane eval fit` wrote, or
+        the model itself. All three override the settings. `sources` registers sources by the names that strategies use. `freeze`
         excludes the objects that are alive after opening from the garbage collector's walks (`gc.freeze`, once a process): such
         a walk takes tens of milliseconds in the middle of an answer. `warm=False` opens sooner, for programs that store and
         search only: the first assembly then loads the vocabulary and is late.
@@ -95,6 +99,8 @@ class Germane:
         check_embedder(embedder, dimensions, embedder_model)
         if not isinstance(relevance, Relevance | str | Path | None):
             raise InvalidInput(f"relevance must be a TOML file's path or a Relevance, not {type(relevance).__name__}")
+        if not isinstance(extraction, bool | None):
+            raise InvalidInput(f"extraction must be True or False, not {type(extraction).__name__}")
         if not isinstance(settings, Settings):
             settings = Settings.load(settings, os.environ)
         return cls(
@@ -108,6 +114,7 @@ class Germane:
             relevance=relevance,
             dimensions=dimensions,
             embedder_model=embedder_model,
+            extraction=extraction,
         )
 
     async def __aenter__(self) -> Self:

@@ -18,6 +18,7 @@ from germane.api.check_messages import look, recordable
 from germane.dialects.registry import parse_all
 from germane.events.appending import Origin, append, find_by_message_id, read_tail
 from germane.events.event import EventHead
+from germane.events.extracting import found_in
 from germane.events.prepared_message import PreparedMessage
 from germane.events.record import Recorded, check_conflicts, record, tail_length, without_repeats
 from germane.events.resent import resent
@@ -95,22 +96,24 @@ class Recording:
         held, length = await self._held(prepared)
         new = await self._background.run(partial(_without, range(len(prepared)), held))
         added: list[str] = []
+        extracted: list[str] = []
         tries = done = 0
         while done < len(new):
             part = [prepared[index] for index in new[done : done + _WRITTEN]]
             part = part[: _fitting([len(message.text) for message in part])]
-            part = await self._background.run(partial(_analysed, part, self._background.breath))
+            part = await self._background.run(partial(_analysed, part, self._background.breath, extraction=self._origin.extraction))
             expected = length if tries < _TRIES else None
-            ids = await self._commit(append(part, self._origin, now=self._now, first=done, expected=expected))
-            if ids is None:
+            written = await self._commit(append(part, self._origin, now=self._now, first=done, expected=expected))
+            if written is None:
                 tries += 1
                 held, length = await self._held(prepared)
                 new[done:] = _without(new[done:], held)
                 continue
-            added += ids
+            added += written[0]
+            extracted += written[1]
             tries = 0
             done, length = done + len(part), length + len(part)
-        return Recorded(added=tuple(added), skipped=kept - len(added))
+        return Recorded(added=tuple(added), skipped=kept - len(added), extracted=tuple(extracted))
 
     def _prepared(self, slices: Iterator[Slice]) -> tuple[list[PreparedMessage], int]:
         """Returns the prepared messages, each id once, and how many messages there were. Runs in the background's thread. Only
@@ -154,8 +157,11 @@ def _without(indexes: Sequence[int], held: set[int]) -> list[int]:
     return [index for index in indexes if index not in held]
 
 
-def _analysed(prepared: Sequence[PreparedMessage], breath: Callable[[], None]) -> list[PreparedMessage]:
-    return [replace(message, analysis=analysed_parts(message.text, breath)) for message in prepared]
+def _analysed(
+    prepared: Sequence[PreparedMessage], breath: Callable[[], None], *, extraction: bool
+) -> list[PreparedMessage]:
+    analysed = (replace(message, analysis=analysed_parts(message.text, breath)) for message in prepared)
+    return [replace(message, found=found_in(message)) if extraction else message for message in analysed]
 
 
 def _fitting(sizes: Sequence[int]) -> int:

@@ -71,6 +71,8 @@ class Parts:
     background: Background
     """For long recordings."""
     clock: Clock
+    extraction: bool = True
+    """Whether recording looks for memories in the users' own turns."""
 
 
 async def wire(
@@ -154,6 +156,7 @@ async def wire(
         verifier=Verifier(store.keys, KeyUsage(store.keys, read_only=store.read_only), clock),
         background=Background(engine.admission.busy),
         clock=clock,
+        extraction=settings.extraction,
     )
 
 

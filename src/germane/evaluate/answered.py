@@ -26,6 +26,10 @@ class Shown:
     """The share of shown items that nearly repeat an earlier one, [0, 1]; None where no item is shown."""
     stale: bool | None = None
     """Whether a superseded message is shown without its replacement; None where no message is superseded."""
+    current: bool | None = None
+    """Whether what replaced a superseded message is shown; None where no message is superseded."""
+    unmarked: bool | None = None
+    """Whether a superseded message is shown without a mark that it is outdated; None where no message is superseded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

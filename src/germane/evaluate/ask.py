@@ -15,7 +15,7 @@ from germane.evaluate.latency import Timed
 from germane.evaluate.need.turn_figures import TurnAnswer
 from germane.evaluate.need.turns import TurnWithoutNeed
 from germane.evaluate.recall import ranks, shares
-from germane.evaluate.redundancy import redundancy, stale
+from germane.evaluate.redundancy import current, redundancy, stale, unmarked
 from germane.types.candidate import Scored
 from germane.types.context import Context
 from germane.types.effort import Effort
@@ -125,6 +125,11 @@ def _shown(context: Context, question: Question, budget: int) -> Shown:
     tokens, answer = context.metadata.total_tokens_injected, question.answer
     if tokens > budget:
         raise AssertionError(f"{tokens} tokens were added where {budget} were allowed: {question.id}")
+    parts = {
+        item.provenance.message_id or item.id: item.scored.candidate.outdated is not None
+        for item in context.items
+        if item.share > 0
+    }
     return Shown(
         budget=budget,
         tokens=tokens,
@@ -133,11 +138,9 @@ def _shown(context: Context, question: Question, budget: int) -> Shown:
         contained=None if answer is None else contained(answer, context.added),
         words=None if answer is None else words_shared(answer, context.added),
         redundancy=redundancy([item.text for item in context.items]),
-        stale=stale(
-            {item.provenance.message_id or item.id for item in context.items if item.share > 0},
-            superseded=question.superseded,
-            evidence=question.evidence,
-        ),
+        stale=stale(parts, superseded=question.superseded, evidence=question.evidence),
+        current=current(parts, superseded=question.superseded, evidence=question.evidence),
+        unmarked=unmarked(parts, superseded=question.superseded),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from germane.types.candidate import PassageRange, Provenance, Sensitivity
+from germane.types.candidate import Outdated, PassageRange, Provenance, Sensitivity
 
 __all__ = ["Event", "EventHead", "Session"]
 
@@ -54,6 +54,9 @@ class Event:
     provenance: Provenance = field(default_factory=Provenance)
     passage: PassageRange | None = None
     """Where in the stored text `text` stands; None where `text` is the whole text."""
+    outdated: tuple[Outdated, ...] = ()
+    """What was extracted from the message and was replaced since, the oldest replacement first. Only events that are read for a
+    request have it."""
 
 
 class EventHead(NamedTuple):

@@ -10,9 +10,10 @@ from typing import Any
 
 from germane.clock import aware
 from germane.errors import InvalidInput
+from germane.memories.extraction.extracted import Extracted
 from germane.search.unit import Analysis
 from germane.text.normal import content_hash
-from germane.types.message import Message, Opaque
+from germane.types.message import Message, Opaque, Text
 
 __all__ = ["PreparedMessage", "clean", "slim"]
 
@@ -42,8 +43,12 @@ class PreparedMessage:
     created_at: datetime | None
     tool_call_id: str | None
     raw: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    own_words: bool = False
+    """Whether `text` is what a user wrote: one text of a user's turn, with no tool's result beside it."""
     analysis: tuple[Analysis, ...] | None = field(default=None, compare=False, repr=False)
     """The analysis of each part of `text`, where it was made before the transaction."""
+    found: tuple[Extracted, ...] | None = field(default=None, compare=False, repr=False)
+    """What the text states, where it was extracted before the transaction."""
 
     @classmethod
     def of(cls, message: Message, raw: Mapping[str, Any] | None, zone: str) -> PreparedMessage | None:
@@ -67,6 +72,7 @@ class PreparedMessage:
             name=clean(message.name or "")[:_MAX_NAME],
             created_at=None if message.created_at is None else aware(message.created_at, zone),
             tool_call_id=clean(results[0].call_id) if len(results) == 1 else None,
+            own_words=message.role == "user" and len(message.parts) == 1 and isinstance(message.parts[0], Text),
             raw={} if raw is None or _plain(raw) else slim(raw),
         )
 

@@ -1,8 +1,7 @@
 """Record: the plan that keeps a conversation verbatim, each message once however often it is sent.
 
 Clients send the new message, the last few, or the whole conversation each time; `record` finds out which of them are stored
-already. Not here: extraction of memories from what was said, and the recording of long conversations in slices
-(`api/recording.py`, with the plans in `appending.py`).
+already. Not here: the recording of long conversations in slices (`api/recording.py`, with the plans in `appending.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from germane.errors import Conflict, InvalidInput
-from germane.events.appending import Origin, as_changes
+from germane.events.appending import Origin, as_changes, put_ids, with_found
 from germane.events.event import EventHead
 from germane.events.operations import EventsByMessageId, SessionLength, SessionTail
 from germane.events.prepared_message import PreparedMessage
@@ -31,6 +30,8 @@ class Recorded:
 
     added: tuple[str, ...] = ()
     skipped: int = 0
+    extracted: tuple[str, ...] = ()
+    """Ids of the memories that rules found in the new messages of users."""
 
 
 def record(
@@ -72,8 +73,10 @@ def record(
         held |= resent(prepared, tail, length, whole=len(tail) < limit)
     new = [message for index, message in enumerate(prepared) if index not in held]
     changes = as_changes(new, origin, length=length, now=now)
-    outcome = Recorded(added=tuple(change.event.id for change in changes), skipped=len(messages) - len(changes))
-    return Decision(changes, outcome)
+    found = yield from with_found(new, changes, origin)
+    added = tuple(change.event.id for change in changes)
+    outcome = Recorded(added=added, skipped=len(messages) - len(changes), extracted=put_ids(found))
+    return Decision((*changes, *found), outcome)
 
 
 def tail_length(prepared: Sequence[PreparedMessage], known: int) -> int:

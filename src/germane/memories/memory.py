@@ -123,6 +123,8 @@ class Memory:
     valid_to: datetime | None = None
     expires_at: datetime | None = None
     superseded_by: str | None = None
+    derived_from: tuple[str, ...] = ()
+    """Ids of the messages and memories that it was made from. Forgetting one of them forgets the memory too."""
     tags: tuple[str, ...] = ()
     sensitivity: Sensitivity = "private"
     confidence: float = 0.8

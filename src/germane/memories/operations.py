@@ -15,6 +15,7 @@ from germane.types.plan import Change, Read
 __all__ = [
     "CountFeedback",
     "CountRetrievals",
+    "DerivedFrom",
     "EndMemory",
     "FactsOnKey",
     "Forget",
@@ -49,9 +50,18 @@ class FactsOnKey(Read[tuple[Memory, ...]]):
     key: str
 
 
+@dataclass(frozen=True, slots=True)
+class DerivedFrom(Read[tuple[Memory, ...]]):
+    """The memories that were made from any of these messages and memories, directly or through other memories, and that belong
+    to the scope's own user, oldest first, ended ones included."""
+
+    ids: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Select(Read["Selection"]):
-    """The memories and events that match every criterion given, for a plan that forgets them. `everything` as the only
+    """The memories and events that match every criterion given, and the memories that derive from them, for a plan that forgets
+    them. `everything` as the only
     criterion selects all that the owner has. The owner is the scope's own user (agent-wide where it has none) or, with `user`,
     that user of the scope's agent."""
 

@@ -23,7 +23,7 @@ from germane.types.limits import shown
 from germane.types.plan import Change, Decision, Plan, read
 from germane.types.scope import Scope
 
-__all__ = ["ATTRIBUTES", "Remembered", "attributes", "hash_of", "new_memory", "remember"]
+__all__ = ["ATTRIBUTES", "Remembered", "attributes", "hash_of", "new_memory", "place", "remember", "repeats"]
 
 SENSITIVITIES: tuple[Sensitivity, ...] = get_args(Sensitivity)
 
@@ -128,7 +128,7 @@ def remember(memory: Memory) -> Plan[Remembered]:
     """
     same = yield from read(MemoriesByHash(memory.content_hash))
     for twin in same:
-        if twin.kind == memory.kind and _repeats(memory, twin):
+        if twin.kind == memory.kind and repeats(memory, twin):
             stricter = max(twin.sensitivity, memory.sensitivity, key=SENSITIVITIES.index)
             if stricter == twin.sensitivity:
                 return Decision((), Remembered(memory=twin, created=False))
@@ -137,15 +137,16 @@ def remember(memory: Memory) -> Plan[Remembered]:
     if not isinstance(memory.content, Fact):
         return Decision((PutMemory(memory),), Remembered(memory=memory, created=True))
     line = yield from read(FactsOnKey(memory.content.key))
-    return _place(memory, [fact for fact in line if fact.valid_to is None or fact.valid_from < fact.valid_to])
+    return place(memory, [fact for fact in line if fact.valid_to is None or fact.valid_from < fact.valid_to])
 
 
-def _repeats(memory: Memory, twin: Memory) -> bool:
+def repeats(memory: Memory, twin: Memory) -> bool:
     """Whether `twin` already says the same: it is valid when `memory` begins or, unless that is a fact, now."""
     return twin.holds(memory.valid_from) or (not isinstance(memory.content, Fact) and twin.holds(memory.created_at))
 
 
-def _place(memory: Memory, line: list[Memory]) -> Decision[Remembered]:
+def place(memory: Memory, line: list[Memory]) -> Decision[Remembered]:
+    """Puts a fact into the timeline of its key; `line` are the key's facts by `valid_from`."""
     begins = memory.valid_from
     after = next((fact for fact in line if fact.valid_from > begins), None)
     before = [fact for fact in line if fact.valid_from <= begins and (fact.valid_to is None or fact.valid_to > begins)]

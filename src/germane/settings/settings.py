@@ -4,6 +4,7 @@
 embedder = "distilled"           # GERMANE_EMBEDDER
 dimensions = 768                 # GERMANE_DIMENSIONS; the length of an endpoint's vectors; by default its first answer tells
 nonce_key = "64 hex digits"      # GERMANE_NONCE_KEY; default: a random key that the store creates and keeps
+extraction = true                # GERMANE_EXTRACTION; whether recording extracts memories from the users' own turns, by rules
 relevance = "mine.toml"          # GERMANE_RELEVANCE; from `germane eval fit`, relative to this file; default: the shipped model
 
 [models."my-model"]              # fields as in the model catalog
@@ -39,6 +40,8 @@ from germane.settings.serving import ServiceSettings
 __all__ = ["Settings", "read_service_settings", "read_toml"]
 
 _SERVE_PREFIX = "GERMANE_SERVE_"
+_GERMANE = ("embedder", "dimensions", "nonce_key", "extraction", "relevance")
+"""The settings of the table `[germane]`."""
 _RELATIVE_PATHS = ("db", "tls_cert", "tls_key", "tls_client_ca")
 """Settings whose paths in a TOML file are relative to that file."""
 _YAML = frozenset({".yaml", ".yml"})
@@ -53,6 +56,7 @@ class Settings:
     embedder: str = "distilled"
     dimensions: int | None = None
     nonce_key: bytes | None = None
+    extraction: bool = True
     relevance: Path | None = None
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     prices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -65,21 +69,22 @@ class Settings:
         defaults. Raises `InvalidInput` that names the setting and the file or variable."""
         where = "settings" if path is None else f"settings {path}"
         tables = _table({} if path is None else _read(Path(path)), where, _TABLES)
-        plain = _table(tables.get("germane", {}), f"{where}: [germane]", {"embedder", "dimensions", "nonce_key", "relevance"})
+        plain = _table(tables.get("germane", {}), f"{where}: [germane]", frozenset(_GERMANE))
         given = {name: (plain[name], f"{where}: {name}") for name in plain}
         if path is not None and isinstance(relevance := plain.get("relevance"), str):
             given["relevance"] = (str(Path(path).parent / relevance), f"{where}: relevance")
-        for name in ("embedder", "dimensions", "nonce_key", "relevance"):
+        for name in _GERMANE:
             variable = f"GERMANE_{name.upper()}"
             if (environ or {}).get(variable):
                 given[name] = ((environ or {})[variable], variable)
-        dimensions = given.pop("dimensions", None)
+        dimensions, extraction = given.pop("dimensions", None), given.pop("extraction", None)
         for value, setting in given.values():
             if not isinstance(value, str):
                 raise InvalidInput(f"{setting} must be a string, not {type(value).__name__}")
         return cls(
             embedder=given["embedder"][0] if "embedder" in given else "distilled",
             dimensions=None if dimensions is None else _count(*dimensions),
+            extraction=extraction is None or _switch(*extraction),
             nonce_key=_key(*given["nonce_key"]) if "nonce_key" in given else None,
             relevance=Path(given["relevance"][0]) if "relevance" in given else None,
             models=_tables(tables, "models", where),
@@ -164,6 +169,12 @@ def _tables(document: Mapping[str, Any], name: str, where: str) -> Mapping[str, 
     if not isinstance(tables, Mapping) or not all(isinstance(table, Mapping) for table in tables.values()):
         raise InvalidInput(f"{where}: {name} must be tables such as [{name}.mine]")
     return tables
+
+
+def _switch(value: object, setting: str) -> bool:
+    if isinstance(value, bool) or str(value).lower() in ("true", "false"):
+        return str(value).lower() == "true"
+    raise InvalidInput(f"{setting} must be true or false, not {value!r}")
 
 
 def _count(value: object, setting: str) -> int:

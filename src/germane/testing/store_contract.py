@@ -36,6 +36,7 @@ from germane.memories.operations import (
     SetDirective,
 )
 from germane.store import ScopedStore, Store
+from germane.testing.derivation_contract import DerivationContract
 from germane.testing.hashed import Hashed
 from germane.testing.injection_contract import InjectionContract
 from germane.testing.key_contract import KeyContract
@@ -50,7 +51,7 @@ __all__ = ["StoreContract"]
 EMBEDDER = Hashed()
 
 
-class StoreContract(ScopeContract, KeyContract, InjectionContract):
+class StoreContract(ScopeContract, KeyContract, DerivationContract, InjectionContract):
     """All tests of a store: memories, events, search, plans, forgetting, scopes, keys and injections."""
 
     @pytest.mark.requirement("MEM-2", "MEM-3", "SCOPE-4")

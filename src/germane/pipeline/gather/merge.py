@@ -61,7 +61,7 @@ def fresh(
 
     def contained(candidate: Candidate) -> bool:
         if candidate.category != "conversation":
-            return False
+            return _is_of_request(candidate, said, session)
         here = session is None or candidate.session in (None, session)
         return candidate.id in repeated or (here and candidate.provenance.message_id in said.ids)
 
@@ -72,6 +72,15 @@ def fresh(
         and candidate.provenance.message_id not in filters.exclude
         and not contained(candidate)
     )
+
+
+def _is_of_request(memory: Candidate, said: RequestContents, session: str | None) -> bool:
+    """Whether the memory was extracted from a message that the request holds."""
+    origin = memory.provenance
+    if "extracted" not in origin.metadata:
+        return False
+    here = session is None or origin.session in (None, session)
+    return (here and origin.message_id in said.ids) or origin.metadata.get("message_hash") in said.hashes
 
 
 def _repeated(talk: Sequence[Candidate], said: RequestContents) -> frozenset[str]:

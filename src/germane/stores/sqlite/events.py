@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -28,7 +29,7 @@ from germane.stores.sqlite.passage import passage
 from germane.stores.sqlite.rows import first
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.visible_partitions import VisiblePartition
-from germane.types.candidate import LONG
+from germane.types.candidate import LONG, Outdated
 
 __all__ = ["BRIEF", "EVENT", "brief_of", "by_message_id", "event_of", "length", "put_events", "session_of", "tail", "units_of"]
 
@@ -38,10 +39,14 @@ EVENT = (
     " FROM events e JOIN sessions s ON s.key = e.session"
 )
 """The rows that `event_of` takes."""
+_OUTDATED = (
+    "(SELECT json_group_array(json_array(m.valid_to, m.fact_key)) FROM derivations d JOIN memories m ON m.key = d.memory"
+    " WHERE d.source = e.id AND m.superseded_by IS NOT NULL AND m.valid_to IS NOT NULL AND typeof(m.fact_key) = 'text')"
+)
 BRIEF = EVENT.replace("e.text,", f"CASE WHEN octet_length(e.text) <= {LONG} THEN e.text END,").replace(
     "e.raw,", "octet_length(e.text),"
-)
-"""The rows that `brief_of` takes: without long texts and without the callers' dicts."""
+).replace(" FROM", f", {_OUTDATED} FROM", 1)
+"""The rows that `brief_of` takes: without long texts and the callers' dicts, with what was replaced since."""
 _HEAD = "SELECT position, role, content_hash, message_id, created_at, recorded_at FROM events WHERE session = ?"
 _NOWHERE = 1 << 62
 """Larger than every position."""
@@ -80,9 +85,17 @@ def brief_of(
     """Returns the event in a row of `BRIEF`, of a long text the part at `place` (bytes), by default its first part."""
     key, size = row[0], row[16]
     if row[6] is not None:
-        return event_of((*row[:16], None, row[17]), users)
-    found = passage(connection, key, size, place)
-    return replace(event_of((*row[:6], "", *row[7:16], None, row[17]), users), text=found.text, passage=found.passage)
+        event = event_of((*row[:16], None, row[17]), users)
+    else:
+        found = passage(connection, key, size, place)
+        event = event_of((*row[:6], "", *row[7:16], None, row[17]), users)
+        event = replace(event, text=found.text, passage=found.passage)
+    return event if row[18] == "[]" else replace(event, outdated=_outdated(row[18]))
+
+
+def _outdated(text: str) -> tuple[Outdated, ...]:
+    pairs = sorted((since, key) for since, key in json.loads(text))
+    return tuple(Outdated(moment(since), (key.rpartition(".")[2],)) for since, key in pairs)
 
 
 def by_message_id(transaction: Transaction, partition: VisiblePartition, read: EventsByMessageId) -> dict[str, EventHead]:

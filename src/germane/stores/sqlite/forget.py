@@ -15,6 +15,7 @@ import apsw
 from germane.memories.operations import Forget, ForgetOwner, Select, Selection
 from germane.stores.sqlite.encoding import micros, shown, stored
 from germane.stores.sqlite.injections import forget_sessions, withdraw
+from germane.stores.sqlite.memories import derived_keys
 from germane.stores.sqlite.rows import Row, first, only, rows
 from germane.stores.sqlite.sessions import shrink
 from germane.stores.sqlite.transaction import Transaction
@@ -32,11 +33,15 @@ _SPEAKER_LESS = "UPDATE speakers SET events = events - 1 WHERE partition = ? AND
 
 
 def select(connection: apsw.Connection, partition: VisiblePartition, read: Select) -> Selection:
-    """Returns what matches all criteria given; nothing where no criterion is given."""
+    """Returns what matches all criteria given, and the memories that derive from it; nothing where no criterion is given."""
     given = [read.ids, read.key, read.tag, read.session, read.user]
     if not read.everything and all(one is None for one in given):
         return Selection()
-    return Selection(memory_ids=_memories(connection, partition, read), event_ids=_events(connection, partition, read))
+    memories, events = _memories(connection, partition, read), _events(connection, partition, read)
+    keys = derived_keys(connection, partition.id, (*memories, *events))
+    sql = "SELECT id FROM memories WHERE key = ?"
+    derived = [only(connection, sql, (key,))[0] for key in keys]
+    return Selection(memory_ids=tuple(dict.fromkeys((*memories, *derived))), event_ids=events)
 
 
 def forget(transaction: Transaction, partitions: tuple[VisiblePartition, ...], change: Forget) -> None:
@@ -139,6 +144,7 @@ def _forget_memories(transaction: Transaction, partitions: tuple[VisiblePartitio
     found = _found(transaction.connection, sql, change.memory_ids)
     keys = [(row[0],) for row in found]
     transaction.connection.executemany("DELETE FROM memory_tags WHERE memory = ?", keys)
+    transaction.connection.executemany("DELETE FROM derivations WHERE memory = ?", keys)
     transaction.connection.executemany("DELETE FROM memories WHERE key = ?", keys)
     _bury(transaction, "memories", found, change)
 

@@ -15,6 +15,7 @@ from germane.injections.operations import PutInjection
 from germane.memories.operations import (
     CountFeedback,
     CountRetrievals,
+    DerivedFrom,
     EndMemory,
     FactsOnKey,
     Forget,
@@ -48,6 +49,7 @@ _OWN_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
     SessionLength: (events.length, int),
     MemoriesByHash: (memories.by_hash, tuple),
     FactsOnKey: (memories.facts_on_key, tuple),
+    DerivedFrom: (memories.derived_from, tuple),
 }
 """The reads of the scope's own partition alone: the function that answers each, and its answer where the partition doesn't
 exist."""
