@@ -5,6 +5,8 @@ embedder = "distilled"           # GERMANE_EMBEDDER
 dimensions = 768                 # GERMANE_DIMENSIONS; the length of an endpoint's vectors; by default its first answer tells
 nonce_key = "64 hex digits"      # GERMANE_NONCE_KEY; default: a random key that the store creates and keeps
 extraction = true                # GERMANE_EXTRACTION; whether recording extracts memories from the users' own turns, by rules
+llm = "openai:gpt-4o-mini"       # GERMANE_LLM; extracts memories in the background; default: none. Keys: OPENAI_API_KEY and so on
+llm_tokens_per_day = 500000      # GERMANE_LLM_TOKENS_PER_DAY; by default as many as there is work for
 relevance = "mine.toml"          # GERMANE_RELEVANCE; from `germane eval fit`, relative to this file; default: the shipped model
 
 [models."my-model"]              # fields as in the model catalog
@@ -40,8 +42,10 @@ from germane.settings.serving import ServiceSettings
 __all__ = ["Settings", "read_service_settings", "read_toml"]
 
 _SERVE_PREFIX = "GERMANE_SERVE_"
-_GERMANE = ("embedder", "dimensions", "nonce_key", "extraction", "relevance")
+_GERMANE = ("embedder", "dimensions", "nonce_key", "extraction", "llm", "llm_tokens_per_day", "relevance")
 """The settings of the table `[germane]`."""
+_LLM_ACCESS = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY")
+"""Variables with the addresses and keys of LLMs, as the providers' own libraries call them."""
 _RELATIVE_PATHS = ("db", "tls_cert", "tls_key", "tls_client_ca")
 """Settings whose paths in a TOML file are relative to that file."""
 _YAML = frozenset({".yaml", ".yml"})
@@ -57,6 +61,10 @@ class Settings:
     dimensions: int | None = None
     nonce_key: bytes | None = None
     extraction: bool = True
+    llm: str | None = None
+    llm_tokens_per_day: int | None = None
+    llm_access: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Addresses and keys of LLMs by the names of their variables; never shown."""
     relevance: Path | None = None
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     prices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -78,6 +86,7 @@ class Settings:
             if (environ or {}).get(variable):
                 given[name] = ((environ or {})[variable], variable)
         dimensions, extraction = given.pop("dimensions", None), given.pop("extraction", None)
+        tokens = given.pop("llm_tokens_per_day", None)
         for value, setting in given.values():
             if not isinstance(value, str):
                 raise InvalidInput(f"{setting} must be a string, not {type(value).__name__}")
@@ -85,6 +94,9 @@ class Settings:
             embedder=given["embedder"][0] if "embedder" in given else "distilled",
             dimensions=None if dimensions is None else _count(*dimensions),
             extraction=extraction is None or _switch(*extraction),
+            llm=given["llm"][0] if "llm" in given else None,
+            llm_tokens_per_day=None if tokens is None else _count(*tokens),
+            llm_access={name: environ[name] for name in _LLM_ACCESS if environ.get(name)} if environ else {},
             nonce_key=_key(*given["nonce_key"]) if "nonce_key" in given else None,
             relevance=Path(given["relevance"][0]) if "relevance" in given else None,
             models=_tables(tables, "models", where),
