@@ -30,6 +30,8 @@ from germane.api.arguments import System
 from germane.api.digest import MemoryDigest
 from germane.api.embedder_argument import EmbedderArgument
 from germane.api.export import Exported
+from germane.api.extraction_worker import ExtractionRun
+from germane.api.llm_argument import LLMArgument
 from germane.api.loop_thread import Loop
 from germane.api.strategies import Strategies
 from germane.catalog.prices import Prices
@@ -76,6 +78,7 @@ class Germane:
         dimensions: int | None = None,
         embedder_model: str | None = None,
         extraction: bool | None = None,
+        llm: LLMArgument | None = None,
     ) -> Germane:
         opened = front.Germane.open(
             path,
@@ -89,6 +92,7 @@ class Germane:
             dimensions=dimensions,
             embedder_model=embedder_model,
             extraction=extraction,
+            llm=llm,
         )
         return cls(opened)
 
@@ -270,6 +274,16 @@ class Agent:
         self, messages: Sequence[Raw], *, session: str, source_kind: str = "user", channel: str | None = None
     ) -> Recorded:
         return self._call(self._awaited.record, messages, session=session, source_kind=source_kind, channel=channel)
+
+    def extract(
+        self,
+        *,
+        session: str | None = None,
+        everything: bool = False,
+        dry_run: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> ExtractionRun:
+        return self._call(self._awaited.extract, session=session, everything=everything, dry_run=dry_run, progress=progress)
 
     def remember(
         self,
