@@ -40,6 +40,9 @@ from germane.grpc.refusals import refusal
 from germane.grpc.to_wire import text as wire_text
 from germane.memories import checks
 from germane.memories.compose import compose
+from germane.memories.extraction.extract import extract
+from germane.memories.extraction.language import language
+from germane.memories.extraction.own_words import own_words as own_part
 from germane.pipeline.format.category import rank, tag
 from germane.pipeline.format.compact import Compact
 from germane.pipeline.format.escape import clean, escape_attribute, escape_operator, escape_text, label
@@ -258,6 +261,11 @@ _SIGNALS: dict[str, Reader] = {
     "pipeline.signals.personal.is_personal": is_personal,
     "pipeline.signals.identifiers.phrases": phrases,
     "pipeline.signals.read.read": lambda text: read(_request(text)),
+    "memories.extraction.extract.extract": lambda text: (
+        extract(f"i prefer {text}, and my sister {text}. always use {text}", speaker=text[:80]),
+        extract(f"ich mag {text}. immer wenn ich {text}"),
+    ),
+    "memories.extraction.own_words.own_words": lambda text: own_part(text, language("english")),
     "pipeline.signals.times.times": lambda text: times(f"last may 2024 days ago {text} 東 summer", date(2026, 1, 1)),
 }
 
@@ -349,6 +357,9 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "dialects.registry.dialect": "compared with four names",
         "dialects.registry.parse_all": "parses one by one",
         "events.reader.EventReader.recent": "a protocol",
+        "memories.extraction.language.ReadingRules.beginning": "reads one word; a part of memories.extraction.extract",
+        "memories.extraction.language.language": _OF_CODE,
+        "memories.extraction.remember_found.extracted_memory": "what memories.extraction.extract returns, then checked",
         "events.appending.read_tail": "a session's name, checked by Scope",
         "events.appending.find_by_message_id": "a session's name, checked by Scope; ids are compared",
         "pipeline.format.layout.Grammar.line": "a protocol",

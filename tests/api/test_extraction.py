@@ -152,7 +152,8 @@ async def test_a_message_and_its_memory_are_shown_once(agent: Agent) -> None:
     await agent.record([user("I prefer green tea over coffee.", id="m1")], session="s1")
     context = await agent.assemble([{"role": "user", "content": "Which tea do I prefer?"}], model="gpt-4o", deadline=None)
     assert context.added.count("green tea") == 1
-    assert [out.reason for out in context.trace.left_out] == ["duplicate"]
+    (item,) = context.items
+    assert (item.source, item.scored.candidate.also, context.trace.left_out) == ("messages", ("memories",), ())
 
 
 async def test_a_memory_isnt_added_where_the_request_holds_its_message(agent: Agent) -> None:

@@ -62,6 +62,9 @@ class ExtractionRun:
     parked: int = 0
     stopped: str = ""
 
+Progress = Callable[[int], None]
+"""Called with the number of messages read so far."""
+
 
 class ExtractionWorker:
     """One task on the event loop from `start` to `close`. Any number of workers, in any number of processes, may share a store:
@@ -108,7 +111,7 @@ class ExtractionWorker:
                 await self._queue.release_all(self._holder)
 
     async def drain(
-        self, within: Scope | None = None, *, eager: bool = False, progress: Callable[[int], None] | None = None
+        self, within: Scope | None = None, *, eager: bool = False, progress: Progress | None = None
     ) -> ExtractionRun:
         """Reads what is due, until nothing is or the endpoint fails. With `eager` it doesn't wait for sessions to fall silent.
         `progress` gets the number of messages read so far. Raises `StoreError`."""
@@ -137,7 +140,7 @@ class ExtractionWorker:
                 self.total.stopped = stopped = type(error).__name__
             pause = min(_MAX_PAUSE, 2 * pause) if stopped else _POLL
 
-    async def _lane(self, done: ExtractionRun, within: Scope | None, eager: bool, progress: Callable[[int], None] | None) -> None:
+    async def _lane(self, done: ExtractionRun, within: Scope | None, eager: bool, progress: Progress | None) -> None:
         while not done.stopped:
             if self._tokens_per_day is not None and await self._queue.spent(today(self._clock)) >= self._tokens_per_day:
                 done.stopped = f"the day's {self._tokens_per_day:,} tokens (llm_tokens_per_day) are used up"

@@ -85,16 +85,16 @@ class Germane:
 
         `settings` is a `Settings` or the path of a TOML file; by default the environment and the built-in defaults. `embedder`
         is a name (`distilled`, `minilm`, `openai:<model>`), an `Embedder`, or a function from a list of texts to their vectors,
-        which may be a coroutine function; `dimensions` is the length of those vectors, for a function; an endpoint tells
-        its own with its first answer. `embedder_model` names the model behind a function, by default the function's module and
+        which may be a coroutine function; `dimensions` is the length of those vectors, for a function; an endpoint tells its
+        own with its first answer. `embedder_model` names the model behind a function, by default the function's module and
         name: only vectors of one model are compared. `extraction` says whether recording extracts memories from the users' own
         turns, by rules (default: the settings', which is yes). `llm` is a language model that reads the conversations in the
         background and extracts more: a name (`openai:<model>`, `anthropic:<model>`), an `LLM`, or a coroutine function from a
-        prompt to a text (default: the settings', which is none). `relevance` is a file of coefficients that `germane eval fit` wrote, or
-        the model itself. All of them override the settings. `sources` registers sources by the names that strategies use. `freeze`
-        excludes the objects that are alive after opening from the garbage collector's walks (`gc.freeze`, once a process): such
-        a walk takes tens of milliseconds in the middle of an answer. `warm=False` opens sooner, for programs that store and
-        search only: the first assembly then loads the vocabulary and is late.
+        prompt to a text (default: the settings', which is none). `relevance` is a file of coefficients that `germane eval fit`
+        wrote, or the model itself. All of them override the settings. `sources` registers sources by the names that strategies
+        use. `freeze` excludes the objects that are alive after opening from the garbage collector's walks (`gc.freeze`, once a
+        process): such a walk takes tens of milliseconds in the middle of an answer. `warm=False` opens sooner, for programs
+        that store and search only: the first assembly then loads the vocabulary and is late.
 
         Raises `InvalidInput`. Nothing is opened before `async with`, which raises `StoreUnavailable`, `StoreCorrupt`,
         `StoreTooNew`, `InvalidInput` or `MissingExtra`.

@@ -146,7 +146,7 @@ class Engine:
         guard, said = self._guard(request.scope, deadline), RequestContents(request.messages)
         gathered = await self._gather(request, store, strategy, deadline, guard, said, depth)
         ranked = score(_distinct(gathered, request, said), strategy, request.at, self.relevance)
-        return once(split_at_floor(ranked, strategy.floor)[0])[0]
+        return once(split_at_floor(ranked, strategy.floor)[0])
 
     def state(self, *, read_only: bool = False) -> State:
         """The engine's figures. To be called from within an event loop."""
@@ -204,7 +204,7 @@ class Engine:
                 ranked = score(candidates, strategy, request.at, self.relevance)
                 kept, dropped = split_at_floor(ranked, strategy.floor)
                 need = assess_need(kept, gathered.query, self.relevance, strategy.need, gathered.unread)
-            kept, repeated = once(kept)
+            kept = once(kept)
             new, standing_already = standing.separate(kept)
         with assembly.stage("pack", deadline):
             assembly.hurried |= deadline.closer(self.clock.steady(), _PACKING)
@@ -244,7 +244,7 @@ class Engine:
             passed, standing = await self._gate(assembly, packing, standing, store, deadline, guard)
             if passed is not packing:
                 packing = passed if assembly.hurried else trim(passed, budget.available - standing.cost, layout)
-            packing = replace(packing, refused=(*packing.refused, *repeated, *standing_already))
+            packing = replace(packing, refused=(*packing.refused, *standing_already))
         with assembly.stage("write", _NEVER):
             written = layout.write(packing.directive, packing.chosen)
         seen = replace(gathered, candidates=())

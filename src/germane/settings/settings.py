@@ -5,7 +5,7 @@ embedder = "distilled"           # GERMANE_EMBEDDER
 dimensions = 768                 # GERMANE_DIMENSIONS; the length of an endpoint's vectors; by default its first answer tells
 nonce_key = "64 hex digits"      # GERMANE_NONCE_KEY; default: a random key that the store creates and keeps
 extraction = true                # GERMANE_EXTRACTION; whether recording extracts memories from the users' own turns, by rules
-llm = "openai:gpt-4o-mini"       # GERMANE_LLM; extracts memories in the background; default: none. Keys: OPENAI_API_KEY and so on
+llm = "openai:gpt-4o-mini"       # GERMANE_LLM; extracts memories in the background; default: none
 llm_tokens_per_day = 500000      # GERMANE_LLM_TOKENS_PER_DAY; by default as many as there is work for
 relevance = "mine.toml"          # GERMANE_RELEVANCE; from `germane eval fit`, relative to this file; default: the shipped model
 

@@ -156,6 +156,6 @@ def test_expressions_take_linear_time(name: str) -> None:
     matched = {"leads", "pasted", "vague", "case"}
     ways = {field: getattr(rules, field) for field in rules.__slots__ if hasattr(getattr(rules, field), "pattern")}
     found = {field: faults(one.pattern, one.flags, searched=field not in matched) for field, one in ways.items()}
-    each = {rule for some in (rules.any_word, rules.anywhere, *rules.by_word.values()) for rule in some}
+    each = {rule for some in (rules.clauses.any_word, rules.anywhere, *rules.clauses.by_word.values()) for rule in some}
     found |= {rule.name: faults(rule.pattern.pattern, rule.pattern.flags, searched=False) for rule in each}
     assert {field: names for field, names in found.items() if names} == {}

@@ -80,15 +80,16 @@ class _Reader(NamedTuple):
     def read(self, sentence: _Sentence) -> Iterator[Extracted]:
         """Yields what one sentence states. The checks that are seldom needed come after a rule has matched."""
         done = sentence.start
+        in_a_case = self._names_a_case(sentence)
         for start, opening in self._clauses(sentence):
             if start < done:
                 continue
-            for rule in self.rules.beginning(self.words, start):
+            for rule in self.rules.beginning(self.words, start, instructions=opening or in_a_case):
                 match = rule.pattern.match(self.words, start, sentence.end)
                 if match is None:
                     continue
                 end = sentence.end if rule.kind == "behavior" else self._end(match.end(), sentence.end)
-                if self._is_meant(rule, sentence, start, opening=opening):
+                if self._is_meant(rule, sentence, start):
                     one = self._found(rule, match, start, end, sentence)
                     if one is not None:
                         yield one
@@ -109,8 +110,7 @@ class _Reader(NamedTuple):
             yield from self._behind_leads(one.end(), sentence.end, opening=False)
 
     def _behind_leads(self, place: int, limit: int, *, opening: bool) -> Iterator[tuple[int, bool]]:
-        while place < limit and self.words[place] in _BLANK:
-            place += 1
+        place = self._behind_blanks(place, limit)
         yield place, opening
         for _ in range(3):
             lead = self.rules.leads.match(self.words, place, limit)
@@ -119,12 +119,19 @@ class _Reader(NamedTuple):
             place = lead.end()
             yield place, opening
 
-    def _is_meant(self, rule: Rule, sentence: _Sentence, start: int, *, opening: bool = False) -> bool:
-        """Whether the words before a clause leave it to be the speaker's own and meant. An instruction opens its sentence, or
-        follows the case in which it holds."""
+    def _names_a_case(self, sentence: _Sentence) -> bool:
+        """Whether a sentence begins with the case in which an instruction holds; else an instruction opens its sentence."""
+        start = self._behind_blanks(sentence.start, sentence.end)
+        return self.rules.case.match(self.words, start, sentence.end) is not None
+
+    def _behind_blanks(self, place: int, limit: int) -> int:
+        while place < limit and self.words[place] in _BLANK:
+            place += 1
+        return place
+
+    def _is_meant(self, rule: Rule, sentence: _Sentence, start: int) -> bool:
+        """Whether the words before a clause leave it to be the speaker's own and meant."""
         rules, before = self.rules, self.words[sentence.start : start]
-        if rule.kind == "behavior" and not opening and not rules.case.match(before.lstrip(_BLANK)):
-            return False
         if rule.unreal and rules.unreal.search(before, _segment(before)):
             return False
         if rules.told.search(rules.own.sub(" ", before)):

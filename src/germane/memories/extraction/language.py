@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
+from typing import NamedTuple
 
 from germane.memories.memory import KINDS
 
-__all__ = ["LANGUAGES", "ReadingRules", "Rule", "language"]
+__all__ = ["LANGUAGES", "ReadingRules", "Rule", "RulesByWord", "language"]
 
 LANGUAGES = ("english", "german", "french", "spanish")
 """Languages that have rules, by the names of `text.language`."""
@@ -34,6 +35,19 @@ class Rule:
     """The words that the pattern may begin with; empty for any word."""
     anywhere: bool = False
     unreal: bool = True
+
+
+class RulesByWord(NamedTuple):
+    """Rules by the words that they may begin with, and those that begin with any word."""
+
+    by_word: Mapping[str, tuple[Rule, ...]]
+    any_word: tuple[Rule, ...]
+
+    @classmethod
+    def of(cls, rules: Sequence[Rule]) -> RulesByWord:
+        words = frozenset[str]().union(*(rule.first for rule in rules))
+        found = {word: tuple(rule for rule in rules if not rule.first or word in rule.first) for word in words}
+        return cls(MappingProxyType(found), tuple(rule for rule in rules if not rule.first))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,14 +74,16 @@ class ReadingRules:
     case: re.Pattern[str]
     general: frozenset[str]
     """Names of things of which there are many, so that a date of one isn't a new date of another."""
-    any_word: tuple[Rule, ...]
-    by_word: Mapping[str, tuple[Rule, ...]]
+    clauses: RulesByWord
+    statements: RulesByWord
+    """Those of `clauses` that aren't instructions."""
     anywhere: tuple[Rule, ...]
 
-    def beginning(self, text: str, place: int) -> tuple[Rule, ...]:
-        """The rules that the word at `place` may begin."""
+    def beginning(self, text: str, place: int, *, instructions: bool) -> tuple[Rule, ...]:
+        """The rules that the word at `place` may begin, with those of instructions or without."""
         word = _WORD.match(text, place)
-        return self.any_word if word is None else self.by_word.get(word[0].lower(), self.any_word)
+        rules = self.clauses if instructions else self.statements
+        return rules.any_word if word is None else rules.by_word.get(word[0].lower(), rules.any_word)
 
 
 @cache
@@ -90,12 +106,9 @@ def language(name: str) -> ReadingRules:
         if rule["kind"] in KINDS
     )
     clauses = [rule for rule in rules if not rule.anywhere]
-    words = frozenset().union(*(rule.first for rule in clauses))
     return ReadingRules(
-        any_word=tuple(rule for rule in clauses if not rule.first),
-        by_word=MappingProxyType(
-            {word: tuple(rule for rule in clauses if not rule.first or word in rule.first) for word in words}
-        ),
+        clauses=RulesByWord.of(clauses),
+        statements=RulesByWord.of([rule for rule in clauses if rule.kind != "behavior"]),
         anywhere=tuple(rule for rule in rules if rule.anywhere),
         general=frozenset(table["general"]["words"].split()),
         **{name: _compiled(text, parts) for name, text in table["reading"].items()},

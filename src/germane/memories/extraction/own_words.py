@@ -25,7 +25,9 @@ _TAG = re.compile(r"<([A-Za-z][\w-]{0,40})[^<>\n]{0,400}>")
 
 def own_words(text: str, rules: ReadingRules) -> str:
     """Returns `text`, of the same length, with what isn't the writer's own hidden. Linear."""
-    text = _without_elements(_without_fences(text.replace("\0", " ")))
+    text = _without_fences(text.replace("\0", " "))
+    if "<" in text:
+        text = _without_elements(text)
     lines = text.split("\n")
     kept, size = list[str](), 0
     for number, line in enumerate(lines):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from germane.types.candidate import Candidate, LeftOut, Scored
+from germane.types.candidate import Candidate, Scored
 
 __all__ = ["once"]
 
@@ -13,41 +13,28 @@ _LONGER, _SPARE = 2, 80
 """A message of at most so many times the characters of the memory, and so many more, is shown in the memory's place."""
 
 
-def once(ranked: Sequence[Scored]) -> tuple[tuple[Scored, ...], tuple[LeftOut, ...]]:
-    """The items with each thing once, in the given order by score, and the forms that were left out.
+def once(ranked: Sequence[Scored]) -> tuple[Scored, ...]:
+    """The items with each thing once; they must stand in the order of their scores, and do so afterwards.
 
     A message stands for what was extracted from it, with the higher of the two scores: it holds the statement in its own words,
-    with its day. Of a message that is much longer than the statement, the more probable of the two forms stays.
+    with its day. Of a message that is much longer than the statement, the more probable of the two forms stays. The form that
+    stays names the sources of both.
     """
-    messages = {item.id: item for item in ranked}
-    better: dict[str, Scored] = {}
-    gone: dict[str, Scored] = {}
+    found = {item.id: item for item in ranked}
     for item in ranked:
-        said = next((messages[id] for id in _sources(item.candidate) if id in messages), None)
+        said = next((found[id] for id in _sources(item.candidate) if id in found), None)
         if said is None or item.candidate.required:
             continue
-        if _stands_for(said.candidate, item.candidate):
-            gone[item.id] = item
-            best = better.get(said.id, said)
-            if item.log_odds > best.log_odds:
-                relevance = max(item.breakdown.relevance, best.breakdown.relevance)
-                better[said.id] = replace(
-                    best,
-                    score=item.score,
-                    log_odds=item.log_odds,
-                    breakdown=replace(best.breakdown, relevance=relevance),
-                )
-        elif item.log_odds >= said.log_odds and not said.candidate.required:
-            gone[said.id] = said
+        if _stands_for(said.candidate, item.candidate) or item.log_odds < said.log_odds or said.candidate.required:
+            found[said.id] = _joined(said, item)
+            del found[item.id]
         else:
-            gone[item.id] = item
-    if not gone:
-        return tuple(ranked), ()
-    kept = [better.get(item.id, item) for item in ranked if item.id not in gone]
-    if better:
-        kept.sort(key=lambda item: (-item.log_odds, item.rank))
-        kept = [replace(item, rank=rank) for rank, item in enumerate(kept, start=1)]
-    return tuple(kept), tuple(LeftOut(scored=item, reason="duplicate") for item in gone.values())
+            found[item.id] = _joined(item, said)
+            del found[said.id]
+    if len(found) == len(ranked):
+        return tuple(ranked)
+    kept = sorted(found.values(), key=lambda item: (-item.log_odds, item.rank))
+    return tuple(replace(item, rank=rank) for rank, item in enumerate(kept, start=1))
 
 
 def _sources(candidate: Candidate) -> tuple[str, ...]:
@@ -56,3 +43,14 @@ def _sources(candidate: Candidate) -> tuple[str, ...]:
 
 def _stands_for(said: Candidate, memory: Candidate) -> bool:
     return said.passage is None and len(said.text) <= _LONGER * len(memory.text) + _SPARE
+
+
+def _joined(kept: Scored, other: Scored) -> Scored:
+    sources = dict.fromkeys((*kept.candidate.also, other.candidate.source, *other.candidate.also))
+    sources.pop(kept.candidate.source, None)
+    joined = replace(kept, candidate=replace(kept.candidate, also=tuple(sources)))
+    if other.log_odds <= kept.log_odds:
+        return joined
+    relevance = max(kept.breakdown.relevance, other.breakdown.relevance)
+    parts = replace(kept.breakdown, relevance=relevance)
+    return replace(joined, score=other.score, log_odds=other.log_odds, breakdown=parts)
