@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from germane.embedders.word_vectors import StaticWordVectors
 from germane.errors import GermaneError, InvalidInput
 from germane.events.prepared_message import PreparedMessage, slim
 from germane.events.prepared_message import clean as whole
+from germane.events.screened_message import screened
 from germane.grpc.refusals import refusal
 from germane.grpc.to_wire import text as wire_text
 from germane.memories import checks
@@ -73,6 +74,15 @@ from germane.text.analyse import analyse, hashed, query_terms, stem, term_hash
 from germane.text.blocks import blocks
 from germane.text.language import detect, of_script
 from germane.text.normal import bare, content_hash, fold, is_normalised, normalised, unpiled, wide
+from germane.text.secrets.cards import by_luhn
+from germane.text.secrets.find import find_secrets
+from germane.text.secrets.formats import by_format, private_keys
+from germane.text.secrets.found import FoundSecret
+from germane.text.secrets.looks_secret import is_placeholder, is_random, looks_secret
+from germane.text.secrets.named import by_name, may_name, named_kind
+from germane.text.secrets.redact import redacted
+from germane.text.secrets.screen import SecretScreen
+from germane.text.secrets.unveiled import unveiled
 from germane.text.traits import capitals, is_question, temporal, word_count
 from germane.text.words import words
 from germane.tokenizers.bpe import ENCODINGS, Bpe, as_sent
@@ -240,6 +250,21 @@ _TEXT: dict[str, Reader] = {
     "search.parts.parts": parts,
     "search.unit.analysed": analysed,
     "search.unit.analysed_parts": analysed_parts,
+    "text.secrets.find.find_secrets": find_secrets,
+    "text.secrets.find.find_secrets behind names": lambda text: find_secrets(f"password={text} api key: {text} ://{text}"),
+    "text.secrets.formats.by_format": lambda text: list(by_format(text, 0, len(text))),
+    "text.secrets.formats.private_keys": lambda text: list(private_keys(f"-----BEGIN PRIVATE KEY-----{text}")),
+    "text.secrets.cards.by_luhn": lambda text: list(by_luhn(text)),
+    "text.secrets.named.by_name": lambda text: list(by_name(text, text.lower())) if len(text) == len(text.lower()) else None,
+    "text.secrets.named.may_name": may_name,
+    "text.secrets.named.named_kind": lambda text: (named_kind(text, "hunter2"), named_kind("password", text)),
+    "text.secrets.looks_secret.looks_secret": lambda text: looks_secret(text, "password", assigned=True),
+    "text.secrets.looks_secret.is_random": is_random,
+    "text.secrets.looks_secret.is_placeholder": is_placeholder,
+    "text.secrets.redact.redacted": lambda text: redacted(text, [FoundSecret("password", 0, len(text) // 2)]),
+    "text.secrets.screen.SecretScreen.text": lambda text: SecretScreen("redact", "x").text(text, text[:99]),
+    "text.secrets.screen.SecretScreen.json": lambda text: SecretScreen("redact", "x").json({text: [text]}, text[:99]),
+    "text.secrets.unveiled.unveiled": unveiled,
     "text.traits.is_question": is_question,
     "text.traits.temporal": temporal,
     "text.traits.capitals": capitals,
@@ -310,6 +335,9 @@ _OTHERS: dict[str, Reader] = {
     "embedders.distilled.Distilled.embed_now": lambda text: _KNOWN.embed_now([text]),
     "embedders.static.Static.embed_now": lambda text: _STATIC.embed_now([text]),
     "embedders.word_vectors.StaticWordVectors.cosines": lambda text: _WORDS.cosines(_STEMS, [text]),
+    "events.screened_message.screened": lambda text: screened(
+        cast("PreparedMessage", PreparedMessage.of(Message.of("user", f"x{text}"), {"content": [text]}, "UTC")), "redact"
+    ),
     "events.prepared_message.clean": whole,
     "events.prepared_message.slim": lambda text: slim({"a": text, text: [f"data:{text}", f"data:a;base64,{text}"]}),
     "events.prepared_message.PreparedMessage.of": lambda text: PreparedMessage.of(
@@ -392,6 +420,9 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "pipeline.signals.dates.rule": _OF_CODE,
         "pipeline.signals.word_set.lacks_all": "looks up what signals.word_set.word_set read",
         "pipeline.signals.times.today": "a zone's name, checked by Scope",
+        "text.secrets.redact.marker": _OF_CODE,
+        "text.secrets.screen.SecretScreen.knows": "looks up what was noted",
+        "text.secrets.screen.SecretScreen.note": "counts a kind",
         "tokenizers.named.open_tokenizer": _OF_CODE,
     }
 )

@@ -13,30 +13,31 @@ would block, nor from a source or a progress callback of its own, which would wa
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, overload
 
-from germane.access import keyring
-from germane.access.grant import Grant
-from germane.access.key import Key, NewKey, Right
 from germane.api import agent as agents
 from germane.api import agent_memories
 from germane.api import germane as front
 from germane.api.agent import Raw
 from germane.api.arguments import System
+from germane.api.blocking_keyring import Keyring
 from germane.api.digest import MemoryDigest
 from germane.api.embedder_argument import EmbedderArgument
 from germane.api.export import Exported
 from germane.api.extraction_worker import ExtractionRun
 from germane.api.llm_argument import LLMArgument
 from germane.api.loop_thread import Loop
+from germane.api.restore import Line, Restored
 from germane.api.strategies import Strategies
 from germane.catalog.prices import Prices
 from germane.clock import Clock
 from germane.errors import StoreUnavailable
+from germane.events.event import Event
+from germane.events.reader import MessagePage, SessionPage
 from germane.events.record import Recorded
 from germane.memories.forget import Receipt
 from germane.memories.memory import Memory
@@ -46,12 +47,15 @@ from germane.pipeline.status import State
 from germane.search.relevance import Relevance
 from germane.settings.settings import Settings
 from germane.store import Checkup
+from germane.text.secrets.screen import SecretPolicy
 from germane.types.candidate import Provenance, Scored
 from germane.types.context import Context
 from germane.types.effort import Effort
+from germane.types.inventory import AgentPage, Stats, UserPage
 from germane.types.query import Filters
 from germane.types.scope import Scope
 from germane.types.strategy import Strategy
+from germane.types.why import Why
 
 __all__ = ["Agent", "Germane", "Keyring", "Recollections"]
 
@@ -77,6 +81,7 @@ class Germane:
         relevance: Relevance | str | Path | None = None,
         dimensions: int | None = None,
         embedder_model: str | None = None,
+        secrets: SecretPolicy | None = None,
         extraction: bool | None = None,
         llm: LLMArgument | None = None,
     ) -> Germane:
@@ -91,6 +96,7 @@ class Germane:
             relevance=relevance,
             dimensions=dimensions,
             embedder_model=embedder_model,
+            secrets=secrets,
             extraction=extraction,
             llm=llm,
         )
@@ -135,12 +141,24 @@ class Germane:
         self._running()
         return self._awaited.pseudonym(id)
 
+    def agents(self, org: str = "default", *, limit: int = 50, cursor: str | None = None) -> AgentPage:
+        return self._running().call(self._awaited.agents, org, limit=limit, cursor=cursor)
+
+    def owner(self, id: str, *, org: str = "default") -> Scope | None:
+        return self._running().call(self._awaited.owner, id, org=org)
+
     def count(self, text: str, *, model: str) -> int:
         self._running()
         return self._awaited.count(text, model=model)
 
     def backup(self, target: str | Path, progress: Callable[[int, int], None] | None = None) -> None:
         self._running().call(self._awaited.backup, target, progress)
+
+    def export(self, org: str | None = None, agent: str | None = None) -> Iterator[Exported]:
+        return _portions(self._running().call, self._awaited.export(org, agent))
+
+    def restore(self, lines: Iterable[Line] | AsyncIterable[Line], *, skip_conflicts: bool = False) -> Restored:
+        return self._running().call(self._awaited.restore, lines, skip_conflicts=skip_conflicts)
 
     def ping(self) -> None:
         self._running().call(self._awaited.ping)
@@ -153,6 +171,9 @@ class Germane:
 
     def upgrade(self, progress: Callable[[int, int], None] | None = None) -> int:
         return self._running().call(self._awaited.upgrade, progress)
+
+    def __repr__(self) -> str:
+        return repr(self._awaited)
 
     async def _state(self) -> State:
         return self._awaited.state
@@ -170,6 +191,9 @@ class Agent:
         self._awaited, self._call = awaited, loop.call
         self.scope: Scope = awaited.scope
         self.memories = Recollections(awaited.memories, loop)
+
+    def __repr__(self) -> str:
+        return repr(self._awaited)
 
     def assemble(
         self,
@@ -328,6 +352,32 @@ class Agent:
     def texts(self, ids: Sequence[str]) -> dict[str, str]:
         return self._call(self._awaited.texts, ids)
 
+    def find(self, id: str) -> Memory | Event:
+        return self._call(self._awaited.find, id)
+
+    def why(self, id: str, context: Context, *, session: str | None = None) -> Why:
+        return self._call(self._awaited.why, id, context, session=session)
+
+    def messages(
+        self,
+        session: str | None = None,
+        *,
+        filters: Filters | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+        whole: bool = True,
+    ) -> MessagePage:
+        return self._call(self._awaited.messages, session, filters=filters, limit=limit, cursor=cursor, whole=whole)
+
+    def sessions(self, *, limit: int = 50, cursor: str | None = None) -> SessionPage:
+        return self._call(self._awaited.sessions, limit=limit, cursor=cursor)
+
+    def users(self, *, limit: int = 50, cursor: str | None = None) -> UserPage:
+        return self._call(self._awaited.users, limit=limit, cursor=cursor)
+
+    def stats(self) -> Stats:
+        return self._call(self._awaited.stats)
+
     @overload
     def directive(self) -> str: ...
     @overload
@@ -339,9 +389,12 @@ class Agent:
         self._call(self._awaited.warm)
 
     def export(self) -> Iterator[Exported]:
-        left = self._awaited.export()
-        while some := self._call(_next, left):
-            yield from some
+        return _portions(self._call, self._awaited.export())
+
+    def restore(
+        self, lines: Iterable[Line] | AsyncIterable[Line], *, into: bool = False, skip_conflicts: bool = False
+    ) -> Restored:
+        return self._call(self._awaited.restore, lines, into=into, skip_conflicts=skip_conflicts)
 
 
 class Recollections:
@@ -363,42 +416,9 @@ class Recollections:
         return self._call(self._awaited.history, id)
 
 
-class Keyring:
-    """As `germane.access.keyring.Keyring`, at `germane.keys`."""
-
-    def __init__(self, awaited: keyring.Keyring, loop: Loop) -> None:
-        self._awaited, self._call = awaited, loop.call
-
-    def create(
-        self,
-        *,
-        org: str,
-        agents: Sequence[str] | None = None,
-        rights: Sequence[Right] | None = None,
-        lifetime: timedelta | None = None,
-        note: str | None = None,
-        replaces: str | None = None,
-        overlap: timedelta = timedelta(days=1),
-    ) -> NewKey:
-        return self._call(
-            self._awaited.create,
-            org=org,
-            agents=agents,
-            rights=rights,
-            lifetime=lifetime,
-            note=note,
-            replaces=replaces,
-            overlap=overlap,
-        )
-
-    def list(self, org: str | None = None) -> tuple[Key, ...]:
-        return self._call(self._awaited.list, org)
-
-    def revoke(self, id: str) -> Key:
-        return self._call(self._awaited.revoke, id)
-
-    def verify(self, token: str, *, patience: float | None = 0.02) -> Grant | None:
-        return self._call(self._awaited.verify, token, patience=patience)
+def _portions(call: Callable[..., Any], left: AsyncIterator[Exported]) -> Iterator[Exported]:
+    while some := call(_next, left):
+        yield from some
 
 
 async def _next(left: AsyncIterator[Exported], maximum: int = 256) -> list[Exported]:

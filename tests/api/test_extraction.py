@@ -30,6 +30,11 @@ async def kept(agent: Agent) -> list[Memory]:
     return sorted(page.memories, key=lambda memory: memory.valid_from)
 
 
+def held_in(folder: Path) -> bytes:
+    """The bytes of all files, in lower case."""
+    return b"\0".join(path.read_bytes() for path in folder.iterdir()).lower()
+
+
 @pytest.mark.requirement("MEM-2")
 async def test_a_users_turn_leaves_memories_tied_to_it(agent: Agent) -> None:
     """With the message's time, session, id and rule; not pinned, and less sure than what was remembered on purpose."""
@@ -95,13 +100,27 @@ async def test_what_was_remembered_on_purpose_stays(agent: Agent) -> None:
         lambda text: ({"role": "user", "content": f"> {text}"}, "user"),
         lambda text: ({"role": "user", "content": f'It said "{text}" and stopped'}, "user"),
     ],
-    ids=["assistant", "system", "tool", "as tool", "as operator", "as system", "result", "part", "code", "colon", "mail", "said"],
+    ids=[
+        "assistant",
+        "system",
+        "tool",
+        "as tool",
+        "as operator",
+        "as system",
+        "result",
+        "part",
+        "code",
+        "colon",
+        "mail",
+        "said",
+    ],
 )
 async def test_nobody_elses_words_become_a_memory(agent: Agent, text: str, shape: Any) -> None:
     """Tools, documents, assistants, operators, and what a user pastes or quotes."""
     message, source_kind = shape(text)
     recorded = await agent.record([message], session="s1", source_kind=source_kind)
-    assert recorded.extracted == () and await kept(agent) == []
+    assert recorded.extracted == ()
+    assert await kept(agent) == []
 
 
 async def test_what_germane_injected_becomes_no_memory(agent: Agent) -> None:
@@ -119,7 +138,8 @@ async def test_forgetting_a_message_forgets_what_was_extracted_from_it(agent: Ag
     assert len(recorded.extracted) == 2
     for dry_run in (True, False):
         receipt = await agent.forget(**way, dry_run=dry_run)
-        assert set(receipt.memory_ids) == set(recorded.extracted) and receipt.event_ids == recorded.added
+        assert set(receipt.memory_ids) == set(recorded.extracted)
+        assert receipt.event_ids == recorded.added
     assert await kept(agent) == []
 
 
@@ -130,10 +150,11 @@ async def test_nothing_of_a_forgotten_statement_is_in_any_file(tmp_path: Path) -
         await agent.record([user("I prefer Xylographia. I moved to Quibdovia.", id="m1")], session="s1")
         assert len(await kept(agent)) == 2
         receipt = await agent.forget(["m1"])
-        assert receipt.scrubbed and len(receipt.memory_ids) == 2
-    for file in tmp_path.iterdir():
-        data = file.read_bytes().lower()
-        assert b"xylographia" not in data and b"quibdovia" not in data, file.name
+        assert receipt.scrubbed
+        assert len(receipt.memory_ids) == 2
+    everything = held_in(tmp_path)
+    assert b"xylographia" not in everything
+    assert b"quibdovia" not in everything
 
 
 async def test_a_long_import_is_extracted_in_slices(agent: Agent) -> None:
@@ -173,7 +194,8 @@ async def test_a_message_that_states_an_outdated_value_says_so(agent: Agent) -> 
     asked = [{"role": "user", "content": "Where do I live?"}]
     context = await agent.assemble(asked, model="gpt-4o", deadline=None)
     assert "user (outdated since 2024-04-30: home): I live in Berlin." in context.added
-    assert "user: I moved to Paris." in context.added and "user.home: Berlin" not in context.added
+    assert "user: I moved to Paris." in context.added
+    assert "user.home: Berlin" not in context.added
     earlier = await agent.assemble(asked, model="gpt-4o", at=MARCH + timedelta(days=9), deadline=None)
     assert "user: I live in Berlin." in earlier.added
     verbose = await agent.assemble(asked, model="gpt-4o", strategy="verbose", deadline=None)

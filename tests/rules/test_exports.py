@@ -13,8 +13,9 @@ FACE = """
 """
 
 FOR_TESTS = """
-    builders clocks faults hashed injection_contract key_contract pins pytest_plugin readable scope_contract snapshots
-    store_contract stored time_warp
+    builders clocks derivation_contract event_contract faults forget_contract hashed injection_contract inventory_contract
+    key_contract memory_contract pins pytest_plugin readable scope_contract snapshots store_contract stored time_warp
+    transfer_contract
 """
 
 

@@ -20,7 +20,7 @@ TWINS: Mapping[str, frozenset[str]] = {
     "Agent": frozenset({"api.agent", "sync"}),
     "Client": frozenset({"grpc.blocking", "grpc.client"}),
     "Germane": frozenset({"api.germane", "sync"}),
-    "Keyring": frozenset({"access.keyring", "sync"}),
+    "Keyring": frozenset({"access.keyring", "api.blocking_keyring"}),
     "Recollections": frozenset({"api.agent_memories", "sync"}),
 }
 """Classes that exist twice on purpose, once to await and once blocking, with the modules that define them."""

@@ -3,25 +3,22 @@ engine or commits a plan."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Any, get_args, overload
+from typing import Any, overload
 
+from germane.api.agent_contents import AgentContents
 from germane.api.agent_memories import Recollections
 from germane.api.arguments import System, build_request, flags, identifiers, number, optional
 from germane.api.check_messages import listed
 from germane.api.digest import MemoryDigest, digest_of, without_directive
-from germane.api.export import Exported, everything
 from germane.api.extract import extract
 from germane.api.extraction_worker import ExtractionRun
-from germane.api.recording import Recording
+from germane.api.recording import Recording, origin_of
 from germane.api.strategies import allowed_filters
 from germane.api.wiring import Parts
-from germane.errors import InvalidInput
-from germane.events.appending import Origin
 from germane.events.record import Recorded
 from germane.memories.checks import check_provenance
 from germane.memories.directive import set_directive
@@ -30,11 +27,10 @@ from germane.memories.forget import Receipt, forget
 from germane.memories.memory import Memory
 from germane.memories.remember import new_memory, remember
 from germane.pipeline.format.nonce import nonce
-from germane.store import ScopedStore
-from germane.types.candidate import Provenance, Scored, SourceKind
+from germane.types.candidate import Provenance, Scored
 from germane.types.context import Context
 from germane.types.effort import Effort
-from germane.types.limits import COUNT, DIRECTIVE, ID, LABEL, NAME, QUERY, RECORDED, REMARK, TAG, shown
+from germane.types.limits import COUNT, DIRECTIVE, ID, LABEL, NAME, QUERY, RECORDED, REMARK, TAG
 from germane.types.limits import text as string
 from germane.types.message import Message
 from germane.types.query import Filters
@@ -43,18 +39,16 @@ from germane.types.strategy import Strategy
 
 __all__ = ["Agent"]
 
-_SOURCE_KINDS: tuple[str, ...] = get_args(SourceKind)
-
 Raw = Mapping[str, Any] | Message
 
 
-class Agent:
+class Agent(AgentContents):
     """The handle on one scope of one store. It is cheap to make and holds no state of its own."""
 
     def __init__(self, parts: Parts, scope: Scope) -> None:
-        self._parts, self.scope = parts, scope
+        super().__init__(parts, scope)
         self._request = partial(build_request, catalog=parts.catalog, clock=parts.clock)
-        self.memories = Recollections(parts.store.within(scope), scope, parts.clock)
+        self.memories = Recollections(parts.store.within(scope), scope, parts.clock, parts.secrets)
 
     async def assemble(
         self,
@@ -196,31 +190,18 @@ class Agent:
         found = await parts.engine.recall(request, self._scoped(self.scope), plan)
         return found[:limit]
 
-    async def texts(self, ids: Sequence[str]) -> dict[str, str]:
-        """Returns the texts of these memories and messages by id, for what a trace names without its text
-        (`context.trace.unread`). What has been forgotten since, or may not be shown, is missing. Raises `InvalidInput`."""
-        wanted, store = identifiers(ids), self._scoped(self.scope)
-        allowed = await store.allowed(wanted, at=self._parts.clock.now(), filters=Filters())
-        readable = [id for id in wanted if id in allowed]
-        memories, events = await asyncio.gather(store.memories.get(readable), store.events.get(readable))
-        return {memory.id: memory.text for memory in memories} | {event.id: event.text for event in events}
-
     async def record(
         self, messages: Sequence[Raw], *, session: str, source_kind: str = "user", channel: str | None = None
     ) -> Recorded:
         """Stores a conversation verbatim and indexes it. Idempotent: each message is stored once, however often it is sent (see
         `events/record.py`). What germane injected is left out. A call of more than 128 messages or 64K characters is written in
         slices, with other calls in between: each slice is durable by itself, and sending an interrupted call again completes
-        it. Raises `InvalidInput`, and `Conflict` for an id that was recorded before with other content; a conflicting call
+        it. Secrets are redacted, or treated as the policy says that germane was opened with; the result's `secrets` counts
+        them. Raises `InvalidInput`, and `Conflict` for an id that was recorded before with other content; a conflicting call
         writes nothing."""
         scope = self.scope.within(session)
-        if scope.session is None:
-            raise InvalidInput("session must be the name of the conversation that is recorded, not None")
-        optional("channel", channel, NAME)
-        if source_kind not in _SOURCE_KINDS:
-            raise InvalidInput(f"source_kind {shown(source_kind)} is none of {', '.join(_SOURCE_KINDS)}")
+        origin = origin_of(scope, source_kind, channel, self._parts)
         listed(messages, RECORDED)
-        origin = Origin(scope=scope, session=session, source_kind=source_kind, channel=channel, extraction=self._parts.extraction)  # type: ignore[arg-type]
         recording = Recording(
             self._scoped(scope).journal,
             origin,
@@ -263,14 +244,17 @@ class Agent:
         kind's main field; `fields` are its other fields (`key`, `value`, `title`, `observed_at`, `occurred_at`) and those that
         every memory has: `tags`, `sensitivity`, `confidence`, `pinned`, `expires_at`, `valid_from`, `valid_to`. A newer fact
         on the same key supersedes the older one. An exact duplicate returns the memory that is stored already. `agent_wide`
-        stores it for every user of the agent. Raises `InvalidInput`, `UnknownName`."""
+        stores it for every user of the agent. The result's `secrets` counts the secrets that were found, by kind. Raises
+        `InvalidInput`, `UnknownName`."""
         string("kind", kind, NAME)
         flags(agent_wide=agent_wide)
         if provenance is not None:
             provenance = check_provenance(provenance)
         scope = self._shared if agent_wide else self.scope
         now = self._parts.clock.now()
-        memory = new_memory(text, kind=kind, scope=scope, now=now, provenance=provenance, given=fields)
+        memory = new_memory(
+            text, kind=kind, scope=scope, now=now, provenance=provenance, given=fields, secrets=self._parts.secrets
+        )
         outcome = await self._scoped(scope).journal.commit(remember(memory))
         await self._embed()
         return outcome.memory
@@ -336,7 +320,7 @@ class Agent:
         scoped, cache = self._scoped(self.scope), self._parts.engine.directive_cache
         if text is not None:
             string("directive", text, DIRECTIVE)
-            await scoped.journal.commit(set_directive(text))
+            await scoped.journal.commit(set_directive(text, self._parts.secrets))
             cache.replace(self.scope)
         return (await cache.read(self.scope, scoped.directive)).text
 
@@ -346,13 +330,8 @@ class Agent:
         await self._parts.store.warm(self.scope)
         await self.directive()
 
-    def export(self) -> AsyncIterator[Exported]:
-        """Yields everything that this scope can see, one dict at a time: the directive, memories, messages by session. API keys
-        aren't part of it."""
-        return everything(self._scoped(self.scope), self._parts.clock.now())
-
-    def _scoped(self, scope: Scope) -> ScopedStore:
-        return self._parts.store.within(scope)
+    def __repr__(self) -> str:
+        return f"<Agent {self.scope}>"
 
     @property
     def _shared(self) -> Scope:

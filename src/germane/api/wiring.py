@@ -44,6 +44,7 @@ from germane.settings.settings import Settings, read_toml
 from germane.store import Store
 from germane.stores.sqlite.known_models import known_dimension
 from germane.stores.sqlite.store import SqliteStore
+from germane.text.secrets.screen import SecretPolicy
 from germane.tokenizers.named import open_tokenizer
 
 __all__ = ["Parts", "wire"]
@@ -76,6 +77,7 @@ class Parts:
     background: Background
     """For long recordings."""
     clock: Clock
+    secrets: SecretPolicy
     extraction: bool = True
     """Whether recording looks for memories in the users' own turns."""
     extraction_worker: ExtractionWorker | None = None
@@ -94,6 +96,7 @@ async def wire(
     embedder_model: str | None = None,
     llm: LLMArgument | None = None,
     warm: bool = True,
+    secrets: SecretPolicy | None = None,
 ) -> Parts:
     """Opens the store at `path` and builds the engine over it. Search and scoring use the same `relevance` model. Unless
     `warm`, whatever only an assembly needs is loaded at its first use. Raises what the store, the settings and the embedder
@@ -170,6 +173,7 @@ async def wire(
         verifier=Verifier(store.keys, KeyUsage(store.keys, read_only=store.read_only), clock),
         background=Background(engine.admission.busy),
         clock=clock,
+        secrets=secrets or settings.secrets,
         extraction=settings.extraction,
         extraction_worker=worker,
     )

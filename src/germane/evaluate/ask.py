@@ -8,10 +8,11 @@ from datetime import datetime
 
 from germane.api.agent import Agent
 from germane.clock import Clock
-from germane.evaluate.answered import Answered, Shown, Unlimited
+from germane.evaluate.answered import Answered, MissedEvidence, Shown, Unlimited
 from germane.evaluate.containment import contained, words_shared
 from germane.evaluate.dataset import Question
 from germane.evaluate.latency import Timed
+from germane.evaluate.missed import missed_evidence, nearest_budget
 from germane.evaluate.need.turn_figures import TurnAnswer
 from germane.evaluate.need.turns import TurnWithoutNeed
 from germane.evaluate.recall import ranks, shares
@@ -44,11 +45,14 @@ class Asker:
         evidence don't depend on the budget: they are read from the assembly with the largest one."""
         shown, fault = [], ""
         ranked: tuple[Scored, ...] = ()
+        missed: tuple[MissedEvidence, ...] = ()
         for budget in self.budgets:
             context = await self._assemble(agent, _messages(question), at, self.deadline, budget)
             fault = fault or context.metadata.fallback_reason
             ranked = _ranked(context)
             shown.append(_shown(context, question, budget))
+            if unlimited and budget == nearest_budget(self.budgets):
+                missed = await missed_evidence(agent, context, sorted(question.evidence), shown[-1].shares)
         freely = []
         for effort in self.efforts if unlimited else ():
             context = await self._assemble(agent, _messages(question), at, self.deadline, None, effort)
@@ -63,6 +67,7 @@ class Asker:
             ranks=ranks(ranked, question.evidence),
             shown=tuple(shown),
             unlimited=tuple(freely),
+            missed=missed,
             fault=fault,
         )
 

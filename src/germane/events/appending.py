@@ -13,6 +13,7 @@ from germane.events.operations import EventsByMessageId, PutEvent, SessionLength
 from germane.events.prepared_message import PreparedMessage
 from germane.memories.extraction.remember_found import remember_found
 from germane.memories.operations import PutMemory
+from germane.text.secrets.screen import SecretPolicy
 from germane.types.candidate import Provenance, Sensitivity, SourceKind
 from germane.types.ids import uuid7
 from germane.types.plan import Change, Decision, Plan, Read, read
@@ -26,7 +27,8 @@ _OWN_KINDS = ("user", "import")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """The properties that all events of one recording share. Raises `InvalidInput` for an invalid session name."""
+    """The properties that all events of one recording share. `secrets` says what happens to secrets in them. Raises
+    `InvalidInput` for an invalid session name."""
 
     scope: Scope
     session: str
@@ -36,6 +38,7 @@ class Origin:
     extraction: bool = False
     """Whether rules look for memories in the users' own turns."""
     make_id: Callable[[int], str] = uuid7
+    secrets: SecretPolicy = "redact"
 
     def __post_init__(self) -> None:
         self.scope.within(self.session)
@@ -69,8 +72,9 @@ def read_tail(session: str, limit: int, before: int | None = None) -> Plan[tuple
 def append(
     prepared: Sequence[PreparedMessage], origin: Origin, *, now: datetime, first: int, expected: int | None
 ) -> Plan[tuple[tuple[str, ...], tuple[str, ...]] | None]:
-    """Appends `prepared`; the outcome is the ids of the new events and of the memories found in them. Where the session's next position isn't `expected`, another call
-    has written to it: then nothing is written and the outcome is None. With `expected` None the position isn't checked."""
+    """Appends `prepared`; the outcome is the ids of the new events and of the memories found in them. Where the session's next
+    position isn't `expected`, another call has written to it: then nothing is written and the outcome is None. With `expected`
+    None the position isn't checked."""
     length = yield from read(SessionLength(origin.session))
     if expected is not None and length != expected:
         return Decision((), None)
@@ -107,7 +111,7 @@ def _event(message: PreparedMessage, origin: Origin, *, position: int, at: datet
         role=message.role,
         name=message.name,
         message_id=message.id,
-        sensitivity=origin.sensitivity,
+        sensitivity="sensitive" if message.sensitive else origin.sensitivity,
         content_hash=message.content_hash,
         raw=message.raw,
         provenance=Provenance(
@@ -116,5 +120,6 @@ def _event(message: PreparedMessage, origin: Origin, *, position: int, at: datet
             session=origin.session,
             message_id=message.id,
             tool_call_id=message.tool_call_id,
+            metadata={} if message.secrets is None else message.secrets.as_metadata(),
         ),
     )

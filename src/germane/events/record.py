@@ -7,7 +7,7 @@ already. Not here: the recording of long conversations in slices (`api/recording
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +17,7 @@ from germane.events.event import EventHead
 from germane.events.operations import EventsByMessageId, SessionLength, SessionTail
 from germane.events.prepared_message import PreparedMessage
 from germane.events.resent import resent
+from germane.events.screened_message import counted_secrets, screened
 from germane.types.message import Message
 from germane.types.plan import Decision, Plan, read
 
@@ -26,10 +27,11 @@ __all__ = ["Recorded", "check_conflicts", "record", "tail_length", "without_repe
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
     """`added` are germane's ids of the new events, in order. `skipped` counts the messages that were stored before or are never
-    stored (system messages and empty ones)."""
+    stored (system messages and empty ones). `secrets` counts the secrets in the new messages, by kind."""
 
     added: tuple[str, ...] = ()
     skipped: int = 0
+    secrets: Mapping[str, int] = field(default_factory=dict, hash=False)
     extracted: tuple[str, ...] = ()
     """Ids of the memories that rules found in the new messages of users."""
 
@@ -52,13 +54,15 @@ def record(
 
     System messages (the caller's instructions) and messages without content are neither stored nor compared. A message without
     `created_at` gets `now`, plus one microsecond for each message before it; times in the future stay as given. Lone surrogates
-    are stored as U+FFFD. Raises `Conflict` and `InvalidInput`.
+    are stored as U+FFFD. The policy on secrets (`origin.secrets`) is applied to new messages; messages are compared as they
+    were sent, and a message that was redacted is known by its stored text too. Raises `Conflict` and `InvalidInput`.
     """
     if raws is not None and len(raws) != len(messages):
         raise InvalidInput(f"{len(raws)} dicts for {len(messages)} messages: give one for each")
     zone = origin.scope.zone
     prepared = without_repeats(
-        PreparedMessage.of(message, raws[i] if raws else None, zone) for i, message in enumerate(messages)
+        PreparedMessage.of(message, raws[i] if raws else None, zone, None if raws is None else i)
+        for i, message in enumerate(messages)
     )
     if not prepared:
         return Decision((), Recorded(skipped=len(messages)))
@@ -71,11 +75,11 @@ def record(
         tail = yield from read(SessionTail(origin.session, limit))
         length = max(length, tail[-1].position + 1 if tail else 0)
         held |= resent(prepared, tail, length, whole=len(tail) < limit)
-    new = [message for index, message in enumerate(prepared) if index not in held]
+    new = [screened(message, origin.secrets) for index, message in enumerate(prepared) if index not in held]
     changes = as_changes(new, origin, length=length, now=now)
     found = yield from with_found(new, changes, origin)
     added = tuple(change.event.id for change in changes)
-    outcome = Recorded(added=added, skipped=len(messages) - len(changes), extracted=put_ids(found))
+    outcome = Recorded(added=added, skipped=len(messages) - len(added), secrets=counted_secrets(new), extracted=put_ids(found))
     return Decision((*changes, *found), outcome)
 
 
@@ -111,5 +115,6 @@ def check_conflicts(prepared: Iterable[PreparedMessage], known: Mapping[str, Eve
 
 
 def _check_conflict(id: str | None, message: PreparedMessage, other: PreparedMessage | EventHead) -> None:
-    if (message.role, message.content_hash) != (other.role, other.content_hash):
+    kept_hash = other.kept_hash if isinstance(other, EventHead) else None
+    if message.role != other.role or message.content_hash not in (other.content_hash, kept_hash):
         raise Conflict(f"message id {id!r} was recorded before with different content: give new content an id of its own")

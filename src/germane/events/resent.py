@@ -24,7 +24,6 @@ def resent(prepared: Sequence[PreparedMessage], tail: Sequence[EventHead], lengt
     if not any(event.role for event in tail):
         return set()
     numbers: _Numbers = {}
-    sent_keys = [_number(numbers, message) for message in prepared]
     keys: list[int] = []
     times: list[int] = []
     next_position = 0 if whole else tail[0].position
@@ -34,10 +33,13 @@ def resent(prepared: Sequence[PreparedMessage], tail: Sequence[EventHead], lengt
         next_position = event.position + 1
         if event.role:
             keys.append(_number(numbers, event))
+            if event.kept_hash is not None:
+                numbers.setdefault(("", event.kept_hash), keys[-1])
             times.append(_milliseconds(None if event.created_at == event.recorded_at else event.created_at))
     missing = length - next_position
     keys += [FORGOTTEN] * missing
     known: dict[str | None, int] = {event.message_id: numbers["id", event.message_id] for event in tail if event.message_id}
+    sent_keys = [_number(numbers, message) for message in prepared]
     if sent_keys[0] not in keys and FORGOTTEN not in keys and not any(message.id in known for message in prepared):
         return set()  # none of them is known by its id, and no stored message can be the first of them
     sent = MessageKeys.of(sent_keys, [_milliseconds(message.created_at) for message in prepared])

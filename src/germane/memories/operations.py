@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from germane.memories.memory import Memory
 from germane.types.plan import Change, Read
@@ -20,12 +21,17 @@ __all__ = [
     "FactsOnKey",
     "Forget",
     "ForgetOwner",
+    "IdUse",
+    "IdsInUse",
     "MemoriesByHash",
     "MemoriesById",
+    "OwnDirective",
     "PutMemory",
+    "PutTombstones",
     "Select",
     "Selection",
     "SetDirective",
+    "Tombstone",
 ]
 
 
@@ -58,6 +64,27 @@ class DerivedFrom(Read[tuple[Memory, ...]]):
     ids: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class IdsInUse(Read["IdUse"]):
+    """Which of these ids of memories and events can't be given to something new of the scope's own user."""
+
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IdUse:
+    """What `IdsInUse` found: ids of what was forgotten, whoever had it, and ids of what others than the scope's own user
+    have."""
+
+    forgotten: frozenset[str] = frozenset()
+    elsewhere: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class OwnDirective(Read[str]):
+    """The directive of the scope's own user, agent-wide where it has none; '' for none."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Select(Read["Selection"]):
     """The memories and events that match every criterion given, and the memories that derive from them, for a plan that forgets
@@ -80,6 +107,17 @@ class Selection:
 
     memory_ids: tuple[str, ...] = ()
     event_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tombstone:
+    """What remains of a memory or message that was forgotten: no content."""
+
+    id: str
+    what: Literal["memory", "message"]
+    at: datetime
+    by: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +160,15 @@ class ForgetOwner(Change):
     at: datetime
     by: str = ""
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutTombstones(Change):
+    """Keeps the ids of what was forgotten in another store, so that it isn't stored here again. With `ownerless` they are those
+    of owners that were forgotten as a whole. Ids that are forgotten here already are skipped."""
+
+    tombstones: tuple[Tombstone, ...]
+    ownerless: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,8 +66,9 @@ from germane.types.strategy import Strategy
 
 __all__ = ["Engine"]
 
-_NOT_SEARCHING = frozenset({"continuity", "directive", "history", "recent"})
-"""Sources that offer the same candidates whatever the question is. A search leaves them out."""
+_NOT_SEARCHING = frozenset({"continuity", "directive", "history", "recent", "structured"})
+"""Sources that offer the same candidates whatever the question is. A search leaves them out: what is pinned is found if it
+answers the question."""
 
 _SCORING, _PACKING = 0.6, 0.5
 """Shares of the time after gathering (8 to 50 ms) that scoring and packing need; with less, they are done the quick way."""

@@ -4,6 +4,7 @@
 embedder = "distilled"           # GERMANE_EMBEDDER
 dimensions = 768                 # GERMANE_DIMENSIONS; the length of an endpoint's vectors; by default its first answer tells
 nonce_key = "64 hex digits"      # GERMANE_NONCE_KEY; default: a random key that the store creates and keeps
+secrets = "redact"               # GERMANE_SECRETS; what happens to secrets in what is stored: redact, tag, refuse or off
 extraction = true                # GERMANE_EXTRACTION; whether recording extracts memories from the users' own turns, by rules
 llm = "openai:gpt-4o-mini"       # GERMANE_LLM; extracts memories in the background; default: none
 llm_tokens_per_day = 500000      # GERMANE_LLM_TOKENS_PER_DAY; by default as many as there is work for
@@ -37,17 +38,19 @@ from pathlib import Path
 from typing import Any
 
 from germane.errors import InvalidInput, MissingExtra
+from germane.settings.parsing import choice
 from germane.settings.serving import ServiceSettings
+from germane.text.secrets.screen import POLICIES, SecretPolicy, secret_policy
 
 __all__ = ["Settings", "read_service_settings", "read_toml"]
 
 _SERVE_PREFIX = "GERMANE_SERVE_"
-_GERMANE = ("embedder", "dimensions", "nonce_key", "extraction", "llm", "llm_tokens_per_day", "relevance")
-"""The settings of the table `[germane]`."""
 _LLM_ACCESS = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY")
 """Variables with the addresses and keys of LLMs, as the providers' own libraries call them."""
 _RELATIVE_PATHS = ("db", "tls_cert", "tls_key", "tls_client_ca")
 """Settings whose paths in a TOML file are relative to that file."""
+_PLAIN = ("embedder", "dimensions", "nonce_key", "secrets", "extraction", "llm", "llm_tokens_per_day", "relevance")
+"""The settings of the table `[germane]`."""
 _YAML = frozenset({".yaml", ".yml"})
 _TABLES = frozenset({"germane", "memory", "models", "prices", "serve", "strategies"})
 
@@ -60,6 +63,7 @@ class Settings:
     embedder: str = "distilled"
     dimensions: int | None = None
     nonce_key: bytes | None = None
+    secrets: SecretPolicy = "redact"
     extraction: bool = True
     llm: str | None = None
     llm_tokens_per_day: int | None = None
@@ -77,15 +81,16 @@ class Settings:
         defaults. Raises `InvalidInput` that names the setting and the file or variable."""
         where = "settings" if path is None else f"settings {path}"
         tables = _table({} if path is None else _read(Path(path)), where, _TABLES)
-        plain = _table(tables.get("germane", {}), f"{where}: [germane]", frozenset(_GERMANE))
+        plain = _table(tables.get("germane", {}), f"{where}: [germane]", set(_PLAIN))
         given = {name: (plain[name], f"{where}: {name}") for name in plain}
         if path is not None and isinstance(relevance := plain.get("relevance"), str):
             given["relevance"] = (str(Path(path).parent / relevance), f"{where}: relevance")
-        for name in _GERMANE:
+        for name in _PLAIN:
             variable = f"GERMANE_{name.upper()}"
             if (environ or {}).get(variable):
                 given[name] = ((environ or {})[variable], variable)
-        dimensions, extraction = given.pop("dimensions", None), given.pop("extraction", None)
+        dimensions, secrets = given.pop("dimensions", None), given.pop("secrets", None)
+        extraction = given.pop("extraction", None)
         tokens = given.pop("llm_tokens_per_day", None)
         for value, setting in given.values():
             if not isinstance(value, str):
@@ -98,6 +103,7 @@ class Settings:
             llm_tokens_per_day=None if tokens is None else _count(*tokens),
             llm_access={name: environ[name] for name in _LLM_ACCESS if environ.get(name)} if environ else {},
             nonce_key=_key(*given["nonce_key"]) if "nonce_key" in given else None,
+            secrets="redact" if secrets is None else secret_policy(choice(*POLICIES)(*secrets)),
             relevance=Path(given["relevance"][0]) if "relevance" in given else None,
             models=_tables(tables, "models", where),
             prices=_tables(tables, "prices", where),

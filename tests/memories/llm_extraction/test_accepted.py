@@ -50,6 +50,7 @@ def _found(claim: Claim, *entries: Any) -> list[Memory]:
     return accepted(json.dumps({"memories": entries}), claim, model="m")[0]
 
 
+AWS_KEY = "AKIA" + "Z7Q2M4X9K1P5T8W3"
 TEA = _claim("I love green tea. Always answer me briefly.")
 GOOD = entry("loves green tea")
 
@@ -94,6 +95,8 @@ def test_an_answer_that_isnt_a_list_of_memories_is_unusable(text: str) -> None:
         GOOD | {"text": "green\x00tea"},
         GOOD | {"text": "green tea \ud800"},
         GOOD | {"text": ["green tea"]},
+        GOOD | {"text": "green tea [redacted: password]"},
+        GOOD | {"text": f"green tea {AWS_KEY}"},
         GOOD | {"sources": []},
         GOOD | {"sources": ["m2"]},
         GOOD | {"sources": ["m1", "m2"]},

@@ -30,8 +30,8 @@ def extract(
 ) -> None:
     """Have a language model read the conversations that wait for it, and store what it finds.
 
-    The model is the one that the settings name (llm, or GERMANE_LLM). Without --user the conversations of all users of the agent
-    are read. What failed too often before is tried again. The exit code is 1 if the run ends before everything is read."""
+    The model is the one that the settings name (llm, or GERMANE_LLM). Without --user the conversations of all users of the
+    agent are read. What failed too often before is tried again. The exit code is 1 if not everything could be read."""
     options = options_of(context)
     if everything and session is not None:
         raise InvalidInput("--all and --session exclude each other (a session is read whole)")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from germane.cli.files import request_in
 from germane.cli.global_options import GlobalOptions, options_of, run_async
-from germane.cli.screen import console, print_json
+from germane.cli.screen import console, print_json, secrets_line
+
+if TYPE_CHECKING:
+    from germane.events.record import Recorded
 
 __all__ = ["record"]
 
@@ -21,15 +24,16 @@ def record(
     """Store the messages of a conversation, word for word. Idempotent: a message that is stored already isn't added again."""
     options = options_of(context)
     messages = request_in(file).messages
-    added, skipped = run_async(_record(options, messages, session))
+    done = run_async(_record(options, messages, session))
     if options.json:
-        print_json({"session": session, "added": list(added), "skipped": skipped})
+        secrets = dict(done.secrets)
+        print_json({"session": session, "added": list(done.added), "skipped": done.skipped, "secrets": secrets})
     else:
-        console().print(f"recorded {len(added)} messages in session {session}, {skipped} were there already")
+        console().print(f"recorded {len(done.added)} messages in session {session}, {done.skipped} were there already")
+        if done.secrets:
+            console().print(secrets_line(done.secrets))
 
 
-async def _record(options: GlobalOptions, messages: list[dict[str, Any]], session: str) -> tuple[tuple[str, ...], int]:
-    """Returns the ids of the added messages and the number of messages that were stored already."""
+async def _record(options: GlobalOptions, messages: list[dict[str, Any]], session: str) -> Recorded:
     async with options.open_store(create=True) as (_, agent):
-        recorded = await agent.record(messages, session=session)
-        return recorded.added, recorded.skipped
+        return await agent.record(messages, session=session)

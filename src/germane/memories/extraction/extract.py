@@ -25,9 +25,7 @@ _MAX_TEXT, _MIN_TEXT = 300, 8
 """Characters of a statement."""
 _MAX_FOUND = 12
 _MONTHS = "Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez"
-_SENTENCE = re.compile(
-    rf"[^.!?\n]++(?:(?:[.!?]++(?!\s|$|\0|[\"'”)])|(?<=\d)\.(?= ?(?:{_MONTHS})))[^.!?\n]*+)*+[.!?]*+"
-)
+_SENTENCE = re.compile(rf"[^.!?\n]++(?:(?:[.!?]++(?!\s|$|\0|[\"'”)])|(?<=\d)\.(?= ?(?:{_MONTHS})))[^.!?\n]*+)*+[.!?]*+")
 """A full stop inside a number, a name or a German date (5. Mai) ends no sentence."""
 _TRIM = " \t\r\n\0,;:.!?-–—*_\"'“”()"
 _BLANK = " \t*_-"

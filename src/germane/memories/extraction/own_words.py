@@ -15,13 +15,15 @@ __all__ = ["own_words"]
 _MAX_OWN = 1_500
 """Characters: what stands after so many is taken for a paste."""
 _QUOTED = re.compile(
-    r'"[^"\n]{1,600}"|“[^”\n]{1,600}”|„[^“”\n]{1,600}[“”]|«[^»\n]{1,600}»|»[^«\n]{1,600}«|`[^`\n]{1,600}`'
-    r"|(?<![\w’'])['‘](?=\w)(?:[^'’\n]|(?<=\w)['’](?=\w)){1,600}['’](?!\w)"
+    r'"[^"\n]{1,600}"|“[^“”\n]{1,600}”|„[^„“”\n]{1,600}[“”]|«[^«»\n]{1,600}»|»[^»«\n]{1,600}«|`[^`\n]{1,600}`'
+    r"|(?<![\w’'])['‘](?=\w)(?:[^'’‘\n]|(?<=\w)['’](?=\w)){1,600}['’](?!\w)"
 )
+"""No opening mark stands inside, so that a run of them isn't read again from each."""
 _OPEN_QUOTE = re.compile(r'(?:(?<!\w)"(?=\w)|[“„«])[^\n]*')
 _FOREIGN_LINE = re.compile(r"\s*(?:>|\||</?\w|[{}\[\]]|\t|#!|\d+[.)]\s|[-*•+]\s)|    ")
 _FENCES = ("```", "~~~")
 _TAG = re.compile(r"<([A-Za-z][\w-]{0,40})[^<>\n]{0,400}>")
+
 
 def own_words(text: str, rules: ReadingRules) -> str:
     """Returns `text`, of the same length, with what isn't the writer's own hidden. Linear."""
@@ -46,12 +48,15 @@ def own_words(text: str, rules: ReadingRules) -> str:
             return _quotes_hidden(_filled(kept, lines[number + 1 :]))
     return _quotes_hidden("\n".join(kept))
 
+
 def _filled(kept: list[str], hidden: list[str]) -> str:
     return "\n".join((*kept, *("\n" * len(line) for line in hidden)))
+
 
 def _quotes_hidden(text: str) -> str:
     text = _QUOTED.sub(lambda found: "\0" * len(found[0]), text)
     return _OPEN_QUOTE.sub(lambda found: "\0" * len(found[0]), text)
+
 
 def _without_fences(text: str) -> str:
     """Hides fenced blocks; one that isn't closed reaches to the end."""
@@ -62,6 +67,7 @@ def _without_fences(text: str) -> str:
         hidden = [piece if number % 2 == 0 else "\n" * len(piece) for number, piece in enumerate(pieces)]
         text = ("\n" * len(fence)).join(hidden)
     return text
+
 
 def _without_elements(text: str) -> str:
     """Hides everything from the first element's opening tag to the last closing tag of that name."""

@@ -65,7 +65,10 @@ def remember_found(found: Sequence[Memory]) -> Generator[Read[Any], Any, tuple[C
             continue
         key = memory.content.key
         stored = yield from read(FactsOnKey(key))
-        line = [*_now(stored, new, ended), *(one for one in new.values() if isinstance(one.content, Fact) and one.content.key == key)]
+        line = [
+            *_now(stored, new, ended),
+            *(one for one in new.values() if isinstance(one.content, Fact) and one.content.key == key),
+        ]
         line = sorted((fact for fact in line if fact.valid_to is None or fact.valid_from < fact.valid_to), key=_begin)
         if any(not is_extracted(fact) and fact.holds(memory.valid_from) for fact in line):
             continue

@@ -19,6 +19,8 @@ from germane.memories.llm_extraction.prompt import MAX_MEMORIES, MAX_TEXT, turn_
 from germane.memories.memory import KINDS, Memory
 from germane.text.analyse import analyse
 from germane.text.language import detect
+from germane.text.secrets.find import find_secrets
+from germane.text.secrets.redact import MARKER
 from germane.types.candidate import Provenance
 
 __all__ = ["VERSION", "Unusable", "accepted"]
@@ -77,6 +79,8 @@ def _memory(entry: object, turns: Mapping[str, Event], claim: Claim, model: str)
         return None
     text = " ".join(text.split())
     if not 1 <= len(text) <= MAX_TEXT or any(unicodedata.category(char) in ("Cc", "Cs") for char in text):
+        return None
+    if MARKER in text or find_secrets(text):
         return None
     if not names or not all(isinstance(name, str) and name in turns for name in names):
         return None

@@ -9,7 +9,7 @@ from germane.types.candidate import SourceKind
 from germane.types.plan import Change, Read
 from germane.types.scope import Scope
 
-__all__ = ["Claim", "ClaimHeld", "EventsPresent", "FinishClaim", "readable"]
+__all__ = ["Claim", "ClaimHeld", "FinishClaim", "readable"]
 
 _TYPES = ("user_message", "assistant_message")
 _OWN: tuple[SourceKind, ...] = ("user", "import")
@@ -36,13 +36,6 @@ class ClaimHeld(Read[bool]):
     """Whether the claim's holder still has its lease, so that nobody else extracted these messages."""
 
     claim: Claim
-
-
-@dataclass(frozen=True, slots=True)
-class EventsPresent(Read[frozenset[str]]):
-    """Those of these ids of events that are still stored, in the scope's own partition."""
-
-    ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

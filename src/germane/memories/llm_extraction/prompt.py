@@ -10,6 +10,8 @@ from germane.events.event import Event
 from germane.memories.llm_extraction.claim import Claim
 from germane.memories.memory import KINDS, Fact, Memory
 from germane.text.analyse import analyse
+from germane.text.secrets.find import find_secrets
+from germane.text.secrets.redact import redacted
 
 __all__ = ["MAX_MEMORIES", "MAX_TEXT", "SCHEMA", "instructions", "prompt", "relevant", "turn_names"]
 
@@ -104,14 +106,19 @@ def turn_names(claim: Claim) -> Mapping[str, Event]:
 def _turn(event: Event, about: Mapping[str, Any]) -> Mapping[str, Any]:
     speaker = {"name": event.name} if event.name else {}
     day = event.created_at.strftime("%Y-%m-%d %H:%M")
-    return {**about, "role": event.role, **speaker, "at": day, "text": event.text[:_MAX_SENT]}
+    return {**about, "role": event.role, **speaker, "at": day, "text": _sendable(event.text[:_MAX_SENT])}
 
 
 def _known(memory: Memory) -> Mapping[str, Any]:
     if isinstance(memory.content, Fact):
         value = memory.content.value
-        return {"kind": memory.kind, "key": memory.content.key, "text": str(value)[:_MAX_KNOWN]}
-    return {"kind": memory.kind, "text": memory.text[:_MAX_KNOWN]}
+        return {"kind": memory.kind, "key": memory.content.key, "text": _sendable(str(value)[:_MAX_KNOWN])}
+    return {"kind": memory.kind, "text": _sendable(memory.text[:_MAX_KNOWN])}
+
+
+def _sendable(text: str) -> str:
+    """Returns `text` without secrets, also where the store's policy keeps them."""
+    return redacted(text, find_secrets(text))
 
 
 def _json(value: object) -> str:

@@ -27,7 +27,8 @@ def assess_need(
 ) -> Need:
     """The probability that anything stored helps. `ranked` must stand in score order; `unread` is less
     probable than the best of it. What no search found isn't looked at, nor what is required and goes in anyway, nor that a
-    message is recent, nor that a rule extracted something: none of it says that the request needs more. A threshold of 0 is always met and costs no work."""
+    message is recent or that rules extracted something: none of it says that the request needs more. A threshold of 0 is always
+    met and costs no work."""
     if not threshold:
         return Need(1.0, 0.0)
     found = [item.candidate for item in ranked if not (item.candidate.required or item.candidate.only_from(_UNSEARCHED))]

@@ -5,15 +5,15 @@ from __future__ import annotations
 import apsw
 
 from germane.events.event import Event
-from germane.memories.llm_extraction.claim import Claim, ClaimHeld, EventsPresent, readable
-from germane.stores.sqlite.encoding import shown, to_json
+from germane.memories.llm_extraction.claim import Claim, ClaimHeld, readable
+from germane.stores.sqlite.encoding import shown
 from germane.stores.sqlite.events import EVENT, event_of
 from germane.stores.sqlite.rows import Row, first, only, rows
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.visible_partitions import VisiblePartition
 from germane.types.scope import Scope
 
-__all__ = ["claim_held", "events_present", "finish", "held", "messages", "taken"]
+__all__ = ["claim_held", "finish", "held", "messages", "taken"]
 
 _TURNS, _CHARACTERS = 24, 24_000
 """Messages and characters of a claim at most; the first message always belongs to it."""
@@ -80,11 +80,6 @@ def claim_held(transaction: Transaction, partition: VisiblePartition, read: Clai
     sql = "SELECT 1 FROM sessions WHERE key = ? AND partition = ?"
     here = first(transaction.connection, sql, (read.claim.session, partition.id)) is not None
     return here and held(transaction.connection, read.claim) is not None
-
-
-def events_present(transaction: Transaction, partition: VisiblePartition, read: EventsPresent) -> frozenset[str]:
-    sql = "SELECT id FROM events WHERE id IN (SELECT value FROM json_each(?)) AND partition = ?"
-    return frozenset(row[0] for row in rows(transaction.connection, sql, (to_json(read.ids), partition.id)))
 
 
 def finish(connection: apsw.Connection, claim: Claim) -> None:

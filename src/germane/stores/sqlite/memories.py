@@ -12,7 +12,15 @@ import apsw
 
 from germane.errors import InvalidInput, NotFound
 from germane.memories.memory import KINDS, Content, Fact, Memory
-from germane.memories.operations import CountFeedback, CountRetrievals, DerivedFrom, EndMemory, FactsOnKey, MemoriesByHash, MemoriesById
+from germane.memories.operations import (
+    CountFeedback,
+    CountRetrievals,
+    DerivedFrom,
+    EndMemory,
+    FactsOnKey,
+    MemoriesByHash,
+    MemoriesById,
+)
 from germane.search.unit import SENSITIVITY_CODES, describe
 from germane.stores.sqlite.encoding import (
     maybe_micros,
