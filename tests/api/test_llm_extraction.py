@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
@@ -451,6 +452,30 @@ async def test_the_worker_runs_by_itself_and_closes_what_it_opened(opening: Open
         assert not task.done()
     assert task.done()
     assert not llm.closed
+
+
+async def test_pauses_grow_while_the_endpoint_fails(opening: Opening, time: Ticking) -> None:
+    """The worker looks every five seconds, and at most every ten minutes while it gets no answer; then as before."""
+    llm = ScriptedLLM(*[LLMError("away", of_endpoint=True)] * 10)
+    pauses, over = list[float](), asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        time.advance(timedelta(seconds=seconds))
+        if len(pauses) == 40:
+            over.set()
+            await asyncio.Event().wait()
+
+    async with opening(None) as germane:
+        worker = ExtractionWorker(germane._open.store, llm, time.clock, sleep=sleep)
+        await germane._open.store.extraction.begin()
+        await germane.agent(user="ana").record(TALK, session="s")
+        await worker.start()
+        await over.wait()
+        await worker.close()
+        await worker.close()
+    assert [pause for pause in pauses if pause > 5] == [10, 20, 40, 80, 160, 320, 600, 600, 600, 600]
+    assert (pauses[0], pauses[-1], len(llm.prompts)) == (5, 5, 11)
 
 
 async def test_an_endpoint_configured_by_name_is_asked_over_http(tmp_path: Path) -> None:
