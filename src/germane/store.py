@@ -16,6 +16,7 @@ from germane.access.key_store import KeyStore
 from germane.events.reader import EventReader
 from germane.injections.injection import KeptInjections
 from germane.memories.directive import Directive
+from germane.memories.llm_extraction.queue import ExtractionQueue
 from germane.memories.reader import MemoryReader
 from germane.ports.inventory import Inventory
 from germane.ports.journal import Journal
@@ -86,6 +87,10 @@ class Store(Protocol):
     @property
     def keys(self) -> KeyStore:
         """The API keys of every org (RPC-5). They are never exported; a backup holds them as they are stored."""
+
+    @property
+    def extraction(self) -> ExtractionQueue:
+        """The messages that a language model is still to read (MEM-7)."""
 
     def within(self, scope: Scope) -> ScopedStore:
         """Returns the part of the store that `scope` can reach. Does no I/O."""

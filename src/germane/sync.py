@@ -23,6 +23,7 @@ from germane.api.blocking_agent import Agent, Recollections
 from germane.api.blocking_keyring import Keyring
 from germane.api.embedder_argument import EmbedderArgument
 from germane.api.export import Exported
+from germane.api.llm_argument import LLMArgument
 from germane.api.loop_thread import Loop
 from germane.api.restore import Line, Restored
 from germane.api.strategies import Strategies
@@ -64,6 +65,7 @@ class Germane:
         embedder_model: str | None = None,
         secrets: SecretPolicy | None = None,
         extraction: bool | None = None,
+        llm: LLMArgument | None = None,
     ) -> Germane:
         opened = front.Germane.open(
             path,
@@ -78,6 +80,7 @@ class Germane:
             embedder_model=embedder_model,
             secrets=secrets,
             extraction=extraction,
+            llm=llm,
         )
         return cls(opened)
 

@@ -13,8 +13,11 @@ from typing import Any
 import apsw
 import pytest
 
+from germane.api import wiring
 from germane.cli import main
+from germane.errors import LLMError
 from germane.stores.sqlite import erasure
+from support.scripted_llm import ScriptedLLM, entry, listed
 
 TALK = [
     {"role": "user", "content": "My flight to Lisbon leaves on 4 June", "id": "m1", "created_at": "2025-05-01T09:00:00Z"},
@@ -27,7 +30,7 @@ Run = Callable[..., str]
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Run the command in an empty folder with `stdin`; `expect` is the exit code. Returns stdout, or stderr of a failure."""
     monkeypatch.chdir(tmp_path)
-    for name in ("GERMANE_DB", "GERMANE_EMBEDDER", "GERMANE_NONCE_KEY", "GERMANE_SETTINGS"):
+    for name in ("GERMANE_DB", "GERMANE_EMBEDDER", "GERMANE_LLM", "GERMANE_NONCE_KEY", "GERMANE_SETTINGS"):
         monkeypatch.delenv(name, raising=False)
 
     def command(*arguments: str, expect: int = 0, stdin: str = "") -> str:
@@ -310,3 +313,23 @@ def test_a_digest_is_printed_as_it_stands_in_a_prompt(run: Run, tmp_path: Path) 
     assert run("digest", "Which city?", "--settings", "agent.yml") == "Memory digest: disabled by config\n"
     Path("agent.yml").write_text("memory: {v1: {x: 1}}")
     assert "memory.v1 takes" in run("digest", "Which city?", "--settings", "agent.yml", expect=2)
+
+
+@pytest.mark.requirement("MEM-7")
+def test_a_language_model_reads_what_waits(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`extract` counts, reads to the end, and says what failed; without a model it says what to set."""
+    (Path.cwd() / "talk.json").write_text(json.dumps(TALK))
+    run("record", "talk.json", "--session", "s", "--user", "ana")
+    assert "no LLM is configured" in run("extract", expect=2)
+    assert run("extract", "--all", "--dry-run") == "2 messages wait, 52 characters (about 13 tokens)\n"
+    assert "exclude each other" in run("extract", "--all", "--session", "s", expect=2)
+    flight = entry("flight to Lisbon on 4 June", kind="episode")
+    llm = ScriptedLLM("garbage", LLMError("the LLM at host is away", of_endpoint=True), listed(flight))
+    monkeypatch.setenv("GERMANE_LLM", "openai:m")
+    monkeypatch.setattr(wiring, "open_llm", lambda name, access: llm)
+    run("extract", "--all", expect=1)
+    run("extract", expect=1)
+    told = run("extract")
+    assert told == "read 2 messages, stored 1 memories, rejected 0\n1 calls, 100 tokens in and 20 out\n"
+    assert parsed(run("extract", "--session", "s", "--user", "ana", "--json"))["calls"] == 0
+    assert "extraction" in run("doctor")

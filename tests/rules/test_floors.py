@@ -23,7 +23,7 @@ FLOORS = {
 }
 """The floors from the ground up. A floor may import from itself and from those before it."""
 
-ADAPTERS = ["stores", "embedders", "tokenizers"]
+ADAPTERS = ["stores", "embedders", "llms", "tokenizers"]
 """Packages beside the floors. They import from `ADAPTERS_REACH`, and only `api.wiring` imports them."""
 
 BESIDE_THE_FRONT = ["testing"]

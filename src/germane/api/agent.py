@@ -3,7 +3,7 @@ engine or commits a plan."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -14,6 +14,8 @@ from germane.api.agent_memories import Recollections
 from germane.api.arguments import System, build_request, flags, identifiers, number, optional
 from germane.api.check_messages import listed
 from germane.api.digest import MemoryDigest, digest_of, without_directive
+from germane.api.extract import extract
+from germane.api.extraction_worker import ExtractionRun
 from germane.api.recording import Recording, origin_of
 from germane.api.strategies import allowed_filters
 from germane.api.wiring import Parts
@@ -213,6 +215,21 @@ class Agent(AgentContents):
         if outcome.added:
             await self._embed(long=recording.long)
         return outcome
+
+    async def extract(
+        self,
+        *,
+        session: str | None = None,
+        everything: bool = False,
+        dry_run: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> ExtractionRun:
+        """Has the configured language model read what waits in this scope, to the end: the messages recorded since a model was
+        configured, and those that were parked. Without a user in the scope that means all users of the agent. `session` reads
+        one session, `everything` also what was recorded before. With `dry_run` only counts. `progress(done, total)` gets
+        numbers of messages. Raises `InvalidInput` where no model is configured."""
+        flags(everything=everything, dry_run=dry_run)
+        return await extract(self._parts, self.scope.within(session), everything=everything, dry_run=dry_run, progress=progress)
 
     async def remember(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, overload
 
@@ -12,6 +12,7 @@ from germane.api.agent import Raw
 from germane.api.arguments import System
 from germane.api.digest import MemoryDigest
 from germane.api.export import Exported
+from germane.api.extraction_worker import ExtractionRun
 from germane.api.loop_thread import Loop
 from germane.api.restore import Line, Restored
 from germane.events.event import Event
@@ -146,6 +147,16 @@ class Agent:
         self, messages: Sequence[Raw], *, session: str, source_kind: str = "user", channel: str | None = None
     ) -> Recorded:
         return self._call(self._awaited.record, messages, session=session, source_kind=source_kind, channel=channel)
+
+    def extract(
+        self,
+        *,
+        session: str | None = None,
+        everything: bool = False,
+        dry_run: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> ExtractionRun:
+        return self._call(self._awaited.extract, session=session, everything=everything, dry_run=dry_run, progress=progress)
 
     def remember(
         self,

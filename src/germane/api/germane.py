@@ -18,6 +18,9 @@ from germane.api.arguments import flags, named_model
 from germane.api.contents import page_arguments
 from germane.api.embedder_argument import EmbedderArgument, check_embedder
 from germane.api.export import Exported, exported
+from germane.api.extraction_figures import extraction_findings, extraction_state
+from germane.api.extraction_worker import today
+from germane.api.llm_argument import LLMArgument, check_llm
 from germane.api.restore import Line, Restored, restored
 from germane.api.strategies import Strategies
 from germane.api.warm_up import freeze
@@ -60,9 +63,10 @@ class Germane:
         embedder_model: str | None = None,
         secrets: SecretPolicy | None = None,
         extraction: bool | None = None,
+        llm: LLMArgument | None = None,
     ) -> None:
         self._secrets = secrets
-        self._dimensions, self._embedder_model = dimensions, embedder_model
+        self._dimensions, self._embedder_model, self._llm = dimensions, embedder_model, llm
         settings = settings if extraction is None else replace(settings, extraction=extraction)
         self._path, self._settings, self._embedder, self._relevance = path, settings, embedder, relevance
         self._clock, self._sources, self._freeze, self._warm = clock, sources, freeze, warm
@@ -84,16 +88,19 @@ class Germane:
         embedder_model: str | None = None,
         secrets: SecretPolicy | None = None,
         extraction: bool | None = None,
+        llm: LLMArgument | None = None,
     ) -> Germane:
         """A germane over the store in the file at `path`, which is created if need be (`:memory:` keeps nothing).
 
         `settings` is a `Settings` or the path of a TOML file; by default the environment and the built-in defaults. `embedder`
         is a name (`distilled`, `minilm`, `openai:<model>`), an `Embedder`, or a function from a list of texts to their vectors,
-        which may be a coroutine function; `dimensions` is the length of those vectors, for a function; an endpoint tells
-        its own with its first answer. `embedder_model` names the model behind a function, by default the function's module and
+        which may be a coroutine function; `dimensions` is the length of those vectors, for a function; an endpoint tells its
+        own with its first answer. `embedder_model` names the model behind a function, by default the function's module and
         name: only vectors of one model are compared. `extraction` says whether recording extracts memories from the users' own
-        turns, by rules; the default is the settings' (yes). `relevance` is a file of coefficients that `germane eval fit`
-        wrote, or the model itself. All three override the settings. `sources` registers sources by the names that strategies
+        turns, by rules (default: the settings', which is yes). `llm` is a language model that reads the conversations in the
+        background and extracts more: a name (`openai:<model>`, `anthropic:<model>`), an `LLM`, or a coroutine function from a
+        prompt to a text (default: the settings', which is none). `relevance` is a file of coefficients that `germane eval fit`
+        wrote, or the model itself. All of them override the settings. `sources` registers sources by the names that strategies
         use. `freeze` excludes the objects that are alive after opening from the garbage collector's walks (`gc.freeze`, once a
         process): such a walk takes tens of milliseconds in the middle of an answer. `warm=False` opens sooner, for programs
         that store and search only: the first assembly then loads the vocabulary and is late. `secrets` overrides the settings'
@@ -108,6 +115,7 @@ class Germane:
         if not isinstance(settings, Settings | str | Path | None):
             raise InvalidInput(f"settings must be a Settings or a TOML file's path, not {type(settings).__name__}")
         check_embedder(embedder, dimensions, embedder_model)
+        check_llm(llm)
         if not isinstance(relevance, Relevance | str | Path | None):
             raise InvalidInput(f"relevance must be a TOML file's path or a Relevance, not {type(relevance).__name__}")
         policy = None if secrets is None else secret_policy(secrets)
@@ -128,6 +136,7 @@ class Germane:
             embedder_model=embedder_model,
             secrets=policy,
             extraction=extraction,
+            llm=llm,
         )
 
     def __await__(self) -> Generator[Any, Any, Self]:
@@ -145,6 +154,7 @@ class Germane:
                 relevance=self._relevance,
                 dimensions=self._dimensions,
                 embedder_model=self._embedder_model,
+                llm=self._llm,
                 warm=self._warm,
                 secrets=self._secrets,
             )
@@ -162,6 +172,10 @@ class Germane:
         closed. Idempotent."""
         parts, self._parts = self._parts, None
         if parts is not None:
+            if parts.extraction_worker is not None:
+                await parts.extraction_worker.close()
+                if parts.extraction_worker.llm is not self._llm:
+                    await parts.extraction_worker.llm.close()
             await parts.catch_up.close()
             await parts.retrievals.close()
             await parts.injections.close()
@@ -199,7 +213,9 @@ class Germane:
         watched = self._open.watched
         state = self._open.engine.state(read_only=self._open.store.read_only)
         fault = "" if watched is None else watched.fault
-        return replace(state, embedder_fault=fault, refused_texts=self._open.store.refused_texts)
+        worker = self._open.extraction_worker
+        figures = {} if worker is None else extraction_state(worker)
+        return replace(state, embedder_fault=fault, refused_texts=self._open.store.refused_texts, **figures)
 
     @property
     def strategies(self) -> Strategies:
@@ -251,6 +267,10 @@ class Germane:
         found = await self._open.store.check()
         if fault := self.state.embedder_fault:
             found = replace(found, findings=(*found.findings, ("embedder", f"gives no vectors: {fault}", False)))
+        with suppress(StoreError):
+            report = await self._open.store.extraction.report(today(self._clock))
+            said = extraction_findings(report, self._open.extraction_worker)
+            found = replace(found, findings=(*found.findings, *said))
         try:
             keys = await self.keys.list()
         except StoreError:

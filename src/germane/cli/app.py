@@ -24,6 +24,7 @@ from germane.cli.commands import (
     eval_label,
     explain,
     export,
+    extract,
     feedback,
     forget,
     history,
@@ -190,6 +191,7 @@ app.add_typer(eval_group.app, name="eval", short_help="Measure recall and latenc
 app.command("serve", short_help="Run the service: gRPC, with health and metrics over HTTP.")(serve.serve)
 app.command("export", short_help="Write all data of an agent, an org or the store as JSON Lines.")(export.export)
 app.command("backup", short_help="Copy the store while it is in use.")(backup.backup)
+app.command("extract", short_help="Have a language model read the conversations that wait.")(extract.extract)
 app.command("doctor", short_help="Check the health of the store.")(doctor.doctor)
 app.add_typer(keys.app, name="keys", short_help="Create, list and revoke the API keys of a served store.")
 app.command("pseudonym", short_help="Print the pseudonym of an id in the service's log.")(pseudonym.pseudonym)

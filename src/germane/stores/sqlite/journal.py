@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 from germane.errors import InvalidInput, StoreUnavailable
 from germane.events.operations import EventsById, EventsByMessageId, PutEvent, ReservePositions, SessionLength, SessionTail
 from germane.injections.operations import PutInjection
+from germane.memories.llm_extraction.claim import ClaimHeld, FinishClaim
 from germane.memories.operations import (
     CountFeedback,
     CountRetrievals,
@@ -31,6 +32,7 @@ from germane.memories.operations import (
     SetDirective,
 )
 from germane.stores.sqlite import events, memories
+from germane.stores.sqlite.claim_rows import claim_held, finish
 from germane.stores.sqlite.directives import own_directive, set_directive
 from germane.stores.sqlite.erasure import Erasure, erasure_state
 from germane.stores.sqlite.forget import forget, forget_whole, ids_in_use, put_tombstones, select
@@ -54,6 +56,7 @@ _OWN_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
     MemoriesByHash: (memories.by_hash, tuple),
     FactsOnKey: (memories.facts_on_key, tuple),
     DerivedFrom: (memories.derived_from, tuple),
+    ClaimHeld: (claim_held, bool),
     OwnDirective: (own_directive, str),
 }
 """The reads of the scope's own partition alone: the function that answers each, and its answer where the partition doesn't
@@ -189,6 +192,8 @@ class _Drive(Generic[T]):
                 whole = self._owned(change.user)
                 if whole is not None:
                     forget_whole(transaction, whole, change)
+            case FinishClaim(claim):
+                finish(connection, claim)
             case PutInjection():
                 own_partition = transaction.own(scope)
                 put_injection(transaction, own_partition, transaction.visible_partitions(scope), change)

@@ -34,6 +34,7 @@ from germane.stores.sqlite.embedding import Embedding, asked_dimension, model_ro
 from germane.stores.sqlite.encoding import micros
 from germane.stores.sqlite.erasure import Erasure
 from germane.stores.sqlite.event_reader import SqliteEvents, fetch_events
+from germane.stores.sqlite.extraction_queue import SqliteExtractionQueue
 from germane.stores.sqlite.failures import mapped
 from germane.stores.sqlite.inventory import SqliteInventory, agents_of, owner_of
 from germane.stores.sqlite.journal import SqliteJournal
@@ -153,6 +154,10 @@ class SqliteStore:
     @property
     def keys(self) -> SqliteKeys:
         return SqliteKeys(self._writer, self._readers, self._database.name)
+
+    @property
+    def extraction(self) -> SqliteExtractionQueue:
+        return SqliteExtractionQueue(self._writer, self._background, self._database.name)
 
     def within(self, scope: Scope) -> SqliteScopedStore:
         readers = self._readers
