@@ -21,6 +21,7 @@ pack           time of packing and formatting alone
 packers DATA   exact packing compared with greedy packing
 proven         the exact packer against brute force
 observing      time that logs, metrics and spans add to a call
+remembering    memories per second, with the search for near-duplicates
 forgetting     time to forget in a large store, and the delay for other callers
 kills          traces left in files by a process killed while it forgets
 roundtrip      export, import, export: byte-identical; time and memory of 100,000 messages
@@ -67,6 +68,7 @@ from bench import (
     packers,
     port,
     proven,
+    remembering,
     roundtrip,
     secrets,
     service,
@@ -109,6 +111,8 @@ def main() -> int:
             latency.main(rest)
         case "burst":
             burst.main(rest)
+        case "remembering":
+            remembering.main(rest)
         case "forgetting":
             forgetting.main(rest)
         case "kills":

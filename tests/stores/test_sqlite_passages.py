@@ -128,7 +128,7 @@ def as_before(path: Path) -> None:
     columns = ", ".join(row[1] for row in connection.execute("PRAGMA table_info(units_events)"))
     connection.execute(f"INSERT INTO units_events ({columns}) SELECT {columns} FROM units_parts WHERE part = 0")
     connection.execute(
-        "DROP TABLE units_parts; DROP TABLE undivided;"
+        "DROP TABLE units_parts; DROP TABLE undivided; DROP TABLE links;"
         "ALTER TABLE units_events DROP COLUMN tokens; ALTER TABLE units_memories DROP COLUMN tokens;"
         "ALTER TABLE injections DROP COLUMN relies_on;"
         "DROP TABLE derivations; ALTER TABLE memories DROP COLUMN derived_from;"

@@ -17,6 +17,7 @@ from germane.memories.operations import (
     Forget,
     MemoriesByHash,
     MemoriesById,
+    PutConflict,
     PutMemory,
     Select,
     Selection,
@@ -31,6 +32,7 @@ class MemoryOperations:
     def __init__(self) -> None:
         self.memories: dict[str, Memory] = {}
         self.directive = ""
+        self.conflicts: list[PutConflict] = []
         self.written: list[Change] = []
 
     def commit(self, plan: Plan[T]) -> T:
@@ -56,6 +58,8 @@ class MemoryOperations:
     def _apply(self, change: Change) -> None:
         self.written.append(change)
         match change:
+            case PutConflict():
+                self.conflicts.append(change)
             case PutMemory(memory):
                 self.memories[memory.id] = memory
             case EndMemory():

@@ -19,20 +19,26 @@ NOW = datetime(2024, 5, 8, 12, tzinfo=UTC)
 
 
 class SessionOperations:
-    """The events of one session. Each call of `record` is a minute later than the previous one. The position of a forgotten
-    event stays unused."""
+    """The events of one session. Each call of `record` is a minute later than the previous one, and each of `retry` a second.
+    The position of a forgotten event stays unused."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.length = 0
         self.reads: list[Read[Any]] = []
         self._minutes = count()
+        self._now = NOW
 
     def record(self, messages: Sequence[Message], **options: Any) -> Recorded:
-        now = NOW + timedelta(minutes=next(self._minutes))
-        given = {"now": now} | {name: options.pop(name) for name in ("now", "raws") if name in options}
+        if "now" not in options:
+            self._now = NOW + timedelta(minutes=next(self._minutes))
+        given = {"now": self._now} | {name: options.pop(name) for name in ("now", "raws") if name in options}
         origin = Origin(**{"session": "s", "scope": Scope(user="caroline"), **options})
         return self.commit(record(messages, origin=origin, **given))
+
+    def retry(self, messages: Sequence[Message], **options: Any) -> Recorded:
+        self._now += timedelta(seconds=1)
+        return self.record(messages, now=self._now, **options)
 
     def commit(self, plan: Plan[Recorded]) -> Recorded:
         decision = run_plan(plan, self._answer)

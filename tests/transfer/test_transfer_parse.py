@@ -56,7 +56,13 @@ def test_a_header_is_read_back() -> None:
 
 def test_every_field_of_a_memory_is_checked() -> None:
     """A further field of `Memory` needs its check, or its exports couldn't be read."""
-    assert {field.name for field in fields(Memory)} - {"kind", "content", "user", "secrets"} == MEMORY_FIELDS.keys()
+    assert {field.name for field in fields(Memory)} - {
+        "kind",
+        "content",
+        "user",
+        "secrets",
+        "near_duplicates",
+    } == MEMORY_FIELDS.keys()
 
 
 def test_what_has_a_default_may_be_left_out() -> None:

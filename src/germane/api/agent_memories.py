@@ -8,8 +8,10 @@ from germane.api.arguments import normalise_filters
 from germane.api.contents import page_arguments
 from germane.api.identify import memory_id, no_memory
 from germane.clock import Clock
+from germane.memories.link import Contradiction
 from germane.memories.memory import Memory
 from germane.memories.reader import Page
+from germane.memories.resolve import resolve
 from germane.memories.update import update
 from germane.store import ScopedStore
 from germane.text.secrets.screen import SecretPolicy
@@ -46,6 +48,18 @@ class Recollections:
         have."""
         at, whole = self._clock.now(), await self._whole(id)
         plan = update(whole, changes, text=text, at=at, scope=self._scope, secrets=self._secrets)
+        return await self._store.journal.commit(plan)
+
+    async def review(self, *, limit: int = 50) -> tuple[Contradiction, ...]:
+        """Returns at most `limit` (1 to 1,000) open conflicts between the scope's own memories, oldest first: what superseding
+        and linking couldn't decide. Raises `InvalidInput`."""
+        page_arguments(limit, None)
+        return await self._store.memories.conflicts(at=self._clock.now(), limit=limit)
+
+    async def resolve(self, id: str, *, keep: str) -> Contradiction:
+        """Closes a conflict and returns it. `keep` is the id of the memory to keep, or `both`; the other memory ends and stays
+        in the history. Idempotent. Raises `NotFound`, and `InvalidInput` for another `keep` or another decision than before."""
+        plan = resolve(string("id", id, ID), string("keep", keep, ID), at=self._clock.now())
         return await self._store.journal.commit(plan)
 
     async def history(self, id: str) -> tuple[Memory, ...]:

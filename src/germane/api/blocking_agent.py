@@ -19,6 +19,7 @@ from germane.events.event import Event
 from germane.events.reader import MessagePage, SessionPage
 from germane.events.record import Recorded
 from germane.memories.forget import Receipt
+from germane.memories.link import Contradiction
 from germane.memories.memory import Memory
 from germane.memories.reader import Page
 from germane.types.candidate import Provenance, Scored
@@ -260,6 +261,12 @@ class Recollections:
 
     def update(self, id: str, text: str | None = None, **changes: Any) -> Memory:
         return self._call(self._awaited.update, id, text, **changes)
+
+    def review(self, *, limit: int = 50) -> tuple[Contradiction, ...]:
+        return self._call(self._awaited.review, limit=limit)
+
+    def resolve(self, id: str, *, keep: str) -> Contradiction:
+        return self._call(self._awaited.resolve, id, keep=keep)
 
     def history(self, id: str) -> tuple[Memory, ...]:
         return self._call(self._awaited.history, id)

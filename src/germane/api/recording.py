@@ -8,7 +8,7 @@ durable by itself: sending an interrupted call again completes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -24,8 +24,8 @@ from germane.events.appending import Origin, append, find_by_message_id, read_ta
 from germane.events.event import EventHead
 from germane.events.extracting import found_in
 from germane.events.prepared_message import PreparedMessage
-from germane.events.record import Recorded, check_conflicts, record, tail_length, without_repeats
-from germane.events.resent import resent
+from germane.events.record import Recorded, check_conflicts, record, retry_time, tail_length, without_repeats
+from germane.events.resent import Resent, resent
 from germane.events.screened_message import counted_secrets, screened
 from germane.pipeline.background import Background
 from germane.pipeline.inject.recognise import without_injected
@@ -120,10 +120,10 @@ class Recording:
 
     async def _in_slices(self, slices: Iterator[Slice]) -> Recorded:
         prepared, kept = await self._background.run(partial(self._prepared, slices))
-        held, length = await self._held(prepared)
-        new = await self._background.run(partial(_without, range(len(prepared)), held))
+        found, length = await self._held(prepared)
+        new = await self._background.run(partial(_without, range(len(prepared)), found.held))
         await self._background.run(partial(self._screen, prepared, new))
-        added: list[str] = []
+        added: dict[int, str] = {}
         extracted: list[str] = []
         tries = done = 0
         while done < len(new):
@@ -136,15 +136,21 @@ class Recording:
             written = await self._commit(append(part, self._origin, now=self._now, first=done, expected=expected))
             if written is None:
                 tries += 1
-                held, length = await self._held(prepared)
-                new[done:] = _without(new[done:], held)
+                found, length = await self._held(prepared)
+                new[done:] = _without(new[done:], found.held)
                 continue
-            added += written[0]
+            added |= zip(new[done:], written[0], strict=False)
             extracted += written[1]
             tries = 0
             done, length = done + len(part), length + len(part)
-        secrets = counted_secrets(prepared[index] for index in new)
-        return Recorded(added=tuple(added), skipped=kept - len(added), secrets=secrets, extracted=tuple(extracted))
+        return Recorded(
+            added=tuple(added.values()),
+            skipped=kept - len(added),
+            secrets=counted_secrets(prepared[index] for index in new),
+            extracted=tuple(extracted),
+            assumed_resent=len(found.assumed_resent - added.keys()),
+            assumed_new=tuple(id for index, id in added.items() if index in found.assumed_new),
+        )
 
     def _prepared(self, slices: Iterator[Slice]) -> tuple[list[PreparedMessage], int]:
         """Returns the prepared messages, each id once, and how many messages there were. Runs in the background's thread. Only
@@ -165,8 +171,8 @@ class Recording:
             prepared[index] = screened(prepared[index], self._origin.secrets, self._background.breath)
             self._background.breath()
 
-    async def _held(self, prepared: Sequence[PreparedMessage]) -> tuple[set[int], int]:
-        """Returns the indexes of the messages that the session holds already, and the session's next position."""
+    async def _held(self, prepared: Sequence[PreparedMessage]) -> tuple[Resent, int]:
+        """Returns which messages the session holds already, and the session's next position."""
         session = self._origin.session
         ids = [message.id for message in prepared if message.id is not None]
         stored: dict[str, EventHead] = {}
@@ -174,7 +180,8 @@ class Recording:
             page: dict[str, EventHead] = await self._commit(find_by_message_id(session, ids[start : start + _SLICE]))
             stored |= page
         check_conflicts(prepared, stored)
-        held = {index for index, message in enumerate(prepared) if message.id in stored}
+        known = {index for index, message in enumerate(prepared) if message.id in stored}
+        found = Resent()
         limit = tail_length(prepared, len(stored))
         tail, length = await self._commit(read_tail(session, min(limit, _PAGE)))
         pages = [tail]
@@ -183,16 +190,17 @@ class Recording:
             pages.append(tail)
         heads = [head for page in reversed(pages) for head in page]
         if limit:
-            whole = len(heads) < limit
-            held |= await self._background.run(partial(resent, prepared, heads, length, whole=whole))
-        return held, length
+            retry = retry_time(self._origin)
+            compare = partial(resent, prepared, heads, length, whole=len(heads) < limit, now=self._now, retry=retry)
+            found = await self._background.run(compare)
+        return replace(found, held=found.held | known), length
 
     async def _commit(self, plan: Plan[T]) -> T:
         async with self._background.step():
             return await self._journal.commit(plan)
 
 
-def _without(indexes: Sequence[int], held: set[int]) -> list[int]:
+def _without(indexes: Sequence[int], held: Set[int]) -> list[int]:
     return [index for index in indexes if index not in held]
 
 

@@ -36,6 +36,7 @@ from germane.cli.commands import (
     record,
     reembed,
     remember,
+    review,
     search,
     serve,
     show,
@@ -182,6 +183,7 @@ app.command("users", short_help="List the users of the agent.")(users.users)
 app.command("agents", short_help="List the agents of the organisation.")(users.agents)
 app.command("stats", short_help="Count what is stored.")(stats.stats)
 app.command("feedback", short_help="Mark memories as helpful or harmful.")(feedback.feedback)
+app.command("review", short_help="List memories that contradict each other, and decide.")(review.review)
 app.command("forget", short_help="Erase memories and messages for good.")(forget.forget)
 app.command("directive", short_help="Set or print an agent's standing instructions.")(directive.directive)
 app.command("import", short_help="Import an export, conversations, or another product's memories.")(import_files.import_files)

@@ -1,7 +1,7 @@
-"""Alignment: compares a list of messages with a stored session and counts the leading messages that are stored already.
+"""Alignment: compares a list of messages with a stored session: how much of its end, or of its beginning, the list begins with.
 
 Pure arithmetic over arrays of message keys (equal keys mean equal messages) and times. Deliberately not a diff: stored messages
-are never reordered or removed, and a message that can't be told apart from a new one counts as new.
+are never reordered or removed. Which of the two matches counts, and whether a match may be a repeat, `resent.py` decides.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FORGOTTEN", "UNTIMED", "MessageKeys", "aligned"]
+__all__ = ["FORGOTTEN", "UNTIMED", "MessageKeys", "common_beginning", "overlap"]
 
 FORGOTTEN = -1
 """The key of a stored message that was forgotten: it matches any message."""
@@ -38,17 +38,6 @@ class MessageKeys:
         return MessageKeys(self.keys[part], self.times[part])
 
 
-def aligned(sent: MessageKeys, stored: MessageKeys, *, whole: bool) -> int:
-    """Returns how many messages at the beginning of `sent` are in `stored` already.
-
-    `sent` begins either with the last messages stored (any number of them) or, where `stored` is the `whole` session, with its
-    first messages (at least two of them). The longer of the two matches counts.
-    """
-    tail = _overlap(sent, stored)
-    head = _common(sent, stored) if whole else 0
-    return max(head, tail)
-
-
 def _fits(sent: MessageKeys, stored: MessageKeys) -> NDArray[np.bool_]:
     """Elementwise: whether the two may be the same message."""
     same = (sent.keys == stored.keys) | (stored.keys == FORGOTTEN)
@@ -56,7 +45,7 @@ def _fits(sent: MessageKeys, stored: MessageKeys) -> NDArray[np.bool_]:
     return np.asarray(same & (untimed | (sent.times == stored.times)))
 
 
-def _common(sent: MessageKeys, stored: MessageKeys) -> int:
+def common_beginning(sent: MessageKeys, stored: MessageKeys) -> int:
     """Returns the length of the common beginning, up to its last message that is still kept; 0 where fewer than two are."""
     length = min(len(sent), len(stored))
     fits = _fits(sent[:length], stored[:length])
@@ -65,7 +54,7 @@ def _common(sent: MessageKeys, stored: MessageKeys) -> int:
     return int(there[-1]) + 1 if len(there) >= 2 else 0
 
 
-def _overlap(sent: MessageKeys, stored: MessageKeys) -> int:
+def overlap(sent: MessageKeys, stored: MessageKeys) -> int:
     """Returns the length of the longest end of `stored` that `sent` begins with and of which a message is still kept.
 
     The longest candidate is compared as a whole. The place where it fails last (counted from the end) is then checked in all

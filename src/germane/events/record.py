@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from germane.errors import Conflict, InvalidInput
@@ -16,24 +16,30 @@ from germane.events.appending import Origin, as_changes, put_ids, with_found
 from germane.events.event import EventHead
 from germane.events.operations import EventsByMessageId, SessionLength, SessionTail
 from germane.events.prepared_message import PreparedMessage
-from germane.events.resent import resent
+from germane.events.resent import RETRY, Resent, resent
 from germane.events.screened_message import counted_secrets, screened
 from germane.types.message import Message
 from germane.types.plan import Decision, Plan, read
 
-__all__ = ["Recorded", "check_conflicts", "record", "tail_length", "without_repeats"]
+__all__ = ["Recorded", "check_conflicts", "record", "retry_time", "tail_length", "without_repeats"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
     """`added` are germane's ids of the new events, in order. `skipped` counts the messages that were stored before or are never
-    stored (system messages and empty ones). `secrets` counts the secrets in the new messages, by kind."""
+    stored (system messages and empty ones). `secrets` counts the secrets in the new messages, by kind.
+
+    Of short messages without ids and times, it can't always be told whether they were sent again or said again:
+    `assumed_resent` counts those of `skipped`, and `assumed_new` names those of `added`, for which `record` had to assume it.
+    """
 
     added: tuple[str, ...] = ()
     skipped: int = 0
     secrets: Mapping[str, int] = field(default_factory=dict, hash=False)
     extracted: tuple[str, ...] = ()
     """Ids of the memories that rules found in the new messages of users."""
+    assumed_resent: int = 0
+    assumed_new: tuple[str, ...] = ()
 
 
 def record(
@@ -47,10 +53,13 @@ def record(
     Messages without ids are aligned by role and content. Where the list begins with the messages that the stored session ends
     with, these count as re-sent and only the messages after them are new: [a, ok] followed by [a, ok, ok] adds one "ok". The
     same holds where the list begins with at least two messages that the session begins with, provided that the session has at
-    most 64 messages more than the list and is less than 9 times as long. A list that equals the end of the session is a retry
-    and adds nothing: to record "ok" twice in two calls, give ids or times. Two messages that both came with a `created_at` are
+    most 64 messages more than the list and is less than 9 times as long. Two messages that both came with a `created_at` are
     equal only if it is equal to the millisecond. Where only some messages have ids, a message without an id that stands beside
     a known one, in the list as in the store, is known too.
+
+    A list of one short turn (at most one message of the user, of at most 200 characters) that equals the end or the beginning
+    of the session is a retry within ten seconds after these messages were stored, and adds nothing. Later it was said again
+    and is added. The outcome names such messages. Imports (`source_kind`) never add what the session holds.
 
     System messages (the caller's instructions) and messages without content are neither stored nor compared. A message without
     `created_at` gets `now`, plus one microsecond for each message before it; times in the future stay as given. Lone surrogates
@@ -70,17 +79,31 @@ def record(
     known: dict[str, EventHead] = (yield from read(EventsByMessageId(origin.session, ids))) if ids else {}
     check_conflicts(prepared, known)
     length = yield from read(SessionLength(origin.session))
-    held = {index for index, message in enumerate(prepared) if message.id in known}
+    found = Resent()
     if limit := tail_length(prepared, len(known)):
         tail = yield from read(SessionTail(origin.session, limit))
         length = max(length, tail[-1].position + 1 if tail else 0)
-        held |= resent(prepared, tail, length, whole=len(tail) < limit)
-    new = [screened(message, origin.secrets) for index, message in enumerate(prepared) if index not in held]
-    changes = as_changes(new, origin, length=length, now=now)
-    found = yield from with_found(new, changes, origin)
+        found = resent(prepared, tail, length, whole=len(tail) < limit, now=now, retry=retry_time(origin))
+    new = [index for index, message in enumerate(prepared) if index not in found.held and message.id not in known]
+    kept = [screened(prepared[index], origin.secrets) for index in new]
+    changes = as_changes(kept, origin, length=length, now=now)
+    extracted = yield from with_found(kept, changes, origin)
     added = tuple(change.event.id for change in changes)
-    outcome = Recorded(added=added, skipped=len(messages) - len(added), secrets=counted_secrets(new), extracted=put_ids(found))
-    return Decision((*changes, *found), outcome)
+    outcome = Recorded(
+        added=added,
+        skipped=len(messages) - len(added),
+        secrets=counted_secrets(kept),
+        extracted=put_ids(extracted),
+        assumed_resent=len(found.assumed_resent),
+        assumed_new=tuple(id for index, id in zip(new, added, strict=True) if index in found.assumed_new),
+    )
+    return Decision((*changes, *extracted), outcome)
+
+
+def retry_time(origin: Origin) -> timedelta | None:
+    """Returns how long after a short turn was stored the same turn counts as a retry; None for imports, whose files may be
+    imported again at any time."""
+    return None if origin.source_kind == "import" else RETRY
 
 
 def tail_length(prepared: Sequence[PreparedMessage], known: int) -> int:

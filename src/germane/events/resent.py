@@ -1,51 +1,134 @@
-"""Resent: finds the messages of a call that the session holds already, from the session's last events."""
+"""Resent: finds the messages of a call that the session holds already, from the session's last events.
+
+People repeat themselves: "ok", "yes", and the assistant's short answers to these. Without ids and times, such a repeat has the
+same words as a request that is sent again. What is left to tell them apart is the position of what matches and the time since
+it was stored; where both leave a doubt, the result says so.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
-from germane.events.alignment import FORGOTTEN, UNTIMED, MessageKeys, aligned
+from germane.events.alignment import FORGOTTEN, UNTIMED, MessageKeys, common_beginning, overlap
 from germane.events.event import EventHead
 from germane.events.prepared_message import PreparedMessage
 
-__all__ = ["resent"]
+__all__ = ["RETRY", "Resent", "resent"]
+
+RETRY = timedelta(seconds=10)
+"""How long after a message was stored the same message counts as a retry of its call, where nothing else tells. Retries follow
+a time-out within seconds; a person has to read an answer before they repeat themselves."""
+_SHORT = 200
+"""Characters of a text that a person may well say twice. A longer one that comes again was sent again."""
 
 _Numbers = dict[tuple[str, str | int], int]
 
 
-def resent(prepared: Sequence[PreparedMessage], tail: Sequence[EventHead], length: int, *, whole: bool) -> set[int]:
-    """Returns the indexes of those `prepared` messages that the session holds. `tail` are the session's last events (`whole`:
-    all of them), `length` is its next position.
+@dataclass(frozen=True, slots=True)
+class Resent:
+    """Indexes of messages of one call. `held` are those that the session holds already; `assumed_resent`, a part of these, and
+    `assumed_new`, which aren't held, are those of which neither position nor time tells whether they were sent again."""
+
+    held: frozenset[int] = frozenset()
+    assumed_resent: frozenset[int] = frozenset()
+    assumed_new: frozenset[int] = frozenset()
+
+
+def resent(
+    prepared: Sequence[PreparedMessage],
+    tail: Sequence[EventHead],
+    length: int,
+    *,
+    whole: bool,
+    now: datetime,
+    retry: timedelta | None = RETRY,
+) -> Resent:
+    """Returns which of the `prepared` messages the session holds. `tail` are the session's last events (`whole`: all of them),
+    `length` is its next position. With `retry` None, whatever matches was sent again, however long ago.
 
     A position without an event was forgotten: it matches any message, so that a forgotten message doesn't come back when it is
     sent again. Events that aren't messages are skipped.
     """
     if not any(event.role for event in tail):
-        return set()
+        return Resent()
     numbers: _Numbers = {}
     keys: list[int] = []
     times: list[int] = []
+    stored_at: list[datetime | None] = []
     next_position = 0 if whole else tail[0].position
     for event in tail:
         keys += [FORGOTTEN] * (event.position - next_position)
         times += [UNTIMED] * (event.position - next_position)
+        stored_at += [None] * (event.position - next_position)
         next_position = event.position + 1
         if event.role:
             keys.append(_number(numbers, event))
             if event.kept_hash is not None:
                 numbers.setdefault(("", event.kept_hash), keys[-1])
             times.append(_milliseconds(None if event.created_at == event.recorded_at else event.created_at))
+            stored_at.append(event.recorded_at)
     missing = length - next_position
     keys += [FORGOTTEN] * missing
     known: dict[str | None, int] = {event.message_id: numbers["id", event.message_id] for event in tail if event.message_id}
     sent_keys = [_number(numbers, message) for message in prepared]
     if sent_keys[0] not in keys and FORGOTTEN not in keys and not any(message.id in known for message in prepared):
-        return set()  # none of them is known by its id, and no stored message can be the first of them
+        return Resent()  # none of them is known by its id, and no stored message can be the first of them
     sent = MessageKeys.of(sent_keys, [_milliseconds(message.created_at) for message in prepared])
     stored = MessageKeys.of(keys, times + [UNTIMED] * missing)
-    held = set(range(aligned(sent, stored, whole=whole)))
-    return held | _neighbours(prepared, sent, stored, known)
+    since = None if retry is None else now - retry
+    found = _leading(prepared, sent, stored, stored_at + [None] * missing, whole=whole, since=since)
+    beside = _neighbours(prepared, sent, stored, known)
+    return Resent(found.held | beside, found.assumed_resent - beside, found.assumed_new - beside)
+
+
+def _leading(
+    prepared: Sequence[PreparedMessage],
+    sent: MessageKeys,
+    stored: MessageKeys,
+    stored_at: Sequence[datetime | None],
+    *,
+    whole: bool,
+    since: datetime | None,
+) -> Resent:
+    """Returns how many messages at the beginning of `sent` are in `stored`: at its end or, where `stored` is the `whole`
+    session, at its beginning. The longer of the two matches counts.
+
+    A match of which each message came with an id or a time is certain, and so are a match of more than a turn and one of the
+    whole session where the list goes on. Any other match counts as sent again where the list goes on from the session's end or
+    holds more than a turn, and where the match was stored after `since`; else it counts as new.
+    """
+    at_end = overlap(sent, stored)
+    at_beginning = common_beginning(sent, stored) if whole else 0
+    doubtful = frozenset[int]()
+    for count, first in sorted({(at_end, len(stored) - at_end), (at_beginning, 0)}, reverse=True):
+        if not count:
+            continue
+        matched = frozenset(range(count))
+        to_the_end = first + count == len(stored)
+        goes_on = count < len(sent)
+        timed = (sent.times[:count] != UNTIMED) & (stored.times[first : first + count] != UNTIMED)
+        named = [message.id is not None for message in prepared[:count]]
+        if since is None or bool((timed | named).all()) or not _may_be_said_twice(prepared[:count]):
+            return Resent(matched)
+        if whole and not first and to_the_end and goes_on:
+            return Resent(matched)
+        extends = goes_on and (to_the_end or _questions(prepared) > 1)
+        if extends or any(at is not None and at >= since for at in stored_at[first : first + count]):
+            return Resent(matched, assumed_resent=matched, assumed_new=doubtful - matched)
+        doubtful |= matched
+    return Resent(assumed_new=doubtful)
+
+
+def _may_be_said_twice(matched: Sequence[PreparedMessage]) -> bool:
+    """Whether this is at most one turn, with a short question or without one."""
+    said = [message for message in matched if message.type == "user_message"] or matched
+    return _questions(matched) <= 1 and all(len(message.text) <= _SHORT for message in said)
+
+
+def _questions(messages: Sequence[PreparedMessage]) -> int:
+    return sum(message.type == "user_message" for message in messages)
 
 
 def _neighbours(

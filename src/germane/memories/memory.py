@@ -138,6 +138,8 @@ class Memory:
     provenance: Provenance = field(default_factory=Provenance)
     secrets: Mapping[str, int] = field(default_factory=dict, compare=False)
     """The secrets, counted by kind, that were found in what the caller gave when the memory was made or changed. Not stored."""
+    near_duplicates: tuple[str, ...] = ()
+    """Ids of memories of the same owner that say nearly the same (MEM-4). The store derives them; they can't be given."""
 
     @property
     def text(self) -> str:

@@ -9,11 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from germane.memories.link import ConflictReason, Contradiction
 from germane.memories.memory import Memory
 from germane.types.inventory import Tombstone
 from germane.types.plan import Change, Read
 
 __all__ = [
+    "ConflictById",
     "CountFeedback",
     "CountRetrievals",
     "DerivedFrom",
@@ -26,8 +28,10 @@ __all__ = [
     "MemoriesByHash",
     "MemoriesById",
     "OwnDirective",
+    "PutConflict",
     "PutMemory",
     "PutTombstones",
+    "ResolveConflict",
     "Select",
     "Selection",
     "SetDirective",
@@ -53,6 +57,13 @@ class FactsOnKey(Read[tuple[Memory, ...]]):
     """All facts with this key that belong to the scope's own user, by `valid_from`, ended ones included."""
 
     key: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictById(Read[Contradiction | None]):
+    """The conflict with this id between memories of the scope's own user, resolved or not; None where there is none."""
+
+    id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +134,26 @@ class EndMemory(Change):
     id: str
     at: datetime
     superseded_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutConflict(Change):
+    """Records that two stored memories, named by their ids, contradict each other. A conflict between the two that exists stays
+    as it is."""
+
+    older: str
+    newer: str
+    reason: ConflictReason
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolveConflict(Change):
+    """Closes a conflict. `kept` is the id of the memory that was kept, or `both`."""
+
+    id: str
+    kept: str
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
+from germane.memories.link import Contradiction
 from germane.memories.memory import Memory, Page
 from germane.search.hit import Found
 from germane.types.query import Filters, Query
@@ -31,6 +32,10 @@ class MemoryReader(Protocol):
         """Returns at most `limit` results, best first. What can't be worth its tokens at the query's price isn't read.
         `keywords` and `vectors` say which evidence is used. With `wait` false it raises `Warming` where the memories aren't in
         memory yet, and loads them in the background."""
+
+    async def conflicts(self, *, at: datetime, limit: int) -> tuple[Contradiction, ...]:
+        """Returns at most `limit` open conflicts between memories of the scope's own user, oldest first; those between two
+        texts only while both memories are valid at `at`."""
 
     async def history(self, id: str) -> tuple[Memory, ...]:
         """Returns the memory, those that superseded it and those that it superseded, directly or not, oldest first."""

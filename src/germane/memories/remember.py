@@ -1,13 +1,14 @@
 """Remember: builds a new memory, and plans how storing it affects the memories already there (MEM-1, MEM-4).
 
-Not here: the detection of near-duplicates, and any judgement of whether a text is worth remembering.
+Not here: near-duplicates, which the store links when a memory gets its vector (`link.py`), and any judgement of whether a text
+is worth remembering.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, get_args
 
@@ -15,7 +16,7 @@ from germane.errors import InvalidInput
 from germane.memories.checks import flag, moment, share, tag_names
 from germane.memories.compose import compose, content_fields
 from germane.memories.memory import Content, Fact, Memory
-from germane.memories.operations import EndMemory, FactsOnKey, MemoriesByHash, PutMemory
+from germane.memories.operations import EndMemory, FactsOnKey, MemoriesByHash, PutConflict, PutMemory
 from germane.memories.screened_content import screened_attributes, screened_content, screened_provenance
 from germane.text.normal import content_hash
 from germane.text.secrets.screen import SecretPolicy, SecretScreen
@@ -27,6 +28,8 @@ from germane.types.scope import Scope
 
 __all__ = ["ATTRIBUTES", "Remembered", "attributes", "hash_of", "new_memory", "place", "remember", "repeats"]
 
+AT_ONCE = timedelta(seconds=1)
+"""Two values of a fact that begin within this time were stated at the same time."""
 SENSITIVITIES: tuple[Sensitivity, ...] = get_args(Sensitivity)
 
 
@@ -134,6 +137,9 @@ def remember(memory: Memory) -> Plan[Remembered]:
     The facts with one key form a timeline ordered by `valid_from`: a newer fact ends the fact before it; a fact that arrives
     late is inserted at its place and ends where the next one begins. A fact that supersedes a pinned fact becomes pinned. That
     a fact was repeated isn't stored: a late fact between the two statements ends it all the same.
+
+    What superseding can't decide is recorded as a conflict besides: the fact that is ended was pinned, or it had begun within
+    the second before, as when two clients supersede a fact at once.
     """
     same = yield from read(MemoriesByHash(memory.content_hash))
     for twin in same:
@@ -165,5 +171,10 @@ def place(memory: Memory, line: list[Memory]) -> Decision[Remembered]:
         memory = replace(memory, pinned=True)
     changes: list[Change] = [PutMemory(memory)]
     changes += [EndMemory(id=fact.id, at=begins, superseded_by=memory.id) for fact in before]
+    changes += [
+        PutConflict(older=fact.id, newer=memory.id, reason="pinned" if fact.pinned else "same_time", at=memory.created_at)
+        for fact in before
+        if after is None and (fact.pinned or begins - fact.valid_from <= AT_ONCE)
+    ]
     outcome = Remembered(memory=memory, created=True, superseded=tuple(fact.id for fact in before))
     return Decision(tuple(changes), outcome)

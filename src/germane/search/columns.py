@@ -7,6 +7,7 @@ one thread may write at a time.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ __all__ = ["Columns"]
 class Columns:
     """Named columns of equal length. `shapes` gives each column's dtype and the shape of one entry (`()` for a scalar)."""
 
-    def __init__(self, shapes: dict[str, tuple[DTypeLike, tuple[int, ...]]]) -> None:
+    def __init__(self, shapes: Mapping[str, tuple[DTypeLike, tuple[int, ...]]]) -> None:
         self.rows = 0
         self._arrays: dict[str, NDArray[Any]] = {name: np.empty((0, *entry), dtype) for name, (dtype, entry) in shapes.items()}
 

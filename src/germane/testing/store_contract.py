@@ -37,6 +37,7 @@ from germane.testing.hashed import Hashed
 from germane.testing.injection_contract import InjectionContract
 from germane.testing.inventory_contract import InventoryContract
 from germane.testing.key_contract import KeyContract
+from germane.testing.link_contract import LinkContract
 from germane.testing.memory_contract import MemoryContract
 from germane.testing.scope_contract import AGENT, ALL, ANNA, LATER, ScopeContract, found
 from germane.testing.stored import NOON, a_memory, an_event, asking, question, writing
@@ -58,9 +59,10 @@ class StoreContract(
     DerivationContract,
     InjectionContract,
     InventoryContract,
+    LinkContract,
     TransferContract,
 ):
-    """All tests of a store: memories, events, search, plans, forgetting, scopes, keys, injections and exports."""
+    """All tests of a store: memories, events, search, plans, forgetting, scopes, keys, injections, exports and links."""
 
     async def test_things_are_found_by_their_words(self, scoped: ScopedStore) -> None:
         """A keyword search finds memories and events by word stem."""

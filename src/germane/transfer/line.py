@@ -28,7 +28,9 @@ _UNSAFE = re.compile(
     "[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
 _PROVENANCE = tuple(field.name for field in fields(Provenance))
-_MEMORY = tuple(field.name for field in fields(Memory) if field.name not in ("id", "kind", "content", "user", "secrets"))
+_NOT_WRITTEN = frozenset({"id", "kind", "content", "user", "secrets", "near_duplicates"})
+"""Fields of a memory that are written otherwise, or that the store derives."""
+_MEMORY = tuple(field.name for field in fields(Memory) if field.name not in _NOT_WRITTEN)
 
 
 def header_line(reach: Reach, contents: Contents) -> dict[str, Any]:

@@ -114,6 +114,8 @@ class Candidate:
     position: int = 0
     """Place within the session, or among the required items, counted from 0."""
     content_hash: int = 0
+    near_duplicates: tuple[str, ...] = ()
+    """Ids of stored things that say nearly the same; of these, one is shown."""
     also: tuple[str, ...] = ()
     """Further sources that offered the same thing."""
     provenance: Provenance = field(default_factory=Provenance)

@@ -39,6 +39,7 @@ def from_memory(memory: Memory, source: str, evidence: Evidence, *, required: bo
         title=_title(memory),
         position=position,
         content_hash=memory.content_hash,
+        near_duplicates=memory.near_duplicates,
         provenance=memory.provenance,
     )
 

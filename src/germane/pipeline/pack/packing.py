@@ -73,7 +73,7 @@ class Packing:
         reason: Reason = "budget" if self.price is None else "price"
         seen = [out.scored for out in self.refused if out.reason not in ("duplicate", "sensitivity")]
         seen += [item.scored for item in self.chosen]
-        eligibility = Eligibility(self.sensitivities, (item.candidate.content_hash for item in seen))
+        eligibility = Eligibility(self.sensitivities, (item.candidate for item in seen))
         for item in self.untried:
             passed = eligibility.filter((item,))
             yield LeftOut(scored=item, reason=reason) if passed else eligibility.refused[-1]

@@ -21,6 +21,7 @@ from germane.search.quantised import encode
 from germane.stores.sqlite.database import Database
 from germane.stores.sqlite.encoding import shown
 from germane.stores.sqlite.memories import MEMORY, memory_of
+from germane.stores.sqlite.near_duplicates import Vectored
 from germane.stores.sqlite.passage import part_text
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import first, only, rows
@@ -178,7 +179,12 @@ class Embedding:
             ]
             transaction.connection.executemany(sql, vectored)
             transaction.touch({text.partition for text, _ in embedded})
-            return int(transaction.connection.total_changes() - before)
+            written = int(transaction.connection.total_changes() - before)
+            if table == "units_memories":
+                transaction.link_near(
+                    Vectored(text.partition, text.key, vector) for (text, _), vector in zip(embedded, vectors, strict=True)
+                )
+            return written
 
         return await writer.run(work)
 

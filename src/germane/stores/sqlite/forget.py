@@ -15,6 +15,7 @@ import apsw
 from germane.memories.operations import Forget, ForgetOwner, IdsInUse, IdUse, PutTombstones, Select, Selection
 from germane.stores.sqlite.encoding import micros, shown, stored, to_json
 from germane.stores.sqlite.injections import forget_sessions, withdraw
+from germane.stores.sqlite.links import delete_links
 from germane.stores.sqlite.memories import derived_keys
 from germane.stores.sqlite.rows import Row, first, only, rows
 from germane.stores.sqlite.sessions import shrink
@@ -73,6 +74,7 @@ def forget_whole(transaction: Transaction, partition: VisiblePartition, change: 
         connection.execute(f"DELETE FROM {table} WHERE partition = ?", (partition.id,))
     row = (FORGOTTEN_ORG, secrets.token_hex(16), partition.id)
     connection.execute("UPDATE partitions SET org = ?, agent = ?, user = '' WHERE id = ?", row)
+    transaction.near.drop(partition.id)
     transaction.erase(partition.id, vanished=True)
 
 
@@ -177,6 +179,9 @@ def _forget_memories(transaction: Transaction, partitions: tuple[VisiblePartitio
     transaction.connection.executemany("DELETE FROM memory_tags WHERE memory = ?", keys)
     transaction.connection.executemany("DELETE FROM derivations WHERE memory = ?", keys)
     transaction.connection.executemany("DELETE FROM memories WHERE key = ?", keys)
+    delete_links(transaction.connection, [row[0] for row in found])
+    for partition in {row[2] for row in found}:
+        transaction.near.drop(partition, [row[0] for row in found])
     _bury(transaction, "memories", found, change)
 
 

@@ -14,6 +14,7 @@ from germane.events.operations import EventsById, EventsByMessageId, PutEvent, R
 from germane.injections.operations import PutInjection
 from germane.memories.llm_extraction.claim import ClaimHeld, FinishClaim
 from germane.memories.operations import (
+    ConflictById,
     CountFeedback,
     CountRetrievals,
     DerivedFrom,
@@ -25,14 +26,17 @@ from germane.memories.operations import (
     MemoriesByHash,
     MemoriesById,
     OwnDirective,
+    PutConflict,
     PutMemory,
     PutTombstones,
+    ResolveConflict,
     Select,
     Selection,
     SetDirective,
 )
 from germane.stores.sqlite import events, memories
 from germane.stores.sqlite.claim_rows import claim_held, finish
+from germane.stores.sqlite.conflicts import conflict_by_id, put_conflict, resolve_conflict
 from germane.stores.sqlite.directives import own_directive, set_directive
 from germane.stores.sqlite.erasure import Erasure, erasure_state
 from germane.stores.sqlite.forget import forget, forget_whole, ids_in_use, put_tombstones, select
@@ -58,6 +62,7 @@ _OWN_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
     DerivedFrom: (memories.derived_from, tuple),
     ClaimHeld: (claim_held, bool),
     OwnDirective: (own_directive, str),
+    ConflictById: (conflict_by_id, lambda: None),
 }
 """The reads of the scope's own partition alone: the function that answers each, and its answer where the partition doesn't
 exist."""
@@ -185,6 +190,10 @@ class _Drive(Generic[T]):
                 memories.put_memory(transaction, transaction.own(scope), memory)
             case EndMemory():
                 memories.end_memory(transaction, transaction.own(scope), change)
+            case PutConflict():
+                put_conflict(transaction, transaction.own(scope), change)
+            case ResolveConflict():
+                resolve_conflict(connection, transaction.own(scope), change)
             case Forget():
                 own = self._own(transaction.visible_partitions(scope))
                 forget(transaction, tuple(self._selected | ({own} if own else set())), change)

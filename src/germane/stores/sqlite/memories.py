@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from math import inf
 from typing import Any
@@ -34,6 +34,7 @@ from germane.stores.sqlite.encoding import (
     written_provenance,
 )
 from germane.stores.sqlite.injections import withdraw
+from germane.stores.sqlite.links import delete_links
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.units import delete_units
 from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, owners
@@ -42,6 +43,7 @@ __all__ = [
     "MEMORY",
     "by_hash",
     "by_id",
+    "by_key",
     "count_feedback",
     "count_retrievals",
     "derived_from",
@@ -105,14 +107,20 @@ def by_id(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], re
     return {memory.id: memory for memory in found}
 
 
+def by_key(connection: apsw.Connection, partition: int, keys: Sequence[int]) -> dict[int, Memory]:
+    """Returns memories of one partition by their keys, without their user."""
+    sql = f"{MEMORY} WHERE +partition = ? AND key IN (SELECT value FROM json_each(?))"
+    return {row[0]: memory_of(row, {partition: None}) for row in connection.execute(sql, (partition, to_json(list(keys))))}
+
+
 def by_hash(transaction: Transaction, partition: VisiblePartition, read: MemoriesByHash) -> tuple[Memory, ...]:
-    sql = f"{MEMORY} WHERE partition = ? AND content_hash = ? ORDER BY created_at, key"
+    sql = f"{MEMORY} INDEXED BY memories_hash WHERE partition = ? AND content_hash = ? ORDER BY created_at, key"
     rows = transaction.connection.execute(sql, (partition.id, read.content_hash))
     return tuple(memory_of(row, {partition.id: partition.user}) for row in rows)
 
 
 def facts_on_key(transaction: Transaction, partition: VisiblePartition, read: FactsOnKey) -> tuple[Memory, ...]:
-    sql = f"{MEMORY} WHERE partition = ? AND fact_key = ? ORDER BY valid_from, key"
+    sql = f"{MEMORY} INDEXED BY memories_fact WHERE partition = ? AND fact_key = ? ORDER BY valid_from, key"
     rows = transaction.connection.execute(sql, (partition.id, stored(read.key)))
     return tuple(memory_of(row, {partition.id: partition.user}) for row in rows)
 
@@ -133,7 +141,7 @@ def put_memory(transaction: Transaction, partition: int, memory: Memory) -> None
     """Inserts the memory, or replaces the partition's memory with its id. Raises `NotFound` where another partition has this
     id."""
     connection = transaction.connection
-    found = connection.execute("SELECT key, partition FROM memories WHERE id = ?", (memory.id,)).fetchone()
+    found = connection.execute("SELECT key, partition, content_hash FROM memories WHERE id = ?", (memory.id,)).fetchone()
     if found is not None and found[1] != partition:
         raise NotFound(f"no memory {memory.id!r} of this scope's own")
     (key,) = line = transaction.keys("memories", 1)
@@ -146,6 +154,8 @@ def put_memory(transaction: Transaction, partition: int, memory: Memory) -> None
         connection.execute("DELETE FROM memory_tags WHERE memory = ?", (key,))
         connection.execute("DELETE FROM derivations WHERE memory = ?", (key,))
         delete_units(connection, "memories", (key,))
+        if found[2] != memory.content_hash:
+            delete_links(connection, (key,))
         withdraw(transaction, (memory.id,))
         transaction.erase(partition)  # the old text must be scrubbed from the files too
     tags = [(partition, stored(tag), key) for tag in dict.fromkeys(memory.tags)]

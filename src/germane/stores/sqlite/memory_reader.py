@@ -7,11 +7,14 @@ from datetime import datetime
 from typing import Any
 
 from germane.errors import InvalidInput
+from germane.memories.link import Contradiction
 from germane.memories.memory import Memory
 from germane.memories.reader import Page
 from germane.search.hit import Found
+from germane.stores.sqlite.conflicts import open_conflicts
 from germane.stores.sqlite.cursor import SECRET, Listing
 from germane.stores.sqlite.encoding import stored, to_json
+from germane.stores.sqlite.links import with_near_duplicates
 from germane.stores.sqlite.memories import MEMORY, memory_of
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import only, rows
@@ -58,6 +61,13 @@ class SqliteMemories:
     async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> Found[Memory]:
         return await self._searcher.search(self._scope, query, limit, keywords=keywords, vectors=vectors, wait=wait)
 
+    async def conflicts(self, *, at: datetime, limit: int) -> tuple[Contradiction, ...]:
+        def work(reading: Reading) -> tuple[Contradiction, ...]:
+            own = [one for one in visible_partitions(reading.connection, self._scope) if one.user == self._scope.user]
+            return open_conflicts(reading.connection, own[0], at, limit) if own else ()
+
+        return await self._readers.run(work)
+
     async def history(self, id: str) -> tuple[Memory, ...]:
         def work(reading: Reading) -> tuple[Memory, ...]:
             here = in_clause(visible_partitions(reading.connection, self._scope))
@@ -72,7 +82,8 @@ def _select(reading: Reading, scope: Scope, clause: str, values: list[Any]) -> l
     visible = visible_partitions(reading.connection, scope)
     found = rows(reading.connection, f"{MEMORY} WHERE +partition IN {in_clause(visible)} AND {clause}", values)
     users = owners(visible)
-    return [memory_of(row, users) for row in found]
+    memories = {row[0]: memory_of(row, users) for row in found}
+    return list(with_near_duplicates(reading.connection, memories).values())
 
 
 def _page(reading: Reading, scope: Scope, filters: Filters, at: datetime, limit: int, cursor: str | None) -> Page:
@@ -86,17 +97,18 @@ def _page(reading: Reading, scope: Scope, filters: Filters, at: datetime, limit:
         clause += " AND (created_at, key) < (?, ?)"
         values += after
     users = owners(visible)
-    memories: list[Memory] = []
+    memories: dict[int, Memory] = {}
     last: tuple[int, int] | None = None
     for row in rows(reading.connection, f"{MEMORY} WHERE {clause} ORDER BY created_at DESC, key DESC", values):
         memory = memory_of(row, users)
         if excluded(memory, filters):
             continue
         if len(memories) == limit and last is not None:
-            return Page(memories=tuple(memories), cursor=listing.cursor(*last))
-        memories.append(memory)
+            shown = with_near_duplicates(reading.connection, memories)
+            return Page(memories=tuple(shown.values()), cursor=listing.cursor(*last))
+        memories[row[0]] = memory
         last = (row[17], row[0])
-    return Page(memories=tuple(memories))
+    return Page(memories=tuple(with_near_duplicates(reading.connection, memories).values()))
 
 
 def _pinned(
@@ -107,20 +119,20 @@ def _pinned(
     visible = visible_partitions(reading.connection, scope)
     clause, values = for_memories(visible, filters, at)
     users = owners(visible)
-    found: dict[str, Memory] = {}
+    found: dict[int, Memory] = {}
 
     def add(more: str, bound: list[Any]) -> None:
         for row in rows(reading.connection, f"{MEMORY} WHERE {clause} AND {more}", [*values, *bound]):
             memory = memory_of(row, users)
             if not excluded(memory, filters):
-                found.setdefault(memory.id, memory)
+                found.setdefault(row[0], memory)
 
     add("pinned ORDER BY created_at DESC, key DESC", [])
     for key in keys:
         add("fact_key = ? ORDER BY valid_from DESC, key DESC LIMIT 1", [stored(key)])
     if tags:
         add(f"key IN ({tagged(visible)}) ORDER BY created_at DESC, key DESC", [to_json(tags)])
-    return tuple(found.values())
+    return tuple(with_near_duplicates(reading.connection, found).values())
 
 
 def fetch_memories(
@@ -130,4 +142,5 @@ def fetch_memories(
 ) -> dict[int, Memory]:
     sql = f"{MEMORY} WHERE key IN (SELECT value FROM json_each(?)) AND +partition IN {in_clause(visible)}"
     users = owners(visible)
-    return {row[0]: memory_of(row, users) for row in rows(reading.connection, sql, (to_json(list(places)),))}
+    found = {row[0]: memory_of(row, users) for row in rows(reading.connection, sql, (to_json(list(places)),))}
+    return with_near_duplicates(reading.connection, found)

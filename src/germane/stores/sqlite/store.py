@@ -39,7 +39,9 @@ from germane.stores.sqlite.failures import mapped
 from germane.stores.sqlite.inventory import SqliteInventory, agents_of, owner_of
 from germane.stores.sqlite.journal import SqliteJournal
 from germane.stores.sqlite.keys import SqliteKeys
+from germane.stores.sqlite.memories import by_key
 from germane.stores.sqlite.memory_reader import SqliteMemories, fetch_memories
+from germane.stores.sqlite.near_duplicates import NearDuplicates
 from germane.stores.sqlite.partitions import Partitions
 from germane.stores.sqlite.progress import Progress
 from germane.stores.sqlite.readers import Readers, Reading
@@ -91,6 +93,7 @@ class SqliteStore:
             max_bytes=memory_limit,
             run_in_background=self._background.run_in_background,
         )
+        self._near = NearDuplicates(dimension_if_known(embedder), self._model, by_key)
         self._memories = self._searcher("memories", fetch_memories, relevance, words)
         self._events = self._searcher("events", fetch_events, relevance, words)
         self._listener: Callable[[Callable[[str, str, str | None], str]], None] | None = None
@@ -263,6 +266,7 @@ class SqliteStore:
         self._model = await writer.run(lambda to: model_row(self._database, to.connection, self._embedder))
         self._embedding.model = self._model
         self._partitions.reset(dimension, self._model)
+        await writer.run(lambda _: self._near.reset(dimension, self._model))
 
     def _join(self) -> None:
         self._readers.join()
@@ -285,7 +289,7 @@ class SqliteStore:
         )
 
     def _begin(self, connection: apsw.Connection) -> Transaction:
-        return Transaction(connection, self._embedder, self._model, micros(self._clock.now()), self._count)
+        return Transaction(connection, self._embedder, self._model, micros(self._clock.now()), self._count, self._near)
 
     def _vanished(self, connection: apsw.Connection) -> None:
         """Drops cached copies of what some process has forgotten or replaced. Called in the erasure thread."""

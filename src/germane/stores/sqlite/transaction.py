@@ -16,6 +16,7 @@ from germane.ports.embedder import Embedder
 from germane.search.quantised import encode
 from germane.search.unit import Unit
 from germane.stores.sqlite.event_batch import EventBatch
+from germane.stores.sqlite.near_duplicates import NearDuplicates, Vectored
 from germane.stores.sqlite.rows import only
 from germane.stores.sqlite.units import Domain, Pending, insert_units
 from germane.stores.sqlite.visible_partitions import VisiblePartition, visible_partitions
@@ -41,10 +42,16 @@ class Savepoint(NamedTuple):
 
 class Transaction:
     """`revision` is the one that this commit creates. `model` is the row of the embedder in use, `now` is in microseconds since
-    the epoch. `count` counts the tokens of a text, where somebody does."""
+    the epoch. `count` counts the tokens of a text, where somebody does. `near` links near-duplicates."""
 
     def __init__(
-        self, connection: apsw.Connection, embedder: Embedder, model: int, now: int, count: Callable[[str], int] | None
+        self,
+        connection: apsw.Connection,
+        embedder: Embedder,
+        model: int,
+        now: int,
+        count: Callable[[str], int] | None,
+        near: NearDuplicates,
     ) -> None:
         self.connection = connection
         self.erased = 0
@@ -52,6 +59,7 @@ class Transaction:
         self.broken = False
         """Whether a write outside any savepoint failed, so that nothing of this transaction can be committed."""
         self.events = EventBatch(connection)
+        self.near = near
         self._embedder = embedder
         self._model = model
         self._now = now
@@ -164,6 +172,16 @@ class Transaction:
             with suppress(EmbedderError):  # keywords find them until they are embedded
                 vectors = [*encode(self._embedder.embed_now([entry.text for entry in now])), *[None] * len(later)]
         insert_units(self.connection, pending, vectors, revision=self.revision, model=self._model, count=self._count)
+        self.link_near(
+            Vectored(entry.partition, entry.unit.key, vector)
+            for entry, vector in zip(pending, vectors, strict=True)
+            if vector is not None and entry.domain == "memories"
+        )
+
+    def link_near(self, found: Iterable[Vectored]) -> None:
+        """Links memories that have got their vectors with their near-duplicates."""
+        if new := list(found):
+            self.near.link(self.connection, new, revision=self.revision, now=self._now)
 
     def finish(self) -> None:
         """Runs the last statements before COMMIT."""
