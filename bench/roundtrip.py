@@ -95,6 +95,12 @@ async def _remember(agent: Agent, random: Random) -> None:
     await agent.remember(_valid(random), kind=kind, agent_wide=random.random() < 0.2, **fields)
 
 
+async def _some_message(agent: Agent, random: Random) -> list[str]:
+    """The id of one of the agent's own messages, often of the last one of a session; none where it has none."""
+    lines = [line async for line in agent.export() if line["type"] == "message" and line["user"] == agent.scope.user]
+    return [random.choice((lines[-1], random.choice(lines)))["germane_id"]] if lines else []
+
+
 async def fill(germane: Germane, random: Random, steps: int) -> None:
     """Does `steps` random things in a store."""
     for number in range(steps):
@@ -113,6 +119,8 @@ async def fill(germane: Germane, random: Random, steps: int) -> None:
                 await agent.feedback(random.sample(kept, 1), helpful=random.random() < 0.5)
             case 9 if kept:
                 await agent.forget([random.choice(kept)], by="me", reason=random.choice(("", "asked")))
+            case 10 if random.random() < 0.6:
+                await agent.forget(await _some_message(agent, random))
             case 10:
                 await agent.forget(session=random.choice(("s1", "s2")))
             case 11 if random.random() < 0.3:

@@ -132,6 +132,16 @@ def test_an_export_is_restored_into_another_store(opened: Germane, tmp_path: Pat
         assert list(copy.export()) == lines
 
 
+def test_an_export_that_is_left_early_holds_nothing_back(opened: Germane) -> None:
+    """Its snapshot ends with the iterator, so that what is forgotten next can be scrubbed from the files."""
+    agent = opened.agent()
+    agent.record([{"role": "user", "content": f"message number {number}"} for number in range(600)], session="s1")
+    lines = agent.export()
+    assert [next(iter(lines))["type"], next(iter(lines))["type"]] == ["header", "session"]
+    lines.close()  # type: ignore[attr-defined]
+    assert agent.forget(everything=True).scrubbed
+
+
 def test_a_backup_opens_as_a_store(opened: Germane, tmp_path: Path) -> None:
     """`backup` returns when the copy is whole."""
     opened.agent().directive("Be kind.")

@@ -131,11 +131,14 @@ async def test_what_germane_injected_becomes_no_memory(agent: Agent) -> None:
 
 
 @pytest.mark.requirement("MEM-3")
-@pytest.mark.parametrize("way", [{"ids": ["m1"]}, {"session": "s1"}, {"everything": True}], ids=["id", "session", "all"])
+@pytest.mark.parametrize(
+    "way", [{"ids": ["m1"]}, {}, {"session": "s1"}, {"everything": True}], ids=["m1", "id", "session", "all"]
+)
 async def test_forgetting_a_message_forgets_what_was_extracted_from_it(agent: Agent, way: dict[str, Any]) -> None:
     """The receipt names both, a dry run too."""
     recorded = await agent.record([user("I live in Berlin and I love old films.", id="m1")], session="s1")
     assert len(recorded.extracted) == 2
+    way = way or {"ids": recorded.added}
     for dry_run in (True, False):
         receipt = await agent.forget(**way, dry_run=dry_run)
         assert set(receipt.memory_ids) == set(recorded.extracted)

@@ -195,6 +195,7 @@ async def test_messages_are_data_in_the_prompt(opening: Opening) -> None:
     assert [line.partition(" ")[0] for line in lines if line.startswith("<")] == [
         "<known", "</known", "<conversation", "</conversation",
     ]  # fmt: skip
+    assert not any(mark in lines[3] for mark in "<>\u2028\x00")
     nonce = lines[0].removeprefix("<known ").removesuffix(">")
     assert len(nonce) >= 16
     assert nonce in llm.systems[0]

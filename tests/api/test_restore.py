@@ -63,6 +63,18 @@ async def test_what_is_restored_works_as_before(agent: Agent, empty: Germane, ca
     assert [line["position"] for line in await lines_of(restored) if line["type"] == "message"] == [0, 1, 2]
 
 
+async def test_positions_of_forgotten_messages_arent_used_again(agent: Agent, empty: Germane) -> None:
+    """A session that lost its last message goes on after it, here as there."""
+    await agent.record(TALK, session="s1")
+    last = (await lines_of(agent))[-1]["germane_id"]
+    await agent.forget([last])
+    await empty.restore(agent.export())
+    copy = empty.agent("support", org="acme", user="caroline")
+    for handle in (agent, copy):
+        await handle.record([{"role": "user", "content": "Found him!"}], session="s1")
+        assert [line["position"] for line in await lines_of(handle) if line["type"] == "message"] == [0, 2]
+
+
 @pytest.mark.requirement("MEM-3")
 async def test_what_was_forgotten_isnt_stored_again(agent: Agent) -> None:
     """An export of before brings nothing back that was forgotten since, not even that of a forgotten owner."""

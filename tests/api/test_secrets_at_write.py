@@ -52,8 +52,12 @@ def read_all(folder: Path) -> bytes:
 
 
 async def contents(germane: Germane) -> list[str]:
-    exported = [one async for one in germane.agent().export()]
-    return [str(one.get("content") or one.get("body") or one.get("value")) for one in exported]
+    exported = [one async for one in germane.agent().export() if one["type"] in ("memory", "message")]
+    return [
+        str(one.get("content") or one.get("body") or one.get("value"))
+        for one in exported
+        if one["type"] in ("memory", "message")
+    ]
 
 
 async def test_nothing_of_a_secret_reaches_a_file_an_embedder_or_the_log(

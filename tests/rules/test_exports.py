@@ -7,8 +7,8 @@ import germane.sync
 from support.source_tree import modules
 
 FACE = """
-    Agent Candidate Cap Chosen Clock Conflict Context EmbedderError Filters Germane GermaneError InvalidInput LLMError Memory Message
-    Metadata MissingExtra NotFound Provenance Scope Scored Settings Shares SourcePlan State StoreCorrupt StoreError
+    Agent Candidate Cap Chosen Clock Conflict Context EmbedderError Filters Germane GermaneError InvalidInput LLMError Memory
+    Message Metadata MissingExtra NotFound Provenance Scope Scored Settings Shares SourcePlan State StoreCorrupt StoreError
     StoreTooNew StoreUnavailable Strategies Strategy Trace UnknownName Weights derive
 """
 

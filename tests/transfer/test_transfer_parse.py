@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from germane.errors import InvalidInput
 from germane.memories.memory import Memory
-from germane.memories.operations import Tombstone
 from germane.testing.stored import NOON, a_memory, an_event
 from germane.transfer.line import header_line, line_of, written
 from germane.transfer.parse import MEMORY_FIELDS, Header, parse_line, read_line
 from germane.transfer.stored import Contents, Owned, Owner, Reach, SessionRecord, StoredDirective
 from germane.types.candidate import Provenance
+from germane.types.inventory import Tombstone
 
 ADA = Owner("acme", "support", "ada")
 THINGS: list[Any] = [

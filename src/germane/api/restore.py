@@ -6,16 +6,16 @@ Texts are stored as they stand, without the checks of new texts: an export of ou
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from germane.api.wiring import Parts
 from germane.errors import Conflict, GermaneError, InvalidInput
 from germane.events.event import Event
 from germane.memories.memory import Memory
-from germane.memories.operations import Tombstone
 from germane.pipeline.background import Background
 from germane.search.unit import Analysis, analysed_parts
 from germane.store import Store
@@ -23,6 +23,7 @@ from germane.transfer.parse import Header, parse_line, read_line
 from germane.transfer.restore import Placed, restore_directive, restore_memories, restore_messages, restore_tombstones
 from germane.transfer.stored import Owned, Owner, Reach, SessionRecord, StoredDirective
 from germane.types.candidate import LONG
+from germane.types.inventory import Tombstone
 from germane.types.plan import Plan
 from germane.types.scope import Scope
 
@@ -31,10 +32,10 @@ __all__ = ["Line", "Restored", "restored"]
 Line = Mapping[str, Any] | str | bytes
 """A line of an export: the dict, or its JSON."""
 
-_BATCH = 128
-"""Things that are written in one transaction: about 20 ms of the writer."""
-_BATCH_CHARACTERS = 65_536
-"""Characters of messages likewise. A longer message is a batch of its own."""
+_THINGS = 128
+"""Things that are written at once: about 20 ms of the writer."""
+_CHARACTERS = 65_536
+"""Characters of their texts likewise. A longer text is written alone."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -74,6 +75,15 @@ async def restored(
             await parts.catch_up.settle()
 
 
+class _Planned(NamedTuple):
+    """A batch that waits to be written: what it holds, for whom, its plan, and the numbers of its lines."""
+
+    name: str
+    scope: Scope
+    plan: Plan[Placed]
+    numbers: list[int]
+
+
 class _Restoring:
     """The state of one `restored`."""
 
@@ -88,7 +98,8 @@ class _Restoring:
         self._header: Header | None = None
         self._seen = 0
         self._batch: list[tuple[int, Owned]] = []
-        self._characters = 0
+        self._planned: list[_Planned] = []
+        self._waiting = self._characters = 0
         self._session: tuple[Owner, SessionRecord] | None = None
 
     async def run(self, lines: Iterable[Line] | AsyncIterable[Line]) -> Restored:
@@ -150,36 +161,48 @@ class _Restoring:
         return Owned(moved, replace(thing, user=user) if isinstance(thing, Memory | Event) else thing)
 
     async def _take(self, number: int, owned: Owned) -> None:
-        """Adds the thing to its batch; what doesn't belong into the same batch is written first."""
+        """Adds the thing to its batch; what doesn't belong into the same batch begins another one."""
         thing = owned.thing
-        if self._batch and (not _together(self._batch[-1][1], owned) or len(self._batch) == _BATCH):
-            await self._write()
+        if self._batch and not _together(self._batch[-1][1], owned):
+            await self._finish()
         if isinstance(thing, SessionRecord):
             self._session = (owned.owner, thing)
             return
         size = len(thing.text) if isinstance(thing, Event | Memory) else 0
-        if self._batch and self._characters + size > _BATCH_CHARACTERS:
+        if self._waiting == _THINGS or (self._waiting and self._characters + size > _CHARACTERS):
             await self._write()
         self._batch.append((number, owned))
+        self._waiting += 1
         self._characters += size
         self.long = self.long or size > LONG // 4
 
+    async def _finish(self) -> None:
+        """Makes the plan of the batch, which is written together with those of other batches."""
+        batch, self._batch = self._batch, []
+        if batch:
+            owner = batch[0][1].owner
+            scope = Scope() if owner.org is None else Scope(org=owner.org, agent=owner.agent or "", user=owner.user)
+            name, plan = await self._plan([owned.thing for _, owned in batch], owner, scope)
+            self._planned.append(_Planned(name, scope, plan, [number for number, _ in batch]))
+
     async def _write(self) -> None:
-        batch, self._batch, self._characters = self._batch, [], 0
-        if not batch:
+        """Writes the batches that wait, in one commit where the writer has nothing else to do."""
+        await self._finish()
+        planned, self._planned = self._planned, []
+        self._waiting = self._characters = 0
+        if not planned:
             return
-        owner = batch[0][1].owner
-        scope = Scope() if owner.org is None else Scope(org=owner.org, agent=owner.agent or "", user=owner.user)
-        things: list[Any] = [owned.thing for _, owned in batch]
-        name, plan = await self._plan(things, owner, scope)
-        try:
-            async with self._background.step():
-                placed = await self._store.within(scope).journal.commit(plan)
-        except GermaneError as error:
-            raise type(error)(f"lines {batch[0][0]} to {batch[-1][0]}: {error}") from error
-        self._count(name, placed, [number for number, _ in batch])
-        if name == "directives" and placed.added:
-            self.directives.append(scope)
+        async with self._background.step():
+            commits = [self._store.within(batch.scope).journal.commit(batch.plan) for batch in planned]
+            outcomes = await asyncio.gather(*commits, return_exceptions=True)
+        for batch, placed in zip(planned, outcomes, strict=True):
+            if isinstance(placed, GermaneError):
+                raise type(placed)(f"lines {batch.numbers[0]} to {batch.numbers[-1]}: {placed}") from placed
+            if isinstance(placed, BaseException):
+                raise placed
+            if batch.name == "directives" and placed.added:
+                self.directives.append(batch.scope)
+            self._count(batch.name, placed, batch.numbers)
 
     async def _plan(self, things: list[Any], owner: Owner, scope: Scope) -> tuple[str, Plan[Placed]]:
         match things[0]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
 
 from germane.memories.memory import Memory
+from germane.types.inventory import Tombstone
 from germane.types.plan import Change, Read
 
 __all__ = [
@@ -31,7 +31,6 @@ __all__ = [
     "Select",
     "Selection",
     "SetDirective",
-    "Tombstone",
 ]
 
 
@@ -107,17 +106,6 @@ class Selection:
 
     memory_ids: tuple[str, ...] = ()
     event_ids: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tombstone:
-    """What remains of a memory or message that was forgotten: no content."""
-
-    id: str
-    what: Literal["memory", "message"]
-    at: datetime
-    by: str = ""
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,12 +20,12 @@ from germane.memories.operations import (
     PutMemory,
     PutTombstones,
     SetDirective,
-    Tombstone,
 )
 from germane.store import Store
 from germane.testing.scope_contract import AGENT, ANNA, BEN, LATER
 from germane.testing.stored import NOON, a_memory, an_event, asking, writing
 from germane.transfer.stored import Contents, Owned, Owner, Reach, SessionRecord, StoredDirective
+from germane.types.inventory import Tombstone
 from germane.types.scope import Scope
 
 __all__ = ["TransferContract"]

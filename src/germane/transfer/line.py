@@ -15,9 +15,9 @@ from typing import Any
 
 from germane.events.event import Event
 from germane.memories.memory import Memory
-from germane.memories.operations import Tombstone
 from germane.transfer.stored import Contents, Owned, Reach, SessionRecord, StoredDirective, Thing
 from germane.types.candidate import Provenance
+from germane.types.inventory import Tombstone
 
 __all__ = ["FORMAT", "VERSION", "header_line", "line_of", "written"]
 

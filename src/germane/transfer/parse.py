@@ -20,13 +20,13 @@ from germane.events.prepared_message import slim
 from germane.memories.checks import check_provenance, moment, words
 from germane.memories.compose import compose, content_fields
 from germane.memories.memory import Memory
-from germane.memories.operations import Tombstone
 from germane.memories.remember import ATTRIBUTES, hash_of
 from germane.text.normal import content_hash
 from germane.transfer.line import FORMAT, VERSION
 from germane.transfer.stored import Contents, Owned, Owner, Reach, SessionRecord, StoredDirective, Thing
 from germane.types.candidate import Provenance
 from germane.types.extent import bounded
+from germane.types.inventory import Tombstone
 from germane.types.limits import DIRECTIVE, ID, MESSAGE_TEXT, NAME, REFERENCES, REMARK, Limit, entries, shown
 from germane.types.limits import text as string
 from germane.types.scope import Scope

@@ -13,16 +13,9 @@ from typing import NamedTuple
 from germane.events.event import Event
 from germane.events.operations import EventsById, EventsByMessageId, PutEvent, ReservePositions, SessionTail
 from germane.memories.memory import Memory
-from germane.memories.operations import (
-    IdsInUse,
-    MemoriesById,
-    OwnDirective,
-    PutMemory,
-    PutTombstones,
-    SetDirective,
-    Tombstone,
-)
+from germane.memories.operations import IdsInUse, MemoriesById, OwnDirective, PutMemory, PutTombstones, SetDirective
 from germane.search.unit import Analysis
+from germane.types.inventory import Tombstone
 from germane.types.plan import Change, Decision, Plan, read
 from germane.types.scope import Scope
 
@@ -128,7 +121,7 @@ def restore_messages(
                 named.add(event.message_id)
             changes.append(PutEvent(event, analysis))
     decided = _decided(placed, changes, strict)
-    if not decided.changes:
+    if not decided.changes or next <= max(event.position for event in events) + 1:
         return decided
     return Decision((*decided.changes, ReservePositions(session=session, next=next)), decided.outcome)
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from germane.errors import InvalidInput
 from germane.events.event import Event
 from germane.memories.memory import Memory
-from germane.memories.operations import Tombstone
+from germane.types.inventory import Tombstone
 from germane.types.scope import Scope
 
 __all__ = ["Contents", "Owned", "Owner", "Reach", "SessionRecord", "StoredDirective", "Thing"]

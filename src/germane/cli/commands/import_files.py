@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
@@ -72,7 +73,7 @@ def import_files(
             loaded.append(one := _load(file, session, format, read_as == "directive"))
             if isinstance(one, ExportFile):
                 open_files.callback(one.close)
-        tallies = run_async(_import(options, loaded, into, skip_conflicts))
+        tallies = run_async(_import(options, files, loaded, into, skip_conflicts))
     if options.json:
         print_json({"files": [_shape(file, tally) for file, tally in zip(files, tallies, strict=True)]})
     for file, tally in zip(files, tallies, strict=True):
@@ -130,7 +131,9 @@ def _rows(found: tuple[str, Iterator[Row]]) -> tuple[str, list[Row]]:
     return found[0], list(found[1])
 
 
-async def _import(options: GlobalOptions, loaded: list[Loaded], into: bool, skip_conflicts: bool) -> list[ImportTally]:
+async def _import(
+    options: GlobalOptions, files: list[str], loaded: list[Loaded], into: bool, skip_conflicts: bool
+) -> list[ImportTally]:
     exports = [one for one in loaded if isinstance(one, ExportFile)]
     targets = {id(export): export.target(options, into) for export in exports}
     if into and not exports:
@@ -140,11 +143,14 @@ async def _import(options: GlobalOptions, loaded: list[Loaded], into: bool, skip
         with progress(options.json) as bar:
             total = sum(one.total if isinstance(one, ExportFile) else len(one[1]) for one in loaded)
             task = bar.add_task("importing", total=total)
-            for one in loaded:
+            for file, one in zip(files, loaded, strict=True):
                 if isinstance(one, ExportFile):
-                    restored = await one.restore(
-                        germane, targets[id(one)], skip_conflicts=skip_conflicts, advance=lambda count: bar.advance(task, count)
-                    )
+                    try:
+                        restored = await one.restore(
+                            germane, targets[id(one)], skip_conflicts=skip_conflicts, advance=partial(bar.advance, task)
+                        )
+                    except InvalidInput as error:
+                        raise InvalidInput(f"{'standard input' if file == '-' else file}: {error}") from None
                     tallies.append(_tally(restored))
                     continue
                 tallies.append(tally := ImportTally(format=one[0]))
@@ -154,7 +160,7 @@ async def _import(options: GlobalOptions, loaded: list[Loaded], into: bool, skip
                     options.agent_wide(germane),
                     lambda user: agent if options.user else germane.agent(options.agent, org=options.org, user=user),
                     tally,
-                    lambda count: bar.advance(task, count),
+                    partial(bar.advance, task),
                 )
     return tallies
 

@@ -15,7 +15,7 @@ from germane.errors import InvalidInput
 
 __all__ = ["is_instructions", "read_markdown"]
 
-_HEADING = re.compile(r"(#{1,6})[ \t]+([^\n]*)")
+_HEADING = re.compile(r"(#{1,6})(?=[ \t])")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _INSTRUCTIONS = frozenset({"agents.md", "claude.md", "gemini.md", "claude.local.md", "copilot-instructions.md"})
 _MAX_TITLE = 200
@@ -62,7 +62,7 @@ def _sections(text: str) -> Iterator[tuple[list[str], str]]:
     fence = ""
     for line in [*text.splitlines(), None]:
         opened = _FENCE.match(line) if line is not None else None
-        heading = _HEADING.fullmatch(line.rstrip()) if line is not None and not fence else None
+        heading = _HEADING.match(line) if line is not None and not fence else None
         if opened and (not fence or (opened[1].startswith(fence) and not (line or "").strip().strip(fence[0]))):
             fence = "" if fence else opened[1]
         if heading is None and line is not None:
@@ -73,4 +73,4 @@ def _sections(text: str) -> Iterator[tuple[list[str], str]]:
         lines = []
         if heading is not None:
             path = [entry for entry in path if entry[0] < len(heading[1])]
-            path.append((len(heading[1]), heading[2].strip().rstrip("#").strip()))
+            path.append((len(heading[1]), (line or "")[len(heading[1]) :].strip().rstrip("#").strip()))

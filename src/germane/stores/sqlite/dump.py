@@ -15,7 +15,6 @@ import apsw
 
 from germane.errors import StoreUnavailable
 from germane.events.event import Event
-from germane.memories.operations import Tombstone
 from germane.stores.sqlite.database import Database
 from germane.stores.sqlite.encoding import maybe_moment, moment, shown, to_json
 from germane.stores.sqlite.events import EVENT, event_of
@@ -25,6 +24,7 @@ from germane.stores.sqlite.memories import MEMORY, memory_of
 from germane.stores.sqlite.rows import Row, first, only, rows
 from germane.stores.sqlite.visible_partitions import FORGOTTEN_ORG
 from germane.transfer.stored import Contents, Owned, Owner, Reach, SessionRecord, StoredDirective, Thing
+from germane.types.inventory import Tombstone
 
 __all__ = ["Dump"]
 
