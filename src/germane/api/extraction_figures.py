@@ -40,7 +40,5 @@ def extraction_findings(report: QueueReport, worker: ExtractionWorker | None) ->
         findings.append(("extraction waits", worker.total.stopped, False))
     if report.parked:
         reasons = "; ".join(f"{count} × {reason}" for reason, count in report.reasons[:_REASONS])
-        findings.append(
-            ("extraction parked", f"{report.parked} runs: {reasons} (germane extract tries again)", False)
-        )
+        findings.append(("extraction parked", f"{report.parked} runs: {reasons} (germane extract tries again)", False))
     return tuple(findings)

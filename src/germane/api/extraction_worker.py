@@ -62,6 +62,7 @@ class ExtractionRun:
     parked: int = 0
     stopped: str = ""
 
+
 Progress = Callable[[int], None]
 """Called with the number of messages read so far."""
 
