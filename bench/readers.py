@@ -6,6 +6,7 @@ test checks that every public function that takes text is listed here, or in `UN
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from types import MappingProxyType
@@ -34,6 +35,7 @@ from germane.embedders.distilled import Distilled
 from germane.embedders.static import Static
 from germane.embedders.word_vectors import StaticWordVectors
 from germane.errors import GermaneError, InvalidInput
+from germane.events.event import Event
 from germane.events.prepared_message import PreparedMessage, slim
 from germane.events.prepared_message import clean as whole
 from germane.events.screened_message import screened
@@ -44,6 +46,9 @@ from germane.memories.compose import compose
 from germane.memories.extraction.extract import extract
 from germane.memories.extraction.language import language
 from germane.memories.extraction.own_words import own_words as own_part
+from germane.memories.llm_extraction.answer import Unusable, accepted
+from germane.memories.llm_extraction.claim import Claim
+from germane.memories.llm_extraction.prompt import prompt
 from germane.pipeline.format.category import rank, tag
 from germane.pipeline.format.compact import Compact
 from germane.pipeline.format.escape import clean, escape_attribute, escape_operator, escape_text, label
@@ -110,6 +115,35 @@ _WORDS, _STEMS = StaticWordVectors(_KNOWN), np.zeros(1, np.uint32)
 _STATIC = Static()
 _EXCERPTS = Excerpts(["yesterday", "dogs", "a", "書"])
 _QUERY = Query(text="", at=_NOW, identifiers=("a.b", "::"), phrases=("a a", "  "))
+
+
+def _claim(text: str) -> Claim:
+    """What a language model is asked about a message of this text."""
+    event = Event(
+        id="e",
+        type="user_message",
+        user="u",
+        session="s",
+        position=0,
+        text=text,
+        created_at=_NOW,
+        recorded_at=_NOW,
+        role="user",
+    )
+    return Claim(scope=_SCOPE, session=1, first=0, stop=1, holder="h", turns=(event,))
+
+
+def _listed(text: str) -> str:
+    """A language model's answer that is made of this text."""
+    entry = {"kind": "behavior", "key": text[:64], "text": text, "sources": ["m1"], "confidence": 1, "sensitive": False}
+    return json.dumps({"memories": [entry]})
+
+
+def _accepted(answer: str, said: str) -> object:
+    try:
+        return accepted(answer, _claim(said), model="m")
+    except Unusable:
+        return None
 
 
 def _candidate(text: str, **more: Any) -> Candidate:
@@ -291,6 +325,8 @@ _SIGNALS: dict[str, Reader] = {
         extract(f"ich mag {text}. immer wenn ich {text}"),
     ),
     "memories.extraction.own_words.own_words": lambda text: own_part(text, language("english")),
+    "memories.llm_extraction.answer.accepted": lambda text: (_accepted(text, "a"), _accepted(_listed(text), text)),
+    "memories.llm_extraction.prompt.prompt": lambda text: prompt(_claim(text), [], _NONCE),
     "pipeline.signals.times.times": lambda text: times(f"last may 2024 days ago {text} 東 summer", date(2026, 1, 1)),
 }
 
@@ -409,6 +445,10 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "pipeline.gather.outcome.source_report": _OF_CODE,
         "pipeline.inject.placement.place": "puts texts beside each other; measured in inject.inject.inject",
         "memories.checks.flag": _OF_CODE,
+        "memories.llm_extraction.prompt.instructions": _OF_CODE,
+        "memories.llm_extraction.queue.ExtractionQueue.claim": "a protocol",
+        "memories.llm_extraction.queue.ExtractionQueue.release": "a protocol",
+        "memories.llm_extraction.queue.ExtractionQueue.release_all": "a protocol",
         "memories.checks.share": _OF_CODE,
         "memories.compose.content_fields": "compared with six names",
         "memories.directive.set_directive": "checked by memories.checks.words",

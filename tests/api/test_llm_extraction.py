@@ -16,7 +16,6 @@ from germane import Germane, InvalidInput, LLMError
 from germane.api.extraction_worker import ExtractionWorker
 from germane.settings.settings import Settings
 from germane.testing.clocks import Ticking
-from support.llm_server import openai, says, serving_llm, status
 from support.scripted_llm import ScriptedLLM, entry, listed
 
 pytestmark = pytest.mark.requirement("MEM-7")
@@ -195,6 +194,7 @@ async def test_messages_are_data_in_the_prompt(opening: Opening) -> None:
     assert [line.partition(" ")[0] for line in lines if line.startswith("<")] == [
         "<known", "</known", "<conversation", "</conversation",
     ]  # fmt: skip
+    assert not any(mark in lines[3] for mark in "<>\u2028\x00")
     nonce = lines[0].removeprefix("<known ").removesuffix(">")
     assert len(nonce) >= 16
     assert nonce in llm.systems[0]
@@ -476,30 +476,3 @@ async def test_pauses_grow_while_the_endpoint_fails(opening: Opening, time: Tick
         await worker.close()
     assert [pause for pause in pauses if pause > 5] == [10, 20, 40, 80, 160, 320, 600, 600, 600, 600]
     assert (pauses[0], pauses[-1], len(llm.prompts)) == (5, 5, 11)
-
-
-async def test_an_endpoint_configured_by_name_is_asked_over_http(tmp_path: Path) -> None:
-    """Settings and environment name the model, its address and its key; an endpoint that is away doesn't keep from opening."""
-    async with serving_llm() as server:
-        environ = {"GERMANE_LLM": "openai:m", "OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": "sk-x"}
-        settings = Settings.load(None, environ)
-        assert "sk-x" not in repr(settings)
-        server.script = [status(401), says(openai({"model": "m"}, listed(LOVES)))]
-        async with Germane.open(tmp_path / "a.db", settings=settings, warm=False, freeze=False) as germane:
-            agent = germane.agent(user="ana")
-            await agent.record(TALK, session="s")
-            assert (await agent.extract()).stopped == "the LLM at 127.0.0.1 answered 401: check the API key"
-            assert (await agent.extract()).memories == 1
-        assert server.headers[0]["Authorization"] == "Bearer sk-x"
-    away = Settings(llm="http://127.0.0.1:9/v1#m", extraction=False)
-    async with Germane.open(tmp_path / "b.db", settings=away, warm=False, freeze=False) as germane:
-        assert germane.state.llm_fault == ""
-
-
-@pytest.mark.parametrize(
-    ("llm", "said"), [(7, "not int"), (ScriptedLLM, "not the class"), (lambda prompt: prompt, "write it as  async def")]
-)
-def test_a_model_that_cant_be_used_is_refused(llm: Any, said: str) -> None:
-    """`Germane.open` says what `llm` may be."""
-    with pytest.raises(InvalidInput, match=said):
-        Germane.open(":memory:", llm=llm)

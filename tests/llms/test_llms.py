@@ -10,9 +10,9 @@ import pytest
 
 from germane.errors import InvalidInput, LLMError, UnknownName
 from germane.llms.anthropic_messages import AnthropicMessages
+from germane.llms.chat_completions import ChatCompletions
 from germane.llms.function import FunctionLLM
 from germane.llms.named import open_llm
-from germane.llms.openai_chat import OpenAIChat
 from germane.ports.llm import LLM, Completion
 from support.llm_server import LLMServer, anthropic, cut, dropped, openai, says, serving_llm, status
 
@@ -29,7 +29,7 @@ async def server() -> AsyncIterator[LLMServer]:
 def _llm(provider: str, server: LLMServer, **options: Any) -> LLM:
     options = {"sleep": server.sleep, "jitter": lambda: 0.5, **options}
     if provider == "openai":
-        return OpenAIChat(f"{server.url}/v1", "m", KEY, **options)
+        return ChatCompletions(f"{server.url}/v1", "m", KEY, **options)
     return AnthropicMessages(server.url, "m", KEY, **options)
 
 
@@ -217,9 +217,9 @@ async def test_a_function_that_raises_or_returns_no_text_is_an_llm_error() -> No
 def test_names_find_their_address_and_key() -> None:
     """The variables are those of the providers' own libraries; an address in the name gets no key of another host."""
     access = {"OPENAI_API_KEY": "k", "ANTHROPIC_BASE_URL": "http://proxy:1", "OPENAI_BASE_URL": "http://local:2/v1"}
-    assert repr(open_llm("openai:gpt-4o-mini", access)) == "<OpenAIChat gpt-4o-mini at local>"
+    assert repr(open_llm("openai:gpt-4o-mini", access)) == "<ChatCompletions gpt-4o-mini at local>"
     assert repr(open_llm("anthropic:claude-haiku-4-5", access)) == "<AnthropicMessages claude-haiku-4-5 at proxy>"
-    assert repr(open_llm("http://here:3/v1#llama3.2", access)) == "<OpenAIChat llama3.2 at here>"
+    assert repr(open_llm("http://here:3/v1#llama3.2", access)) == "<ChatCompletions llama3.2 at here>"
 
 
 def test_names_that_cant_be_used_say_what_to_do() -> None:

@@ -93,6 +93,8 @@ class ExtractionWorker:
         self.report = QueueReport()
         """The queue as it was after the last run."""
         self._task: asyncio.Task[None] | None = None
+        self._runs = 0
+        """Runs under way that somebody asked for; the worker's own wait for them."""
 
     async def start(self) -> None:
         """Begins to look at the queue, after some seconds. The first time, the messages that are recorded from now on belong
@@ -116,6 +118,13 @@ class ExtractionWorker:
     ) -> ExtractionRun:
         """Reads what is due, until nothing is or the endpoint fails. With `eager` it doesn't wait for sessions to fall silent.
         `progress` gets the number of messages read so far. Raises `StoreError`."""
+        self._runs += 1
+        try:
+            return await self._drained(within, eager, progress)
+        finally:
+            self._runs -= 1
+
+    async def _drained(self, within: Scope | None, eager: bool, progress: Progress | None) -> ExtractionRun:
         done = ExtractionRun()
         try:
             async with asyncio.TaskGroup() as lanes:
@@ -135,8 +144,10 @@ class ExtractionWorker:
         pause = _POLL
         while True:
             await self._sleep(pause)
+            if self._runs:
+                continue
             try:
-                stopped = (await self.drain()).stopped
+                stopped = (await self._drained(None, eager=False, progress=None)).stopped
             except Exception as error:  # the store may be busy or full for a while
                 self.total.stopped = stopped = type(error).__name__
             pause = min(_MAX_PAUSE, 2 * pause) if stopped else _POLL

@@ -111,7 +111,7 @@ async def wire(
     counter = cache(open_tokenizer)
     words = (vectors if isinstance(vectors, HasWordVectors) else Distilled()).word_vectors()
     asked = settings.llm if llm is None else llm
-    model = None if asked is None or asked == "" else _llm(asked, settings)
+    model = None if asked is None else _llm(asked, settings)
     loading: list[Awaitable[object]] = [prepare(vectors) if watched is None else watched.prepare(_PREPARING_SECONDS)]
     if warm:
         loading += [

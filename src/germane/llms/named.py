@@ -21,7 +21,7 @@ def open_llm(name: str, access: Mapping[str, str]) -> LLM:
     `UnknownName`, `InvalidInput`, and `MissingExtra` without aiohttp. Asks no endpoint anything.
     """
     from germane.llms.anthropic_messages import AnthropicMessages
-    from germane.llms.openai_chat import OpenAIChat
+    from germane.llms.chat_completions import ChatCompletions
 
     provider, _, model = name.partition(":")
     if name.startswith(("http://", "https://")):
@@ -36,4 +36,4 @@ def open_llm(name: str, access: Mapping[str, str]) -> LLM:
         raise UnknownName(f"no LLM is called {name!r}: take 'openai:<model>', 'anthropic:<model>' or '<address>#<model>'")
     if not model.strip():
         raise InvalidInput(f"the LLM {name!r} names no model: write it after the colon, or after # where it is an address")
-    return AnthropicMessages(address, model, key) if provider == "anthropic" else OpenAIChat(address, model, key)
+    return AnthropicMessages(address, model, key) if provider == "anthropic" else ChatCompletions(address, model, key)

@@ -99,7 +99,7 @@ class Settings:
             embedder=given["embedder"][0] if "embedder" in given else "distilled",
             dimensions=None if dimensions is None else _count(*dimensions),
             extraction=extraction is None or _switch(*extraction),
-            llm=given["llm"][0] if "llm" in given else None,
+            llm=(given["llm"][0] or None) if "llm" in given else None,
             llm_tokens_per_day=None if tokens is None else _count(*tokens),
             llm_access={name: environ[name] for name in _LLM_ACCESS if environ.get(name)} if environ else {},
             nonce_key=_key(*given["nonce_key"]) if "nonce_key" in given else None,

@@ -1,4 +1,4 @@
-"""OpenAIChat: a language model at any endpoint with the OpenAI protocol for chats (`POST {base}/chat/completions`)."""
+"""ChatCompletions: a language model at any endpoint with the OpenAI protocol for chats (`POST {base}/chat/completions`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from germane.llms.answer import failure, max_bytes, read_answer, tokens
 from germane.ports.json_endpoint import JsonEndpoint
 from germane.ports.llm import Completion
 
-__all__ = ["OpenAIChat"]
+__all__ = ["ChatCompletions"]
 
 _NEWER = "api.openai.com"
 """The host that takes `max_completion_tokens`; the compatible ones take the older `max_tokens`."""
@@ -22,7 +22,7 @@ _UNKNOWN_FIELD = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
 """Status codes of servers that don't know schemas."""
 
 
-class OpenAIChat:
+class ChatCompletions:
     """`model` at `base_url`. Where a server refuses a request with a schema, the request is repeated without it, and later ones
     are sent without: the caller's instructions say what shape the answer has, and the caller checks it. The other options are
     those of `JsonEndpoint`."""
@@ -79,7 +79,7 @@ class OpenAIChat:
         await self._endpoint.close()
 
     def __repr__(self) -> str:
-        return f"<OpenAIChat {self._model} at {self._endpoint.host}>"
+        return f"<ChatCompletions {self._model} at {self._endpoint.host}>"
 
     def _read(self, body: bytes) -> Completion:
         answer = read_answer(body, self._endpoint.host)
