@@ -43,6 +43,7 @@ from germane.grpc.refusals import refusal
 from germane.grpc.to_wire import text as wire_text
 from germane.memories import checks
 from germane.memories.compose import compose
+from germane.memories.contrast import contrast
 from germane.memories.extraction.extract import extract
 from germane.memories.extraction.language import language
 from germane.memories.extraction.own_words import own_words as own_part
@@ -51,6 +52,7 @@ from germane.memories.llm_extraction.claim import Claim
 from germane.memories.llm_extraction.prompt import prompt
 from germane.pipeline.format.category import rank, tag
 from germane.pipeline.format.compact import Compact
+from germane.pipeline.format.digest import Digest
 from germane.pipeline.format.escape import clean, escape_attribute, escape_operator, escape_text, label
 from germane.pipeline.format.graphemes import clip, floor
 from germane.pipeline.format.invisible import is_plain, visible
@@ -253,6 +255,10 @@ _FORMAT: dict[str, Reader] = {
     "pipeline.format.graphemes.clip": lambda text: (clip(text, 64), clip(text, len(text) - 1)),
     "pipeline.format.invisible.is_plain": is_plain,
     "pipeline.format.invisible.visible": visible,
+    "pipeline.format.digest.Digest.line": lambda text: Digest(_NONCE, UTC).line(_candidate(text), text),
+    "pipeline.format.digest.Digest.stable": lambda text: Digest(_NONCE, UTC).stable(text, True),
+    "pipeline.format.layout.Format.chars": lambda text: _format("digest").chars(_candidate(text), text),
+    "memories.contrast.contrast": lambda text: contrast(text, text + " not"),
     "pipeline.format.layout.Format.fixed": lambda text: _format().fixed(text),
     "pipeline.format.layout.Format.cost": lambda text: _format().cost(_candidate(text), text, frozenset()),
     "pipeline.format.layout.Format.total": lambda text: _format("xml").total(text, [_chosen(text)]),
@@ -426,6 +432,7 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "memories.extraction.language.language": _OF_CODE,
         "memories.extraction.remember_found.extracted_memory": "what memories.extraction.extract returns, then checked",
         "events.reader.EventReader.sessions": "a protocol",
+        "memories.resolve.resolve": "compares ids",
         "events.appending.read_tail": "a session's name, checked by Scope",
         "events.appending.find_by_message_id": "a session's name, checked by Scope; ids are compared",
         "pipeline.format.layout.Grammar.line": "a protocol",
