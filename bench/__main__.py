@@ -25,8 +25,10 @@ remembering    memories per second, with the search for near-duplicates
 consolidation  time to bring a large store within a storage budget
 forgetting     time to forget in a large store, and the delay for other callers
 kills          traces left in files by a process killed while it forgets
+roundtrip      export, import, export: byte-identical; time and memory of 100,000 messages
 leftover       tasks, threads, files and memory left after 10,000 time-outs
-soak           the long runs in turn: budget, digest, forgery, linear, proven, leftover, kills, giant, port, neighbour
+soak           the long runs in turn: budget, digest, forgery, linear, proven, roundtrip, leftover, kills …
+secrets DATA   secrets that are recognised, false alarms, and the cost of the search
 embedders DATA questions in thirteen scripts, and texts a second, of the embedders without a network
 distil         makes the table of the default embedder from MiniLM
 golden …       messages and traces of 300 assemblies, to compare before and after a refactoring
@@ -69,6 +71,8 @@ from bench import (
     port,
     proven,
     remembering,
+    roundtrip,
+    secrets,
     service,
     tuning,
 )
@@ -79,6 +83,7 @@ _LONG: Mapping[str, Callable[[], int]] = {
     "forgery": lambda: forgery.main(["--count", "100000"]),
     "linear": lambda: linear.main([]),
     "proven": lambda: proven.main(["--count", "100000"]),
+    "roundtrip": lambda: roundtrip.main(["--count", "2000"]),
     "leftover": lambda: leftover.main([]),
     "kills": lambda: kills.main([]),
     "giant": lambda: giant.main([]),
@@ -116,6 +121,8 @@ def main() -> int:
             forgetting.main(rest)
         case "kills":
             return kills.main(rest)
+        case "roundtrip":
+            return roundtrip.main(rest)
         case "leftover":
             return leftover.main(rest)
         case "load":
@@ -170,6 +177,8 @@ def main() -> int:
             crowd.main(rest)
         case "tuning":
             tuning.main(rest)
+        case "secrets":
+            secrets.main(rest)
         case "soak":
             return _soak(rest)
         case "all":

@@ -6,10 +6,11 @@ test checks that every public function that takes text is listed here, or in `UN
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -34,14 +35,24 @@ from germane.embedders.distilled import Distilled
 from germane.embedders.static import Static
 from germane.embedders.word_vectors import StaticWordVectors
 from germane.errors import GermaneError, InvalidInput
+from germane.events.event import Event
 from germane.events.prepared_message import PreparedMessage, slim
 from germane.events.prepared_message import clean as whole
+from germane.events.screened_message import screened
 from germane.grpc.refusals import refusal
 from germane.grpc.to_wire import text as wire_text
 from germane.memories import checks
 from germane.memories.compose import compose
+from germane.memories.contrast import contrast
+from germane.memories.extraction.extract import extract
+from germane.memories.extraction.language import language
+from germane.memories.extraction.own_words import own_words as own_part
+from germane.memories.llm_extraction.answer import Unusable, accepted
+from germane.memories.llm_extraction.claim import Claim
+from germane.memories.llm_extraction.prompt import prompt
 from germane.pipeline.format.category import rank, tag
 from germane.pipeline.format.compact import Compact
+from germane.pipeline.format.digest import Digest
 from germane.pipeline.format.escape import clean, escape_attribute, escape_operator, escape_text, label
 from germane.pipeline.format.graphemes import clip, floor
 from germane.pipeline.format.invisible import is_plain, visible
@@ -70,6 +81,15 @@ from germane.text.analyse import analyse, hashed, query_terms, stem, term_hash
 from germane.text.blocks import blocks
 from germane.text.language import detect, of_script
 from germane.text.normal import bare, content_hash, fold, is_normalised, normalised, unpiled, wide
+from germane.text.secrets.cards import by_luhn
+from germane.text.secrets.find import find_secrets
+from germane.text.secrets.formats import by_format, private_keys
+from germane.text.secrets.found import FoundSecret
+from germane.text.secrets.looks_secret import is_placeholder, is_random, looks_secret
+from germane.text.secrets.named import by_name, may_name, named_kind
+from germane.text.secrets.redact import redacted
+from germane.text.secrets.screen import SecretScreen
+from germane.text.secrets.unveiled import unveiled
 from germane.text.traits import capitals, is_question, temporal, word_count
 from germane.text.words import words
 from germane.tokenizers.bpe import ENCODINGS, Bpe, as_sent
@@ -97,6 +117,35 @@ _WORDS, _STEMS = StaticWordVectors(_KNOWN), np.zeros(1, np.uint32)
 _STATIC = Static()
 _EXCERPTS = Excerpts(["yesterday", "dogs", "a", "書"])
 _QUERY = Query(text="", at=_NOW, identifiers=("a.b", "::"), phrases=("a a", "  "))
+
+
+def _claim(text: str) -> Claim:
+    """What a language model is asked about a message of this text."""
+    event = Event(
+        id="e",
+        type="user_message",
+        user="u",
+        session="s",
+        position=0,
+        text=text,
+        created_at=_NOW,
+        recorded_at=_NOW,
+        role="user",
+    )
+    return Claim(scope=_SCOPE, session=1, first=0, stop=1, holder="h", turns=(event,))
+
+
+def _listed(text: str) -> str:
+    """A language model's answer that is made of this text."""
+    entry = {"kind": "behavior", "key": text[:64], "text": text, "sources": ["m1"], "confidence": 1, "sensitive": False}
+    return json.dumps({"memories": [entry]})
+
+
+def _accepted(answer: str, said: str) -> object:
+    try:
+        return accepted(answer, _claim(said), model="m")
+    except Unusable:
+        return None
 
 
 def _candidate(text: str, **more: Any) -> Candidate:
@@ -206,6 +255,10 @@ _FORMAT: dict[str, Reader] = {
     "pipeline.format.graphemes.clip": lambda text: (clip(text, 64), clip(text, len(text) - 1)),
     "pipeline.format.invisible.is_plain": is_plain,
     "pipeline.format.invisible.visible": visible,
+    "pipeline.format.digest.Digest.line": lambda text: Digest(_NONCE, UTC).line(_candidate(text), text),
+    "pipeline.format.digest.Digest.stable": lambda text: Digest(_NONCE, UTC).stable(text, True),
+    "pipeline.format.layout.Format.chars": lambda text: _format("digest").chars(_candidate(text), text),
+    "memories.contrast.contrast": lambda text: contrast(text, text + " not"),
     "pipeline.format.layout.Format.fixed": lambda text: _format().fixed(text),
     "pipeline.format.layout.Format.cost": lambda text: _format().cost(_candidate(text), text, frozenset()),
     "pipeline.format.layout.Format.total": lambda text: _format("xml").total(text, [_chosen(text)]),
@@ -237,6 +290,21 @@ _TEXT: dict[str, Reader] = {
     "search.parts.parts": parts,
     "search.unit.analysed": analysed,
     "search.unit.analysed_parts": analysed_parts,
+    "text.secrets.find.find_secrets": find_secrets,
+    "text.secrets.find.find_secrets behind names": lambda text: find_secrets(f"password={text} api key: {text} ://{text}"),
+    "text.secrets.formats.by_format": lambda text: list(by_format(text, 0, len(text))),
+    "text.secrets.formats.private_keys": lambda text: list(private_keys(f"-----BEGIN PRIVATE KEY-----{text}")),
+    "text.secrets.cards.by_luhn": lambda text: list(by_luhn(text)),
+    "text.secrets.named.by_name": lambda text: list(by_name(text, text.lower())) if len(text) == len(text.lower()) else None,
+    "text.secrets.named.may_name": may_name,
+    "text.secrets.named.named_kind": lambda text: (named_kind(text, "hunter2"), named_kind("password", text)),
+    "text.secrets.looks_secret.looks_secret": lambda text: looks_secret(text, "password", assigned=True),
+    "text.secrets.looks_secret.is_random": is_random,
+    "text.secrets.looks_secret.is_placeholder": is_placeholder,
+    "text.secrets.redact.redacted": lambda text: redacted(text, [FoundSecret("password", 0, len(text) // 2)]),
+    "text.secrets.screen.SecretScreen.text": lambda text: SecretScreen("redact", "x").text(text, text[:99]),
+    "text.secrets.screen.SecretScreen.json": lambda text: SecretScreen("redact", "x").json({text: [text]}, text[:99]),
+    "text.secrets.unveiled.unveiled": unveiled,
     "text.traits.is_question": is_question,
     "text.traits.temporal": temporal,
     "text.traits.capitals": capitals,
@@ -258,6 +326,13 @@ _SIGNALS: dict[str, Reader] = {
     "pipeline.signals.personal.is_personal": is_personal,
     "pipeline.signals.identifiers.phrases": phrases,
     "pipeline.signals.read.read": lambda text: read(_request(text)),
+    "memories.extraction.extract.extract": lambda text: (
+        extract(f"i prefer {text}, and my sister {text}. always use {text}", speaker=text[:80]),
+        extract(f"ich mag {text}. immer wenn ich {text}"),
+    ),
+    "memories.extraction.own_words.own_words": lambda text: own_part(text, language("english")),
+    "memories.llm_extraction.answer.accepted": lambda text: (_accepted(text, "a"), _accepted(_listed(text), text)),
+    "memories.llm_extraction.prompt.prompt": lambda text: prompt(_claim(text), [], _NONCE),
     "pipeline.signals.times.times": lambda text: times(f"last may 2024 days ago {text} 東 summer", date(2026, 1, 1)),
 }
 
@@ -302,6 +377,9 @@ _OTHERS: dict[str, Reader] = {
     "embedders.distilled.Distilled.embed_now": lambda text: _KNOWN.embed_now([text]),
     "embedders.static.Static.embed_now": lambda text: _STATIC.embed_now([text]),
     "embedders.word_vectors.StaticWordVectors.cosines": lambda text: _WORDS.cosines(_STEMS, [text]),
+    "events.screened_message.screened": lambda text: screened(
+        cast("PreparedMessage", PreparedMessage.of(Message.of("user", f"x{text}"), {"content": [text]}, "UTC")), "redact"
+    ),
     "events.prepared_message.clean": whole,
     "events.prepared_message.slim": lambda text: slim({"a": text, text: [f"data:{text}", f"data:a;base64,{text}"]}),
     "events.prepared_message.PreparedMessage.of": lambda text: PreparedMessage.of(
@@ -348,7 +426,13 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "dialects.plain.sent": _OF_CODE,
         "dialects.registry.dialect": "compared with four names",
         "dialects.registry.parse_all": "parses one by one",
+        "events.reader.EventReader.page": "a protocol",
         "events.reader.EventReader.recent": "a protocol",
+        "memories.extraction.language.ReadingRules.beginning": "reads one word; a part of memories.extraction.extract",
+        "memories.extraction.language.language": _OF_CODE,
+        "memories.extraction.remember_found.extracted_memory": "what memories.extraction.extract returns, then checked",
+        "events.reader.EventReader.sessions": "a protocol",
+        "memories.resolve.resolve": "compares ids",
         "events.appending.read_tail": "a session's name, checked by Scope",
         "events.appending.find_by_message_id": "a session's name, checked by Scope; ids are compared",
         "pipeline.format.layout.Grammar.line": "a protocol",
@@ -368,6 +452,10 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "pipeline.gather.outcome.source_report": _OF_CODE,
         "pipeline.inject.placement.place": "puts texts beside each other; measured in inject.inject.inject",
         "memories.checks.flag": _OF_CODE,
+        "memories.llm_extraction.prompt.instructions": _OF_CODE,
+        "memories.llm_extraction.queue.ExtractionQueue.claim": "a protocol",
+        "memories.llm_extraction.queue.ExtractionQueue.release": "a protocol",
+        "memories.llm_extraction.queue.ExtractionQueue.release_all": "a protocol",
         "memories.checks.share": _OF_CODE,
         "memories.compose.content_fields": "compared with six names",
         "memories.directive.set_directive": "checked by memories.checks.words",
@@ -381,6 +469,9 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "pipeline.signals.dates.rule": _OF_CODE,
         "pipeline.signals.word_set.lacks_all": "looks up what signals.word_set.word_set read",
         "pipeline.signals.times.today": "a zone's name, checked by Scope",
+        "text.secrets.redact.marker": _OF_CODE,
+        "text.secrets.screen.SecretScreen.knows": "looks up what was noted",
+        "text.secrets.screen.SecretScreen.note": "counts a kind",
         "tokenizers.named.open_tokenizer": _OF_CODE,
     }
 )

@@ -118,7 +118,28 @@ def test_export_yields_everything_in_order_across_portions(opened: Germane) -> N
     told = [f"message number {number}" for number in range(600)]
     agent.record([{"role": "user", "content": text} for text in told], session="s1")
     assert [one["content"] for one in agent.export() if one["type"] == "message"] == told
-    assert next(iter(agent.export()))["type"] == "message"
+    assert next(iter(agent.export()))["type"] == "header"
+
+
+@pytest.mark.requirement("MEM-3")
+def test_an_export_is_restored_into_another_store(opened: Germane, tmp_path: Path) -> None:
+    """The blocking twin has both sides, for one scope and for a whole store."""
+    opened.agent(user="ada").record([{"role": "user", "content": "hello"}], session="s1")
+    lines = list(opened.export())
+    with Germane.open(tmp_path / "copy.db", embedder=Hashed()) as copy:
+        assert copy.restore(lines).messages == 1
+        assert copy.agent(user="ada").restore(opened.agent(user="ada").export()).known == 1
+        assert list(copy.export()) == lines
+
+
+def test_an_export_that_is_left_early_holds_nothing_back(opened: Germane) -> None:
+    """Its snapshot ends with the iterator, so that what is forgotten next can be scrubbed from the files."""
+    agent = opened.agent()
+    agent.record([{"role": "user", "content": f"message number {number}"} for number in range(600)], session="s1")
+    lines = agent.export()
+    assert [next(iter(lines))["type"], next(iter(lines))["type"]] == ["header", "session"]
+    lines.close()  # type: ignore[attr-defined]
+    assert agent.forget(everything=True).scrubbed
 
 
 def test_a_backup_opens_as_a_store(opened: Germane, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@
     │   ├── StoreCorrupt      the file is not a germane store, or it is damaged
     │   └── StoreTooNew       the file was written by a newer germane
     ├── EmbedderError         the embedder can't be loaded or did not answer with vectors
+    ├── LLMError              the language model did not answer, or not with what was asked for
     └── MissingExtra          an optional dependency isn't installed; the message names the extra
 
 Adapters turn the exceptions of libraries into these. `assemble` raises only `InvalidInput`: a fault of germane's own gives less
@@ -23,6 +24,7 @@ __all__ = [
     "EmbedderError",
     "GermaneError",
     "InvalidInput",
+    "LLMError",
     "MissingExtra",
     "NotFound",
     "StoreCorrupt",
@@ -71,6 +73,18 @@ class StoreTooNew(StoreError):
 
 class EmbedderError(GermaneError):
     """The embedder can't be loaded, or its result isn't vectors of its dimension."""
+
+
+class LLMError(GermaneError):
+    """The language model can't be reached, refuses, or answers with something else than what was asked for. `of_endpoint` says
+    that any request would fail now, such as for a wrong key or no connection; else this one did. `status` is the HTTP status of
+    the answer, if there was one. Tokens are what the failed answer cost, where the endpoint told it."""
+
+    def __init__(
+        self, message: str, *, of_endpoint: bool = False, status: int | None = None, spent: tuple[int, int] = (0, 0)
+    ) -> None:
+        super().__init__(message)
+        self.of_endpoint, self.status, self.spent = of_endpoint, status, spent
 
 
 class MissingExtra(GermaneError, ImportError):

@@ -6,7 +6,7 @@ that it returns, takes an org, an agent or a user.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -16,8 +16,12 @@ from germane.access.key_store import KeyStore
 from germane.events.reader import EventReader
 from germane.injections.injection import KeptInjections
 from germane.memories.directive import Directive
+from germane.memories.llm_extraction.queue import ExtractionQueue
 from germane.memories.reader import MemoryReader
+from germane.ports.inventory import Inventory
 from germane.ports.journal import Journal
+from germane.transfer.stored import Contents, Owned, Reach
+from germane.types.inventory import AgentPage
 from germane.types.query import Filters
 from germane.types.scope import Scope
 
@@ -38,6 +42,8 @@ class ScopedStore(Protocol):
     def memories(self) -> MemoryReader: ...
     @property
     def events(self) -> EventReader: ...
+    @property
+    def inventory(self) -> Inventory: ...
     @property
     def journal(self) -> Journal: ...
 
@@ -82,6 +88,10 @@ class Store(Protocol):
     def keys(self) -> KeyStore:
         """The API keys of every org (RPC-5). They are never exported; a backup holds them as they are stored."""
 
+    @property
+    def extraction(self) -> ExtractionQueue:
+        """The messages that a language model is still to read (MEM-7)."""
+
     def within(self, scope: Scope) -> ScopedStore:
         """Returns the part of the store that `scope` can reach. Does no I/O."""
 
@@ -93,11 +103,25 @@ class Store(Protocol):
     async def directives(self, limit: int) -> Sequence[tuple[str, str, str | None, str]]:
         """Returns at most `limit` directives, each with its org, agent and user (None: the agent's): the agents' first."""
 
+    async def agents(self, org: str, limit: int, cursor: str | None = None) -> AgentPage:
+        """Returns a page of at most `limit` agents of the org that have something stored, in the order of their first write.
+        Raises `InvalidInput` for a limit below 1 or a cursor of another listing."""
+
+    async def owner(self, org: str, id: str) -> tuple[str, str | None] | None:
+        """Returns the agent and the user (None: agent-wide) of the memory or event with this id of germane's, or of its
+        tombstone; None where the org has none. For the operator of the store, who may see every scope of an org."""
+
     async def warm(self, scope: Scope) -> None:
         """Loads the partitions that searches of this scope need into memory."""
 
     async def nonce_key(self) -> bytes:
         """Returns 32 secret bytes that are made once per store and never exported (FORMAT-4)."""
+
+    def dump(self, reach: Reach) -> AsyncIterator[Sequence[Contents | Owned]]:
+        """Yields all that is stored within `reach`, as it was at the first step, in portions of bounded size: `Contents` first,
+        then each thing with its owner. Owners come by org, agent and user, what is agent-wide first; see `Owned` for the order
+        within. A whole store ends with the tombstones of owners that were forgotten as a whole. Raises `StoreUnavailable`
+        where the store is closed meanwhile."""
 
     async def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
         """Writes a consistent copy to `target` while the store is in use. Calls `progress(done, total)` with pages."""

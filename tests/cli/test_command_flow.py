@@ -13,8 +13,11 @@ from typing import Any
 import apsw
 import pytest
 
+from germane.api import wiring
 from germane.cli import main
+from germane.errors import LLMError
 from germane.stores.sqlite import erasure
+from support.scripted_llm import ScriptedLLM, entry, listed
 
 TALK = [
     {"role": "user", "content": "My flight to Lisbon leaves on 4 June", "id": "m1", "created_at": "2025-05-01T09:00:00Z"},
@@ -27,7 +30,7 @@ Run = Callable[..., str]
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Run the command in an empty folder with `stdin`; `expect` is the exit code. Returns stdout, or stderr of a failure."""
     monkeypatch.chdir(tmp_path)
-    for name in ("GERMANE_DB", "GERMANE_EMBEDDER", "GERMANE_NONCE_KEY", "GERMANE_SETTINGS"):
+    for name in ("GERMANE_DB", "GERMANE_EMBEDDER", "GERMANE_LLM", "GERMANE_NONCE_KEY", "GERMANE_SETTINGS"):
         monkeypatch.delenv(name, raising=False)
 
     def command(*arguments: str, expect: int = 0, stdin: str = "") -> str:
@@ -69,10 +72,23 @@ def test_recording_twice_adds_nothing(run: Run) -> None:
     assert (len(first["added"]), again["added"], again["skipped"]) == (2, [], 2)
 
 
+@pytest.mark.requirement("MEM-7")
+def test_secrets_that_were_found_are_told_in_a_line(run: Run) -> None:
+    """By `record`, `remember` and `import`; `--secrets` chooses what happens to them."""
+    key = "AKIA" + "Q3EGVCFDTZ7XN2LM"
+    talk = json.dumps([{"role": "user", "content": f"use {key}"}, {"role": "user", "content": f"my pin is 4711, {key}"}])
+    assert run("record", "-", "--session", "s1", stdin=talk).splitlines()[1] == "3 secrets found: 2 × AWS access key, PIN"
+    assert parsed(run("record", "-", "--session", "s2", "--json", stdin=talk))["secrets"] == {"AWS access key": 2, "PIN": 1}
+    assert "[redacted: PIN]\n1 secret found: PIN" in run("remember", "the pin is 4711")
+    assert parsed(run("remember", "the pin is 4711", "--json"))["secrets"] == {"PIN": 1}
+    assert "3 secrets found: 2 × AWS access key, PIN" in run("import", "-", stdin=talk)
+    assert key in run("remember", f"use {key}", "--secrets", "off")
+
+
 def test_the_users_things_are_not_the_agents(run: Run) -> None:
     """`--user` limits what is stored and what is found to that user."""
     run("remember", "Likes tea", "--user", "ada")
-    assert run("search", "tea", "--user", "bob").strip() == "nothing found"
+    assert run("search", "tea", "--user", "bob").splitlines()[0] == "nothing found"
     assert "Likes tea" in run("--user", "ada", "search", "tea")
 
 
@@ -325,3 +341,23 @@ def test_a_storage_budget_is_kept_after_a_question(run: Run) -> None:
     report = parsed(run("consolidate", "--max-memories", "1", "--yes", "--json"))
     assert (report["before"]["memories"], report["after"]["memories"], len(report["evicted"])) == (3, 1, 2)
     assert "after: 1 memories" in run("consolidate", "--max-bytes", "1MiB", "--dry-run")
+
+
+@pytest.mark.requirement("MEM-7")
+def test_a_language_model_reads_what_waits(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`extract` counts, reads to the end, and says what failed; without a model it says what to set."""
+    (Path.cwd() / "talk.json").write_text(json.dumps(TALK))
+    run("record", "talk.json", "--session", "s", "--user", "ana")
+    assert "no LLM is configured" in run("extract", expect=2)
+    assert run("extract", "--all", "--dry-run") == "2 messages wait, 52 characters (about 13 tokens)\n"
+    assert "exclude each other" in run("extract", "--all", "--session", "s", expect=2)
+    flight = entry("flight to Lisbon on 4 June", kind="episode")
+    llm = ScriptedLLM("garbage", LLMError("the LLM at host is away", of_endpoint=True), listed(flight))
+    monkeypatch.setenv("GERMANE_LLM", "openai:m")
+    monkeypatch.setattr(wiring, "open_llm", lambda name, access: llm)
+    run("extract", "--all", expect=1)
+    run("extract", expect=1)
+    told = run("extract")
+    assert told == "read 2 messages, stored 1 memories, rejected 0\n1 calls, 100 tokens in and 20 out\n"
+    assert parsed(run("extract", "--session", "s", "--user", "ana", "--json"))["calls"] == 0
+    assert "extraction" in run("doctor")

@@ -56,9 +56,9 @@ def test_a_field_is_checked_as_an_option_is() -> None:
         assert hasattr(caught.value, "format_message")
 
 
-def test_assemble_and_explain_have_the_same_options_and_explain_three_more() -> None:
+def test_assemble_and_explain_have_the_same_options_and_explain_four_more() -> None:
     """And both have those that narrow a search."""
     assembling, explaining, searching = (set(inspect.signature(command).parameters) for command in (assemble, explain, search))
-    assert explaining - assembling == {"trace", "everything", "ids"}
+    assert explaining - assembling == {"trace", "everything", "ids", "why"}
     assert assembling <= explaining
     assert searching - assembling == {"limit"}

@@ -73,6 +73,20 @@ async def test_a_pinned_memory_that_a_search_finds_too_makes_nothing_else_needed
     assert context.metadata.need < 0.13
 
 
+@pytest.mark.requirement("NEED-1", "ENGINE-2")
+async def test_memories_go_in_where_all_that_a_search_reads_is_pinned(agent: Agent) -> None:
+    """What else it found isn't worth reading, so that no text of it is there to judge the need by."""
+    pinned = [f"The user drinks green tea number {number} every morning and loves tea" for number in range(14)]
+    for text in pinned:
+        await agent.remember(text, kind="preference", pinned=True)
+    for number in range(120):
+        await agent.remember(f"Note {number}: the meeting moved to room {number}, near the tea house", kind="note")
+    context = await asked(agent, "What tea does the user drink in the morning?")
+    assert (context.metadata.fallback_reason, context.metadata.degradation_level) == ("", 0)
+    assert context.trace.unread
+    assert set(texts(context)) >= set(pinned)
+
+
 @pytest.mark.requirement("NEED-2")
 async def test_what_would_have_gone_in_is_told(knowing: Agent) -> None:
     """By id, with its tokens; the same question goes in where the threshold is lower."""

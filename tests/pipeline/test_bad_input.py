@@ -272,5 +272,5 @@ async def test_naughty_strings_go_through_recording_and_asking(agent: Agent) -> 
         asked = [{"role": "user", "content": text}]
         context = await agent.assemble(asked, model="gpt-4o", session="s2", deadline=None, max_tokens=400)
         assert context.messages[-1] is asked[0]
-        assert (context.metadata.fallback_reason, context.metadata.degradation_level) == ("", 0)
+        assert (context.metadata.fallback_reason, context.metadata.degradation_level) == ("", 0), (text, context.trace.sources)
         assert oracle("o200k")(context.added) <= 400

@@ -80,7 +80,7 @@ async def test_absent_and_forbidden_look_alike(agents: dict[str, Agent]) -> None
     for mine, other in permutations(("anna", "ben", "anna of another org"), 2):
         theirs = (await agents[other].memories.list(EVERYTHING)).memories[0].id
         answers = []
-        for id in (theirs, "00000000-no-such-id"):
+        for id in (theirs, "00000000-0000-7000-8000-000000000000"):
             told = []
             for verb in (agents[mine].memories.get, agents[mine].memories.history):
                 with pytest.raises(NotFound) as raised:

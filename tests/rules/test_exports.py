@@ -7,14 +7,15 @@ import germane.sync
 from support.source_tree import modules
 
 FACE = """
-    Agent Candidate Cap Chosen Clock Conflict Context EmbedderError Filters Germane GermaneError InvalidInput Memory Message
-    Metadata MissingExtra NotFound Provenance Scope Scored Settings Shares SourcePlan State StoreCorrupt StoreError
+    Agent Candidate Cap Chosen Clock Conflict Context EmbedderError Filters Germane GermaneError InvalidInput LLMError Memory
+    Message Metadata MissingExtra NotFound Provenance Scope Scored Settings Shares SourcePlan State StoreCorrupt StoreError
     StoreTooNew StoreUnavailable Strategies Strategy Trace UnknownName Weights derive
 """
 
 FOR_TESTS = """
-    builders clocks faults hashed injection_contract key_contract link_contract pins pytest_plugin readable scope_contract
-    snapshots store_contract stored time_warp
+    builders clocks derivation_contract event_contract faults forget_contract hashed injection_contract inventory_contract
+    key_contract link_contract memory_contract pins pytest_plugin readable scope_contract snapshots store_contract stored
+    time_warp transfer_contract
 """
 
 

@@ -14,7 +14,7 @@ FLOORS = {
     "ports": "ports catalog text",
     "dialects": "dialects",
     "search": "search",
-    "domains": "memories events injections access store",
+    "domains": "memories events injections access transfer store",
     "stages": "pipeline.signals pipeline.gather pipeline.score pipeline.pack pipeline.format pipeline.inject",
     "engine": "pipeline",
     "front": "api settings sync __init__",
@@ -23,7 +23,7 @@ FLOORS = {
 }
 """The floors from the ground up. A floor may import from itself and from those before it."""
 
-ADAPTERS = ["stores", "embedders", "tokenizers"]
+ADAPTERS = ["stores", "embedders", "llms", "tokenizers"]
 """Packages beside the floors. They import from `ADAPTERS_REACH`, and only `api.wiring` imports them."""
 
 BESIDE_THE_FRONT = ["testing"]

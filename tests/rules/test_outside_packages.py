@@ -14,7 +14,7 @@ ANYWHERE = {"numpy"}
 
 KNOWN_BY = {
     "Stemmer": "text",
-    "aiohttp": "embedders",
+    "aiohttp": "ports",
     "apsw": "stores",
     "google": "grpc",
     "grpc": "grpc",

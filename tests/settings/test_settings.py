@@ -42,6 +42,15 @@ def test_the_environment_has_the_last_word(path: Path) -> None:
     assert Settings.load(None, {"HOME": "x"}) == Settings()
 
 
+@pytest.mark.requirement("MEM-7")
+@pytest.mark.parametrize(("given", "policy"), [('"tag"', "tag"), ('"Refuse"', "refuse"), ("false", "off"), ('"off"', "off")])
+def test_the_policy_on_secrets_is_a_setting(path: Path, given: str, policy: str) -> None:
+    """In the file; the variable goes before it; without either, secrets are redacted."""
+    path.write_text(f"[germane]\nsecrets = {given}\n")
+    assert Settings.load(path).secrets == policy
+    assert Settings.load(path, {"GERMANE_SECRETS": "redact"}).secrets == Settings.load().secrets == "redact"
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -53,6 +62,8 @@ def test_the_environment_has_the_last_word(path: Path) -> None:
         ("[germane]\nnonce_key = 12345678901234567890123456789012\n", "nonce_key must be a string"),
         ('[germane]\nnonce_key = "xyz"\n', "nonce_key must be hex digits"),
         ('[germane]\nnonce_key = "0011"\n', "at least 32 hex digits, not 4"),
+        ('[germane]\nsecrets = "hide"\n', "secrets must be one of redact, tag, refuse, off, not 'hide'"),
+        ("[germane]\nsecrets = 3\n", "secrets must be one of redact"),
         ("models = 3\n", "models must be tables"),
         ("[strategies]\nterse = 3\n", "strategies must be tables"),
         ("[prices]\ninput = 3\n", "prices must be tables"),

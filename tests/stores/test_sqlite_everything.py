@@ -63,7 +63,7 @@ async def test_everything_takes_directive_sessions_names_and_ids_of_the_scope(tm
     assert await scoped.journal.scrub() == ""
     assert held(tmp_path, *NAMES, *SAID, "canary-reason", "Canary-User") == set()
     assert (await scoped.directive()).text == ""
-    assert await scoped.events.sessions(9) == ()
+    assert (await scoped.events.sessions(9)).sessions == ()
     await store.close()
     assert held(tmp_path, *NAMES, *SAID, "canary-reason", "Canary-User") == set()
 

@@ -131,6 +131,8 @@ def as_before(path: Path) -> None:
         "DROP TABLE units_parts; DROP TABLE undivided; DROP TABLE links;"
         "ALTER TABLE units_events DROP COLUMN tokens; ALTER TABLE units_memories DROP COLUMN tokens;"
         "ALTER TABLE injections DROP COLUMN relies_on;"
+        "DROP TABLE extraction_queue; DROP TABLE llm_usage;"
+        "DROP TABLE derivations; ALTER TABLE memories DROP COLUMN derived_from;"
         f"PRAGMA user_version = 4; PRAGMA application_id = {APPLICATION}"
     )
     connection.close()

@@ -149,5 +149,5 @@ async def test_events_of_several_sessions_in_one_plan_find_their_places(tmp_path
     scoped = store.within(Scope())
     events = [an_event(f"{name}{n}", session=name, position=n) for n in range(3) for name in "ab"]
     await scoped.journal.commit(writing(*map(PutEvent, events)))
-    assert {session.id: session.length for session in await scoped.events.sessions(9)} == {"a": 3, "b": 3}
+    assert {session.id: session.length for session in (await scoped.events.sessions(9)).sessions} == {"a": 3, "b": 3}
     await store.close()

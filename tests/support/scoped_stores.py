@@ -10,7 +10,8 @@ from typing import Any
 
 from germane.catalog.catalog import Catalog
 from germane.clock import Clock
-from germane.events.event import Event, Session
+from germane.events.event import Event
+from germane.events.reader import SessionPage
 from germane.injections.injection import KeptInjections
 from germane.memories.directive import Directive
 from germane.memories.memory import Memory
@@ -70,8 +71,8 @@ class _Events:
     async def speakers(self) -> tuple[str, ...]:
         return ("Caroline",)
 
-    async def sessions(self, limit: int) -> tuple[Session, ...]:
-        return ()
+    async def sessions(self, limit: int, cursor: str | None = None) -> SessionPage:
+        return SessionPage(sessions=())
 
 
 class _Journal:
@@ -87,6 +88,7 @@ class Kept:
     scope: Scope = field(default_factory=lambda: Scope(user="caroline"))
     memories: Any = field(default_factory=_Memories)
     events: Any = field(default_factory=_Events)
+    inventory: Any = None
     journal: Any = field(default_factory=_Journal)
 
     async def directive(self) -> Directive:

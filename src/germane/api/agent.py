@@ -3,24 +3,22 @@ engine or commits a plan."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Any, get_args, overload
+from typing import Any, overload
 
+from germane.api.agent_contents import AgentContents
 from germane.api.agent_memories import Recollections
 from germane.api.arguments import System, build_request, flags, identifiers, number, optional
 from germane.api.check_messages import listed
-from germane.api.consolidating import Consolidated, Consolidating, storage_budget
 from germane.api.digest import MemoryDigest, digest_of, without_directive
-from germane.api.export import Exported, everything
-from germane.api.recording import Recording
+from germane.api.extract import extract
+from germane.api.extraction_worker import ExtractionRun
+from germane.api.recording import Recording, origin_of
 from germane.api.strategies import allowed_filters
 from germane.api.wiring import Parts
-from germane.errors import InvalidInput
-from germane.events.appending import Origin
 from germane.events.record import Recorded
 from germane.memories.checks import check_provenance
 from germane.memories.directive import set_directive
@@ -29,11 +27,10 @@ from germane.memories.forget import Receipt, forget
 from germane.memories.memory import Memory
 from germane.memories.remember import new_memory, remember
 from germane.pipeline.format.nonce import nonce
-from germane.store import ScopedStore
-from germane.types.candidate import Provenance, Scored, SourceKind
+from germane.types.candidate import Provenance, Scored
 from germane.types.context import Context
 from germane.types.effort import Effort
-from germane.types.limits import COUNT, DIRECTIVE, ID, LABEL, NAME, QUERY, RECORDED, REMARK, TAG, shown
+from germane.types.limits import COUNT, DIRECTIVE, ID, LABEL, NAME, QUERY, RECORDED, REMARK, TAG
 from germane.types.limits import text as string
 from germane.types.message import Message
 from germane.types.query import Filters
@@ -42,18 +39,16 @@ from germane.types.strategy import Strategy
 
 __all__ = ["Agent"]
 
-_SOURCE_KINDS: tuple[str, ...] = get_args(SourceKind)
-
 Raw = Mapping[str, Any] | Message
 
 
-class Agent:
+class Agent(AgentContents):
     """The handle on one scope of one store. It is cheap to make and holds no state of its own."""
 
     def __init__(self, parts: Parts, scope: Scope) -> None:
-        self._parts, self.scope = parts, scope
+        super().__init__(parts, scope)
         self._request = partial(build_request, catalog=parts.catalog, clock=parts.clock)
-        self.memories = Recollections(parts.store.within(scope), scope, parts.clock)
+        self.memories = Recollections(parts.store.within(scope), scope, parts.clock, parts.secrets)
 
     async def assemble(
         self,
@@ -195,31 +190,18 @@ class Agent:
         found = await parts.engine.recall(request, self._scoped(self.scope), plan)
         return found[:limit]
 
-    async def texts(self, ids: Sequence[str]) -> dict[str, str]:
-        """Returns the texts of these memories and messages by id, for what a trace names without its text
-        (`context.trace.unread`). What has been forgotten since, or may not be shown, is missing. Raises `InvalidInput`."""
-        wanted, store = identifiers(ids), self._scoped(self.scope)
-        allowed = await store.allowed(wanted, at=self._parts.clock.now(), filters=Filters())
-        readable = [id for id in wanted if id in allowed]
-        memories, events = await asyncio.gather(store.memories.get(readable), store.events.get(readable))
-        return {memory.id: memory.text for memory in memories} | {event.id: event.text for event in events}
-
     async def record(
         self, messages: Sequence[Raw], *, session: str, source_kind: str = "user", channel: str | None = None
     ) -> Recorded:
         """Stores a conversation verbatim and indexes it. Idempotent: each message is stored once, however often it is sent (see
         `events/record.py`). What germane injected is left out. A call of more than 128 messages or 64K characters is written in
         slices, with other calls in between: each slice is durable by itself, and sending an interrupted call again completes
-        it. Raises `InvalidInput`, and `Conflict` for an id that was recorded before with other content; a conflicting call
+        it. Secrets are redacted, or treated as the policy says that germane was opened with; the result's `secrets` counts
+        them. Raises `InvalidInput`, and `Conflict` for an id that was recorded before with other content; a conflicting call
         writes nothing."""
         scope = self.scope.within(session)
-        if scope.session is None:
-            raise InvalidInput("session must be the name of the conversation that is recorded, not None")
-        optional("channel", channel, NAME)
-        if source_kind not in _SOURCE_KINDS:
-            raise InvalidInput(f"source_kind {shown(source_kind)} is none of {', '.join(_SOURCE_KINDS)}")
+        origin = origin_of(scope, source_kind, channel, self._parts)
         listed(messages, RECORDED)
-        origin = Origin(scope=scope, session=session, source_kind=source_kind, channel=channel)  # type: ignore[arg-type]
         recording = Recording(
             self._scoped(scope).journal,
             origin,
@@ -234,6 +216,21 @@ class Agent:
             await self._embed(long=recording.long)
         return outcome
 
+    async def extract(
+        self,
+        *,
+        session: str | None = None,
+        everything: bool = False,
+        dry_run: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> ExtractionRun:
+        """Has the configured language model read what waits in this scope, to the end: the messages recorded since a model was
+        configured, and those that were parked. Without a user in the scope that means all users of the agent. `session` reads
+        one session, `everything` also what was recorded before. With `dry_run` only counts. `progress(done, total)` gets
+        numbers of messages. Raises `InvalidInput` where no model is configured."""
+        flags(everything=everything, dry_run=dry_run)
+        return await extract(self._parts, self.scope.within(session), everything=everything, dry_run=dry_run, progress=progress)
+
     async def remember(
         self,
         text: str | None = None,
@@ -247,14 +244,17 @@ class Agent:
         kind's main field; `fields` are its other fields (`key`, `value`, `title`, `observed_at`, `occurred_at`) and those that
         every memory has: `tags`, `sensitivity`, `confidence`, `pinned`, `expires_at`, `valid_from`, `valid_to`. A newer fact
         on the same key supersedes the older one. An exact duplicate returns the memory that is stored already. `agent_wide`
-        stores it for every user of the agent. Raises `InvalidInput`, `UnknownName`."""
+        stores it for every user of the agent. The result's `secrets` counts the secrets that were found, by kind. Raises
+        `InvalidInput`, `UnknownName`."""
         string("kind", kind, NAME)
         flags(agent_wide=agent_wide)
         if provenance is not None:
             provenance = check_provenance(provenance)
         scope = self._shared if agent_wide else self.scope
         now = self._parts.clock.now()
-        memory = new_memory(text, kind=kind, scope=scope, now=now, provenance=provenance, given=fields)
+        memory = new_memory(
+            text, kind=kind, scope=scope, now=now, provenance=provenance, given=fields, secrets=self._parts.secrets
+        )
         outcome = await self._scoped(scope).journal.commit(remember(memory))
         await self._embed()
         return outcome.memory
@@ -304,30 +304,6 @@ class Agent:
         waiting_for = await journal.scrub()
         return replace(receipt, scrubbed=not waiting_for, waiting_for=waiting_for)
 
-    async def consolidate(
-        self,
-        *,
-        max_memories: int | None = None,
-        max_bytes: int | None = None,
-        dry_run: bool = False,
-        by: str = "",
-        progress: Callable[[int, int], None] | None = None,
-    ) -> Consolidated:
-        """Brings the scope's own memories within a storage budget: merges duplicates, compresses the oldest episodes into
-        notes, drops vectors, and evicts the least valuable memories (episodes, notes, procedures, facts), each only as far as
-        needed. Pinned memories, preferences, behaviors and messages stay. What goes is forgotten, with a tombstone. `dry_run`
-        changes nothing and returns what would be done. A call that is interrupted loses nothing, and the next one goes on.
-        Raises `InvalidInput`, also without a limit."""
-        flags(dry_run=dry_run)
-        optional("by", by, REMARK)
-        budget = storage_budget(max_memories, max_bytes)
-        scoped, now = self._scoped(self.scope), self._parts.clock.now
-        work = Consolidating(scoped, now=now, background=self._parts.background, progress=progress)
-        report = await work.run(budget, dry_run=dry_run, by=by)
-        if not dry_run:
-            self._parts.engine.forget(self.scope)
-        return report
-
     async def feedback(self, ids: Sequence[str], *, helpful: bool = True) -> int:
         """Counts that memories helped, or did harm, which moves their usefulness. Returns for how many it was counted: the
         scope's own. Agent-wide memories, which all users share, take feedback from a scope without a user only. Ids of messages
@@ -344,7 +320,7 @@ class Agent:
         scoped, cache = self._scoped(self.scope), self._parts.engine.directive_cache
         if text is not None:
             string("directive", text, DIRECTIVE)
-            await scoped.journal.commit(set_directive(text))
+            await scoped.journal.commit(set_directive(text, self._parts.secrets))
             cache.replace(self.scope)
         return (await cache.read(self.scope, scoped.directive)).text
 
@@ -354,13 +330,8 @@ class Agent:
         await self._parts.store.warm(self.scope)
         await self.directive()
 
-    def export(self) -> AsyncIterator[Exported]:
-        """Yields everything that this scope can see, one dict at a time: the directive, memories, messages by session. API keys
-        aren't part of it."""
-        return everything(self._scoped(self.scope), self._parts.clock.now())
-
-    def _scoped(self, scope: Scope) -> ScopedStore:
-        return self._parts.store.within(scope)
+    def __repr__(self) -> str:
+        return f"<Agent {self.scope}>"
 
     @property
     def _shared(self) -> Scope:

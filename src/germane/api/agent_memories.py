@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from germane.api.arguments import normalise_filters, number, optional
+from germane.api.arguments import normalise_filters
+from germane.api.contents import page_arguments
+from germane.api.identify import memory_id, no_memory
 from germane.clock import Clock
-from germane.errors import NotFound
 from germane.memories.link import Contradiction
 from germane.memories.memory import Memory
 from germane.memories.reader import Page
 from germane.memories.resolve import resolve
 from germane.memories.update import update
 from germane.store import ScopedStore
-from germane.types.limits import CURSOR, ID, PAGE
+from germane.text.secrets.screen import SecretPolicy
+from germane.types.limits import ID
 from germane.types.limits import text as string
 from germane.types.query import Filters
 from germane.types.scope import Scope
@@ -22,36 +24,36 @@ __all__ = ["Recollections"]
 
 
 class Recollections:
-    """The memories of one scope."""
+    """The memories of one scope. The beginning of an id stands for it; `InvalidInput` names the ids where several begin so."""
 
-    def __init__(self, store: ScopedStore, scope: Scope, clock: Clock) -> None:
-        self._store, self._scope, self._clock = store, scope, clock
+    def __init__(self, store: ScopedStore, scope: Scope, clock: Clock, secrets: SecretPolicy) -> None:
+        self._store, self._scope, self._clock, self._secrets = store, scope, clock, secrets
 
     async def get(self, id: str) -> Memory:
         """Returns one memory. Raises `NotFound`, also for a memory of another scope (SCOPE-3)."""
-        found = await self._store.memories.get([string("id", id, ID)])
+        found = await self._store.memories.get([await self._whole(id)])
         if not found:
-            raise NotFound(f"no memory {id!r} here")
+            raise no_memory(id)
         return found[0]
 
     async def list(self, filters: Filters | None = None, *, limit: int = 50, cursor: str | None = None) -> Page:
         """Returns a page of `limit` (1 to 1,000) memories, newest first; its `cursor` asks for the next page. Without `filters`
         every sensitivity is listed. Raises `InvalidInput`."""
-        number("limit", limit, minimum=1, maximum=PAGE.maximum)
-        optional("cursor", cursor, CURSOR)
+        page_arguments(limit, cursor)
         chosen = normalise_filters(filters, self._scope.zone) or Filters(sensitivities=("public", "private", "sensitive"))
         return await self._store.memories.list(chosen, at=self._clock.now(), limit=limit, cursor=cursor)
 
     async def update(self, id: str, text: str | None = None, **changes: Any) -> Memory:
         """Changes fields of a memory and returns it. Raises `NotFound`, and `InvalidInput` for fields that its kind doesn't
         have."""
-        plan = update(string("id", id, ID), changes, text=text, at=self._clock.now(), scope=self._scope)
+        at, whole = self._clock.now(), await self._whole(id)
+        plan = update(whole, changes, text=text, at=at, scope=self._scope, secrets=self._secrets)
         return await self._store.journal.commit(plan)
 
     async def review(self, *, limit: int = 50) -> tuple[Contradiction, ...]:
         """Returns at most `limit` (1 to 1,000) open conflicts between the scope's own memories, oldest first: what superseding
         and linking couldn't decide. Raises `InvalidInput`."""
-        number("limit", limit, minimum=1, maximum=PAGE.maximum)
+        page_arguments(limit, None)
         return await self._store.memories.conflicts(at=self._clock.now(), limit=limit)
 
     async def resolve(self, id: str, *, keep: str) -> Contradiction:
@@ -62,7 +64,13 @@ class Recollections:
 
     async def history(self, id: str) -> tuple[Memory, ...]:
         """Returns the memory with everything that superseded it or that it superseded, oldest first. Raises `NotFound`."""
-        found = await self._store.memories.history(string("id", id, ID))
+        found = await self._store.memories.history(await self._whole(id))
         if not found:
-            raise NotFound(f"no memory {id!r} here")
+            raise no_memory(id)
         return found
+
+    async def _whole(self, id: str) -> str:
+        return await memory_id(self._store, string("id", id, ID))
+
+    def __repr__(self) -> str:
+        return f"<Recollections {self._scope}>"

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Generator, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from germane.access.keyring import Keyring
 from germane.access.pseudonym import pseudonym
 from germane.api.agent import Agent
-from germane.api.arguments import named_model
+from germane.api.arguments import flags, named_model
+from germane.api.contents import page_arguments
 from germane.api.embedder_argument import EmbedderArgument, check_embedder
+from germane.api.export import Exported, exported
+from germane.api.extraction_figures import extraction_findings, extraction_state
+from germane.api.extraction_worker import today
+from germane.api.llm_argument import LLMArgument, check_llm
+from germane.api.restore import Line, Restored, restored
 from germane.api.strategies import Strategies
 from germane.api.warm_up import freeze
 from germane.api.wiring import Parts, wire
@@ -27,7 +33,10 @@ from germane.pipeline.status import State
 from germane.search.relevance import Relevance
 from germane.settings.settings import Settings
 from germane.store import Checkup
+from germane.text.secrets.screen import SecretPolicy, secret_policy
+from germane.transfer.stored import Reach
 from germane.types import limits
+from germane.types.inventory import AgentPage
 from germane.types.scope import Scope
 
 __all__ = ["Germane"]
@@ -37,7 +46,7 @@ _SETTLING = 5.0
 
 
 class Germane:
-    """Opened with `async with Germane.open(path) as germane:`. One instance a process is enough: agents share it."""
+    """Opened with `async with Germane.open(path) as germane:`, or with `await`. One a process is enough: agents share it."""
 
     def __init__(
         self,
@@ -52,8 +61,13 @@ class Germane:
         relevance: Relevance | str | Path | None = None,
         dimensions: int | None = None,
         embedder_model: str | None = None,
+        secrets: SecretPolicy | None = None,
+        extraction: bool | None = None,
+        llm: LLMArgument | None = None,
     ) -> None:
-        self._dimensions, self._embedder_model = dimensions, embedder_model
+        self._secrets = secrets
+        self._dimensions, self._embedder_model, self._llm = dimensions, embedder_model, llm
+        settings = settings if extraction is None else replace(settings, extraction=extraction)
         self._path, self._settings, self._embedder, self._relevance = path, settings, embedder, relevance
         self._clock, self._sources, self._freeze, self._warm = clock, sources, freeze, warm
         self._parts: Parts | None = None
@@ -72,29 +86,41 @@ class Germane:
         relevance: Relevance | str | Path | None = None,
         dimensions: int | None = None,
         embedder_model: str | None = None,
+        secrets: SecretPolicy | None = None,
+        extraction: bool | None = None,
+        llm: LLMArgument | None = None,
     ) -> Germane:
         """A germane over the store in the file at `path`, which is created if need be (`:memory:` keeps nothing).
 
         `settings` is a `Settings` or the path of a TOML file; by default the environment and the built-in defaults. `embedder`
         is a name (`distilled`, `minilm`, `openai:<model>`), an `Embedder`, or a function from a list of texts to their vectors,
-        which may be a coroutine function; `dimensions` is the length of those vectors, for a function; an endpoint tells
-        its own with its first answer. `embedder_model` names the model behind a function, by default the function's module and
-        name: only vectors of one model are compared. `relevance` is a file of coefficients that `germane eval fit` wrote, or
-        the model itself. Both override the settings. `sources` registers sources by the names that strategies use. `freeze`
-        excludes the objects that are alive after opening from the garbage collector's walks (`gc.freeze`, once a process): such
-        a walk takes tens of milliseconds in the middle of an answer. `warm=False` opens sooner, for programs that store and
-        search only: the first assembly then loads the vocabulary and is late.
+        which may be a coroutine function; `dimensions` is the length of those vectors, for a function; an endpoint tells its
+        own with its first answer. `embedder_model` names the model behind a function, by default the function's module and
+        name: only vectors of one model are compared. `extraction` says whether recording extracts memories from the users' own
+        turns, by rules (default: the settings', which is yes). `llm` is a language model that reads the conversations in the
+        background and extracts more: a name (`openai:<model>`, `anthropic:<model>`), an `LLM`, or a coroutine function from a
+        prompt to a text (default: the settings', which is none). `relevance` is a file of coefficients that `germane eval fit`
+        wrote, or the model itself. All of them override the settings. `sources` registers sources by the names that strategies
+        use. `freeze` excludes the objects that are alive after opening from the garbage collector's walks (`gc.freeze`, once a
+        process): such a walk takes tens of milliseconds in the middle of an answer. `warm=False` opens sooner, for programs
+        that store and search only: the first assembly then loads the vocabulary and is late. `secrets` overrides the settings'
+        policy on secrets in what is stored: `redact` (default), `tag`, `refuse` or `off`.
 
-        Raises `InvalidInput`. Nothing is opened before `async with`, which raises `StoreUnavailable`, `StoreCorrupt`,
-        `StoreTooNew`, `InvalidInput` or `MissingExtra`.
+        Opened with `async with Germane.open(…) as germane:`, or with `germane = await Germane.open(…)` and closed with `await
+        germane.close()`. Raises `InvalidInput`. Opening raises `StoreUnavailable`, `StoreCorrupt`, `StoreTooNew`,
+        `InvalidInput` or `MissingExtra`.
         """
         if not isinstance(path, str | Path):
             raise InvalidInput(f"path must be a string or a Path, not {type(path).__name__}")
         if not isinstance(settings, Settings | str | Path | None):
             raise InvalidInput(f"settings must be a Settings or a TOML file's path, not {type(settings).__name__}")
         check_embedder(embedder, dimensions, embedder_model)
+        check_llm(llm)
         if not isinstance(relevance, Relevance | str | Path | None):
             raise InvalidInput(f"relevance must be a TOML file's path or a Relevance, not {type(relevance).__name__}")
+        policy = None if secrets is None else secret_policy(secrets)
+        if not isinstance(extraction, bool | None):
+            raise InvalidInput(f"extraction must be True or False, not {type(extraction).__name__}")
         if not isinstance(settings, Settings):
             settings = Settings.load(settings, os.environ)
         return cls(
@@ -108,7 +134,14 @@ class Germane:
             relevance=relevance,
             dimensions=dimensions,
             embedder_model=embedder_model,
+            secrets=policy,
+            extraction=extraction,
+            llm=llm,
         )
+
+    def __await__(self) -> Generator[Any, Any, Self]:
+        """Opens it, as `async with` does; the caller calls `close`."""
+        return self.__aenter__().__await__()
 
     async def __aenter__(self) -> Self:
         if self._parts is None:
@@ -121,7 +154,9 @@ class Germane:
                 relevance=self._relevance,
                 dimensions=self._dimensions,
                 embedder_model=self._embedder_model,
+                llm=self._llm,
                 warm=self._warm,
+                secrets=self._secrets,
             )
             if self._freeze:
                 freeze()
@@ -137,6 +172,10 @@ class Germane:
         closed. Idempotent."""
         parts, self._parts = self._parts, None
         if parts is not None:
+            if parts.extraction_worker is not None:
+                await parts.extraction_worker.close()
+                if parts.extraction_worker.llm is not self._llm:
+                    await parts.extraction_worker.llm.close()
             await parts.catch_up.close()
             await parts.retrievals.close()
             await parts.injections.close()
@@ -150,6 +189,18 @@ class Germane:
         """Returns the handle on one scope (SCOPE-1): what an agent keeps, or an agent with one user. Raises `InvalidInput`."""
         return Agent(self._open, Scope(org=org, agent=agent, user=user, zone=zone))
 
+    async def agents(self, org: str = "default", *, limit: int = 50, cursor: str | None = None) -> AgentPage:
+        """Returns a page of `limit` (1 to 1,000) agents of the org with what each has stored, in the order of their first
+        write. Raises `InvalidInput`."""
+        page_arguments(limit, cursor)
+        return await self._open.store.agents(Scope(org=org).org, limit, cursor)
+
+    async def owner(self, id: str, *, org: str = "default") -> Scope | None:
+        """Returns the scope that a memory or message with this id belongs to, or belonged to until it was forgotten; None where
+        the org has none. For the operator: a handle on a scope sees only its own. Raises `InvalidInput`."""
+        found = await self._open.store.owner(Scope(org=org).org, limits.text("id", id, limits.ID))
+        return None if found is None else Scope(org=org, agent=found[0], user=found[1])
+
     @property
     def keys(self) -> Keyring:
         """The key ring: the API keys of every org in the store (RPC-5)."""
@@ -162,7 +213,9 @@ class Germane:
         watched = self._open.watched
         state = self._open.engine.state(read_only=self._open.store.read_only)
         fault = "" if watched is None else watched.fault
-        return replace(state, embedder_fault=fault, refused_texts=self._open.store.refused_texts)
+        worker = self._open.extraction_worker
+        figures = {} if worker is None else extraction_state(worker)
+        return replace(state, embedder_fault=fault, refused_texts=self._open.store.refused_texts, **figures)
 
     @property
     def strategies(self) -> Strategies:
@@ -191,6 +244,16 @@ class Germane:
         pages. Raises `StoreError`."""
         await self._open.store.backup(Path(target), progress)
 
+    def export(self, org: str | None = None, agent: str | None = None) -> AsyncIterator[Exported]:
+        """Yields all that is stored, or with `org` all of that org, or with `org` and `agent` all of that agent and its users,
+        as `Agent.export` does for one scope. Raises `InvalidInput`."""
+        return exported(self._open.store, Reach(org=org, agent=agent, all_users=True))
+
+    async def restore(self, lines: Iterable[Line] | AsyncIterable[Line], *, skip_conflicts: bool = False) -> Restored:
+        """Stores what an export holds as it was, each line in the scope that it came from. Otherwise as `Agent.restore`."""
+        flags(skip_conflicts=skip_conflicts)
+        return await restored(self._open, lines, skip_conflicts=skip_conflicts)
+
     async def ping(self) -> None:
         """Returns when the store has answered; raises `StoreError` where it can't. For health checks."""
         await self._open.store.nonce_key()
@@ -204,6 +267,10 @@ class Germane:
         found = await self._open.store.check()
         if fault := self.state.embedder_fault:
             found = replace(found, findings=(*found.findings, ("embedder", f"gives no vectors: {fault}", False)))
+        with suppress(StoreError):
+            report = await self._open.store.extraction.report(today(self._clock))
+            said = extraction_findings(report, self._open.extraction_worker)
+            found = replace(found, findings=(*found.findings, *said))
         try:
             keys = await self.keys.list()
         except StoreError:
@@ -229,8 +296,13 @@ class Germane:
         finally:
             parts.catch_up.start()
 
+    def __repr__(self) -> str:
+        return f"<Germane {str(self._path)!r} {'not open' if self._parts is None else 'open'}>"
+
     @property
     def _open(self) -> Parts:
         if self._parts is None:
-            raise StoreUnavailable("this Germane isn't open: use  async with Germane.open(…) as germane:")
+            raise StoreUnavailable(
+                "this Germane isn't open: use  async with Germane.open(…) as germane:  or  germane = await Germane.open(…)"
+            )
         return self._parts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import AbstractAsyncContextManager, suppress
 from threading import Lock, Thread
@@ -52,6 +52,17 @@ class Loop:
             future.cancel()
             raise
 
+    def each(self, left: AsyncIterator[T]) -> Iterator[T]:
+        """Yields what `left` yields. It is fetched some at a time, since changing threads for each would cost more than reading
+        it. Raises what `call` raises."""
+        try:
+            while some := self.call(_next, left):
+                yield from some
+        finally:
+            if isinstance(left, AsyncGenerator):
+                with suppress(StoreUnavailable):  # closing the resource has ended it
+                    self.call(_end, left)
+
     def close(self) -> None:
         """Leaves the resource, cancels what still runs and ends the thread. Raises what leaving raises. Idempotent."""
         self._end()
@@ -79,3 +90,16 @@ class Loop:
         async with self._resource:
             self._opened.set_result(None)
             await self._ending.wait()
+
+
+async def _next(left: AsyncIterator[T], maximum: int = 256) -> list[T]:
+    some: list[T] = []
+    async for one in left:
+        some.append(one)
+        if len(some) == maximum:
+            break
+    return some
+
+
+async def _end(left: AsyncGenerator[Any, None]) -> None:
+    await left.aclose()

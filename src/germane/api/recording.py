@@ -12,26 +12,33 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Any, TypeVar
+from itertools import count as count_from
+from typing import Any, TypeVar, get_args
 
+from germane.api.arguments import optional
 from germane.api.check_messages import look, recordable
+from germane.api.wiring import Parts
 from germane.dialects.registry import parse_all
+from germane.errors import InvalidInput
 from germane.events.appending import Origin, append, find_by_message_id, read_tail
 from germane.events.event import EventHead
+from germane.events.extracting import found_in
 from germane.events.prepared_message import PreparedMessage
 from germane.events.record import Recorded, check_conflicts, record, retry_time, tail_length, without_repeats
 from germane.events.resent import Resent, resent
+from germane.events.screened_message import counted_secrets, screened
 from germane.pipeline.background import Background
 from germane.pipeline.inject.recognise import without_injected
 from germane.ports.journal import Journal
 from germane.search.unit import analysed_parts
-from germane.types.candidate import LONG
+from germane.types.candidate import LONG, SourceKind
 from germane.types.extent import Extent
-from germane.types.limits import CHARACTERS
+from germane.types.limits import CHARACTERS, NAME, shown
 from germane.types.message import Message
 from germane.types.plan import Plan
+from germane.types.scope import Scope
 
-__all__ = ["Recording"]
+__all__ = ["Recording", "origin_of"]
 
 _SLICE = 128
 """Messages of a slice, and of the longest call that is written as a whole: about 20 ms of the writer."""
@@ -46,9 +53,30 @@ _MARK = 'nonce="'
 _TRIES = 8
 """How often in a row the rest is compared with a session that other calls write to. After that it is appended at the end."""
 
+_SOURCE_KINDS: tuple[SourceKind, ...] = get_args(SourceKind)
+
 Raw = Mapping[str, Any] | Message
 Slice = tuple[Sequence[Message], Sequence[Mapping[str, Any] | None] | None]
 T = TypeVar("T")
+
+
+def origin_of(scope: Scope, source_kind: str, channel: str | None, parts: Parts) -> Origin:
+    """Where the messages of one call come from. Raises `InvalidInput` for a scope without a session, and for an argument of
+    `record` that can't be used."""
+    if scope.session is None:
+        raise InvalidInput("session must be the name of the conversation that is recorded, not None")
+    optional("channel", channel, NAME)
+    for known in _SOURCE_KINDS:
+        if known == source_kind:
+            return Origin(
+                scope=scope,
+                session=scope.session,
+                source_kind=known,
+                channel=channel,
+                secrets=parts.secrets,
+                extraction=parts.extraction,
+            )
+    raise InvalidInput(f"source_kind {shown(source_kind)} is none of {', '.join(_SOURCE_KINDS)}")
 
 
 class Recording:
@@ -94,25 +122,32 @@ class Recording:
         prepared, kept = await self._background.run(partial(self._prepared, slices))
         found, length = await self._held(prepared)
         new = await self._background.run(partial(_without, range(len(prepared)), found.held))
+        await self._background.run(partial(self._screen, prepared, new))
         added: dict[int, str] = {}
+        extracted: list[str] = []
         tries = done = 0
         while done < len(new):
             part = [prepared[index] for index in new[done : done + _WRITTEN]]
             part = part[: _fitting([len(message.text) for message in part])]
-            part = await self._background.run(partial(_analysed, part, self._background.breath))
+            part = await self._background.run(
+                partial(_analysed, part, self._background.breath, extraction=self._origin.extraction)
+            )
             expected = length if tries < _TRIES else None
-            ids = await self._commit(append(part, self._origin, now=self._now, first=done, expected=expected))
-            if ids is None:
+            written = await self._commit(append(part, self._origin, now=self._now, first=done, expected=expected))
+            if written is None:
                 tries += 1
                 found, length = await self._held(prepared)
                 new[done:] = _without(new[done:], found.held)
                 continue
-            added |= zip(new[done:], ids, strict=False)
+            added |= zip(new[done:], written[0], strict=False)
+            extracted += written[1]
             tries = 0
             done, length = done + len(part), length + len(part)
         return Recorded(
             added=tuple(added.values()),
             skipped=kept - len(added),
+            secrets=counted_secrets(prepared[index] for index in new),
+            extracted=tuple(extracted),
             assumed_resent=len(found.assumed_resent - added.keys()),
             assumed_new=tuple(id for index, id in added.items() if index in found.assumed_new),
         )
@@ -121,12 +156,20 @@ class Recording:
         """Returns the prepared messages, each id once, and how many messages there were. Runs in the background's thread. Only
         the prepared messages outlive their slice: the garbage collector's walks grow with the number of objects."""
         made, count = list[PreparedMessage | None](), 0
-        for part, given in slices:
+        for first, (part, given) in zip(count_from(0, _SLICE), slices, strict=False):
             count += len(part)
             for index, message in enumerate(part):
-                made.append(PreparedMessage.of(message, None if given is None else given[index], self._origin.scope.zone))
+                raw, place = (None, None) if given is None else (given[index], first + index)
+                made.append(PreparedMessage.of(message, raw, self._origin.scope.zone, place))
                 self._background.breath()
         return without_repeats(made), count
+
+    def _screen(self, prepared: list[PreparedMessage], new: Sequence[int]) -> None:
+        """Applies the policy on secrets to the new messages, in place, before any of them is written. Runs in the background's
+        thread."""
+        for index in new:
+            prepared[index] = screened(prepared[index], self._origin.secrets, self._background.breath)
+            self._background.breath()
 
     async def _held(self, prepared: Sequence[PreparedMessage]) -> tuple[Resent, int]:
         """Returns which messages the session holds already, and the session's next position."""
@@ -161,8 +204,9 @@ def _without(indexes: Sequence[int], held: Set[int]) -> list[int]:
     return [index for index in indexes if index not in held]
 
 
-def _analysed(prepared: Sequence[PreparedMessage], breath: Callable[[], None]) -> list[PreparedMessage]:
-    return [replace(message, analysis=analysed_parts(message.text, breath)) for message in prepared]
+def _analysed(prepared: Sequence[PreparedMessage], breath: Callable[[], None], *, extraction: bool) -> list[PreparedMessage]:
+    analysed = (replace(message, analysis=analysed_parts(message.text, breath)) for message in prepared)
+    return [replace(message, found=found_in(message)) if extraction else message for message in analysed]
 
 
 def _fitting(sizes: Sequence[int]) -> int:

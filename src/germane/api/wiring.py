@@ -16,7 +16,9 @@ from germane.access.verifier import Verifier
 from germane.api.catch_up import CatchUp
 from germane.api.digest_settings import digest_strategy
 from germane.api.embedder_argument import EmbedderArgument, is_function
+from germane.api.extraction_worker import ExtractionWorker
 from germane.api.injection_writer import InjectionWriter
+from germane.api.llm_argument import LLMArgument, is_llm
 from germane.api.retrieval_counter import RetrievalCounter
 from germane.api.strategies import Strategies
 from germane.api.warm_up import warm_up
@@ -29,16 +31,20 @@ from germane.embedders.function import FunctionEmbedder
 from germane.embedders.named import open_embedder
 from germane.embedders.watched import WatchedEmbedder
 from germane.errors import InvalidInput
+from germane.llms.function import FunctionLLM
+from germane.llms.named import open_llm
 from germane.pipeline.background import Background
 from germane.pipeline.engine import Engine
 from germane.pipeline.gather.source import SourceFactory
 from germane.ports.embedder import Assuming, Embedder, Watched, dimension_if_known, is_contextual, prepare
+from germane.ports.llm import LLM
 from germane.ports.word_vectors import HasWordVectors, WordVectors
 from germane.search.relevance import Relevance, shipped
 from germane.settings.settings import Settings, read_toml
 from germane.store import Store
 from germane.stores.sqlite.known_models import known_dimension
 from germane.stores.sqlite.store import SqliteStore
+from germane.text.secrets.screen import SecretPolicy
 from germane.tokenizers.named import open_tokenizer
 
 __all__ = ["Parts", "wire"]
@@ -71,6 +77,11 @@ class Parts:
     background: Background
     """For long recordings."""
     clock: Clock
+    secrets: SecretPolicy
+    extraction: bool = True
+    """Whether recording looks for memories in the users' own turns."""
+    extraction_worker: ExtractionWorker | None = None
+    """Where an LLM is configured."""
 
 
 async def wire(
@@ -83,7 +94,9 @@ async def wire(
     relevance: Relevance | str | Path | None = None,
     dimensions: int | None = None,
     embedder_model: str | None = None,
+    llm: LLMArgument | None = None,
     warm: bool = True,
+    secrets: SecretPolicy | None = None,
 ) -> Parts:
     """Opens the store at `path` and builds the engine over it. Search and scoring use the same `relevance` model. Unless
     `warm`, whatever only an assembly needs is loaded at its first use. Raises what the store, the settings and the embedder
@@ -97,6 +110,8 @@ async def wire(
     relevance_model = _relevance(settings.relevance if relevance is None else relevance, vectors)
     counter = cache(open_tokenizer)
     words = (vectors if isinstance(vectors, HasWordVectors) else Distilled()).word_vectors()
+    asked = settings.llm if llm is None else llm
+    model = None if asked is None else _llm(asked, settings)
     loading: list[Awaitable[object]] = [prepare(vectors) if watched is None else watched.prepare(_PREPARING_SECONDS)]
     if warm:
         loading += [
@@ -140,6 +155,10 @@ async def wire(
     engine.directive_cache.load(await store.directives(_DIRECTIVES), since)
     catch_up = CatchUp(store, watched)
     catch_up.start()
+    worker = None
+    if model is not None:
+        worker = ExtractionWorker(store, model, clock, tokens_per_day=settings.llm_tokens_per_day, settle=catch_up.settle)
+        await worker.start()
     return Parts(
         store=store,
         engine=engine,
@@ -154,7 +173,18 @@ async def wire(
         verifier=Verifier(store.keys, KeyUsage(store.keys, read_only=store.read_only), clock),
         background=Background(engine.admission.busy),
         clock=clock,
+        secrets=secrets or settings.secrets,
+        extraction=settings.extraction,
+        extraction_worker=worker,
     )
+
+
+def _llm(chosen: LLMArgument, settings: Settings) -> LLM:
+    if isinstance(chosen, str):
+        return open_llm(chosen, settings.llm_access)
+    if is_llm(chosen):
+        return cast("LLM", chosen)
+    return FunctionLLM(cast("Callable[[str], Any]", chosen))
 
 
 def _embedder(chosen: EmbedderArgument, dimensions: int | None, model: str | None, settings: Settings) -> Embedder:

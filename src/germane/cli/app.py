@@ -25,10 +25,14 @@ from germane.cli.commands import (
     eval_label,
     explain,
     export,
+    extract,
     feedback,
     forget,
+    history,
     import_files,
     keys,
+    list_memories,
+    messages,
     pseudonym,
     record,
     reembed,
@@ -36,15 +40,21 @@ from germane.cli.commands import (
     review,
     search,
     serve,
+    show,
+    stats,
+    update,
+    users,
 )
 from germane.cli.commands import eval as eval_group
 from germane.cli.exits import Exit, describe_exit
 from germane.cli.global_options import GlobalOptions
+from germane.cli.help_texts import with_readable_values
 from germane.cli.screen import plain
+from germane.cli.start import print_start
 
 __all__ = ["app", "hoist", "run"]
 
-_WITH_VALUE = ("--db", "--org", "--agent", "--user", "--zone", "--embedder", "--settings")
+_WITH_VALUE = ("--db", "--org", "--agent", "--user", "--zone", "--embedder", "--secrets", "--settings")
 _GLOBAL = (*_WITH_VALUE, "--json")
 _EXIT_CODES = (
     "Exit codes: 0 done, 1 failed, 2 wrong usage or bad input, 3 the store can't be used, 130 interrupted, 141 broken pipe."
@@ -95,7 +105,8 @@ def _print_version(requested: bool) -> None:
 app = typer.Typer(
     cls=_Commands,
     add_completion=False,
-    no_args_is_help=True,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     epilog=_EXIT_CODES,
@@ -116,6 +127,12 @@ def global_options(
         str | None,
         typer.Option(help="The embedding model: distilled, minilm, static or openai:<model>. Default: as set, else distilled."),
     ] = None,
+    secrets: Annotated[
+        str | None,
+        typer.Option(
+            help="What happens to secrets in what is stored: redact, tag, refuse or off. Default: as set, else redact."
+        ),
+    ] = None,
     settings: Annotated[
         Path | None, typer.Option(envvar="GERMANE_SETTINGS", help="A TOML file with settings, or an agent.yml.")
     ] = None,
@@ -128,18 +145,26 @@ def global_options(
     token budget. Begin with: germane demo
 
     The options below may stand before or after the command."""
-    source = context.get_parameter_source("db")
+    given = {
+        name
+        for name in ("db", "org", "agent", "user")
+        if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
+    }
     context.obj = GlobalOptions(
         db=db,
-        explicit=getattr(source, "name", "") == "COMMANDLINE",
+        explicit="db" in given,
         org=org,
         agent=agent,
         user=user,
+        named=frozenset(given - {"db"}),
         zone=zone,
         embedder=embedder,
+        secrets=secrets,
         settings=settings,
         json=json,
     )
+    if context.invoked_subcommand is None:
+        print_start(db)
 
 
 app.command("demo", short_help="Show how germane works, on a sample or on your own conversation.")(demo.demo)
@@ -149,18 +174,28 @@ app.command("search", short_help="Search memories and messages.")(search.search)
 app.command("assemble", short_help="Print a request's messages with the context that the model needs.")(assemble.assemble)
 app.command("digest", short_help="Print the memories that matter for a question, as a list.")(digest.digest)
 app.command("explain", short_help="Assemble, and print why each candidate went in or was left out.")(explain.explain)
+app.command("list", short_help="List the memories.")(list_memories.list_memories)
+app.command("show", short_help="Print everything of one memory or message.")(show.show)
+app.command("update", short_help="Correct a memory.")(update.update)
+app.command("history", short_help="Print what a memory superseded, and what superseded it.")(history.history)
+app.command("messages", short_help="Print the recorded messages.")(messages.messages)
+app.command("sessions", short_help="List the conversations.")(messages.sessions)
+app.command("users", short_help="List the users of the agent.")(users.users)
+app.command("agents", short_help="List the agents of the organisation.")(users.agents)
+app.command("stats", short_help="Count what is stored.")(stats.stats)
 app.command("feedback", short_help="Mark memories as helpful or harmful.")(feedback.feedback)
 app.command("review", short_help="List memories that contradict each other, and decide.")(review.review)
 app.command("forget", short_help="Erase memories and messages for good.")(forget.forget)
 app.command("consolidate", short_help="Bring the memories within a storage budget.")(consolidate.consolidate)
 app.command("directive", short_help="Set or print an agent's standing instructions.")(directive.directive)
-app.command("import", short_help="Import conversations from files.")(import_files.import_files)
+app.command("import", short_help="Import an export, conversations, or another product's memories.")(import_files.import_files)
 eval_group.app.command("fit", short_help="Fit the relevance model to labelled conversations or feedback.")(eval_fit.fit)
 eval_group.app.command("label", short_help="Mark which items of an assembly helped, for eval fit --feedback.")(eval_label.label)
 app.add_typer(eval_group.app, name="eval", short_help="Measure recall and latency on labelled conversations.")
 app.command("serve", short_help="Run the service: gRPC, with health and metrics over HTTP.")(serve.serve)
-app.command("export", short_help="Write all data of an agent as JSON Lines.")(export.export)
+app.command("export", short_help="Write all data of an agent, an org or the store as JSON Lines.")(export.export)
 app.command("backup", short_help="Copy the store while it is in use.")(backup.backup)
+app.command("extract", short_help="Have a language model read the conversations that wait.")(extract.extract)
 app.command("doctor", short_help="Check the health of the store.")(doctor.doctor)
 app.add_typer(keys.app, name="keys", short_help="Create, list and revoke the API keys of a served store.")
 app.command("pseudonym", short_help="Print the pseudonym of an id in the service's log.")(pseudonym.pseudonym)
@@ -184,7 +219,8 @@ def run(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> tuple[int, str]:
     try:
-        result = app(arguments, prog_name="germane", standalone_mode=False)
+        command = with_readable_values(typer.main.get_command(app))
+        result = command(arguments, prog_name="germane", standalone_mode=False)
     except typer.Abort:
         return Exit.INTERRUPTED, "interrupted"
     except SystemExit as error:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -18,13 +18,26 @@ from germane.types.answer_time import parse_answer_time
 from germane.types.effort import parse_effort
 
 if TYPE_CHECKING:
-    from germane.types.context import Context
+    from datetime import datetime
 
-__all__ = ["AssemblyOptions", "SaveTrace"]
+    from germane.api.agent import Agent
+    from germane.types.context import Context
+    from germane.types.query import Filters
+
+__all__ = ["AssemblyOptions", "CheckedOptions", "SaveTrace"]
 
 SaveTrace = Annotated[
     Path | None, typer.Option(help="Write the trace of this assembly to a file; explain --trace FILE shows it again.")
 ]
+
+
+class CheckedOptions(NamedTuple):
+    """The request with the options that had to be parsed."""
+
+    request: RequestFile
+    deadline: float | None
+    filters: Filters
+    at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,30 +86,38 @@ class AssemblyOptions:
 
     async def assemble_and_read(self, options: GlobalOptions, *, reading: bool) -> tuple[Context, Mapping[str, str]]:
         """The same, with the texts by id of what was found and not read, where they are asked for by `reading`."""
-        deadline = None if self.deadline is None else parse_answer_time("--deadline", self.deadline)
-        request = self._request()
-        filters, at = self.filters.filters(options), options.parse_time(self.at, "--at")
+        checked = self.checked(options)
         async with options.open_store(warm=True) as (_, agent):
-            if deadline is not None:
-                await agent.warm()
-            context = await agent.assemble(
-                request.messages,
-                model=self.model,
-                provider=self.provider,
-                tools=request.tools,
-                query=self.query if self.file is not None else None,
-                session=self.session,
-                at=at,
-                deadline=deadline,
-                max_tokens=self.max_tokens,
-                strategy=self.strategy,
-                filters=filters,
-                effort=None if self.effort is None else parse_effort(self.effort),
-                window=self.window,
-                like=self.like,
-                system=request.system if self.system is None else self.system,
-            )
+            context = await self.assemble_with(agent, checked)
             return context, await agent.texts([one.id for one in context.trace.unread]) if reading else {}
+
+    def checked(self, options: GlobalOptions) -> CheckedOptions:
+        """Reads the request and checks the options. Raises `InvalidInput`."""
+        deadline = None if self.deadline is None else parse_answer_time("--deadline", self.deadline)
+        return CheckedOptions(self._request(), deadline, self.filters.filters(options), options.parse_time(self.at, "--at"))
+
+    async def assemble_with(self, agent: Agent, checked: CheckedOptions) -> Context:
+        """Assemble the context in a store that is open. Raises `InvalidInput`."""
+        request, deadline, filters, at = checked
+        if deadline is not None:
+            await agent.warm()
+        return await agent.assemble(
+            request.messages,
+            model=self.model,
+            provider=self.provider,
+            tools=request.tools,
+            query=self.query if self.file is not None else None,
+            session=self.session,
+            at=at,
+            deadline=deadline,
+            max_tokens=self.max_tokens,
+            strategy=self.strategy,
+            filters=filters,
+            effort=None if self.effort is None else parse_effort(self.effort),
+            window=self.window,
+            like=self.like,
+            system=request.system if self.system is None else self.system,
+        )
 
     def _request(self) -> RequestFile:
         """The request, from FILE, --query or standard input."""

@@ -32,7 +32,8 @@ async def tour(
         tally = ImportTally()
         with progress(options.json) as bar:
             task = bar.add_task("importing", total=len(rows))
-            await store_rows(rows, agent, options.agent_wide(germane), tally, lambda count: bar.advance(task, count))
+            shared = options.agent_wide(germane)
+            await store_rows(rows, agent, shared, lambda _: agent, tally, lambda count: bar.advance(task, count))
         if not (tally.messages or tally.known_messages):
             raise InvalidInput("no message in it could be used")
         at = _hour_after(rows, options.zone)

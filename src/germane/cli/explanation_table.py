@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from germane.cli.budget_bar import bar, slices
+from germane.cli.listing import ListColumn, print_rows
 from germane.cli.screen import plain
 from germane.cli.trace_file import SavedTrace
 from germane.types.candidate import Chosen, LeftOut, Scored
@@ -18,6 +19,16 @@ from germane.types.unread import Unread
 
 __all__ = ["print_explanation"]
 
+_NARROW = 76
+"""Columns of a terminal below which the text of a row would have no room."""
+_STACKED = (
+    ListColumn("rank"),
+    ListColumn("source"),
+    ListColumn("score"),
+    ListColumn("tokens", number=True),
+    ListColumn("why"),
+    ListColumn("text"),
+)
 _COLUMNS = {"rank": "right", "": "left", "source": "left", "score": "right", "rel rec use con frq": "left"}
 
 
@@ -48,7 +59,11 @@ def print_explanation(
     left_out = sorted(trace.left_out, key=lambda item: item.scored.rank)
     shown = left_out if everything else left_out[:max_left_out]
     if trace.chosen or shown:
-        screen.print(_table([*sorted(trace.chosen, key=lambda item: item.scored.rank), *shown], ids))
+        listed: list[Chosen | LeftOut] = [*sorted(trace.chosen, key=lambda item: item.scored.rank), *shown]
+        if screen.width < _NARROW:
+            print_rows(screen, _STACKED, [_short(item, ids) for item in listed])
+        else:
+            screen.print(_table(listed, ids))
     if len(left_out) > len(shown):
         screen.print(Text(f"… and {len(left_out) - len(shown)} more left out (--all shows them)", style="dim"))
     if trace.unread and everything:
@@ -70,6 +85,12 @@ def _table(items: list[Chosen | LeftOut], ids: bool) -> Table:
     for item in items:
         made.add_row(*_cells(item, ids), style="" if isinstance(item, Chosen) else "dim")
     return made
+
+
+def _short(item: Chosen | LeftOut, ids: bool) -> tuple[str, ...]:
+    """The cells of a row without the parts of the score."""
+    rank, outcome, source, score, _, tokens, why, text = (cell.plain for cell in _cells(item, ids))
+    return f"{rank} {outcome}", source, score, tokens, why, text
 
 
 def _unread_table(unread: Sequence[Unread], texts: Mapping[str, str], *, ids: bool) -> Table:

@@ -6,24 +6,25 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from germane.cli.imports.detect_format import parse_json
 from germane.errors import InvalidInput
 
-__all__ = ["RequestFile", "owner_only", "read_bytes", "read_json", "read_text", "request_in", "write_text"]
+__all__ = ["RequestFile", "open_bytes", "owner_only", "read_bytes", "read_json", "read_text", "request_in", "write_text"]
 
 
-def read_bytes(path: str) -> bytes:
-    """Read a file, or standard input where `path` is `-`. Raises `InvalidInput`."""
+def open_bytes(path: str) -> BinaryIO:
+    """Open a file for reading, or standard input where `path` is `-`. Raises `InvalidInput`."""
     if path == "-":
         if sys.stdin is None or sys.stdin.isatty():
             raise InvalidInput("nothing on standard input (pipe something in, or give a file)")
         stream = getattr(sys.stdin, "buffer", None)
-        return stream.read() if stream is not None else sys.stdin.read().encode("utf-8", "surrogatepass")
+        return stream if stream is not None else BytesIO(sys.stdin.read().encode("utf-8", "surrogatepass"))
     try:
-        return Path(path).read_bytes()
+        return Path(path).open("rb")
     except FileNotFoundError:
         raise InvalidInput(f"no file {path} (check the path)") from None
     except IsADirectoryError:
@@ -32,6 +33,15 @@ def read_bytes(path: str) -> bytes:
         raise InvalidInput(f"{path} can't be read: permission denied") from None
     except (OSError, ValueError) as error:
         raise InvalidInput(f"{path[:80]!r} can't be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def read_bytes(path: str) -> bytes:
+    """Read a file, or standard input where `path` is `-`. Raises `InvalidInput`."""
+    try:
+        with open_bytes(path) as stream:
+            return stream.read()
+    except OSError as error:
+        raise InvalidInput(f"{path[:80]!r} can't be read: {error.strerror or error}") from None
 
 
 def read_text(path: str) -> str:

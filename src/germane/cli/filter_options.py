@@ -13,7 +13,7 @@ from germane.errors import InvalidInput
 if TYPE_CHECKING:
     from germane.types.query import Filters
 
-__all__ = ["FilterOptions"]
+__all__ = ["FilterOptions", "known"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,17 +37,18 @@ class FilterOptions:
         from germane.types.candidate import Sensitivity
         from germane.types.query import Filters
 
-        levels: tuple[Any, ...] = tuple(_known("--allow", name, get_args(Sensitivity)) for name in self.allow or ())
+        levels: tuple[Any, ...] = tuple(known("--allow", name, get_args(Sensitivity)) for name in self.allow or ())
         return Filters(
             since=options.parse_time(self.since, "--since"),
             until=options.parse_time(self.until, "--until"),
-            kinds=tuple(_known("--kind", name, tuple(KINDS)) for name in self.kind) if self.kind else None,
+            kinds=tuple(known("--kind", name, tuple(KINDS)) for name in self.kind) if self.kind else None,
             tags=tuple(self.tag) if self.tag else None,
             sensitivities=levels or Filters().sensitivities,
         )
 
 
-def _known(option: str, name: str, names: tuple[str, ...]) -> str:
+def known(option: str, name: str, names: tuple[str, ...]) -> str:
+    """Returns `name`. Raises `InvalidInput`, with the known names, where it is none of them."""
     if name not in names:
         raise InvalidInput(f"{option} must be one of {', '.join(names)}, not {name[:40]!r}")
     return name

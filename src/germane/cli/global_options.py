@@ -27,15 +27,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GlobalOptions:
-    """The global options of one run. `explicit` is true where `db` was given on the command line (not by the environment)."""
+    """The global options of one run. `explicit` is true where `db` was given on the command line (not by the environment).
+    `named` are those of `org`, `agent` and `user` that were given."""
 
     db: Path
     explicit: bool = False
     org: str = "default"
     agent: str = "default"
     user: str | None = None
+    named: frozenset[str] = frozenset()
     zone: str = "UTC"
     embedder: str | None = None
+    secrets: str | None = None
     settings: Path | None = None
     json: bool = False
 
@@ -58,7 +61,9 @@ class GlobalOptions:
             raise StoreUnavailable(f"no directory {self.db.parent} for the database (create it first)")
         from germane.api.germane import Germane
 
-        async with Germane.open(self.db, settings=self.settings, embedder=self.embedder, warm=warm) as germane:
+        secrets: Any = self.secrets  # checked on opening
+        opened = Germane.open(self.db, settings=self.settings, embedder=self.embedder, warm=warm, secrets=secrets)
+        async with opened as germane:
             if upgrade:
                 with told_progress("dividing long texts of an earlier version", self.json) as told:
                     await germane.upgrade(told)

@@ -6,11 +6,12 @@ from dataclasses import fields
 from typing import Any
 
 from germane.cli.codec import encode
+from germane.events.event import Event
 from germane.memories.memory import Memory
 from germane.types.candidate import Chosen, Scored
 from germane.types.context import Context
 
-__all__ = ["context_shape", "hit_shape", "memory_shape"]
+__all__ = ["context_shape", "hit_shape", "memory_shape", "message_shape"]
 
 
 def memory_shape(memory: Memory) -> dict[str, Any]:
@@ -22,6 +23,18 @@ def memory_shape(memory: Memory) -> dict[str, Any]:
         **{field.name: encode(getattr(memory, field.name)) for field in fields(memory) if field.name not in excluded},
         **own,
         "provenance": encode(memory.provenance),
+    }
+
+
+def message_shape(event: Event) -> dict[str, Any]:
+    """A recorded message."""
+    shown = ("id", "user", "session", "position", "role", "name", "text", "message_id", "created_at", "recorded_at")
+    return {
+        "type": "message",
+        "event_type": event.type,
+        **{name: encode(getattr(event, name)) for name in shown},
+        "sensitivity": event.sensitivity,
+        "provenance": encode(event.provenance),
     }
 
 

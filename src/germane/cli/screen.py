@@ -6,7 +6,7 @@ import json
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from shutil import get_terminal_size
 from typing import Any
@@ -82,6 +82,13 @@ def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
     for name in columns:
         made.add_column(name, justify="right" if name in right else "left", no_wrap=name in right)
     return made
+
+
+def secrets_line(found: Mapping[str, int]) -> str:
+    """What is said of the secrets that were found in what was stored, by kind; empty where there were none."""
+    kinds = ", ".join(kind if count == 1 else f"{count} × {kind}" for kind, count in sorted(found.items()))
+    total = sum(found.values())
+    return f"{total} {'secret' if total == 1 else 'secrets'} found: {kinds}" if found else ""
 
 
 def progress(quiet: bool) -> Progress:

@@ -5,18 +5,14 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from http import HTTPStatus
-from typing import TYPE_CHECKING, Literal
-from urllib.parse import urlsplit
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from germane.embedders.reply import read_vectors, wait_asked_for
-from germane.errors import EmbedderError, InvalidInput, MissingExtra
-
-if TYPE_CHECKING:
-    import aiohttp
+from germane.embedders.reply import read_vectors
+from germane.errors import EmbedderError, InvalidInput
+from germane.ports.json_endpoint import JsonEndpoint
 
 __all__ = ["OpenAICompatible"]
 
@@ -28,18 +24,14 @@ _HEADROOM, _PER_TEXT, _PER_NUMBER = 65_536, 1_024, 64
 """Bytes that a response may have: in all, for each text, and for each number of a vector (24 at most, and some indentation)."""
 _ASSUMED_DIMENSION = 8_192
 """Dimension assumed for that limit before the first response: twice the largest in use."""
-_RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
-"""Status codes after which a request is retried."""
 
 
 class OpenAICompatible:
     """Unit-length vectors of `model` at `base_url`, such as `https://api.openai.com/v1` or a local server's.
 
-    A request holds at most 256 texts and 200,000 characters; of each text the first 8,000 characters are sent. Connection
-    errors and the status codes 408, 409, 425, 429, 500, 502, 503, 504 and 529 are retried `retries` times, after the time that
-    the endpoint asks for or an exponentially growing one, at most 30 s. A caller with a deadline gives up long before;
-    embedding in the background gets its vectors. Redirects aren't followed. A response that is compressed, or longer than its
-    vectors can be, is refused. Errors name the host and the status, never the key, the request or the response.
+    A request holds at most 256 texts and 200,000 characters; of each text the first 8,000 characters are sent. Failures are
+    retried as `JsonEndpoint` says. A caller with a deadline gives up long before; embedding in the background gets its vectors.
+    A response that is longer than its vectors can be is refused.
 
     `dimension` is checked against the responses. Left out, it is known after the first response; until then `identity` and
     `dimension` raise `EmbedderError` (`await probe()` asks for it). `shorten` asks the endpoint for vectors of `dimension`
@@ -65,29 +57,25 @@ class OpenAICompatible:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        parts = urlsplit(base_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InvalidInput("base_url of the embedder must be an http or https address, such as 'https://api.openai.com/v1'")
         if dimension is not None and dimension < 1:
             raise InvalidInput(f"dimension of the embedder must be 1 or more, not {dimension}")
         if shorten and dimension is None:
             raise InvalidInput("shorten needs the dimension to shorten to")
-        if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
-            raise InvalidInput("api_key of the embedder must be printable ASCII")
-        try:
-            import aiohttp
-        except ImportError as error:
-            raise MissingExtra("openai", "aiohttp") from error
-        self._url = base_url.rstrip("/") + "/embeddings"
-        self._host = parts.hostname
-        self._headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {api_key}"} if api_key else {})
+        self._endpoint = JsonEndpoint(
+            base_url,
+            "/embeddings",
+            role="embedder",
+            extra="openai",
+            headers={"Authorization": f"Bearer {api_key}"} if api_key else {},
+            failed=lambda message, _: EmbedderError(message),
+            timeout=timeout,
+            retries=retries,
+            sleep=sleep,
+            jitter=jitter,
+        )
+        self._host = self._endpoint.host
         self._model, self._dimension = model, dimension
         self._fields = {"model": model, "encoding_format": encoding} | ({"dimensions": dimension} if shorten else {})
-        self._timeout = aiohttp.ClientTimeout(total=timeout)
-        self._faults = (aiohttp.ClientError, TimeoutError, OSError)
-        self._retries, self._sleep, self._jitter = retries, sleep, jitter
-        self._session: aiohttp.ClientSession | None = None
-        self._closed = False
 
     @property
     def family(self) -> str:
@@ -134,16 +122,14 @@ class OpenAICompatible:
 
     async def close(self) -> None:
         """Ends the connections; later requests raise `EmbedderError`. Idempotent."""
-        session, self._session, self._closed = self._session, None, True
-        if session is not None:
-            await session.close()
+        await self._endpoint.close()
 
     def __repr__(self) -> str:
         return f"<OpenAICompatible {self._model}/{self._dimension or '?'} at {self._host}>"
 
     async def _vectors(self, texts: list[str], *, retries: int | None = None) -> NDArray[np.float32]:
         max_bytes = _HEADROOM + len(texts) * (_PER_TEXT + _PER_NUMBER * (self._dimension or _ASSUMED_DIMENSION))
-        body = await self._post(self._fields | {"input": texts}, max_bytes, self._retries if retries is None else retries)
+        body = await self._endpoint.post({**self._fields, "input": texts}, max_bytes, retries)
         try:
             if len(body) > _LARGE:
                 vectors = await asyncio.to_thread(read_vectors, body, len(texts))
@@ -159,59 +145,6 @@ class OpenAICompatible:
                 "is it still the same model?"
             )
         return vectors
-
-    async def _post(self, payload: dict[str, object], max_bytes: int, retries: int) -> bytes:
-        """Returns the body of a successful response, retrying as the class says."""
-        attempt = 0
-        while True:
-            asked_for: float | None = None
-            try:
-                async with self._open().post(
-                    self._url, json=payload, headers=self._headers, timeout=self._timeout, allow_redirects=False
-                ) as response:
-                    if response.status == HTTPStatus.OK:
-                        return await self._body(response, max_bytes)
-                    failure, retried = f"answered {response.status}", response.status in _RETRIED
-                    asked_for = wait_asked_for(response.headers.get("Retry-After"), response.headers.get("Date"))
-            except self._faults as error:
-                failure, retried = f"didn't answer: {type(error).__name__}", True
-            if not retried or attempt >= retries:
-                tries = f" {attempt + 1} times" if attempt else ""
-                raise EmbedderError(f"the embedder at {self._host} {failure}{tries}{_advice(failure)}")
-            growing = 0.5 * 2**attempt * (0.5 + self._jitter())
-            await self._sleep(min(30.0, growing if asked_for is None else asked_for))
-            attempt += 1
-
-    async def _body(self, response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
-        """Reads at most `max_bytes`. Nothing is decompressed, so that a few bytes can't become many."""
-        if response.headers.get("Content-Encoding", "identity").lower() != "identity":
-            raise EmbedderError(f"the embedder at {self._host} answered compressed, which it wasn't asked for")
-        body = bytearray()
-        async for piece in response.content.iter_any():
-            body += piece
-            if len(body) > max_bytes:
-                response.close()
-                raise EmbedderError(
-                    f"the embedder at {self._host} answered more than {max_bytes:,} bytes: no vectors are that long"
-                )
-        return bytes(body)
-
-    def _open(self) -> aiohttp.ClientSession:
-        if self._closed:
-            raise EmbedderError(f"the embedder at {self._host} is closed: open another")
-        if self._session is None or self._session.closed:
-            import aiohttp
-
-            self._session = aiohttp.ClientSession(auto_decompress=False)
-        return self._session
-
-
-def _advice(failure: str) -> str:
-    if failure.endswith((" 401", " 403")):
-        return ": check the API key"
-    if failure.endswith(" 404"):
-        return ": check the base URL and the model's name"
-    return ""
 
 
 def _sendable(text: str) -> str:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
-from email.utils import parsedate_to_datetime
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["read_vectors", "wait_asked_for"]
+__all__ = ["read_vectors"]
 
 
 def read_vectors(body: bytes, count: int) -> NDArray[np.float32]:
@@ -37,20 +36,6 @@ def read_vectors(body: bytes, count: int) -> NDArray[np.float32]:
     unit = np.zeros(vectors.shape, dtype=np.float32)
     np.divide(vectors, lengths, out=unit, where=lengths > 0, casting="same_kind")
     return unit
-
-
-def wait_asked_for(retry_after: str | None, date: str | None) -> float | None:
-    """Returns the seconds that a `Retry-After` header asks for (RFC 9110, 10.2.3); None without a readable one. A date is
-    compared with the response's own `Date` header, so the local clock doesn't matter."""
-    if not retry_after:
-        return None
-    try:
-        if retry_after.strip().isdecimal():
-            return float(retry_after)
-        later, sent = parsedate_to_datetime(retry_after), parsedate_to_datetime(date or "")
-        return max(0.0, (later - sent).total_seconds())
-    except (ValueError, TypeError, OverflowError):
-        return None
 
 
 def _vector(embedding: object) -> NDArray[np.float64]:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Answered", "Shown", "Unlimited"]
+__all__ = ["Answered", "MissedEvidence", "Shown", "Unlimited"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissedEvidence:
+    """An evidence message that wasn't shown: its id, its text (empty where it can't be read), and the best items that stood
+    there instead. Long texts are cut."""
+
+    id: str
+    text: str
+    instead: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +36,10 @@ class Shown:
     """The share of shown items that nearly repeat an earlier one, [0, 1]; None where no item is shown."""
     stale: bool | None = None
     """Whether a superseded message is shown without its replacement; None where no message is superseded."""
+    current: bool | None = None
+    """Whether what replaced a superseded message is shown; None where no message is superseded."""
+    unmarked: bool | None = None
+    """Whether a superseded message is shown without a mark that it is outdated; None where no message is superseded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,5 +71,7 @@ class Answered:
     """One entry for each budget, ascending."""
     unlimited: tuple[Unlimited, ...] = ()
     """One entry for each effort, at the first clock only."""
+    missed: tuple[MissedEvidence, ...] = ()
+    """What wasn't shown within the budget nearest to 1,000 tokens."""
     fault: str = ""
     """Why germane fell back to a lower degradation level; empty where it didn't. `shown` describes the fallback then."""

@@ -8,14 +8,15 @@ from datetime import datetime
 
 from germane.api.agent import Agent
 from germane.clock import Clock
-from germane.evaluate.answered import Answered, Shown, Unlimited
+from germane.evaluate.answered import Answered, MissedEvidence, Shown, Unlimited
 from germane.evaluate.containment import contained, words_shared
 from germane.evaluate.dataset import Question
 from germane.evaluate.latency import Timed
+from germane.evaluate.missed import missed_evidence, nearest_budget
 from germane.evaluate.need.turn_figures import TurnAnswer
 from germane.evaluate.need.turns import TurnWithoutNeed
 from germane.evaluate.recall import ranks, shares
-from germane.evaluate.redundancy import redundancy, stale
+from germane.evaluate.redundancy import current, redundancy, stale, unmarked
 from germane.types.candidate import Scored
 from germane.types.context import Context
 from germane.types.effort import Effort
@@ -44,11 +45,14 @@ class Asker:
         evidence don't depend on the budget: they are read from the assembly with the largest one."""
         shown, fault = [], ""
         ranked: tuple[Scored, ...] = ()
+        missed: tuple[MissedEvidence, ...] = ()
         for budget in self.budgets:
             context = await self._assemble(agent, _messages(question), at, self.deadline, budget)
             fault = fault or context.metadata.fallback_reason
             ranked = _ranked(context)
             shown.append(_shown(context, question, budget))
+            if unlimited and budget == nearest_budget(self.budgets):
+                missed = await missed_evidence(agent, context, sorted(question.evidence), shown[-1].shares)
         freely = []
         for effort in self.efforts if unlimited else ():
             context = await self._assemble(agent, _messages(question), at, self.deadline, None, effort)
@@ -63,6 +67,7 @@ class Asker:
             ranks=ranks(ranked, question.evidence),
             shown=tuple(shown),
             unlimited=tuple(freely),
+            missed=missed,
             fault=fault,
         )
 
@@ -125,6 +130,11 @@ def _shown(context: Context, question: Question, budget: int) -> Shown:
     tokens, answer = context.metadata.total_tokens_injected, question.answer
     if tokens > budget:
         raise AssertionError(f"{tokens} tokens were added where {budget} were allowed: {question.id}")
+    parts = {
+        item.provenance.message_id or item.id: item.scored.candidate.outdated is not None
+        for item in context.items
+        if item.share > 0
+    }
     return Shown(
         budget=budget,
         tokens=tokens,
@@ -133,11 +143,9 @@ def _shown(context: Context, question: Question, budget: int) -> Shown:
         contained=None if answer is None else contained(answer, context.added),
         words=None if answer is None else words_shared(answer, context.added),
         redundancy=redundancy([item.text for item in context.items]),
-        stale=stale(
-            {item.provenance.message_id or item.id for item in context.items if item.share > 0},
-            superseded=question.superseded,
-            evidence=question.evidence,
-        ),
+        stale=stale(parts, superseded=question.superseded, evidence=question.evidence),
+        current=current(parts, superseded=question.superseded, evidence=question.evidence),
+        unmarked=unmarked(parts, superseded=question.superseded),
     )
 
 

@@ -47,6 +47,8 @@ WITHIN = (
     Metric(name="words", label="answer's words", says="the share of the answer's content words in the added text"),
     Metric(name="redundancy", label="redundancy", says="the share of shown items that nearly repeat another", better="less"),
     Metric(name="stale", label="stale", says="questions shown what was replaced, without what replaced it", better="less"),
+    Metric(name="current", label="current value", says="questions about what was replaced, shown what replaced it"),
+    Metric(name="unmarked", label="outdated, unmarked", says="those shown what was replaced, without a mark", better="less"),
     Metric(name="tokens", label="tokens used", says="tokens of all the added text", unit="tokens", better=None),
 )
 """Metrics within a budget (tokens of all the added text)."""
@@ -69,6 +71,8 @@ _WITHIN: dict[str, Callable[[Shown], float]] = {
     "words": lambda shown: _number(shown.words),
     "redundancy": lambda shown: _number(shown.redundancy),
     "stale": lambda shown: _number(shown.stale),
+    "current": lambda shown: _number(shown.current),
+    "unmarked": lambda shown: _number(shown.unmarked),
     "tokens": lambda shown: float(shown.tokens),
 }
 _AT: dict[str, Callable[[Sequence[int | None], int], float]] = {

@@ -37,12 +37,13 @@ def ranks(ranked: Iterable[Scored], evidence: Collection[str]) -> tuple[int | No
 
 
 def shares(items: Iterable[Chosen], evidence: Collection[str]) -> tuple[float, ...]:
-    """The shown share of each evidence message, [0, 1], in the order of the sorted ids. Pieces of one message add up."""
+    """The shown share of each evidence message, [0, 1], in the order of the sorted ids. Pieces of one message add up; a memory
+    that was extracted from a message shows the part of it that it states."""
     found = dict.fromkeys(sorted(evidence), 0.0)
     for item in items:
         id = item.provenance.message_id
         if id in found:
-            found[id] = min(1.0, found[id] + item.share)
+            found[id] = min(1.0, found[id] + item.share * item.provenance.metadata.get("share", 1.0))
     return tuple(found.values())
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 
 from germane.text.normal import fold
 
-__all__ = ["ALIKE", "redundancy", "shingles", "stale"]
+__all__ = ["ALIKE", "current", "redundancy", "shingles", "stale", "unmarked"]
 
 ALIKE = 0.5
 """The Jaccard index from which on two texts are near-duplicates."""
@@ -52,3 +52,14 @@ def stale(shown: Collection[str], *, superseded: Collection[str], evidence: Coll
         return None
     current = set(evidence) - set(superseded)
     return not set(shown).isdisjoint(superseded) and current.isdisjoint(shown)
+
+
+def current(shown: Collection[str], *, superseded: Collection[str], evidence: Collection[str]) -> bool | None:
+    """Whether any replacement of a superseded message is shown. None where no message is superseded."""
+    return not (set(evidence) - set(superseded)).isdisjoint(shown) if superseded else None
+
+
+def unmarked(shown: Mapping[str, bool], *, superseded: Collection[str]) -> bool | None:
+    """Whether a superseded message is shown without a mark that says so; `shown` says of each message whether it is marked.
+    None where no message is superseded."""
+    return any(not marked for id, marked in shown.items() if id in superseded) if superseded else None

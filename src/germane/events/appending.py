@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from germane.events.event import Event, EventHead
+from germane.events.extracting import memories_of
 from germane.events.operations import EventsByMessageId, PutEvent, SessionLength, SessionTail
 from germane.events.prepared_message import PreparedMessage
+from germane.memories.extraction.remember_found import remember_found
+from germane.memories.operations import PutMemory
+from germane.text.secrets.screen import SecretPolicy
 from germane.types.candidate import Provenance, Sensitivity, SourceKind
 from germane.types.ids import uuid7
-from germane.types.plan import Decision, Plan, read
+from germane.types.plan import Change, Decision, Plan, Read, read
 from germane.types.scope import Scope
 
-__all__ = ["Origin", "append", "as_changes", "find_by_message_id", "read_tail"]
+__all__ = ["Origin", "append", "as_changes", "find_by_message_id", "put_ids", "read_tail", "with_found"]
+
+_OWN_KINDS = ("user", "import")
+"""What came from a tool, an operator or a system is nobody's own words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """The properties that all events of one recording share. Raises `InvalidInput` for an invalid session name."""
+    """The properties that all events of one recording share. `secrets` says what happens to secrets in them. Raises
+    `InvalidInput` for an invalid session name."""
 
     scope: Scope
     session: str
     sensitivity: Sensitivity = "private"
     source_kind: SourceKind = "user"
     channel: str | None = None
+    extraction: bool = False
+    """Whether rules look for memories in the users' own turns."""
     make_id: Callable[[int], str] = uuid7
+    secrets: SecretPolicy = "redact"
 
     def __post_init__(self) -> None:
         self.scope.within(self.session)
@@ -59,14 +71,31 @@ def read_tail(session: str, limit: int, before: int | None = None) -> Plan[tuple
 
 def append(
     prepared: Sequence[PreparedMessage], origin: Origin, *, now: datetime, first: int, expected: int | None
-) -> Plan[tuple[str, ...] | None]:
-    """Appends `prepared`; the outcome is the new events' ids. Where the session's next position isn't `expected`, another call
-    has written to it: then nothing is written and the outcome is None. With `expected` None the position isn't checked."""
+) -> Plan[tuple[tuple[str, ...], tuple[str, ...]] | None]:
+    """Appends `prepared`; the outcome is the ids of the new events and of the memories found in them. Where the session's next
+    position isn't `expected`, another call has written to it: then nothing is written and the outcome is None. With `expected`
+    None the position isn't checked."""
     length = yield from read(SessionLength(origin.session))
     if expected is not None and length != expected:
         return Decision((), None)
     changes = as_changes(prepared, origin, length=length, now=now, first=first)
-    return Decision(changes, tuple(change.event.id for change in changes))
+    found = yield from with_found(prepared, changes, origin)
+    return Decision((*changes, *found), (tuple(change.event.id for change in changes), put_ids(found)))
+
+
+def with_found(
+    prepared: Sequence[PreparedMessage], changes: Sequence[PutEvent], origin: Origin
+) -> Generator[Read[Any], Any, tuple[Change, ...]]:
+    """Decides on the memories of new messages, which `changes` append. Yields the reads; returns the changes."""
+    if not origin.extraction or origin.source_kind not in _OWN_KINDS:
+        return ()
+    memories = memories_of(prepared, [change.event for change in changes], origin.scope)
+    return (yield from remember_found(memories)) if memories else ()
+
+
+def put_ids(changes: Iterable[Change]) -> tuple[str, ...]:
+    """Returns the ids of the memories that these changes store."""
+    return tuple(change.memory.id for change in changes if isinstance(change, PutMemory))
 
 
 def _event(message: PreparedMessage, origin: Origin, *, position: int, at: datetime) -> Event:
@@ -82,7 +111,7 @@ def _event(message: PreparedMessage, origin: Origin, *, position: int, at: datet
         role=message.role,
         name=message.name,
         message_id=message.id,
-        sensitivity=origin.sensitivity,
+        sensitivity="sensitive" if message.sensitive else origin.sensitivity,
         content_hash=message.content_hash,
         raw=message.raw,
         provenance=Provenance(
@@ -91,5 +120,6 @@ def _event(message: PreparedMessage, origin: Origin, *, position: int, at: datet
             session=origin.session,
             message_id=message.id,
             tool_call_id=message.tool_call_id,
+            metadata={} if message.secrets is None else message.secrets.as_metadata(),
         ),
     )

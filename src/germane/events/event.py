@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from germane.types.candidate import PassageRange, Provenance, Sensitivity
+from germane.types.candidate import Outdated, PassageRange, Provenance, Sensitivity
 
-__all__ = ["Event", "EventHead", "Session"]
+__all__ = ["Event", "EventHead", "MessagePage", "Session", "SessionPage"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +54,15 @@ class Event:
     provenance: Provenance = field(default_factory=Provenance)
     passage: PassageRange | None = None
     """Where in the stored text `text` stands; None where `text` is the whole text."""
+    outdated: tuple[Outdated, ...] = ()
+    """What was extracted from the message and was replaced since, the oldest replacement first. Only events that are read for a
+    request have it."""
 
 
 class EventHead(NamedTuple):
     """An event without its text: enough to tell whether a message is stored already. `role` is empty for events that aren't
-    messages."""
+    messages. `kept_hash` is the content hash of the text as stored, where secrets were redacted in it; `content_hash` is that
+    of the message as sent."""
 
     position: int
     role: str
@@ -66,3 +70,20 @@ class EventHead(NamedTuple):
     message_id: str | None
     created_at: datetime
     recorded_at: datetime
+    kept_hash: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessagePage:
+    """One page of a listing of messages. `cursor` continues the listing; None on the last page."""
+
+    messages: tuple[Event, ...]
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPage:
+    """One page of a listing of sessions. `cursor` continues the listing; None on the last page."""
+
+    sessions: tuple[Session, ...]
+    cursor: str | None = None

@@ -8,7 +8,14 @@ from germane.events.event import Event, EventHead
 from germane.search.unit import Analysis
 from germane.types.plan import Change, Read
 
-__all__ = ["EventsByMessageId", "PutEvent", "SessionLength", "SessionTail"]
+__all__ = ["EventsById", "EventsByMessageId", "PutEvent", "ReservePositions", "SessionLength", "SessionTail"]
+
+
+@dataclass(frozen=True, slots=True)
+class EventsById(Read[dict[str, Event]]):
+    """The whole events with these ids of germane's that belong to the scope's own user, by id."""
+
+    ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +50,12 @@ class PutEvent(Change):
 
     event: Event
     analysis: tuple[Analysis, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReservePositions(Change):
+    """Makes `next` the position of the session's next event, unless that is higher already. A session that doesn't exist is
+    skipped."""
+
+    session: str
+    next: int

@@ -10,9 +10,11 @@ from typing import Any
 
 from germane.clock import aware
 from germane.errors import InvalidInput
+from germane.events.secret_note import SecretNote
+from germane.memories.extraction.extracted import Extracted
 from germane.search.unit import Analysis
 from germane.text.normal import content_hash
-from germane.types.message import Message, Opaque
+from germane.types.message import Message, Opaque, Text
 
 __all__ = ["PreparedMessage", "clean", "slim"]
 
@@ -30,8 +32,8 @@ _PLAIN = frozenset({"role", "content", "id", "name", "created_at"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedMessage:
-    """`content_hash` is made from role and content as sent, so that a message that is sent again has the same hash. `raw` is
-    empty where the caller's dict says no more than the other fields."""
+    """`content_hash` is made from role and content as sent, so that a message that is sent again has the same hash, whatever
+    was redacted in what is stored. `raw` is empty where the caller's dict says no more than the other fields."""
 
     role: str
     type: str
@@ -42,13 +44,24 @@ class PreparedMessage:
     created_at: datetime | None
     tool_call_id: str | None
     raw: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    own_words: bool = False
+    """Whether `text` is what a user wrote: one text of a user's turn, with no tool's result beside it."""
     analysis: tuple[Analysis, ...] | None = field(default=None, compare=False, repr=False)
     """The analysis of each part of `text`, where it was made before the transaction."""
+    index: int | None = None
+    """Its place in the caller's list, where that is known."""
+    sensitive: bool = False
+    """Whether it is stored as sensitive, because it holds a secret."""
+    secrets: SecretNote | None = None
+    """What was found in it, where it holds a secret."""
+    found: tuple[Extracted, ...] | None = field(default=None, compare=False, repr=False)
+    """What the text states, where it was extracted before the transaction."""
 
     @classmethod
-    def of(cls, message: Message, raw: Mapping[str, Any] | None, zone: str) -> PreparedMessage | None:
-        """Prepares `message`; `raw` is the caller's dict, `zone` the time zone of naive times. Returns None for messages that
-        aren't stored: system messages and messages without content. Raises `InvalidInput` for an invalid id."""
+    def of(cls, message: Message, raw: Mapping[str, Any] | None, zone: str, index: int | None = None) -> PreparedMessage | None:
+        """Prepares `message`; `raw` is the caller's dict, `zone` the time zone of naive times, `index` the place in the
+        caller's list. Returns None for messages that aren't stored: system messages and messages without content. Raises
+        `InvalidInput` for an invalid id."""
         if message.role == "system":
             return None
         content = message.content
@@ -67,7 +80,9 @@ class PreparedMessage:
             name=clean(message.name or "")[:_MAX_NAME],
             created_at=None if message.created_at is None else aware(message.created_at, zone),
             tool_call_id=clean(results[0].call_id) if len(results) == 1 else None,
+            own_words=message.role == "user" and len(message.parts) == 1 and isinstance(message.parts[0], Text),
             raw={} if raw is None or _plain(raw) else slim(raw),
+            index=index,
         )
 
 

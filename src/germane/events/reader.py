@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from germane.events.event import Event, Session
+from germane.events.event import Event, MessagePage, SessionPage
 from germane.search.hit import Found
 from germane.types.query import Filters, Query
 
-__all__ = ["EventReader"]
+__all__ = ["EventReader", "MessagePage", "SessionPage"]
 
 
 class EventReader(Protocol):
@@ -17,6 +17,11 @@ class EventReader(Protocol):
 
     async def get(self, ids: Sequence[str]) -> tuple[Event, ...]:
         """Returns the events with these ids of germane's, in this order; ids that don't exist in the scope are left out."""
+
+    async def page(self, filters: Filters, *, limit: int, cursor: str | None = None, whole: bool = True) -> MessagePage:
+        """Returns a page of at most `limit` events that pass `filters`, newest first over all sessions. Unless `whole`, long
+        texts are cut to their beginning and `raw` is empty. `cursor` is that of the page before. Raises `InvalidInput` for a
+        limit below 1 or a cursor of another listing."""
 
     async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> Found[Event]:
         """Returns at most `limit` results, best first; of a long text, the passage that matches. What can't be worth its tokens
@@ -32,5 +37,7 @@ class EventReader(Protocol):
     async def speakers(self) -> tuple[str, ...]:
         """Returns the distinct names under which messages were recorded, sorted."""
 
-    async def sessions(self, limit: int) -> tuple[Session, ...]:
-        """Returns the latest `limit` sessions, latest first."""
+    async def sessions(self, limit: int, cursor: str | None = None) -> SessionPage:
+        """Returns a page of at most `limit` sessions, the one with the latest event first. A session that grows while pages are
+        read moves to the front. `cursor` is that of the page before. Raises `InvalidInput` for a limit below 1 or a cursor of
+        another listing."""

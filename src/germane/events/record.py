@@ -1,23 +1,23 @@
 """Record: the plan that keeps a conversation verbatim, each message once however often it is sent.
 
 Clients send the new message, the last few, or the whole conversation each time; `record` finds out which of them are stored
-already. Not here: extraction of memories from what was said, and the recording of long conversations in slices
-(`api/recording.py`, with the plans in `appending.py`).
+already. Not here: the recording of long conversations in slices (`api/recording.py`, with the plans in `appending.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
 from germane.errors import Conflict, InvalidInput
-from germane.events.appending import Origin, as_changes
+from germane.events.appending import Origin, as_changes, put_ids, with_found
 from germane.events.event import EventHead
 from germane.events.operations import EventsByMessageId, SessionLength, SessionTail
 from germane.events.prepared_message import PreparedMessage
 from germane.events.resent import RETRY, Resent, resent
+from germane.events.screened_message import counted_secrets, screened
 from germane.types.message import Message
 from germane.types.plan import Decision, Plan, read
 
@@ -27,7 +27,7 @@ __all__ = ["Recorded", "check_conflicts", "record", "retry_time", "tail_length",
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
     """`added` are germane's ids of the new events, in order. `skipped` counts the messages that were stored before or are never
-    stored (system messages and empty ones).
+    stored (system messages and empty ones). `secrets` counts the secrets in the new messages, by kind.
 
     Of short messages without ids and times, it can't always be told whether they were sent again or said again:
     `assumed_resent` counts those of `skipped`, and `assumed_new` names those of `added`, for which `record` had to assume it.
@@ -35,6 +35,9 @@ class Recorded:
 
     added: tuple[str, ...] = ()
     skipped: int = 0
+    secrets: Mapping[str, int] = field(default_factory=dict, hash=False)
+    extracted: tuple[str, ...] = ()
+    """Ids of the memories that rules found in the new messages of users."""
     assumed_resent: int = 0
     assumed_new: tuple[str, ...] = ()
 
@@ -60,13 +63,15 @@ def record(
 
     System messages (the caller's instructions) and messages without content are neither stored nor compared. A message without
     `created_at` gets `now`, plus one microsecond for each message before it; times in the future stay as given. Lone surrogates
-    are stored as U+FFFD. Raises `Conflict` and `InvalidInput`.
+    are stored as U+FFFD. The policy on secrets (`origin.secrets`) is applied to new messages; messages are compared as they
+    were sent, and a message that was redacted is known by its stored text too. Raises `Conflict` and `InvalidInput`.
     """
     if raws is not None and len(raws) != len(messages):
         raise InvalidInput(f"{len(raws)} dicts for {len(messages)} messages: give one for each")
     zone = origin.scope.zone
     prepared = without_repeats(
-        PreparedMessage.of(message, raws[i] if raws else None, zone) for i, message in enumerate(messages)
+        PreparedMessage.of(message, raws[i] if raws else None, zone, None if raws is None else i)
+        for i, message in enumerate(messages)
     )
     if not prepared:
         return Decision((), Recorded(skipped=len(messages)))
@@ -80,15 +85,19 @@ def record(
         length = max(length, tail[-1].position + 1 if tail else 0)
         found = resent(prepared, tail, length, whole=len(tail) < limit, now=now, retry=retry_time(origin))
     new = [index for index, message in enumerate(prepared) if index not in found.held and message.id not in known]
-    changes = as_changes([prepared[index] for index in new], origin, length=length, now=now)
+    kept = [screened(prepared[index], origin.secrets) for index in new]
+    changes = as_changes(kept, origin, length=length, now=now)
+    extracted = yield from with_found(kept, changes, origin)
     added = tuple(change.event.id for change in changes)
     outcome = Recorded(
         added=added,
-        skipped=len(messages) - len(changes),
+        skipped=len(messages) - len(added),
+        secrets=counted_secrets(kept),
+        extracted=put_ids(extracted),
         assumed_resent=len(found.assumed_resent),
         assumed_new=tuple(id for index, id in zip(new, added, strict=True) if index in found.assumed_new),
     )
-    return Decision(changes, outcome)
+    return Decision((*changes, *extracted), outcome)
 
 
 def retry_time(origin: Origin) -> timedelta | None:
@@ -129,5 +138,6 @@ def check_conflicts(prepared: Iterable[PreparedMessage], known: Mapping[str, Eve
 
 
 def _check_conflict(id: str | None, message: PreparedMessage, other: PreparedMessage | EventHead) -> None:
-    if (message.role, message.content_hash) != (other.role, other.content_hash):
+    kept_hash = other.kept_hash if isinstance(other, EventHead) else None
+    if message.role != other.role or message.content_hash not in (other.content_hash, kept_hash):
         raise Conflict(f"message id {id!r} was recorded before with different content: give new content an id of its own")

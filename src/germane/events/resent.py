@@ -54,7 +54,6 @@ def resent(
     if not any(event.role for event in tail):
         return Resent()
     numbers: _Numbers = {}
-    sent_keys = [_number(numbers, message) for message in prepared]
     keys: list[int] = []
     times: list[int] = []
     stored_at: list[datetime | None] = []
@@ -66,11 +65,14 @@ def resent(
         next_position = event.position + 1
         if event.role:
             keys.append(_number(numbers, event))
+            if event.kept_hash is not None:
+                numbers.setdefault(("", event.kept_hash), keys[-1])
             times.append(_milliseconds(None if event.created_at == event.recorded_at else event.created_at))
             stored_at.append(event.recorded_at)
     missing = length - next_position
     keys += [FORGOTTEN] * missing
     known: dict[str | None, int] = {event.message_id: numbers["id", event.message_id] for event in tail if event.message_id}
+    sent_keys = [_number(numbers, message) for message in prepared]
     if sent_keys[0] not in keys and FORGOTTEN not in keys and not any(message.id in known for message in prepared):
         return Resent()  # none of them is known by its id, and no stored message can be the first of them
     sent = MessageKeys.of(sent_keys, [_milliseconds(message.created_at) for message in prepared])

@@ -19,12 +19,12 @@ from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from germane.errors import StoreUnavailable
-from germane.grpc.calling import assemble_call, rpcs
+from germane.grpc.calling import assemble_call, looking_rpcs, rpcs
 from germane.grpc.calling.answer import Answer
 from germane.grpc.calling.assemble_call import AssembleCall, ClientScope
 from germane.grpc.calling.channel import ServerAddress, grpc
 from germane.grpc.calling.fallback_policy import Fallback
-from germane.grpc.calling.rpcs import ClientRpc, germane_error
+from germane.grpc.calling.rpcs import ClientRpc
 from germane.grpc.calling.scoped_client import ScopedClient
 
 __all__ = ["Client"]
@@ -95,6 +95,16 @@ class Client(ScopedClient[grpc.Channel]):
     forget = _raises(rpcs.forget)
     feedback = _raises(rpcs.feedback)
     directive = _raises(rpcs.directive)
+    memories = _raises(looking_rpcs.memories)
+    get = _raises(looking_rpcs.get)
+    find = _raises(looking_rpcs.find)
+    update = _raises(looking_rpcs.update)
+    history = _raises(looking_rpcs.history)
+    messages = _raises(looking_rpcs.messages)
+    sessions = _raises(looking_rpcs.sessions)
+    users = _raises(looking_rpcs.users)
+    stats = _raises(looking_rpcs.stats)
+    check = _raises(looking_rpcs.check)
 
     def _assemble(self, call: AssembleCall) -> Answer:
         try:
@@ -115,6 +125,6 @@ class Client(ScopedClient[grpc.Channel]):
             call = rpc.start(channel, timeout=self._policy.patience, **options)
             return rpc.read(list(call) if rpc.streams else call)
         except grpc.RpcError as error:
-            raise germane_error(error) from None
+            raise rpc.error(error) from None
         except Fallback as error:
             raise StoreUnavailable(f"the service can't be asked: {error}") from None

@@ -1,4 +1,4 @@
-"""Event servicer: the RPC of `EventService`, which records the messages of a conversation."""
+"""Event servicer: the RPCs of `EventService`, which record the messages of conversations and list them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from types import MappingProxyType
 from typing import Any, ClassVar, overload
 
 from germane.access.key import Right
+from germane.grpc import to_wire
 from germane.grpc.agent_resolver import AgentResolver
 from germane.grpc.call import RpcCall
-from germane.grpc.from_wire import message
+from germane.grpc.from_wire import filters, message
 from germane.grpc.json_text import JsonText
+from germane.grpc.memory_servicer import ALL_SENSITIVITIES, page_size
 from germane.grpc.refusals import invalid
 from germane.grpc.stubs import context_pb2
 from germane.grpc.stubs import memory_pb2 as pb
@@ -22,7 +24,9 @@ __all__ = ["EventServicer"]
 class EventServicer:
     """Runs on the engine's loop. Raises `Refused` and `InvalidInput` for a request that its caller has to correct."""
 
-    rights: ClassVar[Mapping[str, Right]] = MappingProxyType({"Record": "write"})
+    rights: ClassVar[Mapping[str, Right]] = MappingProxyType(
+        {"Record": "write", "ListMessages": "read", "ListSessions": "read"}
+    )
 
     def __init__(self, resolver: AgentResolver) -> None:
         self._resolver = resolver
@@ -39,6 +43,22 @@ class EventServicer:
             channel=request.channel or None,
         )
         return pb.RecordResponse(added=recorded.added, skipped=recorded.skipped)
+
+    async def list_messages(self, request: pb.ListMessagesRequest, call: RpcCall) -> pb.ListMessagesResponse:
+        agent = self._resolver.scoped(request.scope, call)
+        page = await agent.messages(
+            request.session_id or None,
+            filters=filters(request.filters, default_sensitivities=ALL_SENSITIVITIES),
+            limit=page_size(request.page_size),
+            cursor=request.page_token or None,
+            whole=False,
+        )
+        return pb.ListMessagesResponse(messages=map(to_wire.message, page.messages), next_page_token=page.cursor or "")
+
+    async def list_sessions(self, request: pb.ListSessionsRequest, call: RpcCall) -> pb.ListSessionsResponse:
+        agent = self._resolver.scoped(request.scope, call)
+        page = await agent.sessions(limit=page_size(request.page_size), cursor=request.page_token or None)
+        return pb.ListSessionsResponse(sessions=map(to_wire.session, page.sessions), next_page_token=page.cursor or "")
 
 
 class _LazyMessages(Sequence[dict[str, Any]]):

@@ -15,14 +15,15 @@ from germane.grpc.call import RpcCall
 from germane.grpc.from_wire import fields, filters, moment
 from germane.grpc.refusals import invalid
 from germane.grpc.stubs import memory_pb2 as pb
-from germane.grpc.to_wire import memory, search_result
+from germane.grpc.to_wire import memory, message, search_result, stats, user
+from germane.memories.memory import Memory
 
-__all__ = ["MemoryServicer"]
+__all__ = ["ALL_SENSITIVITIES", "MemoryServicer", "page_size"]
 
 _DEFAULT_PAGE_SIZE = 50
 _DEFAULT_LIMIT = 10
 _MAX_LIMIT = 1000
-_ALL_SENSITIVITIES = ("public", "private", "sensitive")
+ALL_SENSITIVITIES = ("public", "private", "sensitive")
 _VERDICTS: Mapping[int, bool] = MappingProxyType({pb.VERDICT_HELPFUL: True, pb.VERDICT_HARMFUL: False})
 
 
@@ -41,6 +42,9 @@ class MemoryServicer:
             "Forget": "write",
             "GiveFeedback": "write",
             "Export": "read",
+            "Find": "read",
+            "GetStats": "read",
+            "ListUsers": "read",
         }
     )
 
@@ -62,8 +66,8 @@ class MemoryServicer:
     async def list_memories(self, request: pb.ListMemoriesRequest, call: RpcCall) -> pb.ListMemoriesResponse:
         agent = self._resolver.scoped(request.scope, call)
         page = await agent.memories.list(
-            filters(request.filters, default_sensitivities=_ALL_SENSITIVITIES),
-            limit=_limit("page_size", request.page_size, _DEFAULT_PAGE_SIZE),
+            filters(request.filters, default_sensitivities=ALL_SENSITIVITIES),
+            limit=page_size(request.page_size),
             cursor=request.page_token or None,
         )
         return pb.ListMemoriesResponse(memories=map(memory, page.memories), next_page_token=page.cursor or "")
@@ -120,6 +124,21 @@ class MemoryServicer:
             raise invalid("verdict is missing: give VERDICT_HELPFUL or VERDICT_HARMFUL")
         return pb.GiveFeedbackResponse(known=await agent.feedback(list(request.ids), helpful=helpful))
 
+    async def find(self, request: pb.FindRequest, call: RpcCall) -> pb.FindResponse:
+        agent = self._resolver.scoped(request.scope, call)
+        thing = await agent.find(_id(request.id))
+        if isinstance(thing, Memory):
+            return pb.FindResponse(memory=memory(thing))
+        return pb.FindResponse(message=message(thing))
+
+    async def get_stats(self, request: pb.GetStatsRequest, call: RpcCall) -> pb.GetStatsResponse:
+        return stats(await self._resolver.scoped(request.scope, call).stats())
+
+    async def list_users(self, request: pb.ListUsersRequest, call: RpcCall) -> pb.ListUsersResponse:
+        agent = self._resolver.scoped(request.scope, call)
+        page = await agent.users(limit=page_size(request.page_size), cursor=request.page_token or None)
+        return pb.ListUsersResponse(users=map(user, page.users), next_page_token=page.cursor or "")
+
     async def export(self, request: pb.ExportRequest, call: RpcCall) -> AsyncGenerator[pb.ExportResponse, None]:
         agent = self._resolver.scoped(request.scope, call)
         async with aclosing(cast("AsyncGenerator[Exported, None]", agent.export())) as items:
@@ -131,6 +150,11 @@ def _id(value: str) -> str:
     if not value:
         raise invalid("id is missing: give a memory's")
     return value
+
+
+def page_size(given: int) -> int:
+    """Returns how many entries a page has. Raises `Refused`."""
+    return _limit("page_size", given, _DEFAULT_PAGE_SIZE)
 
 
 def _limit(name: str, value: int, default: int) -> int:

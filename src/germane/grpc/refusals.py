@@ -18,6 +18,7 @@ from germane.errors import (
     Conflict,
     EmbedderError,
     InvalidInput,
+    LLMError,
     MissingExtra,
     NotFound,
     StoreCorrupt,
@@ -42,6 +43,7 @@ _FAULTS: tuple[tuple[type[Exception], grpc.StatusCode, str], ...] = (
     (StoreTooNew, grpc.StatusCode.FAILED_PRECONDITION, "the store was written by a newer germane"),
     (StoreError, grpc.StatusCode.UNAVAILABLE, "the store can't do that now"),
     (EmbedderError, grpc.StatusCode.UNAVAILABLE, "the embedder doesn't answer: try again"),
+    (LLMError, grpc.StatusCode.UNAVAILABLE, "the language model doesn't answer: try again"),
     (MissingExtra, grpc.StatusCode.FAILED_PRECONDITION, "the server lacks an optional package"),
 )
 _NAME_FIELDS = frozenset(

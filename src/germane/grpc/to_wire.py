@@ -8,12 +8,14 @@ from typing import Any
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from germane.events.event import Event, Session
 from germane.grpc.stubs import context_pb2, ibex_pb2, memory_pb2
 from germane.memories.memory import Memory
-from germane.types.candidate import Scored
+from germane.types.candidate import Provenance, Scored
 from germane.types.context import Metadata
+from germane.types.inventory import Stats, UserSummary
 
-__all__ = ["ibex_metadata", "memory", "metadata", "search_result", "text"]
+__all__ = ["ibex_metadata", "memory", "message", "metadata", "search_result", "session", "stats", "text", "user"]
 
 
 def memory(stored: Memory) -> memory_pb2.Memory:
@@ -36,10 +38,66 @@ def memory(stored: Memory) -> memory_pb2.Memory:
         helpful=stored.helpful,
         harmful=stored.harmful,
         retrieval_count=stored.retrieval_count,
+        provenance=_provenance(stored.provenance),
     )
     content = {field.name: getattr(stored.content, field.name) for field in fields(stored.content)}
     wire.fields.update({name: _plain(value) for name, value in content.items() if value is not None})
     return wire
+
+
+def message(stored: Event) -> memory_pb2.StoredMessage:
+    """Returns a recorded message."""
+    return memory_pb2.StoredMessage(
+        id=stored.id,
+        session_id=text(stored.session),
+        user_id=stored.user or "",
+        position=stored.position,
+        role=stored.role,
+        name=text(stored.name),
+        text=text(stored.text),
+        message_id=text(stored.message_id or ""),
+        sensitivity=stored.sensitivity,
+        created_at=_moment(stored.created_at),
+        recorded_at=_moment(stored.recorded_at),
+        whole_size=0 if stored.passage is None else stored.passage.size,
+        provenance=_provenance(stored.provenance),
+    )
+
+
+def session(stored: Session) -> memory_pb2.Session:
+    return memory_pb2.Session(
+        id=text(stored.id),
+        user_id=stored.user or "",
+        number=stored.number,
+        started_at=_moment(stored.started_at),
+        last_at=_moment(stored.last_at),
+        length=stored.length,
+    )
+
+
+def user(counted: UserSummary) -> memory_pb2.UserSummary:
+    return memory_pb2.UserSummary(
+        user_id=counted.user,
+        memories=counted.memories,
+        messages=counted.messages,
+        sessions=counted.sessions,
+        last_at=_moment(counted.last_at),
+    )
+
+
+def stats(counted: Stats) -> memory_pb2.GetStatsResponse:
+    return memory_pb2.GetStatsResponse(
+        memories=counted.memories,
+        ended=counted.ended,
+        pinned=counted.pinned,
+        messages=counted.messages,
+        sessions=counted.sessions,
+        users=counted.users,
+        text_bytes=counted.text_bytes,
+        pending_vectors=counted.pending_vectors,
+        oldest=_moment(counted.oldest),
+        newest=_moment(counted.newest),
+    )
 
 
 def search_result(scored: Scored) -> memory_pb2.SearchResponse:
@@ -103,6 +161,20 @@ def text(value: str) -> str:
     except UnicodeEncodeError:
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return value
+
+
+def _provenance(origin: Provenance) -> memory_pb2.Provenance:
+    wire = memory_pb2.Provenance(
+        source_kind=origin.source_kind,
+        channel=text(origin.channel or ""),
+        session_id=text(origin.session or ""),
+        message_id=text(origin.message_id or ""),
+        tool_call_id=text(origin.tool_call_id or ""),
+        refs=map(text, origin.refs),
+    )
+    if origin.metadata:
+        wire.metadata.update(_plain(dict(origin.metadata)))
+    return wire
 
 
 def _moment(value: datetime | None) -> Timestamp | None:

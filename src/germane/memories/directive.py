@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from typing import NamedTuple
 
 from germane.memories.checks import words
 from germane.memories.operations import SetDirective
+from germane.text.secrets.screen import SecretPolicy, SecretScreen
 from germane.types.plan import Decision, Plan
 
 __all__ = ["Directive", "set_directive"]
+
+_LOG = logging.getLogger("germane.secrets")
 
 
 class Directive(NamedTuple):
@@ -25,10 +29,16 @@ class Directive(NamedTuple):
         return self.own or self.agent
 
 
-def set_directive(text: str) -> Plan[str]:
-    """Replaces the directive; a blank `text` removes it. The outcome is the new directive, '' for none. Raises
-    `InvalidInput`."""
+def set_directive(text: str, secrets: SecretPolicy = "redact") -> Plan[str]:
+    """Replaces the directive; a blank `text` removes it. The outcome is the new directive, '' for none. A directive is the
+    operator's own text and is sent with every request, so a secret in it is never replaced: the log gets a warning, unless the
+    policy on `secrets` is `refuse` or `off`. Raises `InvalidInput`."""
     yield from ()
     text = words("directive", text, empty=True)
     text = text if text.strip() else ""
+    screen = SecretScreen("tag" if secrets == "redact" else secrets, "the directive")
+    screen.text(text)
+    if screen.found:
+        kinds = ", ".join(sorted(screen.found))
+        _LOG.warning("the directive holds a secret (%s), which goes into every context: take it out", kinds)
     return Decision((SetDirective(text),), text)

@@ -20,6 +20,7 @@ __all__ = [
     "Fact",
     "Memory",
     "Note",
+    "Page",
     "Preference",
     "Procedure",
 ]
@@ -123,6 +124,8 @@ class Memory:
     valid_to: datetime | None = None
     expires_at: datetime | None = None
     superseded_by: str | None = None
+    derived_from: tuple[str, ...] = ()
+    """Ids of the messages and memories that it was made from. Forgetting one of them forgets the memory too."""
     tags: tuple[str, ...] = ()
     sensitivity: Sensitivity = "private"
     confidence: float = 0.8
@@ -133,6 +136,8 @@ class Memory:
     content_hash: int = 0
     """A 64-bit hash of the kind and the normalised text, equal for exact duplicates."""
     provenance: Provenance = field(default_factory=Provenance)
+    secrets: Mapping[str, int] = field(default_factory=dict, compare=False)
+    """The secrets, counted by kind, that were found in what the caller gave when the memory was made or changed. Not stored."""
     near_duplicates: tuple[str, ...] = ()
     """Ids of memories of the same owner that say nearly the same (MEM-4). The store derives them; they can't be given."""
 
@@ -153,3 +158,11 @@ class Memory:
         """Whether the memory is valid at this time."""
         ends = [end for end in (self.valid_to, self.expires_at) if end is not None]
         return self.valid_from <= at and all(at < end for end in ends)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """One page of a listing. `cursor` continues the listing; None on the last page."""
+
+    memories: tuple[Memory, ...]
+    cursor: str | None = None

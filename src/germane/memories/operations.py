@@ -11,21 +11,27 @@ from datetime import datetime
 
 from germane.memories.link import ConflictReason, Contradiction
 from germane.memories.memory import Memory
+from germane.types.inventory import Tombstone
 from germane.types.plan import Change, Read
 
 __all__ = [
     "ConflictById",
     "CountFeedback",
     "CountRetrievals",
+    "DerivedFrom",
     "DropVectors",
     "EndMemory",
     "FactsOnKey",
     "Forget",
     "ForgetOwner",
+    "IdUse",
+    "IdsInUse",
     "MemoriesByHash",
     "MemoriesById",
+    "OwnDirective",
     "PutConflict",
     "PutMemory",
+    "PutTombstones",
     "ResolveConflict",
     "Select",
     "Selection",
@@ -61,9 +67,39 @@ class ConflictById(Read[Contradiction | None]):
     id: str
 
 
+@dataclass(frozen=True, slots=True)
+class DerivedFrom(Read[tuple[Memory, ...]]):
+    """The memories that were made from any of these messages and memories, directly or through other memories, and that belong
+    to the scope's own user, oldest first, ended ones included."""
+
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IdsInUse(Read["IdUse"]):
+    """Which of these ids of memories and events can't be given to something new of the scope's own user."""
+
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IdUse:
+    """What `IdsInUse` found: ids of what was forgotten, whoever had it, and ids of what others than the scope's own user
+    have."""
+
+    forgotten: frozenset[str] = frozenset()
+    elsewhere: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class OwnDirective(Read[str]):
+    """The directive of the scope's own user, agent-wide where it has none; '' for none."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Select(Read["Selection"]):
-    """The memories and events that match every criterion given, for a plan that forgets them. `everything` as the only
+    """The memories and events that match every criterion given, and the memories that derive from them, for a plan that forgets
+    them. `everything` as the only
     criterion selects all that the owner has. The owner is the scope's own user (agent-wide where it has none) or, with `user`,
     that user of the scope's agent."""
 
@@ -152,6 +188,15 @@ class ForgetOwner(Change):
     at: datetime
     by: str = ""
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutTombstones(Change):
+    """Keeps the ids of what was forgotten in another store, so that it isn't stored here again. With `ownerless` they are those
+    of owners that were forgotten as a whole. Ids that are forgotten here already are skipped."""
+
+    tombstones: tuple[Tombstone, ...]
+    ownerless: bool = False
 
 
 @dataclass(frozen=True, slots=True)

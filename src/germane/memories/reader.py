@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from germane.memories.consolidation.holding import Stored
 from germane.memories.link import Contradiction
-from germane.memories.memory import Memory
+from germane.memories.memory import Memory, Page
 from germane.search.hit import Found
 from germane.types.query import Filters, Query
 
 __all__ = ["MemoryReader", "Page"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    """One page of a listing. `cursor` continues the listing; None on the last page."""
-
-    memories: tuple[Memory, ...]
-    cursor: str | None = None
 
 
 class MemoryReader(Protocol):

@@ -17,14 +17,16 @@ from germane.memories.checks import flag, moment, share, tag_names
 from germane.memories.compose import compose, content_fields
 from germane.memories.memory import Content, Fact, Memory
 from germane.memories.operations import EndMemory, FactsOnKey, MemoriesByHash, PutConflict, PutMemory
+from germane.memories.screened_content import screened_attributes, screened_content, screened_provenance
 from germane.text.normal import content_hash
+from germane.text.secrets.screen import SecretPolicy, SecretScreen
 from germane.types.candidate import Provenance, Sensitivity
 from germane.types.ids import uuid7
 from germane.types.limits import shown
 from germane.types.plan import Change, Decision, Plan, read
 from germane.types.scope import Scope
 
-__all__ = ["ATTRIBUTES", "Remembered", "attributes", "hash_of", "new_memory", "remember"]
+__all__ = ["ATTRIBUTES", "Remembered", "attributes", "hash_of", "new_memory", "place", "remember", "repeats"]
 
 AT_ONCE = timedelta(seconds=1)
 """Two values of a fact that begin within this time were stated at the same time."""
@@ -93,15 +95,21 @@ def new_memory(
     make_id: Callable[[int], str] = uuid7,
     provenance: Provenance | None = None,
     given: Mapping[str, Any] | None = None,
+    secrets: SecretPolicy = "redact",
 ) -> Memory:
     """Returns a memory of the scope's user (agent-wide without one) that isn't stored yet.
 
     `given` holds fields of the kind and `ATTRIBUTES`, by name. The memory is valid from `valid_from`, where that isn't given
     from a fact's `observed_at`, else from `now`. Its end (`valid_to`, `expires_at`) must lie after that; both may lie in the
-    past, so that history can be imported. Raises `InvalidInput` and `UnknownName`.
+    past, so that history can be imported. The policy on `secrets` is applied to every field but the tags; the content hash is
+    that of the text as it is stored. Raises `InvalidInput` and `UnknownName`.
     """
+    screen = SecretScreen(secrets, "the memory")
     fields, about = attributes(kind, given or {}, scope.zone)
     content = compose(text, kind=kind, given=fields, zone=scope.zone)
+    content = screened_content(content, content_fields(kind), screen)
+    provenance = Provenance(session=scope.session) if provenance is None else screened_provenance(provenance, screen)
+    about = screened_attributes(about, screen, about.get("tags", ()))
     observed = content.observed_at if isinstance(content, Fact) else None
     about.setdefault("valid_from", observed or now)
     memory = Memory(
@@ -112,7 +120,8 @@ def new_memory(
         created_at=now,
         updated_at=now,
         content_hash=hash_of(kind, content),
-        provenance=provenance or Provenance(session=scope.session),
+        provenance=provenance,
+        secrets=dict(screen.found),
         **about,
     )
     for name, end in (("expires_at", memory.expires_at), ("valid_to", memory.valid_to)):
@@ -134,24 +143,25 @@ def remember(memory: Memory) -> Plan[Remembered]:
     """
     same = yield from read(MemoriesByHash(memory.content_hash))
     for twin in same:
-        if twin.kind == memory.kind and _repeats(memory, twin):
+        if twin.kind == memory.kind and repeats(memory, twin):
             stricter = max(twin.sensitivity, memory.sensitivity, key=SENSITIVITIES.index)
             if stricter == twin.sensitivity:
-                return Decision((), Remembered(memory=twin, created=False))
-            twin = replace(twin, sensitivity=stricter, updated_at=memory.created_at)
+                return Decision((), Remembered(memory=replace(twin, secrets=memory.secrets), created=False))
+            twin = replace(twin, sensitivity=stricter, updated_at=memory.created_at, secrets=memory.secrets)
             return Decision((PutMemory(twin),), Remembered(memory=twin, created=False))
     if not isinstance(memory.content, Fact):
         return Decision((PutMemory(memory),), Remembered(memory=memory, created=True))
     line = yield from read(FactsOnKey(memory.content.key))
-    return _place(memory, [fact for fact in line if fact.valid_to is None or fact.valid_from < fact.valid_to])
+    return place(memory, [fact for fact in line if fact.valid_to is None or fact.valid_from < fact.valid_to])
 
 
-def _repeats(memory: Memory, twin: Memory) -> bool:
+def repeats(memory: Memory, twin: Memory) -> bool:
     """Whether `twin` already says the same: it is valid when `memory` begins or, unless that is a fact, now."""
     return twin.holds(memory.valid_from) or (not isinstance(memory.content, Fact) and twin.holds(memory.created_at))
 
 
-def _place(memory: Memory, line: list[Memory]) -> Decision[Remembered]:
+def place(memory: Memory, line: list[Memory]) -> Decision[Remembered]:
+    """Puts a fact into the timeline of its key; `line` are the key's facts by `valid_from`."""
     begins = memory.valid_from
     after = next((fact for fact in line if fact.valid_from > begins), None)
     before = [fact for fact in line if fact.valid_from <= begins and (fact.valid_to is None or fact.valid_to > begins)]

@@ -12,15 +12,25 @@ from germane.memories.compose import MAIN_FIELDS, compose
 from germane.memories.memory import Memory
 from germane.memories.operations import MemoriesById, PutMemory
 from germane.memories.remember import attributes, hash_of
+from germane.memories.screened_content import screened_attributes, screened_content
+from germane.text.secrets.screen import SecretPolicy, SecretScreen
 from germane.types.plan import Decision, Plan, read
 from germane.types.scope import Scope
 
 __all__ = ["update"]
 
 
-def update(id: str, changes: Mapping[str, Any], *, text: str | None = None, at: datetime, scope: Scope) -> Plan[Memory]:
+def update(
+    id: str,
+    changes: Mapping[str, Any],
+    *,
+    text: str | None = None,
+    at: datetime,
+    scope: Scope,
+    secrets: SecretPolicy = "redact",
+) -> Plan[Memory]:
     """Applies `changes` (fields of the memory's kind, and `ATTRIBUTES`) and, where given, a new main `text`; the outcome is the
-    memory. Nothing is written where nothing differs.
+    memory. Nothing is written where nothing differs. The policy on `secrets` is applied to the fields that are given.
 
     The memory must belong to the scope's own user: the scope of a user can't change an agent-wide memory, nor the other way
     round. Raises `NotFound`, and `InvalidInput` for an empty change, an unknown field, an invalid value, and a new key of a
@@ -35,6 +45,7 @@ def update(id: str, changes: Mapping[str, Any], *, text: str | None = None, at: 
     given, about = attributes(memory.kind, changes, scope.zone)
     if "key" in given:
         raise InvalidInput("the key of a fact can't be changed: remember it under the new key and forget this one")
+    screen = SecretScreen(secrets, "the memory")
     held = {field.name: getattr(memory.content, field.name) for field in fields(memory.content)}
     if text is not None:
         main = MAIN_FIELDS[memory.kind]
@@ -42,11 +53,14 @@ def update(id: str, changes: Mapping[str, Any], *, text: str | None = None, at: 
             raise InvalidInput(f"{main} is given twice: it is what the text of a {memory.kind} is")
         del held[main]
     content = compose(text, kind=memory.kind, given=held | given, zone=scope.zone)
+    content = screened_content(content, set(given) | ({MAIN_FIELDS[memory.kind]} if text is not None else set()), screen)
+    about = screened_attributes(about, screen, about.get("tags", memory.tags))
     changed = replace(memory, content=content, content_hash=hash_of(memory.kind, content), **about)
     for name, end in (("expires_at", changed.expires_at), ("valid_to", changed.valid_to)):
         if name in about and end is not None and end <= changed.valid_from:
             raise InvalidInput(f"{name} {end.isoformat()} is not after the beginning, {changed.valid_from.isoformat()}")
+    secrets_found = dict(screen.found)
     if changed == memory:
-        return Decision((), memory)
-    changed = replace(changed, updated_at=at)
+        return Decision((), replace(memory, secrets=secrets_found))
+    changed = replace(changed, updated_at=at, secrets=secrets_found)
     return Decision((PutMemory(changed),), changed)

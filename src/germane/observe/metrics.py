@@ -39,8 +39,8 @@ class Breaker(Protocol):
 
 
 class EngineState(Protocol):
-    """The part of `germane.state` that becomes metrics. `abandoned_total`, `cache_hits` and `cache_misses` count since it was
-    opened; the other numbers are current."""
+    """The part of `germane.state` that becomes metrics. `abandoned_total`, `cache_hits`, `cache_misses` and `llm_…` count
+    since it was opened; the other numbers are current."""
 
     @property
     def breakers(self) -> Sequence[Breaker]: ...
@@ -58,6 +58,18 @@ class EngineState(Protocol):
     def embedder_fault(self) -> str: ...
     @property
     def refused_texts(self) -> int: ...
+    @property
+    def llm_fault(self) -> str: ...
+    @property
+    def llm_calls(self) -> int: ...
+    @property
+    def llm_input_tokens(self) -> int: ...
+    @property
+    def llm_output_tokens(self) -> int: ...
+    @property
+    def extraction_waiting(self) -> int: ...
+    @property
+    def extraction_parked(self) -> int: ...
     @property
     def cache_hits(self) -> int: ...
     @property
@@ -112,6 +124,15 @@ class Metrics:
         self._refused_texts = gauge(
             "refused_texts", "Texts that the embedder refuses while it embeds others; the worst of all processes.", "livemax"
         ).series
+        self._llm_failing = gauge("llm_failing", "1 while the LLM fails or its budget is used up.", "livemax").series
+        self._llm_calls = counter("llm_calls", "Calls of the LLM.").series
+        self._llm_tokens = counter("llm_tokens", "Tokens of the LLM, by direction: input or output.", "direction")
+        self._extraction = gauge(
+            "extraction_queue",
+            "Runs of messages for the LLM, by state: waiting or parked.",
+            "livemax",
+            "state",
+        )
         self._running = gauge("in_flight", "Calls in progress.", "livesum").series
         self._lag = histogram("loop_lag_seconds", "Event loop lag, measured ten times a second.", _LAG_BUCKETS).series
         self._lag_p99 = gauge(
@@ -188,6 +209,12 @@ class Metrics:
         self._read_only().set(state.read_only)
         self._embedder().set(bool(state.embedder_fault))
         self._refused_texts().set(state.refused_texts)
+        self._llm_failing().set(bool(state.llm_fault))
+        self._llm_calls().inc(self._growth("llm calls", state.llm_calls))
+        self._llm_tokens.series("input").inc(self._growth("llm input", state.llm_input_tokens))
+        self._llm_tokens.series("output").inc(self._growth("llm output", state.llm_output_tokens))
+        self._extraction.series("waiting").set(state.extraction_waiting)
+        self._extraction.series("parked").set(state.extraction_parked)
         self._given_up().inc(self._growth("abandoned", state.abandoned_total))
         self._cached.series("hit").inc(self._growth("hit", state.cache_hits))
         self._cached.series("miss").inc(self._growth("miss", state.cache_misses))

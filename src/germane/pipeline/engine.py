@@ -10,9 +10,10 @@ after each stage. Whatever fails, the caller gets messages: with the directive a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import NamedTuple
 
 from germane.catalog.bounded import count_within
 from germane.catalog.catalog import Catalog
@@ -48,6 +49,7 @@ from germane.pipeline.pack.packing import Packing
 from germane.pipeline.result_cache import ResultCache
 from germane.pipeline.score.floor import min_relevance, split_at_floor
 from germane.pipeline.score.need import assess_need
+from germane.pipeline.score.same_thing import once
 from germane.pipeline.score.score import score
 from germane.pipeline.score.unscored import in_source_order
 from germane.pipeline.signals.read import read
@@ -56,6 +58,7 @@ from germane.ports.embedder import Embedder
 from germane.ports.tokenizer import Tokenizer
 from germane.search.relevance import Relevance
 from germane.store import ScopedStore
+from germane.types.amount import Need
 from germane.types.candidate import Candidate, Scored
 from germane.types.context import Context
 from germane.types.query import Query
@@ -65,19 +68,26 @@ from germane.types.strategy import Strategy
 
 __all__ = ["Engine"]
 
-_NOT_SEARCHING = frozenset({"continuity", "directive", "history", "recent"})
-"""Sources that offer the same candidates whatever the question is. A search leaves them out."""
+_NOT_SEARCHING = frozenset({"continuity", "directive", "history", "recent", "structured"})
+"""Sources that offer the same candidates whatever the question is. A search leaves them out: what is pinned is found if it
+answers the question."""
 
 _SCORING, _PACKING = 0.6, 0.5
 """Shares of the time after gathering (8 to 50 ms) that scoring and packing need; with less, they are done the quick way."""
-_LOOKUP = 0.010
-"""Seconds that the store has to tell its revision, so that a result can be looked up, and a quarter of the time at most."""
 _WRITING = 0.004
 """Seconds before the answer is due at which an exact packing stops searching: the gate and the writing come after it."""
 _CLOSING_SHARE = 0.35
 """The share of the time after gathering at which hasty packing ends: the gate needs the rest."""
 _NEVER = Deadline(None, None)
 """The deadline of the last stage: what is written is given back, as nothing else would be quicker."""
+
+
+class _Ranked(NamedTuple):
+    """The candidates above the floor, the best first; those below it; and P(need), None where there was no time to score."""
+
+    kept: Sequence[Scored]
+    dropped: Sequence[Scored]
+    need: Need | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +155,7 @@ class Engine:
         guard, said = self._guard(request.scope, deadline), RequestContents(request.messages)
         gathered = await self._gather(request, store, strategy, deadline, guard, said, depth)
         ranked = score(_distinct(gathered, request, said), strategy, request.at, self.relevance)
-        return split_at_floor(ranked, strategy.floor)[0]
+        return once(split_at_floor(ranked, strategy.floor)[0])
 
     def state(self, *, read_only: bool = False) -> State:
         """The engine's figures. To be called from within an event loop."""
@@ -172,7 +182,7 @@ class Engine:
             return
         guard = self._guard(request.scope, deadline)
         appends = strategy.placement == "append" and request.scope.session is not None
-        key = None if appends else await self._key(request, store, strategy, deadline, guard)
+        key = None if appends else await self.result_cache.current_key(request, store, strategy, deadline, guard)
         known = self.result_cache.get(key, self.clock.steady())
         if known is not None and known.packing.tokens <= budget.available:
             assembly.finish(known, cached=True)
@@ -196,48 +206,11 @@ class Engine:
             self._fallback.answer(assembly, reason)
             return
         with assembly.stage("score", deadline):
-            if deadline.closer(self.clock.steady(), _SCORING):
-                assembly.hurried, need = True, None
-                kept, dropped = in_source_order(candidates), tuple[Scored, ...]()
-            else:
-                ranked = score(candidates, strategy, request.at, self.relevance)
-                kept, dropped = split_at_floor(ranked, strategy.floor)
-                need = assess_need(kept, gathered.query, self.relevance, strategy.need, gathered.unread)
-            new, standing_already = standing.separate(kept)
+            ranked = self._rank(assembly, gathered, candidates, deadline)
+            new, standing_already = standing.separate(ranked.kept)
         with assembly.stage("pack", deadline):
-            assembly.hurried |= deadline.closer(self.clock.steady(), _PACKING)
             layout = self._layout(request, strategy, tokens, gathered.query, first_number=standing.first_number)
-            available = budget.available - standing.cost
-            directive = "" if gathered.directive is None else gathered.directive.text
-            sensitivities = request.filters.sensitivities
-            if assembly.hurried or need is None:
-                packing = pack_hastily(
-                    new,
-                    dropped,
-                    available=available,
-                    layout=layout,
-                    bounds=self._layout(request, strategy, Ceiling(), first_number=standing.first_number),
-                    strategy=strategy,
-                    directive=directive,
-                    sensitivities=sensitivities,
-                    needed=need is None or need.met,
-                    stop=lambda: deadline.closer(self.clock.steady(), _CLOSING_SHARE),
-                )
-            else:
-                packing = pack(
-                    new,
-                    dropped,
-                    available=available,
-                    layout=layout,
-                    strategy=strategy,
-                    directive=directive,
-                    sensitivities=sensitivities,
-                    price=assembly.token_price(kept, need, gathered),
-                    broad=gathered.query.broad,
-                    stop=lambda: deadline.missed(self.clock.steady() + _WRITING),
-                )
-                if not need.met:
-                    packing = withhold(packing, available, layout)
+            packing = self._pack(assembly, gathered, ranked, new, layout, budget.available - standing.cost, deadline)
         with assembly.stage("gate", deadline):
             passed, standing = await self._gate(assembly, packing, standing, store, deadline, guard)
             if passed is not packing:
@@ -246,11 +219,62 @@ class Engine:
         with assembly.stage("write", _NEVER):
             written = layout.write(packing.directive, packing.chosen)
         seen = replace(gathered, candidates=())
-        available = len(kept) + len(gathered.unread)
-        outcome = Outcome(gathered=seen, available=available, packing=packing, written=written, standing=standing, need=need)
+        found = len(ranked.kept) + len(gathered.unread)
+        outcome = Outcome(gathered=seen, available=found, packing=packing, written=written, standing=standing, need=ranked.need)
         assembly.finish(outcome)
         if assembly.level == 0:
             self.result_cache.put(key, outcome, self.clock.steady())
+
+    def _rank(self, assembly: Assembly, gathered: Gathered, candidates: tuple[Candidate, ...], deadline: Deadline) -> _Ranked:
+        """Scores the candidates; where time is short, they keep the order of their sources."""
+        request, strategy = assembly.request, assembly.strategy
+        if deadline.closer(self.clock.steady(), _SCORING):
+            assembly.hurried = True
+            return _Ranked(once(in_source_order(candidates)), (), None)
+        kept, dropped = split_at_floor(score(candidates, strategy, request.at, self.relevance), strategy.floor)
+        need = assess_need(kept, gathered.query, self.relevance, strategy.need, gathered.unread)
+        return _Ranked(once(kept), dropped, need)
+
+    def _pack(
+        self,
+        assembly: Assembly,
+        gathered: Gathered,
+        ranked: _Ranked,
+        new: Sequence[Scored],
+        layout: Format,
+        available: int,
+        deadline: Deadline,
+    ) -> Packing:
+        """Packs `new`, what doesn't stand in the prompt already, into `available` tokens; hastily where time is short."""
+        request, strategy, need = assembly.request, assembly.strategy, ranked.need
+        assembly.hurried |= deadline.closer(self.clock.steady(), _PACKING)
+        directive = "" if gathered.directive is None else gathered.directive.text
+        if assembly.hurried or need is None:
+            return pack_hastily(
+                new,
+                ranked.dropped,
+                available=available,
+                layout=layout,
+                bounds=self._layout(request, strategy, Ceiling(), first_number=layout.first_number),
+                strategy=strategy,
+                directive=directive,
+                sensitivities=request.filters.sensitivities,
+                needed=need is None or need.met,
+                stop=lambda: deadline.closer(self.clock.steady(), _CLOSING_SHARE),
+            )
+        packing = pack(
+            new,
+            ranked.dropped,
+            available=available,
+            layout=layout,
+            strategy=strategy,
+            directive=directive,
+            sensitivities=request.filters.sensitivities,
+            price=assembly.token_price(ranked.kept, need, gathered),
+            broad=gathered.query.broad,
+            stop=lambda: deadline.missed(self.clock.steady() + _WRITING),
+        )
+        return packing if need.met else withhold(packing, available, layout)
 
     async def _directive_known(self, request: Request, store: ScopedStore, strategy: Strategy, deadline: Deadline) -> None:
         """Waits until the directive of a call that is refused is known, where it isn't yet."""
@@ -320,22 +344,6 @@ class Engine:
             assembly.hurried, passed = True, frozenset()
         packed = gate(packing, passed | others)
         return packed, standing.passed(passed)
-
-    async def _key(
-        self, request: Request, store: ScopedStore, strategy: Strategy, deadline: Deadline, guard: Guard
-    ) -> Hashable | None:
-        """The request's key in the result cache. None where its result isn't to be kept, and where the store doesn't tell its
-        revision in time."""
-        try:
-            if deadline.gathered is None or not self.result_cache.suits(request):
-                return None
-            patience = min(_LOOKUP, max(0.0, deadline.gathered - self.clock.steady()) / 4)
-            revision = await guard.call("revision", store.journal.revision, int, patience=patience)
-            return self.result_cache.key(request, strategy, revision)
-        except PROPAGATED:
-            raise
-        except BaseException:
-            return None
 
     def _guard(self, scope: Scope, deadline: Deadline) -> Guard:
         return Guard(

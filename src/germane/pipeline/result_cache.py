@@ -11,7 +11,10 @@ import json
 from collections.abc import Hashable
 from hashlib import blake2b
 
-from germane.pipeline.assembly_state import Outcome
+from germane.pipeline.assembly_state import PROPAGATED, Outcome
+from germane.pipeline.call_guard import Guard
+from germane.pipeline.deadline import Deadline
+from germane.store import ScopedStore
 from germane.types.lru_cache import LruCache
 from germane.types.message import Image, Opaque
 from germane.types.request import Request
@@ -23,6 +26,8 @@ __all__ = ["ResultCache"]
 _MAX_CHARACTERS = 200_000
 """Characters of messages above which hashing a request costs more than it saves."""
 _MAX_MESSAGES = 1000
+_LOOKUP = 0.010
+"""Seconds that the store has to tell its revision, so that a result can be looked up, and a quarter of the time at most."""
 
 
 class ResultCache:
@@ -42,6 +47,22 @@ class ResultCache:
         if sum(len(message.content) for message in request.messages) > _MAX_CHARACTERS:
             return False
         return not any(isinstance(part, Image | Opaque) for message in request.messages for part in message.parts)
+
+    async def current_key(
+        self, request: Request, store: ScopedStore, strategy: Strategy, deadline: Deadline, guard: Guard
+    ) -> Hashable | None:
+        """The key at the store's present revision. None where the result isn't to be kept, and where the store doesn't tell its
+        revision in time."""
+        try:
+            if deadline.gathered is None or not self.suits(request):
+                return None
+            patience = min(_LOOKUP, max(0.0, deadline.gathered - guard.clock.steady()) / 4)
+            revision = await guard.call("revision", store.journal.revision, int, patience=patience)
+            return self.key(request, strategy, revision)
+        except PROPAGATED:
+            raise
+        except BaseException:
+            return None
 
     def key(self, request: Request, strategy: Strategy, revision: int) -> Hashable:
         """The key at this revision of the store. Raises `TypeError` for a request that isn't hashable."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from germane.memories.llm_extraction.queue import LLMUsage
 from germane.pipeline.circuit_breaker import BreakerState
 
 __all__ = ["State"]
@@ -28,3 +29,15 @@ class State:
     read_only: bool = False
     embedder_fault: str = ""
     refused_texts: int = 0
+    llm_fault: str = ""
+    """What the extraction with a language model waits for: its endpoint, or the next day's tokens; empty if nothing."""
+    llm_calls: int = 0
+    llm_input_tokens: int = 0
+    llm_output_tokens: int = 0
+    """These three count since this process opened the store."""
+    llm_usage: tuple[LLMUsage, ...] = ()
+    """What each agent spent today, in all processes."""
+    extraction_waiting: int = 0
+    extraction_parked: int = 0
+    """Runs of messages that a language model is to read, and those that failed too often."""
+    extracted_memories: int = 0

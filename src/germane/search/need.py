@@ -85,9 +85,12 @@ class NeedModel:
         return cls(weights, intercepts)
 
     def probability(self, table: Floats, odds: Floats, asked: Asked) -> float:
-        """Returns P(need), in [0, 1]; 0 where nothing was found. The arguments are those of `need_features`."""
+        """Returns P(need), in [0, 1]; 0 where nothing was found. The arguments are those of `need_features`. Where only the
+        log-odds are known of all that was found (`table` is empty), P(need) is the probability of the best."""
         if not len(odds):
             return 0.0
+        if not len(table):
+            return float(sigmoid(odds[:1])[0])
         column = int(bool(np.isnan(table[0, _COS_WINDOW])))
         features = need_features(table, odds, asked)
         score = float(np.clip(self.weights[column] @ features + self.intercepts[column], -60, 60))

@@ -4,6 +4,10 @@
 embedder = "distilled"           # GERMANE_EMBEDDER
 dimensions = 768                 # GERMANE_DIMENSIONS; the length of an endpoint's vectors; by default its first answer tells
 nonce_key = "64 hex digits"      # GERMANE_NONCE_KEY; default: a random key that the store creates and keeps
+secrets = "redact"               # GERMANE_SECRETS; what happens to secrets in what is stored: redact, tag, refuse or off
+extraction = true                # GERMANE_EXTRACTION; whether recording extracts memories from the users' own turns, by rules
+llm = "openai:gpt-4o-mini"       # GERMANE_LLM; extracts memories in the background; default: none
+llm_tokens_per_day = 500000      # GERMANE_LLM_TOKENS_PER_DAY; by default as many as there is work for
 relevance = "mine.toml"          # GERMANE_RELEVANCE; from `germane eval fit`, relative to this file; default: the shipped model
 
 [models."my-model"]              # fields as in the model catalog
@@ -34,13 +38,19 @@ from pathlib import Path
 from typing import Any
 
 from germane.errors import InvalidInput, MissingExtra
+from germane.settings.parsing import choice
 from germane.settings.serving import ServiceSettings
+from germane.text.secrets.screen import POLICIES, SecretPolicy, secret_policy
 
 __all__ = ["Settings", "read_service_settings", "read_toml"]
 
 _SERVE_PREFIX = "GERMANE_SERVE_"
+_LLM_ACCESS = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY")
+"""Variables with the addresses and keys of LLMs, as the providers' own libraries call them."""
 _RELATIVE_PATHS = ("db", "tls_cert", "tls_key", "tls_client_ca")
 """Settings whose paths in a TOML file are relative to that file."""
+_PLAIN = ("embedder", "dimensions", "nonce_key", "secrets", "extraction", "llm", "llm_tokens_per_day", "relevance")
+"""The settings of the table `[germane]`."""
 _YAML = frozenset({".yaml", ".yml"})
 _TABLES = frozenset({"germane", "memory", "models", "prices", "serve", "strategies"})
 
@@ -53,6 +63,12 @@ class Settings:
     embedder: str = "distilled"
     dimensions: int | None = None
     nonce_key: bytes | None = None
+    secrets: SecretPolicy = "redact"
+    extraction: bool = True
+    llm: str | None = None
+    llm_tokens_per_day: int | None = None
+    llm_access: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Addresses and keys of LLMs by the names of their variables; never shown."""
     relevance: Path | None = None
     models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     prices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -65,22 +81,29 @@ class Settings:
         defaults. Raises `InvalidInput` that names the setting and the file or variable."""
         where = "settings" if path is None else f"settings {path}"
         tables = _table({} if path is None else _read(Path(path)), where, _TABLES)
-        plain = _table(tables.get("germane", {}), f"{where}: [germane]", {"embedder", "dimensions", "nonce_key", "relevance"})
+        plain = _table(tables.get("germane", {}), f"{where}: [germane]", set(_PLAIN))
         given = {name: (plain[name], f"{where}: {name}") for name in plain}
         if path is not None and isinstance(relevance := plain.get("relevance"), str):
             given["relevance"] = (str(Path(path).parent / relevance), f"{where}: relevance")
-        for name in ("embedder", "dimensions", "nonce_key", "relevance"):
+        for name in _PLAIN:
             variable = f"GERMANE_{name.upper()}"
             if (environ or {}).get(variable):
                 given[name] = ((environ or {})[variable], variable)
-        dimensions = given.pop("dimensions", None)
+        dimensions, secrets = given.pop("dimensions", None), given.pop("secrets", None)
+        extraction = given.pop("extraction", None)
+        tokens = given.pop("llm_tokens_per_day", None)
         for value, setting in given.values():
             if not isinstance(value, str):
                 raise InvalidInput(f"{setting} must be a string, not {type(value).__name__}")
         return cls(
             embedder=given["embedder"][0] if "embedder" in given else "distilled",
             dimensions=None if dimensions is None else _count(*dimensions),
+            extraction=extraction is None or _switch(*extraction),
+            llm=(given["llm"][0] or None) if "llm" in given else None,
+            llm_tokens_per_day=None if tokens is None else _count(*tokens),
+            llm_access={name: environ[name] for name in _LLM_ACCESS if environ.get(name)} if environ else {},
             nonce_key=_key(*given["nonce_key"]) if "nonce_key" in given else None,
+            secrets="redact" if secrets is None else secret_policy(choice(*POLICIES)(*secrets)),
             relevance=Path(given["relevance"][0]) if "relevance" in given else None,
             models=_tables(tables, "models", where),
             prices=_tables(tables, "prices", where),
@@ -164,6 +187,12 @@ def _tables(document: Mapping[str, Any], name: str, where: str) -> Mapping[str, 
     if not isinstance(tables, Mapping) or not all(isinstance(table, Mapping) for table in tables.values()):
         raise InvalidInput(f"{where}: {name} must be tables such as [{name}.mine]")
     return tables
+
+
+def _switch(value: object, setting: str) -> bool:
+    if isinstance(value, bool) or str(value).lower() in ("true", "false"):
+        return str(value).lower() == "true"
+    raise InvalidInput(f"{setting} must be true or false, not {value!r}")
 
 
 def _count(value: object, setting: str) -> int:

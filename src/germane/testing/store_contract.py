@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from itertools import pairwise
-from typing import Any
 
 import pytest
 
@@ -26,23 +24,24 @@ from germane.memories.operations import (
     CountRetrievals,
     EndMemory,
     FactsOnKey,
-    Forget,
-    ForgetOwner,
     MemoriesByHash,
     MemoriesById,
     PutMemory,
-    Select,
-    Selection,
     SetDirective,
 )
 from germane.store import ScopedStore, Store
+from germane.testing.derivation_contract import DerivationContract
+from germane.testing.event_contract import EventContract
+from germane.testing.forget_contract import ForgetContract
 from germane.testing.hashed import Hashed
 from germane.testing.injection_contract import InjectionContract
+from germane.testing.inventory_contract import InventoryContract
 from germane.testing.key_contract import KeyContract
 from germane.testing.link_contract import LinkContract
+from germane.testing.memory_contract import MemoryContract
 from germane.testing.scope_contract import AGENT, ALL, ANNA, LATER, ScopeContract, found
 from germane.testing.stored import NOON, a_memory, an_event, asking, question, writing
-from germane.types.candidate import Provenance
+from germane.testing.transfer_contract import TransferContract
 from germane.types.plan import Plan, read
 from germane.types.query import Filters
 
@@ -51,51 +50,19 @@ __all__ = ["StoreContract"]
 EMBEDDER = Hashed()
 
 
-class StoreContract(ScopeContract, KeyContract, InjectionContract, LinkContract):
-    """All tests of a store: memories, events, search, plans, forgetting, scopes, keys, injections and links."""
-
-    @pytest.mark.requirement("MEM-2", "MEM-3", "SCOPE-4")
-    async def test_a_memory_comes_back_equal(self, scoped: ScopedStore) -> None:
-        """Every field of every kind is stored, times to the microsecond."""
-        provenance = Provenance(
-            source_kind="tool",
-            channel="mail",
-            session="s",
-            message_id="m",
-            tool_call_id="t",
-            refs=("a", "b"),
-            metadata={"x": [1]},
-        )
-        rich: dict[str, Any] = {
-            "tags": ("red", "blue"),
-            "sensitivity": "sensitive",
-            "confidence": 0.25,
-            "pinned": True,
-            "provenance": provenance,
-        }
-        ends: dict[str, Any] = {"expires_at": LATER, "valid_to": NOON + timedelta(microseconds=1), "content_hash": -(1 << 63)}
-        kinds = ("fact", "preference", "procedure", "behavior", "episode", "note")
-        memories = [a_memory(f"Näheres \x00 zu 猫 {kind}", kind, **rich, **ends) for kind in kinds]
-        memories.append(a_memory(kind="fact", helpful=2, harmful=3, retrieval_count=4))
-        await scoped.journal.commit(writing(*map(PutMemory, memories)))
-        found = await scoped.memories.get([memory.id for memory in memories])
-        assert found == tuple(memories)
-        assert found[0].provenance.metadata == {"x": [1]}
-
-    async def test_an_event_comes_back_equal(self, scoped: ScopedStore) -> None:
-        """Every field is stored, and the event carries the start and the number of its session."""
-        event = an_event(
-            "Bom dia \x00",
-            name="Ana",
-            message_id="m1",
-            sensitivity="public",
-            raw={"role": "user", "n": [1]},
-            content_hash=(1 << 63) - 1,
-        )
-        await scoped.journal.commit(writing(PutEvent(event)))
-        (found,) = await scoped.events.get([event.id])
-        assert found == replace(event, session_started_at=event.created_at, session_number=1)
-        assert found.raw == {"role": "user", "n": [1]}
+class StoreContract(
+    MemoryContract,
+    EventContract,
+    ForgetContract,
+    ScopeContract,
+    KeyContract,
+    DerivationContract,
+    InjectionContract,
+    InventoryContract,
+    LinkContract,
+    TransferContract,
+):
+    """All tests of a store: memories, events, search, plans, forgetting, scopes, keys, injections, exports and links."""
 
     async def test_things_are_found_by_their_words(self, scoped: ScopedStore) -> None:
         """A keyword search finds memories and events by word stem."""
@@ -165,47 +132,6 @@ class StoreContract(ScopeContract, KeyContract, InjectionContract, LinkContract)
         (ended,) = await scoped.memories.get([old.id])
         assert (ended.valid_to, ended.superseded_by) == (NOON + timedelta(hours=1), "x")
 
-    async def test_a_replaced_memory_is_found_by_its_new_words_only(self, scoped: ScopedStore) -> None:
-        """`PutMemory` with an existing id replaces text, tags and vector."""
-        memory = a_memory("likes tea", tags=("drink",))
-        await scoped.journal.commit(writing(PutMemory(memory)))
-        assert await found(scoped, "tea") == ["likes tea"]
-        await scoped.journal.commit(writing(PutMemory(replace(a_memory("likes milk", tags=("white",)), id=memory.id))))
-        assert await found(scoped, "tea") == []
-        assert await found(scoped, "milk", tags=("white",)) == ["likes milk"]
-        assert await found(scoped, "milk", tags=("drink",)) == []
-
-    @pytest.mark.requirement("MEM-3")
-    async def test_listing_goes_through_all_pages_newest_first(self, scoped: ScopedStore) -> None:
-        """Pages neither skip nor repeat a memory, even where times are equal."""
-        memories = [a_memory(f"note {n}", created_at=NOON + timedelta(seconds=n // 2)) for n in range(7)]
-        await scoped.journal.commit(writing(*map(PutMemory, memories)))
-        texts, cursor = [], None
-        while True:
-            page = await scoped.memories.list(Filters(), at=LATER, limit=3, cursor=cursor)
-            texts += [memory.text for memory in page.memories]
-            if (cursor := page.cursor) is None:
-                break
-        assert texts == [f"note {n}" for n in reversed(range(7))]
-
-    async def test_pinned_gives_pins_then_facts_in_key_order_then_tags(self, scoped: ScopedStore) -> None:
-        """`pinned` returns only the newest fact of each key, and no memory twice."""
-        pin = a_memory("pin", pinned=True, tags=("t",))
-        old, new = (a_memory(text, "fact", key="k1", valid_from=NOON + timedelta(h)) for text, h in (("old", -2), ("new", -1)))
-        other, tagged = a_memory("other", "fact", key="k2"), a_memory("tagged", tags=("t",))
-        await scoped.journal.commit(writing(*map(PutMemory, (tagged, old, new, other, pin))))
-        found = await scoped.memories.pinned(("k2", "k1"), ("t",), at=LATER, filters=Filters())
-        assert found == (pin, other, new, tagged)
-
-    async def test_history_is_the_whole_line_of_succession(self, scoped: ScopedStore) -> None:
-        """`history` of any memory of the line returns the whole line, oldest first."""
-        line = [a_memory(f"v{n}", "fact", valid_from=NOON + timedelta(days=n)) for n in range(3)]
-        line[:2] = [replace(old, superseded_by=new.id) for old, new in pairwise(line)]
-        await scoped.journal.commit(writing(*map(PutMemory, [*line, a_memory("apart")])))
-        for memory in line:
-            assert await scoped.memories.history(memory.id) == tuple(line)
-        assert await scoped.memories.history("absent") == ()
-
     async def test_plans_read_what_is_there(self, scoped: ScopedStore) -> None:
         """Every read of memories and events sees the committed changes, in order."""
         fact, note = a_memory("tea", "fact", key="k"), a_memory("a note")
@@ -271,99 +197,3 @@ class StoreContract(ScopeContract, KeyContract, InjectionContract, LinkContract)
         assert await store.directives(1) == [(*names, None, "Be brief")]
         await anna.journal.commit(writing(SetDirective("")))
         assert (await anna.directive()).text == "Be brief"
-
-    async def test_recent_is_newest_first_and_narrowed(self, scoped: ScopedStore) -> None:
-        """`recent` filters by session, time, type and exclusion, and sorts a late message by its time."""
-        events = [an_event(f"a{n}", session="a", position=n) for n in range(3)]
-        events += [an_event(f"b{n}", session="b", position=n, created_at=NOON + timedelta(minutes=n + 1)) for n in range(2)]
-        late = an_event("late", session="a", position=3, created_at=NOON + timedelta(seconds=0.5), message_id="m")
-        await scoped.journal.commit(writing(*map(PutEvent, [*events, late])))
-
-        async def recent(limit: int = 9, session: str | None = None, **filters: Any) -> list[str]:
-            found = await scoped.events.recent(limit, session=session, filters=Filters(**filters))
-            return [event.text for event in found]
-
-        assert await recent() == ["b1", "b0", "a2", "a1", "late", "a0"]
-        assert await recent(2) == ["b1", "b0"]
-        assert await recent(session="a") == ["a2", "a1", "late", "a0"]
-        assert await recent(exclude=frozenset({"m", events[0].id}), session="a") == ["a2", "a1"]
-        assert await recent(until=NOON) == ["a0"]
-        assert await recent(tags=("x",)) == []
-        assert [event.text for event in await scoped.events.recent(1, filters=Filters(until=NOON))] == ["a0"]
-
-    async def test_recent_looks_into_the_five_latest_sessions(self, scoped: ScopedStore) -> None:
-        """`recent` returns no events of the sixth latest session."""
-        events = [an_event(f"s{n}", session=f"s{n}", created_at=NOON + timedelta(days=n)) for n in range(7)]
-        await scoped.journal.commit(writing(*map(PutEvent, events)))
-        found = await scoped.events.recent(50, filters=Filters())
-        assert [event.text for event in found] == ["s6", "s5", "s4", "s3", "s2"]
-
-    async def test_sessions_are_numbered_by_beginning(self, scoped: ScopedStore) -> None:
-        """A session's number is its rank by start, even where an earlier session is recorded later; `sessions` returns the
-        latest first."""
-        for name, day in (("b", 2), ("c", 3), ("a", 1)):
-            event = an_event(session=name, created_at=NOON + timedelta(days=day), name=name.upper())
-            await scoped.journal.commit(writing(PutEvent(event)))
-        found = await scoped.events.sessions(9)
-        assert [(session.id, session.number, session.length) for session in found] == [("c", 3, 1), ("b", 2, 1), ("a", 1, 1)]
-        assert await scoped.events.speakers() == ("A", "B", "C")
-
-    @pytest.mark.requirement("MEM-3")
-    async def test_what_is_forgotten_is_found_nowhere(self, scoped: ScopedStore) -> None:
-        """No read returns forgotten data. Forgetting is idempotent, and a session ends with its last event."""
-        memory, event = a_memory("cat secret", "fact", tags=("t",)), an_event("cat turn", name="Ana", message_id="m")
-        await scoped.journal.commit(writing(PutMemory(memory), PutEvent(event)))
-        assert len(await found(scoped, "cat")) == 2
-        gone = Forget(memory_ids=(memory.id,), event_ids=(event.id,), at=LATER, by="op", reason="asked")
-        for _ in range(2):
-            await scoped.journal.commit(writing(gone))
-            assert await found(scoped, "cat") == []
-            assert await scoped.memories.get([memory.id]) == ()
-            assert await scoped.events.get([event.id]) == ()
-            assert await scoped.allowed([memory.id, event.id], at=LATER, filters=ALL) == frozenset()
-            assert await scoped.memories.pinned(("drink",), ("t",), at=LATER, filters=ALL) == ()
-            assert await scoped.events.recent(5, filters=ALL) == ()
-            assert await scoped.events.sessions(5) == ()
-            assert await scoped.events.speakers() == ()
-            assert await scoped.journal.commit(asking(FactsOnKey("drink"))) == ()
-
-    @pytest.mark.requirement("MEM-3")
-    async def test_forgetting_an_owner_takes_all_the_owner_has_and_nothing_of_others(self, store: Store) -> None:
-        """Forgetting an owner removes directive and sessions too, and scrubbing succeeds. Forgetting an absent owner is no
-        error."""
-        agent, anna = store.within(AGENT), store.within(ANNA)
-        for scoped in (agent, anna):
-            user = scoped.scope.user
-            kept = (PutMemory(a_memory("cat", user=user)), PutEvent(an_event("cat", user=user)), SetDirective("Be kind"))
-            await scoped.journal.commit(writing(*kept))
-        before = await anna.journal.revision()
-        for user in (ANNA.user, ANNA.user, "nobody"):
-            await agent.journal.commit(writing(ForgetOwner(user=user, at=LATER)))
-            assert await agent.journal.scrub() == ""
-            assert await found(anna, "cat") == ["cat", "cat"]
-            assert (await anna.directive()).text == "Be kind"
-            assert len(await anna.events.sessions(5)) == 1
-        assert await anna.journal.revision() > before
-        await anna.journal.commit(writing(ForgetOwner(user=None, at=LATER)))
-        assert len(await found(anna, "cat")) == 2
-        await agent.journal.commit(writing(ForgetOwner(at=LATER)))
-        assert (await found(anna, "cat"), (await anna.directive()).text) == ([], "")
-
-    @pytest.mark.requirement("MEM-3")
-    async def test_a_selection_meets_every_criterion(self, scoped: ScopedStore) -> None:
-        """Criteria are germane's or the caller's ids, key, tag and session. Without a criterion nothing is selected."""
-        fact = a_memory("one", "fact", key="k", tags=("t",), provenance=Provenance(session="s1"))
-        note = a_memory("two", tags=("t",))
-        events = [an_event("three", message_id="m1"), an_event("four", session="s2", message_id="m2")]
-        await scoped.journal.commit(writing(PutMemory(fact), PutMemory(note), *map(PutEvent, events)))
-
-        async def select(**criteria: Any) -> Selection:
-            return await scoped.journal.commit(asking(Select(**criteria)))
-
-        assert await select() == Selection()
-        assert await select(everything=True) == Selection((fact.id, note.id), (events[0].id, events[1].id))
-        assert await select(ids=(note.id, "m2")) == Selection((note.id,), (events[1].id,))
-        assert await select(key="k") == Selection((fact.id,))
-        assert await select(tag="t") == Selection((fact.id, note.id))
-        assert await select(session="s1") == Selection((fact.id,), (events[0].id,))
-        assert await select(tag="t", session="s2") == Selection()

@@ -19,6 +19,7 @@ __all__ = [
     "Candidate",
     "Chosen",
     "LeftOut",
+    "Outdated",
     "PassageRange",
     "Provenance",
     "Reason",
@@ -75,6 +76,13 @@ class PassageRange(NamedTuple):
     found: bool = False
 
 
+class Outdated(NamedTuple):
+    """A statement in a message that no longer holds: since when a later one replaces it, and the names of what it is about."""
+
+    since: datetime
+    names: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
     """What a source offers. `category` is the section that it is written in: procedural, factual, preference, behavioral,
@@ -113,6 +121,8 @@ class Candidate:
     provenance: Provenance = field(default_factory=Provenance)
     passage: PassageRange | None = None
     """Set where the stored text is long and `text` is a passage of it, with `…` where it was cut; None for a whole text."""
+    outdated: Outdated | None = None
+    """Set where the message states something that a later statement replaced by the time asked about."""
 
     def only_from(self, sources: Set[str]) -> bool:
         """Whether no other source than these offered the candidate."""

@@ -177,7 +177,7 @@ IDS = Limit(
 )
 REFERENCES = Limit(maximum=1_000, unit="entries", of="`provenance.refs`", why="they are kept with the memory, and read with it")
 AGENTS = Limit(maximum=256, unit="entries", of="`agents` of an API key", why="a key for more is a key for the org")
-PAGE = Limit(maximum=1_000, unit="memories", of="`limit` of a listing", why="a page is read and sent as one")
+PAGE = Limit(maximum=1_000, unit="entries", of="`limit` of a listing", why="a page is read and sent as one")
 COUNT = Limit(
     maximum=1_000_000_000,
     unit="",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from types import MappingProxyType
 from typing import Literal, get_args
@@ -98,6 +98,8 @@ class Query:
     text: str
     at: datetime
     """The time asked about, aware, UTC (SCOPE-4)."""
+    dated: bool = False
+    """The caller gave `at`: what was said later isn't known."""
     terms: tuple[Term, ...] = ()
     """Distinct, in the order of the text, without stop words."""
     phrases: tuple[str, ...] = ()
@@ -142,6 +144,14 @@ class Query:
     def asks(self) -> bool:
         """Whether the request wants something: it asks, or it gives an order."""
         return self.question or self.intent != "other"
+
+    @property
+    def said_by_then(self) -> Filters:
+        """The filters for messages, of which those said after a time that was asked about aren't known (GATHER-6)."""
+        until = self.filters.until
+        if not self.dated or (until is not None and until <= self.at):
+            return self.filters
+        return replace(self.filters, until=self.at)
 
     @property
     def blank(self) -> bool:

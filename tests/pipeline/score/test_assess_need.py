@@ -17,6 +17,7 @@ from germane.testing.builders import MOMENT, candidate
 from germane.types.amount import Need
 from germane.types.candidate import Candidate
 from germane.types.evidence import Evidence
+from germane.types.unread import Unread
 from support.gather_stubs import asking
 
 pytestmark = pytest.mark.requirement("NEED-1")
@@ -52,6 +53,15 @@ def test_what_is_pinned_and_was_found_too_does_not_raise_it(found: Any, there: A
         for one in made(there)
     ]
     assert need(*made(found), *pinned) == need(*made(found))
+
+
+@given(FOUND, st.floats(-20, 20))
+def test_where_all_that_was_read_goes_in_anyway_the_best_unread_result_tells(there: Any, log_odds: float) -> None:
+    pinned = made(there, source="structured", required=True)
+    ranked = score(pinned, DEFAULT, MOMENT, shipped())
+    unread = [Unread("m1", "memories", log_odds - step, 20) for step in range(3)]
+    found = assess_need(ranked, asking(), shipped(), 0.15, unread)
+    assert found.probability == pytest.approx(unread[0].probability)
 
 
 @given(FOUND, SIGNAL, SIGNAL)

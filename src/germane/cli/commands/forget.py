@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from germane.cli.exits import Exit
 from germane.cli.global_options import GlobalOptions, options_of, run_async
 from germane.cli.screen import console, print_json
-from germane.errors import InvalidInput
+from germane.errors import InvalidInput, NotFound
+
+if TYPE_CHECKING:
+    from germane.api.agent import Agent
 
 __all__ = ["forget"]
+
+_LEAST, _BEYOND_HYPHEN, _WHOLE = 4, 10, 36
+"""Characters of the beginning of an id that are enough where somebody is asked, where nobody is, and of a whole id."""
 
 
 def forget(
     context: typer.Context,
-    ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="The ids of memories or messages.")] = None,
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="ID", help="Ids of memories or messages, or their first characters.")
+    ] = None,
     key: Annotated[str | None, typer.Option(help="Every fact with this key.")] = None,
     tag: Annotated[str | None, typer.Option(help="Every memory with this tag.")] = None,
     session: Annotated[str | None, typer.Option(help="The messages of this conversation and the memories made in it.")] = None,
@@ -49,6 +57,7 @@ def forget(
 
 async def _forget(options: GlobalOptions, criteria: dict[str, Any], *, dry_run: bool, yes: bool, reason: str) -> None:
     async with options.open_store() as (_, agent):
+        criteria["ids"] = await _whole_ids(agent, criteria["ids"], yes=yes and not dry_run)
         receipt = await agent.forget(**criteria, dry_run=True)
         counts = f"{len(receipt.memory_ids)} memories and {len(receipt.event_ids)} messages"
         matches = bool(receipt.memory_ids or receipt.event_ids or criteria["everything"])
@@ -79,6 +88,25 @@ async def _forget(options: GlobalOptions, criteria: dict[str, Any], *, dry_run: 
     if receipt.waiting_for:
         console().print(f"some of it is still left in the file: that waits for {receipt.waiting_for}")
         console().print("it is finished as soon as that ends; germane doctor tells, and so does forgetting the same again")
+
+
+async def _whole_ids(agent: Agent, ids: tuple[str, ...] | None, *, yes: bool) -> tuple[str, ...] | None:
+    """Completes the beginnings of ids. A message id of the caller's may look like one: so where nobody is asked, only what
+    reaches beyond the first hyphen of an id is completed."""
+    if ids is None:
+        return None
+    least = _BEYOND_HYPHEN if yes else _LEAST
+    return tuple([await _whole_id(agent, id) if least <= len(id) < _WHOLE else id for id in ids])
+
+
+async def _whole_id(agent: Agent, id: str) -> str:
+    """Your own id of a message stays, so that it stands for all messages that have it."""
+    if await agent.forget([id], dry_run=True):
+        return id
+    try:
+        return (await agent.find(id)).id
+    except NotFound:
+        return id
 
 
 def _confirmed(counts: str, options: GlobalOptions) -> bool:

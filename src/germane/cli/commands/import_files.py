@@ -1,42 +1,79 @@
-"""`germane import`: imports conversations from files."""
+"""`germane import`: restores exports, and imports conversations and memories from files of other products."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import partial
+from io import BytesIO
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
-from germane.cli.files import read_bytes
+from germane.cli.files import open_bytes
 from germane.cli.global_options import GlobalOptions, options_of, run_async
-from germane.cli.imports import FORMATS, Row, read
+from germane.cli.imports import FORMATS, Row, read, read_all
+from germane.cli.imports.archive import in_archive, in_folder
+from germane.cli.imports.export_file import ExportFile, export_file
 from germane.cli.imports.store_rows import ImportTally, store_rows
-from germane.cli.screen import console, plain, print_json, progress
+from germane.cli.screen import console, plain, print_json, progress, secrets_line
 from germane.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from germane.api.restore import Restored
 
 __all__ = ["import_files"]
 
 _MAX_REASONS = 5
+_FIRST_LINE = 1 << 20
+"""Bytes that are read to recognise an export."""
+_ZIP = b"PK\x03\x04", b"PK\x05\x06"
+
+Loaded = ExportFile | tuple[str, list[Row]]
 
 
 def import_files(
     context: typer.Context,
-    files: Annotated[list[str], typer.Argument(metavar="FILE", help="The files to import; - is standard input.")],
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE", help="Files, zip archives or folders to import; - is standard input.")
+    ],
     format: Annotated[
         str, typer.Option(help=f"The format of the files: {', '.join(FORMATS)}, or auto to recognise it by the content.")
     ] = "auto",
     session: Annotated[
         str | None, typer.Option(help="The id of the conversation for messages that name none. Default: the file's name.")
     ] = None,
+    read_as: Annotated[
+        str,
+        typer.Option(
+            "--as", metavar="memory|directive", help="What AGENTS.md or CLAUDE.md becomes: memories, or the directive."
+        ),
+    ] = "memory",
+    into: Annotated[
+        bool, typer.Option("--into", help="Let an export go into the scope that --org, --agent and --user name.")
+    ] = False,
+    skip_conflicts: Annotated[
+        bool, typer.Option("--skip-conflicts", help="Skip lines of an export in whose place something else is stored.")
+    ] = False,
 ) -> None:
-    """Import conversations from JSON Lines of messages, ChatGPT exports, LoCoMo files, or the output of germane export.
+    """Restore what germane export wrote, or import conversations and memories: ChatGPT's and Claude's exports as they come,
+    JSON Lines of messages, memories of mem0, Letta's agent files, memory folders, AGENTS.md, LoCoMo files.
 
-    Idempotent: importing a file again adds nothing. Rows that can't be used are skipped and counted."""
+    Idempotent: importing a file again adds nothing, and completes what was interrupted. An export goes where it came from. Rows
+    of other files that can't be used are skipped and counted."""
     options = options_of(context)
     if format not in ("auto", *FORMATS):
         raise InvalidInput(f"--format must be one of auto, {', '.join(FORMATS)}, not {format[:40]!r}")
-    loaded = [_load(file, session, format) for file in files]
-    tallies = run_async(_import(options, loaded))
+    if read_as not in ("memory", "directive"):
+        raise InvalidInput(f"--as must be memory or directive, not {read_as[:40]!r}")
+    with ExitStack() as open_files:
+        loaded = list[Loaded]()
+        for file in files:
+            loaded.append(one := _load(file, session, format, read_as == "directive"))
+            if isinstance(one, ExportFile):
+                open_files.callback(one.close)
+        tallies = run_async(_import(options, files, loaded, into, skip_conflicts))
     if options.json:
         print_json({"files": [_shape(file, tally) for file, tally in zip(files, tallies, strict=True)]})
     for file, tally in zip(files, tallies, strict=True):
@@ -50,26 +87,95 @@ def import_files(
         raise InvalidInput("nothing in it could be used" if loaded else "no file given")
 
 
-def _load(file: str, session: str | None, format: str) -> tuple[str, list[Row]]:
-    """Returns the file's format and its rows."""
+def _load(file: str, session: str | None, format: str, directive: bool) -> Loaded:
+    """Returns an export that is still to be read, or a file's format and its rows."""
     default_session = session or ("import" if file == "-" else Path(file).stem[:200] or "import")
     try:
-        recognised, rows = read(read_bytes(file), default_session, format)
-        return recognised, list(rows)
+        if file != "-" and Path(file).is_dir():
+            return _rows(_folder(file, default_session, format, directive))
+        stream = open_bytes(file)
+        with ExitStack() as stack:
+            stack.enter_context(stream)
+            first = stream.readline(_FIRST_LINE)
+            if format == "auto" and (export := export_file(stream, first)) is not None:
+                stack.pop_all()
+                return export
+            if first.startswith(_ZIP) or file.lower().endswith(".zip"):
+                documents = in_archive(_whole(stream, first))
+                return _rows(read_all(documents, default_session, format, directive=directive))
+            name = "" if file == "-" else file
+            return _rows(read(first + stream.read(), default_session, format, name=name, directive=directive))
     except InvalidInput as error:
         text = str(error)
         raise InvalidInput(text if file in text else f"{'standard input' if file == '-' else file}: {text}") from None
+    except OSError as error:
+        raise InvalidInput(f"{file} can't be read: {error.strerror or error}") from None
 
 
-async def _import(options: GlobalOptions, loaded: list[tuple[str, list[Row]]]) -> list[ImportTally]:
+def _folder(folder: str, session: str, format: str, directive: bool) -> tuple[str, Iterator[Row]]:
+    try:
+        return read_all(in_folder(Path(folder)), session, format, directive=directive)
+    except InvalidInput as error:
+        raise InvalidInput(f"the directory {folder}: {error}") from None
+
+
+def _whole(stream: BinaryIO, first: bytes) -> BinaryIO:
+    """The stream from its beginning; an archive is read from its end."""
+    if not stream.seekable():
+        return BytesIO(first + stream.read())
+    stream.seek(0)
+    return stream
+
+
+def _rows(found: tuple[str, Iterator[Row]]) -> tuple[str, list[Row]]:
+    return found[0], list(found[1])
+
+
+async def _import(
+    options: GlobalOptions, files: list[str], loaded: list[Loaded], into: bool, skip_conflicts: bool
+) -> list[ImportTally]:
+    exports = [one for one in loaded if isinstance(one, ExportFile)]
+    targets = {id(export): export.target(options, into) for export in exports}
+    if into and not exports:
+        raise InvalidInput("--into is for what germane export wrote: other files go into the scope of the options anyway")
     tallies = []
     async with options.open_store(create=True) as (germane, agent):
         with progress(options.json) as bar:
-            task = bar.add_task("importing", total=sum(len(rows) for _, rows in loaded))
-            for format, rows in loaded:
-                tallies.append(tally := ImportTally(format=format))
-                await store_rows(rows, agent, options.agent_wide(germane), tally, lambda count: bar.advance(task, count))
+            total = sum(one.total if isinstance(one, ExportFile) else len(one[1]) for one in loaded)
+            task = bar.add_task("importing", total=total)
+            for file, one in zip(files, loaded, strict=True):
+                if isinstance(one, ExportFile):
+                    try:
+                        restored = await one.restore(
+                            germane, targets[id(one)], skip_conflicts=skip_conflicts, advance=partial(bar.advance, task)
+                        )
+                    except InvalidInput as error:
+                        raise InvalidInput(f"{'standard input' if file == '-' else file}: {error}") from None
+                    tallies.append(_tally(restored))
+                    continue
+                tallies.append(tally := ImportTally(format=one[0]))
+                await store_rows(
+                    one[1],
+                    agent,
+                    options.agent_wide(germane),
+                    lambda user: agent if options.user else germane.agent(options.agent, org=options.org, user=user),
+                    tally,
+                    partial(bar.advance, task),
+                )
     return tallies
+
+
+def _tally(restored: Restored) -> ImportTally:
+    return ImportTally(
+        format="germane",
+        messages=restored.messages,
+        known_things=restored.known,
+        memories=restored.memories,
+        directives=restored.directives,
+        tombstones=restored.tombstones,
+        forgotten=restored.forgotten,
+        broken=[f"line {number}: something else is stored in its place" for number in restored.conflicts],
+    )
 
 
 def _shape(file: str, tally: ImportTally) -> dict[str, Any]:
@@ -77,20 +183,25 @@ def _shape(file: str, tally: ImportTally) -> dict[str, Any]:
         "file": file,
         "format": tally.format,
         "messages": tally.messages,
-        "already_there": tally.known_messages + tally.known_memories,
+        "already_there": tally.known,
         "memories": tally.memories,
         "directives": tally.directives,
+        "secrets": dict(tally.secrets),
+        "tombstones": tally.tombstones,
+        "forgotten": tally.forgotten,
         "broken": len(tally.broken),
         "reasons": tally.broken[:_MAX_REASONS],
     }
 
 
 def _summary(file: str, tally: ImportTally) -> str:
-    known = tally.known_messages + tally.known_memories
     parts = [f"{tally.messages} messages"]
     parts += [f"{tally.memories} memories"] if tally.memories else []
-    parts += ["the directive"] if tally.directives else []
-    parts += [f"{known} there already"] if known else []
+    parts += ["the directive" if tally.directives == 1 else f"{tally.directives} directives"] if tally.directives else []
+    parts += [f"{tally.tombstones} tombstones"] if tally.tombstones else []
+    parts += [f"{tally.known} there already"] if tally.known else []
+    parts += [f"{tally.forgotten} forgotten here, which aren't stored again"] if tally.forgotten else []
     parts += [f"{tally.system} system messages, which aren't kept"] if tally.system else []
+    parts += [secrets_line(tally.secrets)] if tally.secrets else []
     parts += [f"{len(tally.broken)} rows that can't be used"] if tally.broken else []
     return f"{'standard input' if file == '-' else file} ({tally.format}): {', '.join(parts)}"

@@ -11,7 +11,8 @@ import typer
 from germane.cli.codec import encode
 from germane.cli.duration import duration
 from germane.cli.global_options import GlobalOptions, options_of, run_async
-from germane.cli.screen import console, plain, print_json, table
+from germane.cli.listing import ListColumn, print_rows
+from germane.cli.screen import console, plain, print_json
 from germane.clock import zone
 from germane.errors import InvalidInput
 
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 __all__ = ["app", "owns_option"]
 
 _OWN_OPTIONS = ("--org", "--agent")
+_COLUMNS = (
+    *map(ListColumn, ("id", "state", "org", "agents", "rights")),
+    *(ListColumn(name, named=True) for name in ("created", "expires", "last used")),
+    ListColumn("note"),
+)
 _NEVER = "-"
 _NEAR_SECONDS = 2 * 24 * 3600
 
@@ -115,17 +121,14 @@ def list_keys(
         limited = "" if of_org is None else f" of org {of_org}"
         console().print(plain(f"there are no keys{limited} (germane keys create makes one)"))
     else:
-        dates = ("created", "expires", "last used")
-        rows = table("id", "state", "org", "agents", "rights", *dates, "note", right=("id", *dates))
-        for column in rows.columns[1:3]:
-            column.no_wrap = True
+        rows = []
         for key in listed:
             created, used = (_format_time(time, options.zone)[:10] for time in (key.created_at, key.last_used_at))
             expires = _format_time(key.expires_at, options.zone)
             agents = "every" if key.agents is None else ", ".join(key.agents)
             valid_for = (plain(key.org), plain(agents), _rights(key))
-            rows.add_row(key.id, key.state(_now()), *valid_for, created, expires, used, plain(key.note, 60))
-        console().print(rows)
+            rows.append((key.id, key.state(_now()), *valid_for, created, expires, used, plain(key.note, 60)))
+        print_rows(console(), _COLUMNS, rows)
 
 
 @app.command("revoke", short_help="Revoke a key.")

@@ -8,7 +8,7 @@ import typer
 
 from germane.cli.files import request_in
 from germane.cli.global_options import GlobalOptions, options_of, run_async
-from germane.cli.screen import console, print_json
+from germane.cli.screen import console, print_json, secrets_line
 
 if TYPE_CHECKING:
     from germane.events.record import Recorded
@@ -25,15 +25,18 @@ def record(
     a short turn without ids and times counts as said again ten seconds later."""
     options = options_of(context)
     messages = request_in(file).messages
-    recorded = run_async(_record(options, messages, session))
+    done = run_async(_record(options, messages, session))
     if options.json:
-        print_json({"session": session, "added": list(recorded.added), "skipped": recorded.skipped} | _assumed(recorded))
+        told = {"session": session, "added": list(done.added), "skipped": done.skipped, "secrets": dict(done.secrets)}
+        print_json(told | _assumed(done))
         return
-    console().print(f"recorded {len(recorded.added)} messages in session {session}, {recorded.skipped} were there already")
-    if recorded.assumed_resent:
-        console().print(f"{recorded.assumed_resent} of these may have been said again: ids or times would tell")
-    if recorded.assumed_new:
-        console().print(f"{len(recorded.assumed_new)} of the new ones may have been sent again: ids or times would tell")
+    console().print(f"recorded {len(done.added)} messages in session {session}, {done.skipped} were there already")
+    if done.assumed_resent:
+        console().print(f"{done.assumed_resent} of these may have been said again: ids or times would tell")
+    if done.assumed_new:
+        console().print(f"{len(done.assumed_new)} of the new ones may have been sent again: ids or times would tell")
+    if done.secrets:
+        console().print(secrets_line(done.secrets))
 
 
 def _assumed(recorded: Recorded) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import typer
 
 from germane.cli.files import read_text
 from germane.cli.global_options import GlobalOptions, options_of, run_async
-from germane.cli.screen import console, plain, print_json
+from germane.cli.screen import console, plain, print_json, secrets_line
 from germane.errors import InvalidInput
 from germane.memories.memory import Memory
 
@@ -70,6 +70,8 @@ def remember(
         print_json(memory_shape(memory))
     else:
         console().print(f"remembered {memory.kind} {memory.id}: {plain(memory.text, 200)}")
+        if memory.secrets:
+            console().print(secrets_line(memory.secrets))
 
 
 async def _remember(options: GlobalOptions, text: str | None, fields: dict[str, Any]) -> Memory:

@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from germane.cli.elsewhere import elsewhere
 from germane.cli.filter_options import FilterOptions
 from germane.cli.global_options import GlobalOptions, options_of, run_async
+from germane.cli.listing import ListColumn, print_rows
 from germane.cli.option_groups import expand_groups
-from germane.cli.screen import console, plain, print_json, table
+from germane.cli.screen import console, plain, print_json
 
 if TYPE_CHECKING:
     from germane.types.candidate import Scored
     from germane.types.query import Filters
 
 __all__ = ["search"]
+
+_COLUMNS = (ListColumn("id", id=True), ListColumn("score"), ListColumn("when"), ListColumn("text"))
 
 
 @expand_groups
@@ -31,23 +35,29 @@ def search(
     from germane.cli.json_shapes import hit_shape
 
     options = options_of(context)
-    hits = run_async(_search(options, query, limit, filters.filters(options), options.parse_time(at, "--at")))
+    hits, hints = run_async(_search(options, query, limit, filters.filters(options), options.parse_time(at, "--at")))
     if options.json:
         print_json({"query": query, "hits": [hit_shape(hit) for hit in hits]})
         return
     screen = console()
     if not hits:
-        screen.print("nothing found")
+        for line in ("nothing found", *hints):
+            screen.print(line)
         return
-    rows = table("rank", "score", "when", "id", "text", right=("rank", "score", "id", "when"))
+    rows = []
     for hit in hits:
         candidate = hit.candidate
         text = f"{candidate.speaker}: {candidate.text}" if candidate.speaker else candidate.text
-        rows.add_row(str(hit.rank), f"{hit.score:.3f}", f"{candidate.created_at:%Y-%m-%d}", hit.id, plain(text, 240))
-    screen.print(rows)
+        rows.append((hit.id, f"{hit.score:.3f}", f"{candidate.created_at:%Y-%m-%d}", plain(text, 240)))
+    print_rows(screen, _COLUMNS, rows)
 
 
-async def _search(options: GlobalOptions, query: str, limit: int, filters: Filters, at: datetime | None) -> tuple[Scored, ...]:
-    async with options.open_store() as (_, agent):
-        hits: tuple[Scored, ...] = await agent.recall(query, limit=limit, filters=filters, at=at)
-        return hits
+async def _search(
+    options: GlobalOptions, query: str, limit: int, filters: Filters, at: datetime | None
+) -> tuple[tuple[Scored, ...], list[str]]:
+    async with options.open_store() as (germane, agent):
+        hits = await agent.recall(query, limit=limit, filters=filters, at=at)
+        if hits:
+            return hits, []
+        counted = await agent.stats()
+        return hits, [] if counted.memories or counted.messages else await elsewhere(germane, options)

@@ -36,6 +36,12 @@ svg .q { stroke: var(--quiet); fill: var(--quiet) } svg .line.a, svg .line.b, sv
 svg text.a, svg text.b, svg text.c, svg text.q { stroke: none; font-weight: 600 }
 .bar { display: flex; height: 1.1rem; border-radius: .3rem; overflow: hidden; max-width: 46rem; background: var(--raised) }
 .bar i { display: block } details { margin: 1rem 0 } summary { cursor: pointer }
+article { margin: .75rem 0; overflow-wrap: anywhere } article h3 { margin: 0 } article p { margin: .3rem 0 }
+article.tile b { display: inline; font-size: 1rem }
+@media (max-width: 40rem) { body { padding: 1rem .75rem 3rem } h1 { font-size: 1.3rem; overflow-wrap: anywhere }
+  dl { grid-template-columns: 1fr } dt { margin-top: .4rem } th, td { padding: .2rem .4rem }
+  .many { grid-template-columns: 1fr } .tiles { grid-template-columns: repeat(auto-fit, minmax(8rem, 1fr)) }
+  .tile b { font-size: 1.3rem } ul { padding-left: 1.2rem } }
 @media print { body { max-width: none } details { display: none } }
 """
 """The classes `a`, `b` and `c` are the series of a chart, `q` is the reference series."""

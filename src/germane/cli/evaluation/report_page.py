@@ -6,15 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from germane.cli.evaluation.amount_page import amount_headlines, amount_sections
 from germane.cli.evaluation.html_parts import cell, details, document, figure, pairs, rows, text, tiles
+from germane.cli.evaluation.missed_section import missed_section
 from germane.cli.evaluation.svg_chart import Curve, Point, chart
-from germane.cli.evaluation.wording import about, clocked, levels, resampling, reused, shown, spread
+from germane.cli.evaluation.wording import about, clocked, levels, resampling, reuse_advice, reused, shown, spread
 from germane.evaluate.metric import AT, WITHIN, Metric
-from germane.evaluate.recall import fraction_within
 from germane.evaluate.report import Report
 
 __all__ = ["curve", "reading", "report_page"]
-
-_MAX_MISSED = 50
 
 
 def report_page(reports: Sequence[Report]) -> str:
@@ -48,8 +46,10 @@ def _sections(report: Report) -> Iterator[str]:
         yield _latency(report)
     if report.reuse is not None:
         yield f"<h2>Prefix reuse</h2><p>{text(reused(report.reuse))}.</p>"
+        if advice := reuse_advice(report.reuse):
+            yield f"<p>{text(advice)}</p>"
     yield reading(resampling(run.resampled, run.conversations))
-    yield _missed(report)
+    yield missed_section(report)
     if run.dropped:
         listed = rows(["where", "why"], ([text(entry.where), text(entry.reason)] for entry in run.dropped), words=(0, 1))
         yield details(f"{len(run.dropped):,} labels and questions left out", listed)
@@ -143,21 +143,3 @@ def _latency(report: Report) -> str:
         lines.append([label, f"{latency.count:,}", *times, text(levels(latency.levels)) if latency.levels else ""])
     table = rows(["milliseconds", "answers", "p50", "p95", "p99", "level"], lines, words=(0, 5))
     return f'<p>{text(levels(whole.levels))}</p><div class="bar">{bar}</div>{table}'
-
-
-def _missed(report: Report) -> str:
-    near = min(report.run.budgets, key=lambda budget: abs(budget - 1000))
-    answers = [answer for answer in report.answered if answer.clock == report.run.clocks[0]]
-    fractions = [
-        (fraction_within(packed.shares), answer) for answer in answers for packed in answer.shown if packed.budget == near
-    ]
-    missed = sorted((pair for pair in fractions if pair[0] < 1), key=lambda pair: pair[0])
-    if not missed:
-        return ""
-    lines = []
-    for share, answer in missed[:_MAX_MISSED]:
-        ranks = ", ".join("–" if rank is None else str(rank) for rank in answer.ranks)
-        lines.append([f"{100 * share:.0f}", text(ranks), text(answer.question), text(answer.category), text(answer.id)])
-    listed = rows(["percent", "ranks", "question", "category", "id"], lines, words=(1, 2, 3, 4))
-    more = f", the {_MAX_MISSED} worst" if len(missed) > _MAX_MISSED else ""
-    return details(f"{len(missed):,} questions without all of their evidence within {near:,} tokens{more}", listed)

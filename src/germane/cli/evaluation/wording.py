@@ -23,6 +23,7 @@ __all__ = [
     "left_out",
     "levels",
     "resampling",
+    "reuse_advice",
     "reused",
     "shown",
     "signed",
@@ -30,6 +31,9 @@ __all__ = [
     "with_effort",
     "without_need",
 ]
+
+_MOST, _HIGH = 0.9, 0.5
+"""The share of the caller's own reuse that counts as nearly all, and a reuse that counts as high."""
 
 _CLOCKS = {"today": "today"}
 _PARTICULARS = re.compile(r"(?<=evidence )\S+|'[^']*'|(?<!\S)[^\s\d]*+\d\S*")
@@ -113,6 +117,21 @@ def reused(reuse: Reuse) -> str:
         f"{100 * reuse.share:.1f} % of the prompts' tokens begin as the call before in the session did "
         f"({100 * reuse.own:.1f} % would without germane's text; {reuse.calls:,} calls)"
     )
+
+
+def reuse_advice(reuse: Reuse) -> str:
+    """What to do about a low prefix reuse; empty where it is as high as the caller's own prompts allow, or nearly."""
+    if reuse.share < _MOST * reuse.own:
+        return (
+            "germane's text breaks prefixes that your prompts would share: use a strategy with placement append (default has"
+            " it), pass the session in every call, and don't change the directive during a session."
+        )
+    if reuse.own < _HIGH:
+        return (
+            "Your own prompts begin anew from call to call: keep the system prompt and the tools the same, put what changes"
+            " (the time, an id) into the newest message, and don't drop old messages one by one."
+        )
+    return ""
 
 
 def with_effort(effort: str) -> str:

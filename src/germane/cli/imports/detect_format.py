@@ -3,27 +3,66 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
+from germane.cli.imports.archive import Document
 from germane.cli.imports.chatgpt import read_chatgpt
+from germane.cli.imports.claude import read_claude
 from germane.cli.imports.jsonl import objects, read_jsonl, read_messages
+from germane.cli.imports.letta import is_letta, read_letta
 from germane.cli.imports.locomo import read_locomo
+from germane.cli.imports.markdown import is_instructions, read_markdown
+from germane.cli.imports.mem0 import listed_memories, read_mem0
 from germane.cli.imports.message_fields import MessageNaming
-from germane.cli.imports.rows import Row
+from germane.cli.imports.rows import BrokenRow, Row
 from germane.errors import InvalidInput
 
-__all__ = ["FORMATS", "detect", "parse_json", "read"]
+__all__ = ["FORMATS", "detect", "parse_json", "read", "read_all"]
 
-FORMATS = ("jsonl", "chatgpt", "messages", "locomo")
+FORMATS = ("jsonl", "chatgpt", "claude", "messages", "locomo", "mem0", "letta", "instructions", "notes")
+_MARKDOWN = {"instructions", "notes"}
 
 
-def read(data: bytes, session: str, format: str = "auto") -> tuple[str, Iterator[Row]]:
-    """Returns the name of the format and the rows. A message that names no session belongs to `session`.
+def read_all(
+    documents: Sequence[Document], session: str, format: str = "auto", *, directive: bool = False
+) -> tuple[str, Iterator[Row]]:
+    """Returns the format and the rows of the documents of one archive or folder. Documents in another format than the first one
+    that can be read, and in no known format, become broken rows. Raises `InvalidInput` where none can be read."""
+    found, chosen, unread = list[Iterator[Row]](), "", list[BrokenRow]()
+    for document in documents:
+        name = PurePosixPath(document.name).stem if len(documents) > 1 else session
+        try:
+            read_as, rows = read(document.data, name, format, name=document.name, directive=directive)
+        except InvalidInput as error:
+            unread.append(BrokenRow(document.name[-80:], str(error)))
+            continue
+        chosen = chosen or read_as
+        if read_as == chosen or {read_as, chosen} == _MARKDOWN:
+            found.append(rows)
+        else:
+            unread.append(BrokenRow(document.name[-80:], f"is in the format {read_as}: import it by itself"))
+    if not found:
+        raise InvalidInput(f"{unread[0].where}: {unread[0].why}" if unread else "there is nothing in it that could be read")
+    return chosen, chain(*found, unread)
+
+
+def read(
+    data: bytes, session: str, format: str = "auto", *, name: str = "", directive: bool = False
+) -> tuple[str, Iterator[Row]]:
+    """Returns the name of the format and the rows. A message that names no session belongs to `session`. The file's `name` says
+    what a Markdown file holds: instructions, or notes; instructions may be read as a `directive`.
 
     Raises `InvalidInput` where the data is in none of `FORMATS`, or not in `format`."""
+    if format in ("instructions", "notes") or (format == "auto" and name.lower().endswith(".md")):
+        instructions = format == "instructions" or (format == "auto" and (directive or is_instructions(name)))
+        rows = read_markdown(data, name or session, instructions=instructions, directive=directive)
+        return ("instructions" if instructions else "notes"), rows
+    if directive:
+        raise InvalidInput("only a Markdown file can be read as a directive (such as AGENTS.md)")
     if format in ("auto", "jsonl"):
         first = [line for _, line in islice(objects(data), 20)]
         lines = [line for line in first if isinstance(line, Mapping)]
@@ -35,13 +74,22 @@ def read(data: bytes, session: str, format: str = "auto") -> tuple[str, Iterator
     detected = detect(document)
     if detected is None or format not in ("auto", detected):
         expected = "a known format" if format == "auto" else format
-        raise InvalidInput(f"not {expected} (known are JSON Lines of messages, a ChatGPT export, {{'messages': […]}}, LoCoMo)")
+        raise InvalidInput(
+            f"not {expected} (known are what germane export writes, JSON Lines of messages, exports of ChatGPT, Claude, mem0 "
+            "and Letta, {'messages': […]}, LoCoMo, Markdown files)"
+        )
     return detected, _READERS[detected](document, session)
 
 
 def detect(document: Any) -> str | None:
     """The format of a JSON document; None where the document is in no known format."""
+    if is_letta(document):
+        return "letta"
+    if listed_memories(document) is not None:
+        return "mem0"
     if isinstance(document, Mapping):
+        if isinstance(document.get("chat_messages"), list):
+            return "claude"
         conversation = document.get("conversation")
         if isinstance(conversation, Mapping) and any(str(key).startswith("session_") for key in conversation):
             return "locomo"
@@ -52,6 +100,8 @@ def detect(document: Any) -> str | None:
         maps = [entry for entry in document if isinstance(entry, Mapping)]
         if any("mapping" in entry for entry in maps):
             return "chatgpt"
+        if any("chat_messages" in entry for entry in maps):
+            return "claude"
         if any("role" in entry or isinstance(entry.get("messages"), list) for entry in maps):
             return "messages"
     return None
@@ -90,6 +140,11 @@ def _read_chatgpt(document: Any, session: str) -> Iterator[Row]:
     return read_chatgpt(document if isinstance(document, list) else [document], session)
 
 
+def _read_claude(document: Any, session: str) -> Iterator[Row]:
+    return read_claude(document if isinstance(document, list) else [document], session)
+
+
 _READERS: Mapping[str, Callable[[Any, str], Iterator[Row]]] = MappingProxyType(
-    {"locomo": read_locomo, "messages": _read_messages, "chatgpt": _read_chatgpt}
+    {"locomo": read_locomo, "messages": _read_messages, "chatgpt": _read_chatgpt, "claude": _read_claude}
+    | {"mem0": read_mem0, "letta": read_letta}
 )

@@ -35,7 +35,7 @@ def read_jsonl(data: bytes, session: str) -> Iterator[Row]:
         elif isinstance(entry.get("messages"), list):
             session_id = str(entry.get("session") or f"{session}-{number}")
             yield from read_messages(entry["messages"], session_id, naming, f"{where}, ")
-        else:
+        elif entry.get("type") not in ("header", "session", "tombstone"):  # an export that is read as plain rows
             yield _row(entry, session, naming, where)
 
 

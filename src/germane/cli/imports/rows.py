@@ -25,9 +25,10 @@ class SharedMessageRow(NamedTuple):
 
 
 class MemoryRow(NamedTuple):
-    """A memory, with the fields that `germane export` writes."""
+    """A memory, with the fields that `germane export` writes. `user` is whose it is, where the file names several users."""
 
     fields: Mapping[str, Any]
+    user: str | None = None
 
 
 class DirectiveRow(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -25,28 +26,45 @@ _TIMES = ("observed_at", "occurred_at", "expires_at", "valid_from", "valid_to")
 
 @dataclass(slots=True)
 class ImportTally:
-    """How many rows of a file were stored, were stored before (`known_…`), or couldn't be used (`broken`: the reasons)."""
+    """How many rows of a file were stored, were stored before (`known_…`), or couldn't be used (`broken`: the reasons).
+    `tombstones` and what is `forgotten` here come with exports only."""
 
     format: str = ""
     messages: int = 0
     known_messages: int = 0
     memories: int = 0
     known_memories: int = 0
+    known_things: int = 0
+    """Things of an export, of any kind."""
     directives: int = 0
+    tombstones: int = 0
+    forgotten: int = 0
     system: int = 0
     """System messages, which aren't stored: they are instructions, not conversation."""
     broken: list[str] = field(default_factory=list)
+    secrets: Counter[str] = field(default_factory=Counter)
+    """The secrets that were found in what was stored, by kind."""
+
+    @property
+    def known(self) -> int:
+        return self.known_messages + self.known_memories + self.known_things
 
     @property
     def empty(self) -> bool:
         """True where no row of the file could be used."""
-        return not (self.messages or self.known_messages or self.memories or self.known_memories or self.directives)
+        return not (self.messages or self.memories or self.known or self.directives or self.tombstones or self.forgotten)
 
 
 async def store_rows(
-    rows: Sequence[Row], agent: Agent, agent_wide: Agent, tally: ImportTally, advance: Callable[[int], object]
+    rows: Sequence[Row],
+    agent: Agent,
+    agent_wide: Agent,
+    of_user: Callable[[str], Agent],
+    tally: ImportTally,
+    advance: Callable[[int], object],
 ) -> None:
-    """Store the rows and count them in `tally`; shared messages go to `agent_wide`, all other rows to `agent`.
+    """Store the rows and count them in `tally`; shared messages go to `agent_wide`, memories that name a user to `of_user` of
+    that user, all other rows to `agent`.
 
     Messages are stored in batches of one session; the rows of a rejected batch are stored one by one. `advance` is called with
     the number of rows done."""
@@ -55,7 +73,7 @@ async def store_rows(
         advance(len(batch))
     for row in rows:
         if not isinstance(row, MessageRow | SharedMessageRow):
-            await _store_other(agent, row, tally)
+            await _store_other(agent, of_user, row, tally)
             advance(1)
 
 
@@ -72,16 +90,19 @@ async def _store_messages(agent: Agent, batch: Sequence[MessageRow | SharedMessa
         return
     system = sum(row.message.role == "system" for row in batch)
     tally.messages += len(recorded.added)
+    tally.secrets.update(recorded.secrets)
     tally.system += system
     tally.known_messages += recorded.skipped - system
 
 
-async def _store_other(agent: Agent, row: Row, tally: ImportTally) -> None:
+async def _store_other(agent: Agent, of_user: Callable[[str], Agent], row: Row, tally: ImportTally) -> None:
     try:
         match row:
-            case MemoryRow(fields):
+            case MemoryRow(fields, user):
                 started = datetime.now(UTC)
-                memory = await agent.remember(_text(fields), **_arguments(fields))
+                owner = agent if user is None else of_user(user)
+                memory = await owner.remember(_text(fields), **_arguments(fields))
+                tally.secrets.update(memory.secrets)
                 tally.memories += memory.created_at >= started
                 tally.known_memories += memory.created_at < started
             case DirectiveRow(text):

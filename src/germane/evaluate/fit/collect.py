@@ -65,7 +65,7 @@ async def collect_candidates(
     model = relevance or shipped(contextual=isinstance(embedder, str) and embedder not in STATIC_EMBEDDERS)
     parts = await wire(
         ":memory:",
-        settings=Settings(),
+        settings=Settings(extraction=False),
         embedder=embedder,
         clock=Clock(),
         sources={},

@@ -67,6 +67,15 @@ class ServerAddress:
         """
         if not isinstance(target, str) or not target.strip():
             raise InvalidInput(f"target must be an address such as '127.0.0.1:7411', not {target!r}")
+        scheme, web, rest = target.strip().partition("://")
+        if web and scheme.lower() in ("http", "https"):
+            address, tls_too = (
+                rest.partition("/")[0] or "localhost:50051",
+                " with tls=True" if scheme.lower() == "https" else "",
+            )
+            raise InvalidInput(
+                f"target {target[:200]!r} is a web address, and gRPC takes host and port: give {address[:200]!r}{tls_too}"
+            )
         if key is not None and not (isinstance(key, str) and key.isascii() and key.isprintable() and key.strip()):
             raise InvalidInput("key must be the API key as `germane keys create` shows it")
         if (certificate is None) != (certificate_key is None):

@@ -7,7 +7,7 @@ the contract's own messages.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
@@ -20,7 +20,18 @@ from germane.grpc.calling.outbound import add_messages
 from germane.grpc.stubs import context_pb2, memory_pb2
 from germane.grpc.stubs.memory_pb2_grpc import DirectiveServiceStub, EventServiceStub, MemoryServiceStub
 
-__all__ = ["ClientRpc", "directive", "feedback", "forget", "germane_error", "record", "remember", "search"]
+__all__ = [
+    "ClientRpc",
+    "directive",
+    "feedback",
+    "fields_to_wire",
+    "forget",
+    "germane_error",
+    "record",
+    "remember",
+    "scope_to_wire",
+    "search",
+]
 
 T = TypeVar("T")
 
@@ -34,6 +45,8 @@ class ClientRpc(Generic[T]):
     request: Any
     read: Callable[[Any], T]
     streams: bool = False
+    error: Callable[[grpc.RpcError], GermaneError] = field(default_factory=lambda: germane_error)
+    """Turns a gRPC status into what the call raises."""
 
     def start(self, channel: Any, **options: Any) -> Any:
         """Starts the RPC on `channel` and returns gRPC's call object. `options` are gRPC's, such as `timeout` in seconds."""
@@ -47,7 +60,7 @@ def record(
     carrier = context_pb2.AssembleContextRequest()
     add_messages(messages, carrier, all=True)
     request = memory_pb2.RecordRequest(
-        scope=_scope(scope),
+        scope=scope_to_wire(scope),
         session_id=checked_text("session", session),
         messages=carrier.messages,
         source_kind=checked_text("source_kind", source_kind),
@@ -60,13 +73,11 @@ def remember(
     scope: ClientScope, text_: str | None = None, /, *, kind: str = "note", agent_wide: bool = False, **fields: Any
 ) -> ClientRpc[memory_pb2.Memory]:
     """Stores a memory and returns it. `fields` are those of `germane.Agent.remember`."""
-    struct = Struct()
-    struct.update({name: _json(value, scope.zone) for name, value in fields.items() if value is not None})
     request = memory_pb2.RememberRequest(
-        scope=_scope(scope),
+        scope=scope_to_wire(scope),
         text=checked_text("text", text_, optional=True),
         kind=checked_text("kind", kind),
-        fields=struct,
+        fields=fields_to_wire({name: value for name, value in fields.items() if value is not None}, scope.zone),
         agent_wide=agent_wide,
     )
     return ClientRpc(MemoryServiceStub, "Remember", request, lambda response: response.memory)
@@ -83,7 +94,7 @@ def search(
 ) -> ClientRpc[list[memory_pb2.SearchResponse]]:
     """Returns the memories and messages that answer `query` best, best first."""
     request = memory_pb2.SearchRequest(
-        scope=_scope(scope),
+        scope=scope_to_wire(scope),
         query=checked_text("query", query),
         limit=limit,
         filters=None if filters is None else filters_to_wire(filters, scope.zone),
@@ -109,7 +120,7 @@ def forget(
     """Deletes for good all that matches every criterion given. With `dry_run` nothing is deleted; the response lists what would
     be."""
     request = memory_pb2.ForgetRequest(
-        scope=_scope(scope),
+        scope=scope_to_wire(scope),
         ids=_ids(ids),
         key=checked_text("key", key, optional=True),
         tag=checked_text("tag", tag, optional=True),
@@ -127,17 +138,24 @@ def feedback(scope: ClientScope, ids: Sequence[str], *, helpful: bool = True) ->
     """Records that memories helped, or did harm. Returns how many of them were counted: those of the scope itself, so that a
     user's feedback doesn't count for agent-wide memories."""
     verdict = memory_pb2.VERDICT_HELPFUL if helpful else memory_pb2.VERDICT_HARMFUL
-    request = memory_pb2.GiveFeedbackRequest(scope=_scope(scope), ids=_ids(ids), verdict=verdict)
+    request = memory_pb2.GiveFeedbackRequest(scope=scope_to_wire(scope), ids=_ids(ids), verdict=verdict)
     return ClientRpc(MemoryServiceStub, "GiveFeedback", request, lambda response: response.known)
 
 
 def directive(scope: ClientScope, text_: str | None = None, /) -> ClientRpc[str]:
     """Returns the agent's standing instructions. A text replaces them first; an empty one removes them."""
     if text_ is None:
-        get = memory_pb2.GetDirectiveRequest(scope=_scope(scope))
+        get = memory_pb2.GetDirectiveRequest(scope=scope_to_wire(scope))
         return ClientRpc(DirectiveServiceStub, "GetDirective", get, lambda response: response.text)
-    request = memory_pb2.SetDirectiveRequest(scope=_scope(scope), text=checked_text("text", text_, optional=True))
+    request = memory_pb2.SetDirectiveRequest(scope=scope_to_wire(scope), text=checked_text("text", text_, optional=True))
     return ClientRpc(DirectiveServiceStub, "SetDirective", request, lambda response: response.text)
+
+
+def fields_to_wire(fields: Mapping[str, Any], zone: str) -> Struct:
+    """Returns the fields of a memory; None takes a field away."""
+    struct = Struct()
+    struct.update({name: _json(value, zone) for name, value in fields.items()})
+    return struct
 
 
 def germane_error(error: grpc.RpcError) -> GermaneError:
@@ -158,7 +176,7 @@ def germane_error(error: grpc.RpcError) -> GermaneError:
     return GermaneError(f"{code.name}: {details}")
 
 
-def _scope(scope: ClientScope) -> memory_pb2.Scope:
+def scope_to_wire(scope: ClientScope) -> memory_pb2.Scope:
     zone = "" if scope.zone == "UTC" else scope.zone
     return memory_pb2.Scope(org_id=scope.org, agent_id=scope.agent, user_id=scope.user or "", zone=zone)
 

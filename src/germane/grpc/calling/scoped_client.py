@@ -52,6 +52,11 @@ class ScopedClient(Generic[C]):
         self._policy = FallbackPolicy(limit=limit, patience=patience, breaker=breaker, cooldown=cooldown)
         self._connection: ClientConnection[C] = ClientConnection(address, self._dial)
 
+    def __repr__(self) -> str:
+        whose = "/".join(filter(None, (self.scope.org, self.scope.agent, self.scope.user)))
+        address = self._connection.address
+        return f"<Client {address.target} {whose}{' TLS' if address.secure else ''}{' key' if address.key else ''}>"
+
     @classmethod
     def _dial(cls, address: ServerAddress) -> C:
         """Returns a new channel. Each client has its own way."""

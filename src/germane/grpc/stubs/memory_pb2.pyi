@@ -105,6 +105,7 @@ class Memory(_message.Message):
     HELPFUL_FIELD_NUMBER: _builtins.int
     HARMFUL_FIELD_NUMBER: _builtins.int
     RETRIEVAL_COUNT_FIELD_NUMBER: _builtins.int
+    PROVENANCE_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """The id, a UUID."""
     kind: _builtins.str
@@ -155,6 +156,10 @@ class Memory(_message.Message):
     def expires_at(self) -> _timestamp_pb2.Timestamp:
         """When the memory expires."""
 
+    @_builtins.property
+    def provenance(self) -> Global___Provenance:
+        """Where it came from."""
+
     def __init__(
         self,
         *,
@@ -176,14 +181,187 @@ class Memory(_message.Message):
         helpful: _builtins.int = ...,
         harmful: _builtins.int = ...,
         retrieval_count: _builtins.int = ...,
+        provenance: Global___Provenance | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "expires_at", b"expires_at", "fields", b"fields", "updated_at", b"updated_at", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "expires_at", b"expires_at", "fields", b"fields", "provenance", b"provenance", "updated_at", b"updated_at", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["confidence", b"confidence", "created_at", b"created_at", "expires_at", b"expires_at", "fields", b"fields", "harmful", b"harmful", "helpful", b"helpful", "id", b"id", "kind", b"kind", "pinned", b"pinned", "retrieval_count", b"retrieval_count", "sensitivity", b"sensitivity", "superseded_by", b"superseded_by", "tags", b"tags", "text", b"text", "updated_at", b"updated_at", "user_id", b"user_id", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["confidence", b"confidence", "created_at", b"created_at", "expires_at", b"expires_at", "fields", b"fields", "harmful", b"harmful", "helpful", b"helpful", "id", b"id", "kind", b"kind", "pinned", b"pinned", "provenance", b"provenance", "retrieval_count", b"retrieval_count", "sensitivity", b"sensitivity", "superseded_by", b"superseded_by", "tags", b"tags", "text", b"text", "updated_at", b"updated_at", "user_id", b"user_id", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Memory: _TypeAlias = Memory  # noqa: Y015
+
+@_typing.final
+class Provenance(_message.Message):
+    """Where a memory or a message came from."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SOURCE_KIND_FIELD_NUMBER: _builtins.int
+    CHANNEL_FIELD_NUMBER: _builtins.int
+    SESSION_ID_FIELD_NUMBER: _builtins.int
+    MESSAGE_ID_FIELD_NUMBER: _builtins.int
+    TOOL_CALL_ID_FIELD_NUMBER: _builtins.int
+    REFS_FIELD_NUMBER: _builtins.int
+    METADATA_FIELD_NUMBER: _builtins.int
+    source_kind: _builtins.str
+    """The kind of source: user, operator, tool, system or import."""
+    channel: _builtins.str
+    """The channel, such as slack."""
+    session_id: _builtins.str
+    """The session that it was made in."""
+    message_id: _builtins.str
+    """The caller's own id of the message."""
+    tool_call_id: _builtins.str
+    """The caller's own id of the tool call."""
+    @_builtins.property
+    def refs(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """References, such as addresses of documents."""
+
+    @_builtins.property
+    def metadata(self) -> _struct_pb2.Struct:
+        """Anything else."""
+
+    def __init__(
+        self,
+        *,
+        source_kind: _builtins.str = ...,
+        channel: _builtins.str = ...,
+        session_id: _builtins.str = ...,
+        message_id: _builtins.str = ...,
+        tool_call_id: _builtins.str = ...,
+        refs: _abc.Iterable[_builtins.str] | None = ...,
+        metadata: _struct_pb2.Struct | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["metadata", b"metadata"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["channel", b"channel", "message_id", b"message_id", "metadata", b"metadata", "refs", b"refs", "session_id", b"session_id", "source_kind", b"source_kind", "tool_call_id", b"tool_call_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Provenance: _TypeAlias = Provenance  # noqa: Y015
+
+@_typing.final
+class StoredMessage(_message.Message):
+    """A stored message of a conversation."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    SESSION_ID_FIELD_NUMBER: _builtins.int
+    USER_ID_FIELD_NUMBER: _builtins.int
+    POSITION_FIELD_NUMBER: _builtins.int
+    ROLE_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    MESSAGE_ID_FIELD_NUMBER: _builtins.int
+    SENSITIVITY_FIELD_NUMBER: _builtins.int
+    CREATED_AT_FIELD_NUMBER: _builtins.int
+    RECORDED_AT_FIELD_NUMBER: _builtins.int
+    WHOLE_SIZE_FIELD_NUMBER: _builtins.int
+    PROVENANCE_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """The id, a UUID."""
+    session_id: _builtins.str
+    """The session that it belongs to."""
+    user_id: _builtins.str
+    """The user whose message it is; empty: the agent's."""
+    position: _builtins.int
+    """The place in the session, counted from 0."""
+    role: _builtins.str
+    """The role: user, assistant, system or tool."""
+    name: _builtins.str
+    """The name of the speaker; empty without one."""
+    text: _builtins.str
+    """The text."""
+    message_id: _builtins.str
+    """The caller's own id; empty without one."""
+    sensitivity: _builtins.str
+    """The sensitivity: public, private or sensitive."""
+    whole_size: _builtins.int
+    """The bytes of the whole text in UTF-8, where text is only its beginning, as in lists; 0: text is the whole."""
+    @_builtins.property
+    def created_at(self) -> _timestamp_pb2.Timestamp:
+        """When it was said."""
+
+    @_builtins.property
+    def recorded_at(self) -> _timestamp_pb2.Timestamp:
+        """When it was recorded."""
+
+    @_builtins.property
+    def provenance(self) -> Global___Provenance:
+        """Where it came from."""
+
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        session_id: _builtins.str = ...,
+        user_id: _builtins.str = ...,
+        position: _builtins.int = ...,
+        role: _builtins.str = ...,
+        name: _builtins.str = ...,
+        text: _builtins.str = ...,
+        message_id: _builtins.str = ...,
+        sensitivity: _builtins.str = ...,
+        created_at: _timestamp_pb2.Timestamp | None = ...,
+        recorded_at: _timestamp_pb2.Timestamp | None = ...,
+        whole_size: _builtins.int = ...,
+        provenance: Global___Provenance | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "provenance", b"provenance", "recorded_at", b"recorded_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "id", b"id", "message_id", b"message_id", "name", b"name", "position", b"position", "provenance", b"provenance", "recorded_at", b"recorded_at", "role", b"role", "sensitivity", b"sensitivity", "session_id", b"session_id", "text", b"text", "user_id", b"user_id", "whole_size", b"whole_size"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StoredMessage: _TypeAlias = StoredMessage  # noqa: Y015
+
+@_typing.final
+class Session(_message.Message):
+    """A conversation."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    USER_ID_FIELD_NUMBER: _builtins.int
+    NUMBER_FIELD_NUMBER: _builtins.int
+    STARTED_AT_FIELD_NUMBER: _builtins.int
+    LAST_AT_FIELD_NUMBER: _builtins.int
+    LENGTH_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """The caller's id of it."""
+    user_id: _builtins.str
+    """The user whose conversation it is; empty: the agent's."""
+    number: _builtins.int
+    """Counts the scope's sessions from 1, in the order of their beginning."""
+    length: _builtins.int
+    """How many messages it has."""
+    @_builtins.property
+    def started_at(self) -> _timestamp_pb2.Timestamp:
+        """When its first message was said."""
+
+    @_builtins.property
+    def last_at(self) -> _timestamp_pb2.Timestamp:
+        """When its latest message was said."""
+
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        user_id: _builtins.str = ...,
+        number: _builtins.int = ...,
+        started_at: _timestamp_pb2.Timestamp | None = ...,
+        last_at: _timestamp_pb2.Timestamp | None = ...,
+        length: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["last_at", b"last_at", "started_at", b"started_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "last_at", b"last_at", "length", b"length", "number", b"number", "started_at", b"started_at", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Session: _TypeAlias = Session  # noqa: Y015
 
 @_typing.final
 class RememberRequest(_message.Message):
@@ -966,3 +1144,403 @@ class SetDirectiveResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SetDirectiveResponse: _TypeAlias = SetDirectiveResponse  # noqa: Y015
+
+@_typing.final
+class FindRequest(_message.Message):
+    """What to find."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    ID_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """An id, the first characters of one (four or more), or the caller's own id of a message. Required."""
+    @_builtins.property
+    def scope(self) -> Global___Scope:
+        """The owner of the data. Required."""
+
+    def __init__(
+        self,
+        *,
+        scope: Global___Scope | None = ...,
+        id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "scope", b"scope"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FindRequest: _TypeAlias = FindRequest  # noqa: Y015
+
+@_typing.final
+class FindResponse(_message.Message):
+    """What was found."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MEMORY_FIELD_NUMBER: _builtins.int
+    MESSAGE_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def memory(self) -> Global___Memory:
+        """A memory."""
+
+    @_builtins.property
+    def message(self) -> Global___StoredMessage:
+        """A message, with its whole text."""
+
+    def __init__(
+        self,
+        *,
+        memory: Global___Memory | None = ...,
+        message: Global___StoredMessage | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["memory", b"memory", "message", b"message", "thing", b"thing"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["memory", b"memory", "message", b"message", "thing", b"thing"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_thing: _TypeAlias = _typing.Literal["memory", "message"]  # noqa: Y015
+    _WhichOneofArgType_thing: _TypeAlias = _typing.Literal["thing", b"thing"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_thing) -> _WhichOneofReturnType_thing | None: ...
+
+Global___FindResponse: _TypeAlias = FindResponse  # noqa: Y015
+
+@_typing.final
+class ListMessagesRequest(_message.Message):
+    """Which messages to list."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    SESSION_ID_FIELD_NUMBER: _builtins.int
+    FILTERS_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    session_id: _builtins.str
+    """The session; empty: all sessions."""
+    page_size: _builtins.int
+    """The number of messages on a page, 1 to 1,000; 0: 50."""
+    page_token: _builtins.str
+    """The next_page_token of the page before, for the same scope, session and filters; empty: the first page."""
+    @_builtins.property
+    def scope(self) -> Global___Scope:
+        """The owner of the data. Required."""
+
+    @_builtins.property
+    def filters(self) -> _filters_pb2.Filters:
+        """Filters of the list, without kinds and tags; the default is every sensitivity."""
+
+    def __init__(
+        self,
+        *,
+        scope: Global___Scope | None = ...,
+        session_id: _builtins.str = ...,
+        filters: _filters_pb2.Filters | None = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["filters", b"filters", "scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["filters", b"filters", "page_size", b"page_size", "page_token", b"page_token", "scope", b"scope", "session_id", b"session_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListMessagesRequest: _TypeAlias = ListMessagesRequest  # noqa: Y015
+
+@_typing.final
+class ListMessagesResponse(_message.Message):
+    """A page of the list."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MESSAGES_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """The page_token of the next page; empty on the last page."""
+    @_builtins.property
+    def messages(self) -> _containers.RepeatedCompositeFieldContainer[Global___StoredMessage]:
+        """The messages, newest first. Long texts are cut to their beginning."""
+
+    def __init__(
+        self,
+        *,
+        messages: _abc.Iterable[Global___StoredMessage] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["messages", b"messages", "next_page_token", b"next_page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListMessagesResponse: _TypeAlias = ListMessagesResponse  # noqa: Y015
+
+@_typing.final
+class ListSessionsRequest(_message.Message):
+    """Which sessions to list."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    page_size: _builtins.int
+    """The number of sessions on a page, 1 to 1,000; 0: 50."""
+    page_token: _builtins.str
+    """The next_page_token of the page before, for the same scope; empty: the first page."""
+    @_builtins.property
+    def scope(self) -> Global___Scope:
+        """The owner of the data. Required."""
+
+    def __init__(
+        self,
+        *,
+        scope: Global___Scope | None = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token", "scope", b"scope"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListSessionsRequest: _TypeAlias = ListSessionsRequest  # noqa: Y015
+
+@_typing.final
+class ListSessionsResponse(_message.Message):
+    """A page of the list."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SESSIONS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """The page_token of the next page; empty on the last page."""
+    @_builtins.property
+    def sessions(self) -> _containers.RepeatedCompositeFieldContainer[Global___Session]:
+        """The sessions, the one with the latest message first."""
+
+    def __init__(
+        self,
+        *,
+        sessions: _abc.Iterable[Global___Session] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "sessions", b"sessions"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListSessionsResponse: _TypeAlias = ListSessionsResponse  # noqa: Y015
+
+@_typing.final
+class ListUsersRequest(_message.Message):
+    """Whose users to list."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    page_size: _builtins.int
+    """The number of users on a page, 1 to 1,000; 0: 50."""
+    page_token: _builtins.str
+    """The next_page_token of the page before, for the same scope; empty: the first page."""
+    @_builtins.property
+    def scope(self) -> Global___Scope:
+        """The agent. Required, without a user."""
+
+    def __init__(
+        self,
+        *,
+        scope: Global___Scope | None = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token", "scope", b"scope"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListUsersRequest: _TypeAlias = ListUsersRequest  # noqa: Y015
+
+@_typing.final
+class ListUsersResponse(_message.Message):
+    """A page of the list."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USERS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """The page_token of the next page; empty on the last page."""
+    @_builtins.property
+    def users(self) -> _containers.RepeatedCompositeFieldContainer[Global___UserSummary]:
+        """The users, in the order of their first write."""
+
+    def __init__(
+        self,
+        *,
+        users: _abc.Iterable[Global___UserSummary] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "users", b"users"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListUsersResponse: _TypeAlias = ListUsersResponse  # noqa: Y015
+
+@_typing.final
+class UserSummary(_message.Message):
+    """A user, and how much is stored for it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    MEMORIES_FIELD_NUMBER: _builtins.int
+    MESSAGES_FIELD_NUMBER: _builtins.int
+    SESSIONS_FIELD_NUMBER: _builtins.int
+    LAST_AT_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.str
+    """The user."""
+    memories: _builtins.int
+    """The number of memories, those that ended included."""
+    messages: _builtins.int
+    """The number of messages."""
+    sessions: _builtins.int
+    """The number of sessions."""
+    @_builtins.property
+    def last_at(self) -> _timestamp_pb2.Timestamp:
+        """The time of the latest of them; not set where there is none."""
+
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.str = ...,
+        memories: _builtins.int = ...,
+        messages: _builtins.int = ...,
+        sessions: _builtins.int = ...,
+        last_at: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["last_at", b"last_at"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["last_at", b"last_at", "memories", b"memories", "messages", b"messages", "sessions", b"sessions", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UserSummary: _TypeAlias = UserSummary  # noqa: Y015
+
+@_typing.final
+class GetStatsRequest(_message.Message):
+    """Whose data to count."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def scope(self) -> Global___Scope:
+        """The owner of the data. Required."""
+
+    def __init__(
+        self,
+        *,
+        scope: Global___Scope | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetStatsRequest: _TypeAlias = GetStatsRequest  # noqa: Y015
+
+@_typing.final
+class GetStatsResponse(_message.Message):
+    """What the scope sees, counted."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class MemoriesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    MEMORIES_FIELD_NUMBER: _builtins.int
+    ENDED_FIELD_NUMBER: _builtins.int
+    PINNED_FIELD_NUMBER: _builtins.int
+    MESSAGES_FIELD_NUMBER: _builtins.int
+    SESSIONS_FIELD_NUMBER: _builtins.int
+    USERS_FIELD_NUMBER: _builtins.int
+    TEXT_BYTES_FIELD_NUMBER: _builtins.int
+    PENDING_VECTORS_FIELD_NUMBER: _builtins.int
+    OLDEST_FIELD_NUMBER: _builtins.int
+    NEWEST_FIELD_NUMBER: _builtins.int
+    ended: _builtins.int
+    """The number of memories that were superseded or are no longer valid."""
+    pinned: _builtins.int
+    """The number of valid memories that are pinned."""
+    messages: _builtins.int
+    """The number of messages."""
+    sessions: _builtins.int
+    """The number of sessions."""
+    users: _builtins.int
+    """The number of the agent's users; not set for the scope of a user."""
+    text_bytes: _builtins.int
+    """The bytes of the texts, in UTF-8."""
+    pending_vectors: _builtins.int
+    """The number of texts that have no vector yet."""
+    @_builtins.property
+    def memories(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """The number of memories that are valid now, by kind."""
+
+    @_builtins.property
+    def oldest(self) -> _timestamp_pb2.Timestamp:
+        """The time of the first memory or message; not set where there is none."""
+
+    @_builtins.property
+    def newest(self) -> _timestamp_pb2.Timestamp:
+        """The time of the last one."""
+
+    def __init__(
+        self,
+        *,
+        memories: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        ended: _builtins.int = ...,
+        pinned: _builtins.int = ...,
+        messages: _builtins.int = ...,
+        sessions: _builtins.int = ...,
+        users: _builtins.int | None = ...,
+        text_bytes: _builtins.int = ...,
+        pending_vectors: _builtins.int = ...,
+        oldest: _timestamp_pb2.Timestamp | None = ...,
+        newest: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_users", b"_users", "newest", b"newest", "oldest", b"oldest", "users", b"users"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_users", b"_users", "ended", b"ended", "memories", b"memories", "messages", b"messages", "newest", b"newest", "oldest", b"oldest", "pending_vectors", b"pending_vectors", "pinned", b"pinned", "sessions", b"sessions", "text_bytes", b"text_bytes", "users", b"users"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__users: _TypeAlias = _typing.Literal["users"]  # noqa: Y015
+    _WhichOneofArgType__users: _TypeAlias = _typing.Literal["_users", b"_users"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__users) -> _WhichOneofReturnType__users | None: ...
+
+Global___GetStatsResponse: _TypeAlias = GetStatsResponse  # noqa: Y015

@@ -80,6 +80,21 @@ class MemoryServiceStub:
                 request_serializer=germane_dot_context_dot_v1_dot_memory__pb2.ExportRequest.SerializeToString,
                 response_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.ExportResponse.FromString,
                 _registered_method=True)
+        self.Find = channel.unary_unary(
+                '/germane.context.v1.MemoryService/Find',
+                request_serializer=germane_dot_context_dot_v1_dot_memory__pb2.FindRequest.SerializeToString,
+                response_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.FindResponse.FromString,
+                _registered_method=True)
+        self.GetStats = channel.unary_unary(
+                '/germane.context.v1.MemoryService/GetStats',
+                request_serializer=germane_dot_context_dot_v1_dot_memory__pb2.GetStatsRequest.SerializeToString,
+                response_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.GetStatsResponse.FromString,
+                _registered_method=True)
+        self.ListUsers = channel.unary_unary(
+                '/germane.context.v1.MemoryService/ListUsers',
+                request_serializer=germane_dot_context_dot_v1_dot_memory__pb2.ListUsersRequest.SerializeToString,
+                response_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.ListUsersResponse.FromString,
+                _registered_method=True)
 
 
 class MemoryServiceServicer:
@@ -149,6 +164,28 @@ class MemoryServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Find(self, request, context):
+        """Returns one memory or message, by its id, the first characters of its id, or the caller's own id of the message. NOT_FOUND
+        for an unknown id and for a thing of another scope.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetStats(self, request, context):
+        """Counts what the scope sees.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListUsers(self, request, context):
+        """Lists the users of an agent page by page, in the order of their first write. The scope names no user.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_MemoryServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -196,6 +233,21 @@ def add_MemoryServiceServicer_to_server(servicer, server):
                     servicer.Export,
                     request_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.ExportRequest.FromString,
                     response_serializer=germane_dot_context_dot_v1_dot_memory__pb2.ExportResponse.SerializeToString,
+            ),
+            'Find': grpc.unary_unary_rpc_method_handler(
+                    servicer.Find,
+                    request_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.FindRequest.FromString,
+                    response_serializer=germane_dot_context_dot_v1_dot_memory__pb2.FindResponse.SerializeToString,
+            ),
+            'GetStats': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetStats,
+                    request_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.GetStatsRequest.FromString,
+                    response_serializer=germane_dot_context_dot_v1_dot_memory__pb2.GetStatsResponse.SerializeToString,
+            ),
+            'ListUsers': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListUsers,
+                    request_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.ListUsersRequest.FromString,
+                    response_serializer=germane_dot_context_dot_v1_dot_memory__pb2.ListUsersResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -452,6 +504,87 @@ class MemoryService:
             metadata,
             _registered_method=True)
 
+    @staticmethod
+    def Find(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/germane.context.v1.MemoryService/Find',
+            germane_dot_context_dot_v1_dot_memory__pb2.FindRequest.SerializeToString,
+            germane_dot_context_dot_v1_dot_memory__pb2.FindResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetStats(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/germane.context.v1.MemoryService/GetStats',
+            germane_dot_context_dot_v1_dot_memory__pb2.GetStatsRequest.SerializeToString,
+            germane_dot_context_dot_v1_dot_memory__pb2.GetStatsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListUsers(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/germane.context.v1.MemoryService/ListUsers',
+            germane_dot_context_dot_v1_dot_memory__pb2.ListUsersRequest.SerializeToString,
+            germane_dot_context_dot_v1_dot_memory__pb2.ListUsersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
 
 class EventServiceStub:
     """The messages of conversations.
@@ -468,6 +601,16 @@ class EventServiceStub:
                 request_serializer=germane_dot_context_dot_v1_dot_memory__pb2.RecordRequest.SerializeToString,
                 response_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.RecordResponse.FromString,
                 _registered_method=True)
+        self.ListMessages = channel.unary_unary(
+                '/germane.context.v1.EventService/ListMessages',
+                request_serializer=germane_dot_context_dot_v1_dot_memory__pb2.ListMessagesRequest.SerializeToString,
+                response_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.ListMessagesResponse.FromString,
+                _registered_method=True)
+        self.ListSessions = channel.unary_unary(
+                '/germane.context.v1.EventService/ListSessions',
+                request_serializer=germane_dot_context_dot_v1_dot_memory__pb2.ListSessionsRequest.SerializeToString,
+                response_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.ListSessionsResponse.FromString,
+                _registered_method=True)
 
 
 class EventServiceServicer:
@@ -481,6 +624,20 @@ class EventServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListMessages(self, request, context):
+        """Lists the stored messages page by page, newest first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListSessions(self, request, context):
+        """Lists the sessions page by page, the one with the latest message first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_EventServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -488,6 +645,16 @@ def add_EventServiceServicer_to_server(servicer, server):
                     servicer.Record,
                     request_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.RecordRequest.FromString,
                     response_serializer=germane_dot_context_dot_v1_dot_memory__pb2.RecordResponse.SerializeToString,
+            ),
+            'ListMessages': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListMessages,
+                    request_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.ListMessagesRequest.FromString,
+                    response_serializer=germane_dot_context_dot_v1_dot_memory__pb2.ListMessagesResponse.SerializeToString,
+            ),
+            'ListSessions': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListSessions,
+                    request_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.ListSessionsRequest.FromString,
+                    response_serializer=germane_dot_context_dot_v1_dot_memory__pb2.ListSessionsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -518,6 +685,60 @@ class EventService:
             '/germane.context.v1.EventService/Record',
             germane_dot_context_dot_v1_dot_memory__pb2.RecordRequest.SerializeToString,
             germane_dot_context_dot_v1_dot_memory__pb2.RecordResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListMessages(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/germane.context.v1.EventService/ListMessages',
+            germane_dot_context_dot_v1_dot_memory__pb2.ListMessagesRequest.SerializeToString,
+            germane_dot_context_dot_v1_dot_memory__pb2.ListMessagesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListSessions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/germane.context.v1.EventService/ListSessions',
+            germane_dot_context_dot_v1_dot_memory__pb2.ListSessionsRequest.SerializeToString,
+            germane_dot_context_dot_v1_dot_memory__pb2.ListSessionsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -51,6 +51,14 @@ class MemoryServiceStub:
     """Records that memories helped, or that they did harm."""
     Export: _grpc.UnaryStreamMultiCallable[_memory_pb2.ExportRequest, _memory_pb2.ExportResponse]
     """Returns all the data that the scope can see."""
+    Find: _grpc.UnaryUnaryMultiCallable[_memory_pb2.FindRequest, _memory_pb2.FindResponse]
+    """Returns one memory or message, by its id, the first characters of its id, or the caller's own id of the message. NOT_FOUND
+    for an unknown id and for a thing of another scope.
+    """
+    GetStats: _grpc.UnaryUnaryMultiCallable[_memory_pb2.GetStatsRequest, _memory_pb2.GetStatsResponse]
+    """Counts what the scope sees."""
+    ListUsers: _grpc.UnaryUnaryMultiCallable[_memory_pb2.ListUsersRequest, _memory_pb2.ListUsersResponse]
+    """Lists the users of an agent page by page, in the order of their first write. The scope names no user."""
 
 @_typing.type_check_only
 class MemoryServiceAsyncStub(MemoryServiceStub):
@@ -75,6 +83,14 @@ class MemoryServiceAsyncStub(MemoryServiceStub):
     """Records that memories helped, or that they did harm."""
     Export: _aio.UnaryStreamMultiCallable[_memory_pb2.ExportRequest, _memory_pb2.ExportResponse]  # type: ignore[assignment]
     """Returns all the data that the scope can see."""
+    Find: _aio.UnaryUnaryMultiCallable[_memory_pb2.FindRequest, _memory_pb2.FindResponse]  # type: ignore[assignment]
+    """Returns one memory or message, by its id, the first characters of its id, or the caller's own id of the message. NOT_FOUND
+    for an unknown id and for a thing of another scope.
+    """
+    GetStats: _aio.UnaryUnaryMultiCallable[_memory_pb2.GetStatsRequest, _memory_pb2.GetStatsResponse]  # type: ignore[assignment]
+    """Counts what the scope sees."""
+    ListUsers: _aio.UnaryUnaryMultiCallable[_memory_pb2.ListUsersRequest, _memory_pb2.ListUsersResponse]  # type: ignore[assignment]
+    """Lists the users of an agent page by page, in the order of their first write. The scope names no user."""
 
 class MemoryServiceServicer(metaclass=_abc_1.ABCMeta):
     """The memories of a scope, and the export of all its data."""
@@ -151,6 +167,32 @@ class MemoryServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_abc.Iterator[_memory_pb2.ExportResponse], _abc.AsyncIterator[_memory_pb2.ExportResponse]]:
         """Returns all the data that the scope can see."""
 
+    @_abc_1.abstractmethod
+    def Find(
+        self,
+        request: _memory_pb2.FindRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_memory_pb2.FindResponse, _abc.Awaitable[_memory_pb2.FindResponse]]:
+        """Returns one memory or message, by its id, the first characters of its id, or the caller's own id of the message. NOT_FOUND
+        for an unknown id and for a thing of another scope.
+        """
+
+    @_abc_1.abstractmethod
+    def GetStats(
+        self,
+        request: _memory_pb2.GetStatsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_memory_pb2.GetStatsResponse, _abc.Awaitable[_memory_pb2.GetStatsResponse]]:
+        """Counts what the scope sees."""
+
+    @_abc_1.abstractmethod
+    def ListUsers(
+        self,
+        request: _memory_pb2.ListUsersRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_memory_pb2.ListUsersResponse, _abc.Awaitable[_memory_pb2.ListUsersResponse]]:
+        """Lists the users of an agent page by page, in the order of their first write. The scope names no user."""
+
 def add_MemoryServiceServicer_to_server(servicer: MemoryServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
 
 class EventServiceStub:
@@ -162,6 +204,10 @@ class EventServiceStub:
     def __new__(cls, channel: _aio.Channel) -> EventServiceAsyncStub: ...
     Record: _grpc.UnaryUnaryMultiCallable[_memory_pb2.RecordRequest, _memory_pb2.RecordResponse]
     """Stores the messages of a conversation verbatim. Idempotent: a message that is sent again is stored once."""
+    ListMessages: _grpc.UnaryUnaryMultiCallable[_memory_pb2.ListMessagesRequest, _memory_pb2.ListMessagesResponse]
+    """Lists the stored messages page by page, newest first."""
+    ListSessions: _grpc.UnaryUnaryMultiCallable[_memory_pb2.ListSessionsRequest, _memory_pb2.ListSessionsResponse]
+    """Lists the sessions page by page, the one with the latest message first."""
 
 @_typing.type_check_only
 class EventServiceAsyncStub(EventServiceStub):
@@ -170,6 +216,10 @@ class EventServiceAsyncStub(EventServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     Record: _aio.UnaryUnaryMultiCallable[_memory_pb2.RecordRequest, _memory_pb2.RecordResponse]  # type: ignore[assignment]
     """Stores the messages of a conversation verbatim. Idempotent: a message that is sent again is stored once."""
+    ListMessages: _aio.UnaryUnaryMultiCallable[_memory_pb2.ListMessagesRequest, _memory_pb2.ListMessagesResponse]  # type: ignore[assignment]
+    """Lists the stored messages page by page, newest first."""
+    ListSessions: _aio.UnaryUnaryMultiCallable[_memory_pb2.ListSessionsRequest, _memory_pb2.ListSessionsResponse]  # type: ignore[assignment]
+    """Lists the sessions page by page, the one with the latest message first."""
 
 class EventServiceServicer(metaclass=_abc_1.ABCMeta):
     """The messages of conversations."""
@@ -181,6 +231,22 @@ class EventServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_memory_pb2.RecordResponse, _abc.Awaitable[_memory_pb2.RecordResponse]]:
         """Stores the messages of a conversation verbatim. Idempotent: a message that is sent again is stored once."""
+
+    @_abc_1.abstractmethod
+    def ListMessages(
+        self,
+        request: _memory_pb2.ListMessagesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_memory_pb2.ListMessagesResponse, _abc.Awaitable[_memory_pb2.ListMessagesResponse]]:
+        """Lists the stored messages page by page, newest first."""
+
+    @_abc_1.abstractmethod
+    def ListSessions(
+        self,
+        request: _memory_pb2.ListSessionsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_memory_pb2.ListSessionsResponse, _abc.Awaitable[_memory_pb2.ListSessionsResponse]]:
+        """Lists the sessions page by page, the one with the latest message first."""
 
 def add_EventServiceServicer_to_server(servicer: EventServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
 

@@ -87,6 +87,9 @@ class Compact:
         if not self._said(candidate.category):
             return RenderedLine("[", f"] {shown}")
         by = self._label(candidate.speaker or candidate.role)
+        if candidate.outdated is not None:
+            since, names = candidate.outdated
+            by = f"{by} (outdated since {day(since, self._zone)}: {self._label(', '.join(names))})"
         return RenderedLine("[", f"] {by}: {shown}" if by else f"] {shown}")
 
     def _said(self, category: str) -> bool:

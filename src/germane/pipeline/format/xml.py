@@ -85,6 +85,9 @@ class Xml:
         if self._is_said(candidate.category):
             speaker = self._label(candidate.speaker or candidate.role)
             by = f'" speaker="{speaker}' if speaker else ""
+            if candidate.outdated is not None:
+                since, names = candidate.outdated
+                by += f'" outdated_since="{minute(since, self._zone)}" outdated="{self._label(", ".join(names))}'
             return f'<message id="{id}', f'" time="{minute(candidate.created_at, self._zone)}{by}', "</message>", handle
         sure = f'" confidence="{candidate.confidence:.2f}' if "confidence" in self._details else ""
         return f'<memory id="{id}', sure, "</memory>", handle

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
+from types import MappingProxyType
 from typing import TypeVar
 
 from germane.events.event import Event
 from germane.memories.memory import Fact, Memory, Note, Procedure
 from germane.search.hit import Found
-from germane.types.candidate import Candidate
+from germane.types.candidate import Candidate, Outdated
 from germane.types.evidence import Evidence
 from germane.types.query import Query
 from germane.types.unread import Unread
@@ -27,7 +29,7 @@ def from_memory(memory: Memory, source: str, evidence: Evidence, *, required: bo
         text=memory.text,
         created_at=memory.updated_at,
         kinds=(memory.category, memory.kind),
-        evidence=evidence._replace(curated=1.0),
+        evidence=evidence._replace(curated=_curated(memory)),
         confidence=memory.confidence,
         helpful=memory.helpful,
         harmful=memory.harmful,
@@ -52,8 +54,22 @@ def _title(memory: Memory) -> str:
             return ""
 
 
-def from_event(event: Event, source: str, evidence: Evidence) -> Candidate:
-    """A candidate of a stored message; its category is `conversation`, its kind `event`."""
+_EXTRACTED = MappingProxyType({"behavior": 1.0, "preference": 1.0, "fact": 0.5})
+"""How purposely what rules found was stated, by kind; the others like any message. Measured: docs/research/extraction.md."""
+
+
+def _curated(memory: Memory) -> float:
+    """How purposely a memory was stated. What rules found counts by its kind; what people tell one another, no more than any
+    other message."""
+    about = memory.provenance.metadata
+    if "extracted" not in about:
+        return 1.0
+    return 0.0 if "speaker" in about and memory.kind != "behavior" else _EXTRACTED.get(memory.kind, 0.0)
+
+
+def from_event(event: Event, source: str, evidence: Evidence, *, at: datetime | None = None) -> Candidate:
+    """A candidate of a stored message; its category is `conversation`, its kind `event`. `at` is the time asked about."""
+    replaced = [one for one in event.outdated if at is None or one.since <= at]
     return Candidate(
         id=event.id,
         source=source,
@@ -72,6 +88,7 @@ def from_event(event: Event, source: str, evidence: Evidence) -> Candidate:
         content_hash=event.content_hash,
         provenance=event.provenance,
         passage=event.passage,
+        outdated=Outdated(replaced[0].since, tuple(dict.fromkeys(one.names[0] for one in replaced))) if replaced else None,
     )
 
 

@@ -30,7 +30,7 @@ class ContinuitySource:
         if session is None:
             raise Skipped("no_session")
         events = await self._store.events.recent(plan.limit + 1, session=session, filters=query.filters)
-        found = [from_event(event, "continuity", Evidence()) for event in events]
+        found = [from_event(event, "continuity", Evidence(), at=query.at) for event in events]
         missing = {one.id for one in fresh(found, self._said, query.filters, session=session)}
         if found and found[0].id not in missing and found[0].role == "user":
             del found[0]  # the turn that is being answered was recorded first

@@ -5,12 +5,14 @@ Requirements: GATHER-3 (merging), GATHER-2a (what the request contains), GATHER-
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from germane.text.normal import content_hash
+from germane.text.secrets.redact import MARKER
 from germane.types.candidate import LONG, Candidate, PassageRange
 from germane.types.evidence import FEATURES, Evidence
 from germane.types.message import Message
@@ -61,7 +63,7 @@ def fresh(
 
     def contained(candidate: Candidate) -> bool:
         if candidate.category != "conversation":
-            return False
+            return _is_of_request(candidate, said, session)
         here = session is None or candidate.session in (None, session)
         return candidate.id in repeated or (here and candidate.provenance.message_id in said.ids)
 
@@ -72,6 +74,15 @@ def fresh(
         and candidate.provenance.message_id not in filters.exclude
         and not contained(candidate)
     )
+
+
+def _is_of_request(memory: Candidate, said: RequestContents, session: str | None) -> bool:
+    """Whether the memory was extracted from a message that the request holds."""
+    origin = memory.provenance
+    if "extracted" not in origin.metadata:
+        return False
+    here = session is None or origin.session in (None, session)
+    return (here and origin.message_id in said.ids) or origin.metadata.get("message_hash") in said.hashes
 
 
 def _repeated(talk: Sequence[Candidate], said: RequestContents) -> frozenset[str]:
@@ -88,13 +99,19 @@ def _repeated(talk: Sequence[Candidate], said: RequestContents) -> frozenset[str
 
 
 def _repeats(stored: Candidate, passage: PassageRange, role: str, content: str) -> bool:
-    """Whether a message of the request is the long message that `stored` is a passage of, as far as the passage tells."""
+    """Whether a message of the request is the long message that `stored` is a passage of, as far as the passage tells. Of a
+    message that was redacted when it was stored, the size as sent is known, and what stands between the markers."""
+    given_bytes = stored.provenance.metadata.get("given_bytes")
+    if given_bytes is not None and stored.role == role:
+        kept = max(_MARKER.split(stored.text.strip("…")), key=len)
+        return len(content) <= given_bytes and len(content.encode("utf-8", "surrogatepass")) == given_bytes and kept in content
     if stored.role != role or not len(content) <= passage.size <= 4 * len(content):
         return False
     data = content.encode("utf-8", "surrogatepass")
     return len(data) == passage.size and data[passage.start : passage.end].decode("utf-8", "replace") in stored.text
 
 
+_MARKER = re.compile(re.escape(MARKER) + r"[^\]\n]{0,64}\]?")
 _MIN_LONG = LONG // 4
 """Characters: a shorter text is never a long one, as a character has at most four bytes of UTF-8."""
 _STRICTNESS = ("public", "private", "sensitive")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from germane.pipeline.gather.candidates import from_event, offered
 from germane.pipeline.gather.depth import EVERYTHING, SearchDepth
@@ -39,6 +40,7 @@ class MessageSource(EmbeddingSource):
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate | Unread]:
         if not query.searchable:
             raise Skipped("no_query")
+        query = replace(query, filters=query.said_by_then)
         limit = min(plan.limit, self._depth.max_items)
         found = await self._search(self._depth.within(query), limit, plan)
         if any(isinstance(one, Unread) for one in found) and self._mostly_said(found, query):
@@ -47,7 +49,7 @@ class MessageSource(EmbeddingSource):
 
     async def _search(self, query: Query, limit: int, plan: SourcePlan) -> Sequence[Candidate | Unread]:
         found = await self._store.events.search(query, limit, keywords=plan.keywords, vectors=plan.vectors, wait=self._wait)
-        return offered(found, "messages", query, from_event)
+        return offered(found, "messages", query, partial(from_event, at=query.at))
 
     def _mostly_said(self, found: Sequence[Candidate | Unread], query: Query) -> bool:
         """Whether the best results, by which the others were measured, stand in the request already. Those of the running
@@ -64,9 +66,9 @@ class RecentSource:
         self._store = store
 
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
-        events = await self._store.events.recent(plan.limit, filters=query.filters)
+        events = await self._store.events.recent(plan.limit, filters=query.said_by_then)
         return [
-            from_event(event, "recent", Evidence(recent=0.5 ** (turns / _HALF_LIFE), user=0.0))
+            from_event(event, "recent", Evidence(recent=0.5 ** (turns / _HALF_LIFE), user=0.0), at=query.at)
             for turns, event in enumerate(events)
         ]
 
@@ -84,5 +86,6 @@ class HistorySource:
             raise Skipped("no_session")
         events = await self._store.events.recent(plan.limit, session=session, filters=query.filters)
         return [
-            from_event(event, "history", Evidence(history=0.5 ** (turns / _HALF_LIFE))) for turns, event in enumerate(events)
+            from_event(event, "history", Evidence(history=0.5 ** (turns / _HALF_LIFE)), at=query.at)
+            for turns, event in enumerate(events)
         ]

@@ -18,6 +18,7 @@ __all__ = ["assess_need"]
 
 _UNSEARCHED = frozenset({"continuity", "history", "recent", "structured"})
 """Sources that offer the same whatever the question is."""
+_CURATED = FEATURES.index("curated")
 _RECENT = [FEATURES.index(name) for name in ("history", "recent")]
 
 
@@ -26,13 +27,15 @@ def assess_need(
 ) -> Need:
     """The probability that anything stored helps. `ranked` must stand in score order; `unread` is less
     probable than the best of it. What no search found isn't looked at, nor what is required and goes in anyway, nor that a
-    message is recent: none of it says that the request needs more. A threshold of 0 is always met and costs no work."""
+    message is recent or that rules extracted something: none of it says that the request needs more. A threshold of 0 is always
+    met and costs no work."""
     if not threshold:
         return Need(1.0, 0.0)
     found = [item.candidate for item in ranked if not (item.candidate.required or item.candidate.only_from(_UNSEARCHED))]
     found = found[:NEED_ROWS]
     table = matrix([candidate.evidence for candidate in found])
     table[:, _RECENT] = 0.0
+    table[["extracted" in candidate.provenance.metadata for candidate in found], _CURATED] = 0.0
     odds = relevance.log_odds(table)
     order = np.argsort(-odds, kind="stable")
     rest = np.array([item.log_odds for item in unread])

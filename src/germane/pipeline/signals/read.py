@@ -43,6 +43,7 @@ def read(request: Request, *, event_types: Mapping[Intent, Sequence[str]] = EVEN
     return Query(
         text=text,
         at=request.at,
+        dated=request.dated,
         terms=terms,
         borrowed=len(terms) - len(own),
         words=words,

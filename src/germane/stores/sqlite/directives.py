@@ -5,13 +5,14 @@ from __future__ import annotations
 import apsw
 
 from germane.memories.directive import Directive
+from germane.memories.operations import OwnDirective
 from germane.stores.sqlite.encoding import shown, stored
 from germane.stores.sqlite.rows import first, rows
 from germane.stores.sqlite.transaction import Transaction
-from germane.stores.sqlite.visible_partitions import in_clause, visible_partitions
+from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, visible_partitions
 from germane.types.scope import Scope
 
-__all__ = ["directive", "directive_now", "directives", "set_directive"]
+__all__ = ["directive", "directive_now", "directives", "own_directive", "set_directive"]
 
 _NOW = "SELECT d.text FROM partitions p JOIN directives d ON d.partition = p.id WHERE p.org = ? AND p.agent = ? AND p.user = ?"
 _ALL = (
@@ -31,6 +32,11 @@ def set_directive(transaction: Transaction, partition: int, text: str) -> None:
         transaction.touch((partition,), replaced=True)
     else:
         transaction.erase(partition, replaced=True)
+
+
+def own_directive(transaction: Transaction, partition: VisiblePartition, _: OwnDirective) -> str:
+    found = first(transaction.connection, "SELECT text FROM directives WHERE partition = ?", (partition.id,))
+    return "" if found is None else shown(found[0])
 
 
 def directive_now(connection: apsw.Connection, org: str, agent: str, user: str | None) -> str:

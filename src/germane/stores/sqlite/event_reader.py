@@ -8,10 +8,12 @@ from heapq import merge
 from itertools import islice
 from typing import Any
 
-from germane.events.event import Event, Session
+from germane.events.event import Event
+from germane.events.reader import MessagePage, SessionPage
 from germane.search.hit import Found
 from germane.stores.sqlite.encoding import moment, stored, to_json
-from germane.stores.sqlite.events import BRIEF, EVENT, brief_of, event_of, session_of
+from germane.stores.sqlite.event_listing import listed_events, listed_sessions
+from germane.stores.sqlite.events import BRIEF, EVENT, brief_of, event_of
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.search import Searcher
 from germane.stores.sqlite.speakers import speaking
@@ -61,17 +63,11 @@ class SqliteEvents:
 
         return await self._readers.read_batched(work)
 
-    async def sessions(self, limit: int) -> tuple[Session, ...]:
-        def work(reading: Reading) -> tuple[Session, ...]:
-            visible = visible_partitions(reading.connection, self._scope)
-            sql = (
-                "SELECT partition, id, number, started_at, last_at, length FROM sessions"
-                f" WHERE partition IN {in_clause(visible)} ORDER BY last_at DESC, key DESC LIMIT ?"
-            )
-            users = owners(visible)
-            return tuple(session_of(row, users) for row in reading.connection.execute(sql, (max(0, limit),)))
+    async def page(self, filters: Filters, *, limit: int, cursor: str | None = None, whole: bool = True) -> MessagePage:
+        return await self._readers.run(lambda reading: listed_events(reading, self._scope, filters, limit, cursor, whole=whole))
 
-        return await self._readers.run(work)
+    async def sessions(self, limit: int, cursor: str | None = None) -> SessionPage:
+        return await self._readers.run(lambda reading: listed_sessions(reading, self._scope, limit, cursor))
 
     def _recent(self, reading: Reading, limit: int, session: str | None, filters: Filters, whole: bool) -> tuple[Event, ...]:
         """Reads session by session, latest first, until no session can hold an event newer than those found."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -10,7 +11,7 @@ from typing import Any
 import apsw
 
 from germane.events.event import Event, EventHead, Session
-from germane.events.operations import EventsByMessageId, PutEvent, SessionLength, SessionTail
+from germane.events.operations import EventsById, EventsByMessageId, PutEvent, ReservePositions, SessionLength, SessionTail
 from germane.search.parts import parts
 from germane.search.unit import SENSITIVITY_CODES, Analysis, Unit, analysed_parts, describe
 from germane.stores.sqlite.encoding import (
@@ -28,9 +29,22 @@ from germane.stores.sqlite.passage import passage
 from germane.stores.sqlite.rows import first
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.visible_partitions import VisiblePartition
-from germane.types.candidate import LONG
+from germane.types.candidate import LONG, Outdated
 
-__all__ = ["BRIEF", "EVENT", "brief_of", "by_message_id", "event_of", "length", "put_events", "session_of", "tail", "units_of"]
+__all__ = [
+    "BRIEF",
+    "EVENT",
+    "brief_of",
+    "by_id",
+    "by_message_id",
+    "event_of",
+    "length",
+    "put_events",
+    "reserve_positions",
+    "session_of",
+    "tail",
+    "units_of",
+]
 
 EVENT = (
     "SELECT e.key, e.partition, e.id, e.type, s.id, e.position, e.text, e.created_at, e.recorded_at, e.role, e.name,"
@@ -38,11 +52,17 @@ EVENT = (
     " FROM events e JOIN sessions s ON s.key = e.session"
 )
 """The rows that `event_of` takes."""
-BRIEF = EVENT.replace("e.text,", f"CASE WHEN octet_length(e.text) <= {LONG} THEN e.text END,").replace(
-    "e.raw,", "octet_length(e.text),"
+_OUTDATED = (
+    "(SELECT json_group_array(json_array(m.valid_to, m.fact_key)) FROM derivations d JOIN memories m ON m.key = d.memory"
+    " WHERE d.source = e.id AND m.superseded_by IS NOT NULL AND m.valid_to IS NOT NULL AND typeof(m.fact_key) = 'text')"
 )
-"""The rows that `brief_of` takes: without long texts and without the callers' dicts."""
-_HEAD = "SELECT position, role, content_hash, message_id, created_at, recorded_at FROM events WHERE session = ?"
+BRIEF = (
+    EVENT.replace("e.text,", f"CASE WHEN octet_length(e.text) <= {LONG} THEN e.text END,")
+    .replace("e.raw,", "octet_length(e.text),")
+    .replace(" FROM", f", {_OUTDATED} FROM", 1)
+)
+"""The rows that `brief_of` takes: without long texts and the callers' dicts, with what was replaced since."""
+_HEAD = "SELECT position, role, content_hash, message_id, created_at, recorded_at, provenance FROM events WHERE session = ?"
 _NOWHERE = 1 << 62
 """Larger than every position."""
 
@@ -80,9 +100,25 @@ def brief_of(
     """Returns the event in a row of `BRIEF`, of a long text the part at `place` (bytes), by default its first part."""
     key, size = row[0], row[16]
     if row[6] is not None:
-        return event_of((*row[:16], None, row[17]), users)
-    found = passage(connection, key, size, place)
-    return replace(event_of((*row[:6], "", *row[7:16], None, row[17]), users), text=found.text, passage=found.passage)
+        event = event_of((*row[:16], None, row[17]), users)
+    else:
+        found = passage(connection, key, size, place)
+        event = event_of((*row[:6], "", *row[7:16], None, row[17]), users)
+        event = replace(event, text=found.text, passage=found.passage)
+    return event if row[18] == "[]" else replace(event, outdated=_outdated(row[18]))
+
+
+def _outdated(text: str) -> tuple[Outdated, ...]:
+    pairs = sorted((since, key) for since, key in json.loads(text))
+    return tuple(Outdated(moment(since), (key.rpartition(".")[2],)) for since, key in pairs)
+
+
+def by_id(transaction: Transaction, partition: VisiblePartition, read: EventsById) -> dict[str, Event]:
+    transaction.write_events()
+    sql = f"{EVENT} WHERE +e.partition = ? AND e.id IN (SELECT value FROM json_each(?))"
+    rows = transaction.connection.execute(sql, (partition.id, to_json(read.ids)))
+    found = [event_of(row, {partition.id: partition.user}) for row in rows]
+    return {event.id: event for event in found}
 
 
 def by_message_id(transaction: Transaction, partition: VisiblePartition, read: EventsByMessageId) -> dict[str, EventHead]:
@@ -114,9 +150,10 @@ def _written(transaction: Transaction, partition: VisiblePartition, session: str
 
 
 def _head(row: tuple[Any, ...]) -> EventHead:
-    position, role, content_hash, message_id, created_at, recorded_at = row
+    position, role, content_hash, message_id, created_at, recorded_at, provenance = row
     said = None if message_id is None else shown(message_id)
-    return EventHead(position, role, content_hash, said, moment(created_at), moment(recorded_at))
+    kept_hash = None if provenance is None else from_json(provenance).get("metadata", {}).get("kept_hash")
+    return EventHead(position, role, content_hash, said, moment(created_at), moment(recorded_at), kept_hash)
 
 
 def length(transaction: Transaction, partition: VisiblePartition, read: SessionLength) -> int:
@@ -138,6 +175,12 @@ def put_events(transaction: Transaction, partition: int, changes: Sequence[PutEv
             units += found
     transaction.derive("events", partition, units)
     transaction.touch((partition,))
+
+
+def reserve_positions(transaction: Transaction, partition: int, change: ReservePositions) -> None:
+    transaction.write_events()
+    sql = "UPDATE sessions SET next = ? WHERE partition = ? AND id = ? AND next < ?"
+    transaction.connection.execute(sql, (change.next, partition, stored(change.session), change.next))
 
 
 def _row(key: int, partition: int, session: int, event: Event) -> tuple[Any, ...]:

@@ -8,23 +8,27 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import apsw
 
-from germane.memories.operations import Forget, ForgetOwner, Select, Selection
-from germane.stores.sqlite.encoding import micros, shown, stored
+from germane.memories.operations import Forget, ForgetOwner, IdsInUse, IdUse, PutTombstones, Select, Selection
+from germane.stores.sqlite.encoding import micros, shown, stored, to_json
 from germane.stores.sqlite.injections import forget_sessions, withdraw
 from germane.stores.sqlite.links import delete_links
+from germane.stores.sqlite.memories import derived_keys
 from germane.stores.sqlite.rows import Row, first, only, rows
 from germane.stores.sqlite.sessions import shrink
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.units import Domain, delete_units
 from germane.stores.sqlite.visible_partitions import FORGOTTEN_ORG, VisiblePartition, in_clause
 
-__all__ = ["forget", "forget_whole", "select"]
+__all__ = ["TOMBSTONE_KINDS", "forget", "forget_whole", "ids_in_use", "put_tombstones", "select"]
 
+TOMBSTONE_KINDS: dict[Domain, Literal["memory", "message"]] = {"memories": "memory", "events": "message"}
+"""What a tombstone stands for, by the domain in its row."""
 _TOMBSTONE = "INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_KEPT = _TOMBSTONE.replace("REPLACE", "IGNORE")
 _NAMED = (
     "SELECT e.id FROM sessions s CROSS JOIN events e INDEXED BY events_message"
     " ON e.session = s.key AND e.message_id = ? WHERE s.partition = ?"
@@ -33,11 +37,15 @@ _SPEAKER_LESS = "UPDATE speakers SET events = events - 1 WHERE partition = ? AND
 
 
 def select(connection: apsw.Connection, partition: VisiblePartition, read: Select) -> Selection:
-    """Returns what matches all criteria given; nothing where no criterion is given."""
+    """Returns what matches all criteria given, and the memories that derive from it; nothing where no criterion is given."""
     given = [read.ids, read.key, read.tag, read.session, read.user]
     if not read.everything and all(one is None for one in given):
         return Selection()
-    return Selection(memory_ids=_memories(connection, partition, read), event_ids=_events(connection, partition, read))
+    memories, events = _memories(connection, partition, read), _events(connection, partition, read)
+    keys = derived_keys(connection, partition.id, (*memories, *events))
+    sql = "SELECT id FROM memories WHERE key = ?"
+    derived = [only(connection, sql, (key,))[0] for key in keys]
+    return Selection(memory_ids=tuple(dict.fromkeys((*memories, *derived))), event_ids=events)
 
 
 def forget(transaction: Transaction, partitions: tuple[VisiblePartition, ...], change: Forget) -> None:
@@ -68,6 +76,34 @@ def forget_whole(transaction: Transaction, partition: VisiblePartition, change: 
     connection.execute("UPDATE partitions SET org = ?, agent = ?, user = '' WHERE id = ?", row)
     transaction.near.drop(partition.id)
     transaction.erase(partition.id, vanished=True)
+
+
+def ids_in_use(transaction: Transaction, partition: VisiblePartition | None, read: IdsInUse) -> IdUse:
+    transaction.write_events()
+    ids, own, connection = to_json(read.ids), -1 if partition is None else partition.id, transaction.connection
+    wanted = "id IN (SELECT value FROM json_each(?))"
+    forgotten = rows(connection, f"SELECT id FROM tombstones WHERE {wanted}", (ids,))
+    sql = " UNION ALL ".join(f"SELECT id FROM {table} WHERE {wanted} AND partition <> ?" for table in ("memories", "events"))
+    elsewhere = rows(connection, sql, (ids, own, ids, own))
+    return IdUse(frozenset(id for (id,) in forgotten), frozenset(id for (id,) in elsewhere))
+
+
+def put_tombstones(transaction: Transaction, partition: int | None, change: PutTombstones) -> None:
+    """Keeps tombstones of another store. Those without a partition get one that nobody can reach, as if its owner had been
+    forgotten here. Their rows get new keys, which no text has."""
+    connection = transaction.connection
+    if partition is None:
+        row = (FORGOTTEN_ORG, secrets.token_hex(16))
+        connection.execute("INSERT INTO partitions (org, agent, user) VALUES (?, ?, '')", row)
+        partition = connection.last_insert_rowid()
+    for domain, kind in TOMBSTONE_KINDS.items():
+        stones = [stone for stone in change.tombstones if stone.what == kind]
+        new = [
+            (stone.id, domain, key, partition, transaction.revision, micros(stone.at), stored(stone.by), stored(stone.reason))
+            for key, stone in zip(transaction.keys(domain, len(stones)), stones, strict=True)
+        ]
+        connection.executemany(_KEPT, new)
+    transaction.touch((partition,))
 
 
 def _names_only_here(connection: apsw.Connection, partition: VisiblePartition) -> list[str]:
@@ -141,6 +177,7 @@ def _forget_memories(transaction: Transaction, partitions: tuple[VisiblePartitio
     found = _found(transaction.connection, sql, change.memory_ids)
     keys = [(row[0],) for row in found]
     transaction.connection.executemany("DELETE FROM memory_tags WHERE memory = ?", keys)
+    transaction.connection.executemany("DELETE FROM derivations WHERE memory = ?", keys)
     transaction.connection.executemany("DELETE FROM memories WHERE key = ?", keys)
     delete_links(transaction.connection, [row[0] for row in found])
     for partition in {row[2] for row in found}:

@@ -10,31 +10,37 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from germane.errors import InvalidInput, StoreUnavailable
-from germane.events.operations import EventsByMessageId, PutEvent, SessionLength, SessionTail
+from germane.events.operations import EventsById, EventsByMessageId, PutEvent, ReservePositions, SessionLength, SessionTail
 from germane.injections.operations import PutInjection
+from germane.memories.llm_extraction.claim import ClaimHeld, FinishClaim
 from germane.memories.operations import (
     ConflictById,
     CountFeedback,
     CountRetrievals,
+    DerivedFrom,
     DropVectors,
     EndMemory,
     FactsOnKey,
     Forget,
     ForgetOwner,
+    IdsInUse,
     MemoriesByHash,
     MemoriesById,
+    OwnDirective,
     PutConflict,
     PutMemory,
+    PutTombstones,
     ResolveConflict,
     Select,
     Selection,
     SetDirective,
 )
 from germane.stores.sqlite import events, memories
+from germane.stores.sqlite.claim_rows import claim_held, finish
 from germane.stores.sqlite.conflicts import conflict_by_id, put_conflict, resolve_conflict
-from germane.stores.sqlite.directives import set_directive
+from germane.stores.sqlite.directives import own_directive, set_directive
 from germane.stores.sqlite.erasure import Erasure, erasure_state
-from germane.stores.sqlite.forget import forget, forget_whole, select
+from germane.stores.sqlite.forget import forget, forget_whole, ids_in_use, put_tombstones, select
 from germane.stores.sqlite.injections import put_injection
 from germane.stores.sqlite.memory_sizes import drop_vectors
 from germane.stores.sqlite.readers import Readers, Reading
@@ -49,11 +55,15 @@ __all__ = ["SqliteJournal"]
 T = TypeVar("T")
 
 _OWN_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
+    EventsById: (events.by_id, dict),
     EventsByMessageId: (events.by_message_id, dict),
     SessionTail: (events.tail, tuple),
     SessionLength: (events.length, int),
     MemoriesByHash: (memories.by_hash, tuple),
     FactsOnKey: (memories.facts_on_key, tuple),
+    DerivedFrom: (memories.derived_from, tuple),
+    ClaimHeld: (claim_held, bool),
+    OwnDirective: (own_directive, str),
     ConflictById: (conflict_by_id, lambda: None),
 }
 """The reads of the scope's own partition alone: the function that answers each, and its answer where the partition doesn't
@@ -121,9 +131,11 @@ class _Drive(Generic[T]):
         visible = self._transaction.visible_partitions(self._scope)
         if isinstance(read, MemoriesById):
             return memories.by_id(self._transaction.connection, visible, read)
+        own = self._own(visible)
+        if isinstance(read, IdsInUse):
+            return ids_in_use(self._transaction, own, read)
         if type(read) not in _OWN_READS:
             raise InvalidInput(f"the store can't answer {type(read).__name__}")
-        own = self._own(visible)
         reader, empty = _OWN_READS[type(read)]
         return empty() if own is None else reader(self._transaction, own, read)
 
@@ -193,9 +205,15 @@ class _Drive(Generic[T]):
                 whole = self._owned(change.user)
                 if whole is not None:
                     forget_whole(transaction, whole, change)
+            case FinishClaim(claim):
+                finish(connection, claim)
             case PutInjection():
                 own_partition = transaction.own(scope)
                 put_injection(transaction, own_partition, transaction.visible_partitions(scope), change)
+            case ReservePositions():
+                events.reserve_positions(transaction, transaction.own(scope), change)
+            case PutTombstones():
+                put_tombstones(transaction, None if change.ownerless else transaction.own(scope), change)
             case CountFeedback():
                 own = self._own(transaction.visible_partitions(scope))
                 memories.count_feedback(connection, (own,) if own else (), change)

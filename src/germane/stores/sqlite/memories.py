@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from math import inf
 from typing import Any
@@ -12,7 +12,15 @@ import apsw
 
 from germane.errors import InvalidInput, NotFound
 from germane.memories.memory import KINDS, Content, Fact, Memory
-from germane.memories.operations import CountFeedback, CountRetrievals, EndMemory, FactsOnKey, MemoriesByHash, MemoriesById
+from germane.memories.operations import (
+    CountFeedback,
+    CountRetrievals,
+    DerivedFrom,
+    EndMemory,
+    FactsOnKey,
+    MemoriesByHash,
+    MemoriesById,
+)
 from germane.search.unit import SENSITIVITY_CODES, describe
 from germane.stores.sqlite.encoding import (
     maybe_micros,
@@ -38,6 +46,8 @@ __all__ = [
     "by_key",
     "count_feedback",
     "count_retrievals",
+    "derived_from",
+    "derived_keys",
     "end_memory",
     "facts_on_key",
     "memory_of",
@@ -46,12 +56,21 @@ __all__ = [
 
 _COLUMNS = (
     "key, id, partition, kind, content, fact_key, tags, session, message_id, provenance, sensitivity, confidence, pinned,"
-    " helpful, harmful, retrieval_count, content_hash, created_at, updated_at, valid_from, valid_to, expires_at, superseded_by"
+    " helpful, harmful, retrieval_count, content_hash, created_at, updated_at, valid_from, valid_to, expires_at, superseded_by,"
+    " derived_from"
 )
 MEMORY = f"SELECT {_COLUMNS} FROM memories"
 """The rows that `memory_of` takes."""
-_INSERT = f"INSERT INTO memories ({_COLUMNS}) VALUES ({', '.join('?' * 23)})"
-_UPDATE = f"UPDATE memories SET ({_COLUMNS.removeprefix('key, ')}) = ({', '.join('?' * 22)}) WHERE key = ?"
+_INSERT = f"INSERT INTO memories ({_COLUMNS}) VALUES ({', '.join('?' * 24)})"
+_UPDATE = f"UPDATE memories SET ({_COLUMNS.removeprefix('key, ')}) = ({', '.join('?' * 23)}) WHERE key = ?"
+_DERIVED = (
+    "WITH RECURSIVE derived(key, id) AS ("
+    " SELECT m.key, m.id FROM json_each(?1) s JOIN derivations d ON d.source = s.value JOIN memories m ON m.key = d.memory"
+    " WHERE m.partition = ?2 UNION"
+    " SELECT m.key, m.id FROM derived JOIN derivations d ON d.source = derived.id JOIN memories m ON m.key = d.memory"
+    " WHERE m.partition = ?2)"
+    " SELECT key FROM derived ORDER BY key"
+)
 _TIMES = ("observed_at", "occurred_at")
 
 
@@ -77,6 +96,7 @@ def memory_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> Memory:
         valid_to=maybe_moment(row[20]),
         expires_at=maybe_moment(row[21]),
         superseded_by=row[22],
+        derived_from=tuple(json.loads(row[23])) if row[23] != "[]" else (),
     )
 
 
@@ -105,6 +125,18 @@ def facts_on_key(transaction: Transaction, partition: VisiblePartition, read: Fa
     return tuple(memory_of(row, {partition.id: partition.user}) for row in rows)
 
 
+def derived_from(transaction: Transaction, partition: VisiblePartition, read: DerivedFrom) -> tuple[Memory, ...]:
+    keys = derived_keys(transaction.connection, partition.id, read.ids)
+    sql = f"{MEMORY} WHERE key IN (SELECT value FROM json_each(?)) ORDER BY created_at, key"
+    rows = transaction.connection.execute(sql, (to_json(keys),))
+    return tuple(memory_of(row, {partition.id: partition.user}) for row in rows)
+
+
+def derived_keys(connection: apsw.Connection, partition: int, sources: Iterable[str]) -> list[int]:
+    """Returns the keys of the partition's memories that derive from these ids, directly or through other memories."""
+    return [key for (key,) in connection.execute(_DERIVED, (to_json(list(sources)), partition))]
+
+
 def put_memory(transaction: Transaction, partition: int, memory: Memory) -> None:
     """Inserts the memory, or replaces the partition's memory with its id. Raises `NotFound` where another partition has this
     id."""
@@ -120,6 +152,7 @@ def put_memory(transaction: Transaction, partition: int, memory: Memory) -> None
         transaction.flush()
         connection.execute(_UPDATE, (*_row(partition, memory), key))
         connection.execute("DELETE FROM memory_tags WHERE memory = ?", (key,))
+        connection.execute("DELETE FROM derivations WHERE memory = ?", (key,))
         delete_units(connection, "memories", (key,))
         if found[2] != memory.content_hash:
             delete_links(connection, (key,))
@@ -127,6 +160,9 @@ def put_memory(transaction: Transaction, partition: int, memory: Memory) -> None
         transaction.erase(partition)  # the old text must be scrubbed from the files too
     tags = [(partition, stored(tag), key) for tag in dict.fromkeys(memory.tags)]
     connection.executemany("INSERT INTO memory_tags VALUES (?, ?, ?)", tags)
+    if memory.derived_from:
+        sources = [(source, key) for source in dict.fromkeys(memory.derived_from)]
+        connection.executemany("INSERT INTO derivations VALUES (?, ?)", sources)
     ends = [end.timestamp() for end in (memory.valid_to, memory.expires_at) if end is not None]
     unit = describe(
         key=key,
@@ -201,6 +237,7 @@ def _row(partition: int, memory: Memory) -> tuple[Any, ...]:
         maybe_micros(memory.valid_to),
         maybe_micros(memory.expires_at),
         memory.superseded_by,
+        to_json(memory.derived_from),
     )
 
 

@@ -13,7 +13,7 @@ from germane.memories.memory import Memory
 from germane.memories.reader import Page
 from germane.search.hit import Found
 from germane.stores.sqlite.conflicts import open_conflicts
-from germane.stores.sqlite.cursor import Listing
+from germane.stores.sqlite.cursor import SECRET, Listing
 from germane.stores.sqlite.encoding import stored, to_json
 from germane.stores.sqlite.links import with_near_duplicates
 from germane.stores.sqlite.memories import MEMORY, memory_of
@@ -28,7 +28,6 @@ from germane.types.scope import Scope
 
 __all__ = ["SqliteMemories", "fetch_memories"]
 
-_SECRET = "SELECT value FROM meta WHERE key = 'nonce_key'"
 _CHAIN = (
     "WITH RECURSIVE chain(id) AS (VALUES (?) UNION"
     " SELECT next.superseded_by FROM chain JOIN memories next ON next.id = chain.id"
@@ -97,7 +96,7 @@ def _select(reading: Reading, scope: Scope, clause: str, values: list[Any]) -> l
 
 
 def _page(reading: Reading, scope: Scope, filters: Filters, at: datetime, limit: int, cursor: str | None) -> Page:
-    listing = Listing(only(reading.connection, _SECRET)[0], scope, filters)
+    listing = Listing(only(reading.connection, SECRET)[0], scope, filters)
     after = None if cursor is None else listing.position(cursor)
     if impossible(filters, "memories"):
         return Page(memories=())

@@ -13,6 +13,7 @@ from germane.stores.sqlite.directives import directive
 from germane.stores.sqlite.encoding import to_json
 from germane.stores.sqlite.event_reader import SqliteEvents
 from germane.stores.sqlite.injections import injections_of
+from germane.stores.sqlite.inventory import SqliteInventory
 from germane.stores.sqlite.journal import SqliteJournal
 from germane.stores.sqlite.memory_reader import SqliteMemories
 from germane.stores.sqlite.readers import Readers, Reading
@@ -31,10 +32,16 @@ class SqliteScopedStore:
     embeds_queries = True
 
     def __init__(
-        self, scope: Scope, readers: Readers, memories: SqliteMemories, events: SqliteEvents, journal: SqliteJournal
+        self,
+        scope: Scope,
+        readers: Readers,
+        memories: SqliteMemories,
+        events: SqliteEvents,
+        inventory: SqliteInventory,
+        journal: SqliteJournal,
     ) -> None:
         self._scope, self._readers = scope, readers
-        self._memories, self._events, self._journal = memories, events, journal
+        self._memories, self._events, self._inventory, self._journal = memories, events, inventory, journal
 
     @property
     def scope(self) -> Scope:
@@ -47,6 +54,10 @@ class SqliteScopedStore:
     @property
     def events(self) -> SqliteEvents:
         return self._events
+
+    @property
+    def inventory(self) -> SqliteInventory:
+        return self._inventory
 
     @property
     def journal(self) -> SqliteJournal:

@@ -7,10 +7,11 @@ file.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
+from weakref import WeakSet
 
 import apsw
 
@@ -24,14 +25,18 @@ from germane.search.relevance import Relevance
 from germane.store import Checkup
 from germane.stores.sqlite.backup import back_up
 from germane.stores.sqlite.checkup import examine
+from germane.stores.sqlite.cursor import SECRET
 from germane.stores.sqlite.database import Database
 from germane.stores.sqlite.directives import directive_now, directives
 from germane.stores.sqlite.dividing import divide, undivided
+from germane.stores.sqlite.dump import Dump
 from germane.stores.sqlite.embedding import Embedding, asked_dimension, model_row
 from germane.stores.sqlite.encoding import micros
 from germane.stores.sqlite.erasure import Erasure
 from germane.stores.sqlite.event_reader import SqliteEvents, fetch_events
+from germane.stores.sqlite.extraction_queue import SqliteExtractionQueue
 from germane.stores.sqlite.failures import mapped
+from germane.stores.sqlite.inventory import SqliteInventory, agents_of, owner_of
 from germane.stores.sqlite.journal import SqliteJournal
 from germane.stores.sqlite.keys import SqliteKeys
 from germane.stores.sqlite.memories import by_key
@@ -47,6 +52,8 @@ from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.units import Domain
 from germane.stores.sqlite.visible_partitions import is_forgotten, visible_partitions
 from germane.stores.sqlite.writer import Writer
+from germane.transfer.stored import Contents, Owned, Reach
+from germane.types.inventory import AgentPage
 from germane.types.scope import Scope
 
 __all__ = ["SqliteStore"]
@@ -94,6 +101,8 @@ class SqliteStore:
             self._erasure = Erasure(database, self._vanished, writable=writing is not None)
         self._writer = None if writing is None else Writer(writing, self._begin, database, self._erasure)
         self._embedding = Embedding(embedder, self._model, self._background)
+        self._dumps: WeakSet[Dump] = WeakSet()
+        self._closing = False
 
     @classmethod
     def open(
@@ -149,6 +158,10 @@ class SqliteStore:
     def keys(self) -> SqliteKeys:
         return SqliteKeys(self._writer, self._readers, self._database.name)
 
+    @property
+    def extraction(self) -> SqliteExtractionQueue:
+        return SqliteExtractionQueue(self._writer, self._background, self._database.name)
+
     def within(self, scope: Scope) -> SqliteScopedStore:
         readers = self._readers
         return SqliteScopedStore(
@@ -156,6 +169,7 @@ class SqliteStore:
             readers,
             SqliteMemories(scope, readers, self._memories),
             SqliteEvents(scope, readers, self._events),
+            SqliteInventory(scope, readers),
             SqliteJournal(scope, self._writer, readers, self._erasure, self._database.name),
         )
 
@@ -174,8 +188,20 @@ class SqliteStore:
         await self._background.run(work)
 
     async def nonce_key(self) -> bytes:
-        sql = "SELECT value FROM meta WHERE key = 'nonce_key'"
-        return await self._readers.run(lambda reading: bytes(only(reading.connection, sql)[0]))
+        return await self._readers.run(lambda reading: bytes(only(reading.connection, SECRET)[0]))
+
+    async def agents(self, org: str, limit: int, cursor: str | None = None) -> AgentPage:
+        return await self._readers.run(lambda reading: agents_of(reading, org, limit, cursor))
+
+    async def owner(self, org: str, id: str) -> tuple[str, str | None] | None:
+        return await self._readers.run(lambda reading: owner_of(reading, org, id))
+
+    def dump(self, reach: Reach) -> AsyncIterator[Sequence[Contents | Owned]]:
+        dump = Dump(self._database, reach)
+        self._dumps.add(dump)
+        if self._closing:
+            dump.close()
+        return dump.portions()
 
     async def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
         await back_up(self._database, Path(target), progress)
@@ -222,6 +248,9 @@ class SqliteStore:
 
     async def close(self) -> None:
         """Completes the writes that wait, stops the reads, and ends the threads. Idempotent."""
+        self._closing = True
+        for dump in list(self._dumps):
+            await asyncio.to_thread(dump.close)
         self._readers.stop()
         self._background.stop()
         if self._writer is not None:

@@ -1,0 +1,133 @@
+"""Agent contents: the verbs of one scope for all that is stored: find, list, explain, consolidate, export, restore."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Sequence
+
+from germane.api.arguments import flags, identifiers, optional
+from germane.api.consolidating import Consolidated, Consolidating, storage_budget
+from germane.api.contents import list_messages, list_sessions, list_users, statistics
+from germane.api.export import Exported, exported
+from germane.api.identify import find_thing
+from germane.api.restore import Line, Restored, restored
+from germane.api.why import explain_one
+from germane.api.wiring import Parts
+from germane.events.event import Event
+from germane.events.reader import MessagePage, SessionPage
+from germane.memories.memory import Memory
+from germane.store import ScopedStore
+from germane.transfer.stored import Reach
+from germane.types.context import Context
+from germane.types.inventory import Stats, UserPage
+from germane.types.limits import ID, REMARK
+from germane.types.limits import text as string
+from germane.types.query import Filters
+from germane.types.scope import Scope
+from germane.types.why import Why
+
+__all__ = ["AgentContents"]
+
+
+class AgentContents:
+    """The part of `Agent` that looks through, tidies and moves what is stored."""
+
+    def __init__(self, parts: Parts, scope: Scope) -> None:
+        self._parts, self.scope = parts, scope
+
+    async def find(self, id: str) -> Memory | Event:
+        """Returns one memory or message, by its id, by the beginning of its id (four characters or more), or by your own id of
+        the message. Raises `NotFound`, also for things of another scope (SCOPE-3), and `InvalidInput` where several have it."""
+        return await find_thing(self._scoped(self.scope), string("id", id, ID))
+
+    async def why(self, id: str, context: Context, *, session: str | None = None) -> Why:
+        """Returns what the assembly that made `context` did with one stored thing, and the reason: it went in, was left out,
+        was filtered, isn't valid, stands in the request, was forgotten, or the search didn't reach it (then with its rank and
+        its P(relevant)). `id` is as in `find`; `session` that of the assembly. Raises `InvalidInput`."""
+        optional("session", session, ID)
+        store, engine = self._scoped(self.scope), self._parts.engine
+        return await explain_one(string("id", id, ID), context, session, store, engine.relevance, self._parts.embedder)
+
+    async def consolidate(
+        self,
+        *,
+        max_memories: int | None = None,
+        max_bytes: int | None = None,
+        dry_run: bool = False,
+        by: str = "",
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Consolidated:
+        """Brings the scope's own memories within a storage budget: merges duplicates, compresses the oldest episodes into
+        notes, drops vectors, and evicts the least valuable memories (episodes, notes, procedures, facts), each only as far as
+        needed. Pinned memories, preferences, behaviors and messages stay. What goes is forgotten, with a tombstone. `dry_run`
+        changes nothing and returns what would be done. A call that is interrupted loses nothing, and the next one goes on.
+        Raises `InvalidInput`, also without a limit."""
+        flags(dry_run=dry_run)
+        optional("by", by, REMARK)
+        budget = storage_budget(max_memories, max_bytes)
+        scoped, now = self._scoped(self.scope), self._parts.clock.now
+        work = Consolidating(scoped, now=now, background=self._parts.background, progress=progress)
+        report = await work.run(budget, dry_run=dry_run, by=by)
+        if not dry_run:
+            self._parts.engine.forget(self.scope)
+        return report
+
+    async def messages(
+        self,
+        session: str | None = None,
+        *,
+        filters: Filters | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+        whole: bool = True,
+    ) -> MessagePage:
+        """Returns a page of `limit` (1 to 1,000) stored messages, newest first, of one session or of all; its `cursor` asks for
+        the next page. Without `whole`, long texts are cut to their beginning. Without `filters` every sensitivity is listed.
+        Raises `InvalidInput`."""
+        return await list_messages(self._scoped(self.scope), session, filters, limit, cursor, whole=whole)
+
+    async def sessions(self, *, limit: int = 50, cursor: str | None = None) -> SessionPage:
+        """Returns a page of `limit` (1 to 1,000) sessions, the one with the latest message first. Raises `InvalidInput`."""
+        return await list_sessions(self._scoped(self.scope), limit, cursor)
+
+    async def users(self, *, limit: int = 50, cursor: str | None = None) -> UserPage:
+        """Returns a page of `limit` (1 to 1,000) of the agent's users with what each has stored, in the order of their first
+        write. Raises `InvalidInput`, also where the scope has a user: it sees no other."""
+        return await list_users(self._scoped(self.scope), limit, cursor)
+
+    async def stats(self) -> Stats:
+        """Returns how much this scope sees: memories by kind, messages, sessions, users, bytes, times."""
+        return await statistics(self._scoped(self.scope), self._parts.clock)
+
+    async def texts(self, ids: Sequence[str]) -> dict[str, str]:
+        """Returns the texts of these memories and messages by id, for what a trace names without its text
+        (`context.trace.unread`). What has been forgotten since, or may not be shown, is missing. Raises `InvalidInput`."""
+        wanted, store = identifiers(ids), self._scoped(self.scope)
+        allowed = await store.allowed(wanted, at=self._parts.clock.now(), filters=Filters())
+        readable = [id for id in wanted if id in allowed]
+        memories, events = await asyncio.gather(store.memories.get(readable), store.events.get(readable))
+        return {memory.id: memory.text for memory in memories} | {event.id: event.text for event in events}
+
+    def export(self) -> AsyncIterator[Exported]:
+        """Yields all that this scope can see, one dict at a time, as it was at the first step: a header, the directives,
+        memories, sessions with their messages, and tombstones. `docs/use/export.md` describes them. API keys and vectors aren't
+        part of it."""
+        return exported(self._parts.store, self._reach)
+
+    async def restore(
+        self, lines: Iterable[Line] | AsyncIterable[Line], *, into: bool = False, skip_conflicts: bool = False
+    ) -> Restored:
+        """Stores what an export of this scope holds as it was: ids, times, counts, what was superseded and what was forgotten.
+        `lines` are the dicts of `export`, or lines of JSON. With `into` the export of another agent or user goes into this
+        scope. Idempotent; an interrupted call is completed by the next one. What was forgotten here isn't stored again. Raises
+        `InvalidInput`, and `Conflict` where something else is stored in a line's place, unless `skip_conflicts`; what stands
+        before the line that it names may be stored then."""
+        flags(into=into, skip_conflicts=skip_conflicts)
+        return await restored(self._parts, lines, target=self._reach, into=into, skip_conflicts=skip_conflicts)
+
+    @property
+    def _reach(self) -> Reach:
+        return Reach(org=self.scope.org, agent=self.scope.agent, user=self.scope.user)
+
+    def _scoped(self, scope: Scope) -> ScopedStore:
+        return self._parts.store.within(scope)

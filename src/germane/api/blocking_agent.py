@@ -1,0 +1,291 @@
+"""Blocking agent: the blocking twins of `Agent` and `Recollections`, for `germane.sync`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, overload
+
+from germane.api import agent as agents
+from germane.api import agent_memories
+from germane.api.agent import Raw
+from germane.api.arguments import System
+from germane.api.consolidating import Consolidated
+from germane.api.digest import MemoryDigest
+from germane.api.export import Exported
+from germane.api.extraction_worker import ExtractionRun
+from germane.api.loop_thread import Loop
+from germane.api.restore import Line, Restored
+from germane.events.event import Event
+from germane.events.reader import MessagePage, SessionPage
+from germane.events.record import Recorded
+from germane.memories.forget import Receipt
+from germane.memories.link import Contradiction
+from germane.memories.memory import Memory
+from germane.memories.reader import Page
+from germane.types.candidate import Provenance, Scored
+from germane.types.context import Context
+from germane.types.effort import Effort
+from germane.types.inventory import Stats, UserPage
+from germane.types.query import Filters
+from germane.types.scope import Scope
+from germane.types.strategy import Strategy
+from germane.types.why import Why
+
+__all__ = ["Agent", "Recollections"]
+
+
+class Agent:
+    """As `germane.Agent`; made by `Germane.agent`."""
+
+    def __init__(self, awaited: agents.Agent, loop: Loop) -> None:
+        self._awaited, self._loop, self._call = awaited, loop, loop.call
+        self.scope: Scope = awaited.scope
+        self.memories = Recollections(awaited.memories, loop)
+
+    def __repr__(self) -> str:
+        return repr(self._awaited)
+
+    def assemble(
+        self,
+        messages: Sequence[Raw],
+        *,
+        model: str,
+        provider: str | None = None,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        query: str | None = None,
+        session: str | None = None,
+        at: datetime | None = None,
+        deadline: float | None = 0.25,
+        max_tokens: int | None = None,
+        strategy: str | Strategy = "default",
+        filters: Filters | None = None,
+        effort: Effort | float | None = None,
+        window: int | None = None,
+        like: str | None = None,
+        system: System | None = None,
+    ) -> Context:
+        return self._call(
+            self._awaited.assemble,
+            messages,
+            model=model,
+            provider=provider,
+            tools=tools,
+            query=query,
+            session=session,
+            at=at,
+            deadline=deadline,
+            max_tokens=max_tokens,
+            strategy=strategy,
+            filters=filters,
+            effort=effort,
+            window=window,
+            like=like,
+            system=system,
+        )
+
+    def fallback(
+        self,
+        messages: Sequence[Raw],
+        *,
+        model: str,
+        provider: str | None = None,
+        session: str | None = None,
+        strategy: str | Strategy = "default",
+        window: int | None = None,
+        like: str | None = None,
+        system: System | None = None,
+        reason: str = "assembly_timeout",
+    ) -> Context:
+        return self._call(
+            self._awaited.fallback,
+            messages,
+            model=model,
+            provider=provider,
+            session=session,
+            strategy=strategy,
+            window=window,
+            like=like,
+            system=system,
+            reason=reason,
+        )
+
+    def digest(
+        self,
+        query: str,
+        *,
+        model: str = "gpt-4o",
+        session: str | None = None,
+        at: datetime | None = None,
+        deadline: float | None = 0.25,
+        max_tokens: int | None = None,
+        filters: Filters | None = None,
+        strategy: str | Strategy = "digest",
+    ) -> MemoryDigest:
+        return self._call(
+            self._awaited.digest,
+            query,
+            model=model,
+            session=session,
+            at=at,
+            deadline=deadline,
+            max_tokens=max_tokens,
+            filters=filters,
+            strategy=strategy,
+        )
+
+    def recall(
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        filters: Filters | None = None,
+        at: datetime | None = None,
+        strategy: str | Strategy = "default",
+    ) -> tuple[Scored, ...]:
+        return self._call(self._awaited.recall, query, limit, filters=filters, at=at, strategy=strategy)
+
+    def record(
+        self, messages: Sequence[Raw], *, session: str, source_kind: str = "user", channel: str | None = None
+    ) -> Recorded:
+        return self._call(self._awaited.record, messages, session=session, source_kind=source_kind, channel=channel)
+
+    def extract(
+        self,
+        *,
+        session: str | None = None,
+        everything: bool = False,
+        dry_run: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> ExtractionRun:
+        return self._call(self._awaited.extract, session=session, everything=everything, dry_run=dry_run, progress=progress)
+
+    def remember(
+        self,
+        text: str | None = None,
+        *,
+        kind: str = "note",
+        agent_wide: bool = False,
+        provenance: Provenance | None = None,
+        **fields: Any,
+    ) -> Memory:
+        return self._call(self._awaited.remember, text, kind=kind, agent_wide=agent_wide, provenance=provenance, **fields)
+
+    def forget(
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        key: str | None = None,
+        tag: str | None = None,
+        session: str | None = None,
+        user: str | None = None,
+        everything: bool = False,
+        dry_run: bool = False,
+        by: str = "",
+        reason: str = "",
+    ) -> Receipt:
+        return self._call(
+            self._awaited.forget,
+            ids,
+            key=key,
+            tag=tag,
+            session=session,
+            user=user,
+            everything=everything,
+            dry_run=dry_run,
+            by=by,
+            reason=reason,
+        )
+
+    def feedback(self, ids: Sequence[str], *, helpful: bool = True) -> int:
+        return self._call(self._awaited.feedback, ids, helpful=helpful)
+
+    def consolidate(
+        self,
+        *,
+        max_memories: int | None = None,
+        max_bytes: int | None = None,
+        dry_run: bool = False,
+        by: str = "",
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Consolidated:
+        return self._call(
+            self._awaited.consolidate,
+            max_memories=max_memories,
+            max_bytes=max_bytes,
+            dry_run=dry_run,
+            by=by,
+            progress=progress,
+        )
+
+    def texts(self, ids: Sequence[str]) -> dict[str, str]:
+        return self._call(self._awaited.texts, ids)
+
+    def find(self, id: str) -> Memory | Event:
+        return self._call(self._awaited.find, id)
+
+    def why(self, id: str, context: Context, *, session: str | None = None) -> Why:
+        return self._call(self._awaited.why, id, context, session=session)
+
+    def messages(
+        self,
+        session: str | None = None,
+        *,
+        filters: Filters | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+        whole: bool = True,
+    ) -> MessagePage:
+        return self._call(self._awaited.messages, session, filters=filters, limit=limit, cursor=cursor, whole=whole)
+
+    def sessions(self, *, limit: int = 50, cursor: str | None = None) -> SessionPage:
+        return self._call(self._awaited.sessions, limit=limit, cursor=cursor)
+
+    def users(self, *, limit: int = 50, cursor: str | None = None) -> UserPage:
+        return self._call(self._awaited.users, limit=limit, cursor=cursor)
+
+    def stats(self) -> Stats:
+        return self._call(self._awaited.stats)
+
+    @overload
+    def directive(self) -> str: ...
+    @overload
+    def directive(self, text: str) -> str: ...
+    def directive(self, text: str | None = None) -> str:
+        return self._call(self._awaited.directive) if text is None else self._call(self._awaited.directive, text)
+
+    def warm(self) -> None:
+        self._call(self._awaited.warm)
+
+    def export(self) -> Iterator[Exported]:
+        return self._loop.each(self._awaited.export())
+
+    def restore(
+        self, lines: Iterable[Line] | AsyncIterable[Line], *, into: bool = False, skip_conflicts: bool = False
+    ) -> Restored:
+        return self._call(self._awaited.restore, lines, into=into, skip_conflicts=skip_conflicts)
+
+
+class Recollections:
+    """As `germane.api.agent_memories.Recollections`, at `agent.memories`."""
+
+    def __init__(self, awaited: agent_memories.Recollections, loop: Loop) -> None:
+        self._awaited, self._call = awaited, loop.call
+
+    def get(self, id: str) -> Memory:
+        return self._call(self._awaited.get, id)
+
+    def list(self, filters: Filters | None = None, *, limit: int = 50, cursor: str | None = None) -> Page:
+        return self._call(self._awaited.list, filters, limit=limit, cursor=cursor)
+
+    def update(self, id: str, text: str | None = None, **changes: Any) -> Memory:
+        return self._call(self._awaited.update, id, text, **changes)
+
+    def review(self, *, limit: int = 50) -> tuple[Contradiction, ...]:
+        return self._call(self._awaited.review, limit=limit)
+
+    def resolve(self, id: str, *, keep: str) -> Contradiction:
+        return self._call(self._awaited.resolve, id, keep=keep)
+
+    def history(self, id: str) -> tuple[Memory, ...]:
+        return self._call(self._awaited.history, id)

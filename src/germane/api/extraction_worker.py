@@ -1,0 +1,240 @@
+"""Extraction worker: has a language model read new messages in the background, and stores what it finds (MEM-7).
+
+Messages wait in the store's queue until they are read, so that a restart loses nothing. Neither `record` nor `assemble` waits
+for the model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import secrets
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from germane.clock import Clock
+from germane.errors import GermaneError, LLMError, StoreError
+from germane.memories.llm_extraction.answer import Unusable, accepted
+from germane.memories.llm_extraction.claim import Claim
+from germane.memories.llm_extraction.prompt import SCHEMA, instructions, prompt, relevant
+from germane.memories.llm_extraction.queue import QueueReport
+from germane.memories.llm_extraction.store_accepted import store_accepted
+from germane.ports.llm import LLM, Completion
+from germane.store import Store
+from germane.types.query import Filters
+from germane.types.scope import Scope
+
+__all__ = ["ExtractionRun", "ExtractionWorker", "today"]
+
+_LANES = 4
+"""Sessions that are read at once."""
+_POLL, _MAX_PAUSE = 5.0, 600.0
+"""Seconds between two looks at the queue, and at most while the endpoint fails; the pause doubles."""
+_CALL, _LEASE = 300.0, timedelta(minutes=10)
+"""How long a call may take, with the endpoint's own retries, and after which time another worker takes its messages over."""
+_TRIES, _FIRST_RETRY, _MAX_RETRY = 5, timedelta(minutes=1), timedelta(hours=6)
+"""Failures after which messages are parked, and the time until the second try, which grows fourfold, and at most."""
+_KNOWN = 200
+"""Memories of the user, the newest, among which the ones to send are chosen."""
+_MAX_ANSWER = 4_096
+"""Tokens of an answer."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(slots=True, kw_only=True)
+class ExtractionRun:
+    """What one run of a worker, or a worker since its start, has done. `messages` were read, `memories` stored, `rejected` not
+    accepted of the answers. `failed` counts calls that will be tried again, `parked` those that won't. `stopped` says why a run
+    ended before the queue was empty, without any content. Of a run that was asked for, `waiting` are the messages that were to
+    be read, and `characters` their length."""
+
+    waiting: int = 0
+    characters: int = 0
+    messages: int = 0
+    memories: int = 0
+    rejected: int = 0
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    failed: int = 0
+    parked: int = 0
+    stopped: str = ""
+
+
+Progress = Callable[[int], None]
+"""Called with the number of messages read so far."""
+
+
+class ExtractionWorker:
+    """One task on the event loop from `start` to `close`. Any number of workers, in any number of processes, may share a store:
+    a session is read by one of them at a time. `settle` gives new memories their vectors. `sleep`, `jitter` (0 to 1) and `word`
+    (a word that nobody can know) can be replaced in tests."""
+
+    def __init__(
+        self,
+        store: Store,
+        llm: LLM,
+        clock: Clock,
+        *,
+        tokens_per_day: int | None = None,
+        settle: Callable[[], Awaitable[None]] | None = None,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        jitter: Callable[[], float] = random.random,
+        word: Callable[[], str] = lambda: secrets.token_hex(8),
+    ) -> None:
+        self._store, self._queue, self.llm, self._clock = store, store.extraction, llm, clock
+        self._tokens_per_day, self._settle = tokens_per_day, settle
+        self._sleep, self._jitter, self._word = sleep, jitter, word
+        self._holder = word()
+        self.total = ExtractionRun()
+        """What was done since the worker was made; `stopped` says what it waits for now."""
+        self.report = QueueReport()
+        """The queue as it was after the last run."""
+        self._task: asyncio.Task[None] | None = None
+        self._runs = 0
+        """Runs under way that somebody asked for; the worker's own wait for them."""
+
+    async def start(self) -> None:
+        """Begins to look at the queue, after some seconds. The first time, the messages that are recorded from now on belong
+        into it. Asks the model nothing yet, and raises nothing."""
+        if not self._store.read_only:
+            with suppress(StoreError):
+                await self._queue.begin()
+            self._task = asyncio.create_task(self._run())
+
+    async def close(self) -> None:
+        """Stops. What was under way is read again by the next worker. Idempotent."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.wait([task])
+            with suppress(StoreError):
+                await self._queue.release_all(self._holder)
+
+    async def drain(
+        self, within: Scope | None = None, *, eager: bool = False, progress: Progress | None = None
+    ) -> ExtractionRun:
+        """Reads what is due, until nothing is or the endpoint fails. With `eager` it doesn't wait for sessions to fall silent.
+        `progress` gets the number of messages read so far. Raises `StoreError`."""
+        self._runs += 1
+        try:
+            return await self._drained(within, eager, progress)
+        finally:
+            self._runs -= 1
+
+    async def _drained(self, within: Scope | None, eager: bool, progress: Progress | None) -> ExtractionRun:
+        done = ExtractionRun()
+        try:
+            async with asyncio.TaskGroup() as lanes:
+                for _ in range(_LANES):
+                    lanes.create_task(self._lane(done, within, eager, progress))
+        except BaseExceptionGroup as group:
+            error = next((one for one in group.exceptions if isinstance(one, GermaneError)), None)
+            raise error or group.exceptions[0] from None
+        finally:
+            self._add(done)
+        if done.memories and self._settle is not None:
+            await self._settle()
+        self.report = await self._queue.report(today(self._clock))
+        return done
+
+    async def _run(self) -> None:
+        pause = _POLL
+        while True:
+            await self._sleep(pause)
+            if self._runs:
+                continue
+            try:
+                stopped = (await self._drained(None, eager=False, progress=None)).stopped
+            except Exception as error:  # the store may be busy or full for a while
+                self.total.stopped = stopped = type(error).__name__
+            pause = min(_MAX_PAUSE, 2 * pause) if stopped else _POLL
+
+    async def _lane(self, done: ExtractionRun, within: Scope | None, eager: bool, progress: Progress | None) -> None:
+        while not done.stopped:
+            if self._tokens_per_day is not None and await self._queue.spent(today(self._clock)) >= self._tokens_per_day:
+                done.stopped = f"the day's {self._tokens_per_day:,} tokens (llm_tokens_per_day) are used up"
+                return
+            now = self._clock.now()
+            claim = await self._queue.claim(self._holder, now=now, until=now + _LEASE, within=within, eager=eager)
+            if claim is None:
+                return
+            await self._read(claim, done)
+            if progress is not None:
+                progress(done.messages)
+
+    async def _read(self, claim: Claim, done: ExtractionRun) -> None:
+        scoped = self._store.within(claim.scope)
+        if not claim.turns:
+            await scoped.journal.commit(store_accepted(claim, ()))
+            return
+        page = await scoped.memories.list(Filters(), at=self._clock.now(), limit=_KNOWN)
+        own = [memory for memory in page.memories if memory.user == claim.scope.user]
+        word = self._word()
+        try:
+            completion = await self._asked(instructions(word), prompt(claim, relevant(own, claim), word))
+        except LLMError as error:
+            await self._spend(claim, error.spent, done)
+            await self._failed(claim, str(error), done, of_endpoint=error.of_endpoint)
+            return
+        await self._spend(claim, (completion.input_tokens, completion.output_tokens), done)
+        try:
+            memories, rejected = accepted(completion.text, claim, model=completion.model)
+        except Unusable as error:
+            await self._failed(claim, str(error), done)
+            return
+        stored = await scoped.journal.commit(store_accepted(claim, memories))
+        if stored is not None:
+            done.messages += len(claim.turns)
+            done.memories += len(stored)
+            done.rejected += rejected
+
+    async def _asked(self, system: str, text: str) -> Completion:
+        try:
+            async with asyncio.timeout(_CALL):
+                return await self.llm.complete(system, text, max_tokens=_MAX_ANSWER, schema=SCHEMA)
+        except LLMError:
+            raise
+        except TimeoutError:
+            raise LLMError(f"the LLM {self.llm.name} didn't answer within {_CALL:.0f} s") from None
+        except Exception as error:
+            raise LLMError(f"the LLM {self.llm.name} raised {type(error).__name__}") from None
+
+    async def _spend(self, claim: Claim, spent: tuple[int, int], done: ExtractionRun) -> None:
+        done.calls += 1
+        done.input_tokens += spent[0]
+        done.output_tokens += spent[1]
+        day = today(self._clock)
+        await self._queue.spend(claim.scope, day, calls=1, input_tokens=spent[0], output_tokens=spent[1])
+
+    async def _failed(self, claim: Claim, reason: str, done: ExtractionRun, *, of_endpoint: bool = False) -> None:
+        """Gives the messages back to the queue: for now where the endpoint fails for everybody, else for a later try."""
+        now = self._clock.now()
+        if of_endpoint:
+            done.stopped = reason
+            await self._queue.release(claim, reason=reason, retry_at=now, failed=False)
+            return
+        parked = claim.tries + 1 >= _TRIES
+        wait = min(_MAX_RETRY, _FIRST_RETRY * 4**claim.tries) * (0.75 + 0.5 * self._jitter())
+        done.parked += parked
+        done.failed += not parked
+        await self._queue.release(claim, reason=reason, retry_at=None if parked else now + wait)
+
+    def _add(self, done: ExtractionRun) -> None:
+        total = self.total
+        total.messages += done.messages
+        total.memories += done.memories
+        total.rejected += done.rejected
+        total.calls += done.calls
+        total.input_tokens += done.input_tokens
+        total.output_tokens += done.output_tokens
+        total.failed += done.failed
+        total.parked += done.parked
+        total.stopped = done.stopped
+
+
+def today(clock: Clock) -> int:
+    """Returns the days since 1970 in UTC."""
+    return (clock.now() - _EPOCH).days

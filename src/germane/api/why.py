@@ -1,0 +1,199 @@
+"""Why: finds out what an assembly did with one stored thing: from its trace, and else from the store."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from math import exp, inf
+from typing import Any
+
+from germane.api.identify import find_thing
+from germane.dialects.registry import parse_all
+from germane.errors import EmbedderError, InvalidInput, NotFound
+from germane.events.event import Event
+from germane.events.reader import EventReader
+from germane.memories.memory import Memory
+from germane.memories.reader import MemoryReader
+from germane.pipeline.gather.candidates import from_event
+from germane.pipeline.gather.merge import RequestContents, fresh
+from germane.pipeline.gather.source import Skipped
+from germane.pipeline.gather.vector import with_vector
+from germane.ports.embedder import Embedder
+from germane.search.hit import Found
+from germane.search.relevance import Relevance, matrix
+from germane.store import ScopedStore
+from germane.types.context import Context
+from germane.types.evidence import Evidence
+from germane.types.query import Filters, Query
+from germane.types.trace import Trace
+from germane.types.why import LEFT_OUT, Why
+
+__all__ = ["explain_one"]
+
+_NO_READING = 1e9
+"""A price of a token at which a search reads next to no text."""
+_ALL = 1 << 24
+"""More units than a scope has."""
+
+
+async def explain_one(
+    id: str, context: Context, session: str | None, store: ScopedStore, relevance: Relevance, embedder: Embedder
+) -> Why:
+    """See `Agent.why`."""
+    if not isinstance(context, Context):
+        raise InvalidInput(f"context must be a Context, as assemble returns it, not {type(context).__name__}")
+    if (told := _told(id, context.trace)) is not None:
+        return told
+    try:
+        thing = await find_thing(store, id)
+    except NotFound as missing:
+        return await _missing(id, store, str(missing))
+    if (told := _told(thing.id, context.trace)) is not None:
+        return told
+    query = context.trace.query
+    if query is None:
+        reason = context.metadata.fallback_reason or "cached"
+        said = f"nothing was searched: the assembly ended with {reason}"
+        return Why(id=thing.id, outcome="not_searched", reason=reason, text=said)
+    kept_out = _ended(thing, query) or _filtered(thing, query.filters) or _contained(thing, context, session)
+    return kept_out or _unsearched(thing, context.trace) or await _not_reached(thing, query, store, relevance, embedder)
+
+
+def _told(id: str, trace: Trace) -> Why | None:
+    """What the trace says of the thing with exactly this id; None where it says nothing."""
+    for item in trace.chosen:
+        if item.id == id:
+            part = "" if item.share == 1 else f", {item.share:.0%} of its text"
+            required = " because it is required (pinned, or named by the strategy)" if item.scored.candidate.required else ""
+            return Why(
+                id=id,
+                outcome="injected",
+                text=f"it went in{required} as {item.handle}{part}, for {item.tokens} tokens",
+                rank=item.scored.rank,
+                probability=item.scored.breakdown.relevance,
+                tokens=item.tokens,
+            )
+    for left in trace.left_out:
+        if left.id == id:
+            return Why(
+                id=id,
+                outcome="left_out",
+                reason=left.reason,
+                text=f"it was a candidate, and {LEFT_OUT[left.reason]}",
+                rank=left.scored.rank,
+                probability=left.scored.breakdown.relevance,
+                tokens=left.tokens,
+            )
+    if any(item.id == id for injection in trace.earlier for item in injection.items):
+        return Why(id=id, outcome="stands", text="it stands in the prompt already, in the text of an earlier turn")
+    for unread in trace.unread:
+        if unread.id == id:
+            said = "it was found, and can't be worth its tokens at this effort: nobody read it"
+            tokens, probability = unread.tokens, unread.probability
+            return Why(id=id, outcome="unread", reason="price", text=said, probability=probability, tokens=tokens)
+    return None
+
+
+async def _missing(id: str, store: ScopedStore, said: str) -> Why:
+    stone = await store.inventory.tombstone(id)
+    if stone is None:
+        return Why(id=id, outcome="absent", text=said)
+    who = f" by {stone.by}" if stone.by else ""
+    why = f": {stone.reason}" if stone.reason else ""
+    return Why(
+        id=id,
+        outcome="forgotten",
+        reason=stone.reason,
+        text=f"this {stone.what} was forgotten on {stone.at:%Y-%m-%d %H:%M} UTC{who}{why}",
+        at=stone.at,
+    )
+
+
+def _ended(thing: Memory | Event, query: Query) -> Why | None:
+    if isinstance(thing, Event) or query.filters.with_history or thing.holds(query.at):
+        return None
+    asked = f"at the time asked about ({query.at:%Y-%m-%d %H:%M} UTC)"
+    if thing.valid_from > query.at:
+        said = f"it isn't valid yet {asked}: it begins {thing.valid_from:%Y-%m-%d %H:%M}"
+        return Why(id=thing.id, outcome="ended", reason="valid_from", text=said, at=thing.valid_from)
+    ends = [(end, name) for end, name in ((thing.valid_to, "valid_to"), (thing.expires_at, "expires_at")) if end is not None]
+    at, name = min(ends)
+    if thing.superseded_by is not None and name == "valid_to":
+        said = f"{thing.superseded_by} superseded it on {at:%Y-%m-%d %H:%M} UTC"
+        return Why(id=thing.id, outcome="ended", reason="superseded", text=said, at=at)
+    verb = "expired" if name == "expires_at" else "was valid until"
+    return Why(id=thing.id, outcome="ended", reason=name, text=f"it {verb} {at:%Y-%m-%d %H:%M} UTC, before {asked}", at=at)
+
+
+def _filtered(thing: Memory | Event, filters: Filters) -> Why | None:
+    """The first filter that the thing doesn't pass."""
+    kind = thing.kind if isinstance(thing, Memory) else "message"
+    session = thing.provenance.session if isinstance(thing, Memory) else thing.session
+    message_id = thing.provenance.message_id if isinstance(thing, Memory) else thing.message_id
+    tags = set(thing.tags) if isinstance(thing, Memory) else set[str]()
+    kept_out = {
+        "sensitivities": thing.sensitivity not in filters.sensitivities,
+        "exclude": bool({thing.id, message_id} & filters.exclude),
+        "since": filters.since is not None and thing.created_at < filters.since,
+        "until": filters.until is not None and thing.created_at > filters.until,
+        "kinds": filters.kinds is not None and not (isinstance(thing, Memory) and thing.kind in filters.kinds),
+        "event_types": filters.event_types is not None and not (isinstance(thing, Event) and thing.type in filters.event_types),
+        "tags": filters.tags is not None and not tags & set(filters.tags),
+        "session": filters.session is not None and session != filters.session,
+        "task": filters.task is not None,
+    }
+    for name, out in kept_out.items():
+        if out:
+            its = {"sensitivities": f"it is {thing.sensitivity}", "kinds": f"it is a {kind}"}
+            said = f"the filter {name} keeps it out{': ' + its[name] if name in its else ''}"
+            return Why(id=thing.id, outcome="filtered", reason=name, text=said)
+    return None
+
+
+def _contained(thing: Memory | Event, context: Context, session: str | None) -> Why | None:
+    if isinstance(thing, Memory):
+        return None
+    said = RequestContents(parse_all(context.messages, context.provider))
+    if fresh([from_event(thing, "messages", Evidence())], said, Filters(), session=session):
+        return None
+    return Why(id=thing.id, outcome="in_request", text="the request's own messages contain it already")
+
+
+def _unsearched(thing: Memory | Event, trace: Trace) -> Why | None:
+    source = "memories" if isinstance(thing, Memory) else "messages"
+    report = next((report for report in trace.sources if report.name == source), None)
+    if report is None:
+        said = f"strategy {trace.strategy} has no source {source}"
+        return Why(id=thing.id, outcome="not_searched", reason="strategy", text=said)
+    if report.status != "ok":
+        reason = f"{report.status}:{report.reason}" if report.reason else report.status
+        said = f"the source {source} found nothing for this answer: {reason}"
+        return Why(id=thing.id, outcome="not_searched", reason=reason, text=said)
+    return None
+
+
+async def _not_reached(
+    thing: Memory | Event, query: Query, store: ScopedStore, relevance: Relevance, embedder: Embedder
+) -> Why:
+    """Where it ranks among everything of its sort, without reading the texts."""
+    with suppress(EmbedderError, Skipped):  # without a vector the words still tell
+        query = await with_vector(query, store, embedder, patience=None)
+    query = replace(query, embed=None, price=_NO_READING, min_relevance=0.0)
+    reader: MemoryReader | EventReader = store.memories if isinstance(thing, Memory) else store.events
+    found: Found[Any] = await reader.search(query, _ALL, keywords=True, vectors=True, wait=True)
+    odds = {one.id: one.log_odds for one in found.unread}
+    if found.hits:
+        read = relevance.log_odds(matrix([hit.evidence for hit in found.hits])).tolist()
+        odds |= {hit.thing.id: value for hit, value in zip(found.hits, read, strict=True)}
+    own = odds.get(thing.id, -inf)
+    if own == -inf:
+        return Why(
+            id=thing.id,
+            outcome="not_reached",
+            text="no search finds it: it has neither a word nor a meaning in common with the question",
+        )
+    rank = 1 + sum(other > own for other in odds.values())
+    probability = 1 / (1 + exp(min(60.0, -own)))
+    sort = "memories" if isinstance(thing, Memory) else "messages"
+    said = f"the search ended before it: it ranks {rank:,} of {len(odds):,} {sort}, with P = {probability:.4f}"
+    return Why(id=thing.id, outcome="not_reached", reason="depth", text=said, rank=rank, probability=probability)

@@ -1,0 +1,60 @@
+"""`germane stats`: counts what is stored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from germane.cli.codec import encode
+from germane.cli.elsewhere import elsewhere
+from germane.cli.global_options import GlobalOptions, options_of, run_async
+from germane.cli.listing import print_fields
+from germane.cli.screen import console, print_json
+
+if TYPE_CHECKING:
+    from germane.types.inventory import Stats
+
+__all__ = ["stats"]
+
+
+def stats(context: typer.Context) -> None:
+    """Count what the agent has stored for all users, and with --user also that user's own."""
+    options = options_of(context)
+    found, hints = run_async(_stats(options))
+    if options.json:
+        print_json(encode(found))
+        return
+    screen, kinds = console(), found.memories
+    fields = [
+        ("memories", f"{sum(kinds.values()):,}"),
+        *((f"  {kind}", f"{count:,}") for kind, count in sorted(kinds.items())),
+        ("  pinned", f"{found.pinned:,}" if found.pinned else ""),
+        ("  ended", f"{found.ended:,}" if found.ended else ""),
+        ("messages", f"{found.messages:,}"),
+        ("sessions", f"{found.sessions:,}"),
+        ("users", "" if found.users is None else f"{found.users:,}"),
+        ("text", _size(found.text_bytes)),
+        ("without vector", f"{found.pending_vectors:,}" if found.pending_vectors else ""),
+        ("oldest", "" if found.oldest is None else f"{found.oldest:%Y-%m-%d %H:%M}"),
+        ("newest", "" if found.newest is None else f"{found.newest:%Y-%m-%d %H:%M}"),
+    ]
+    print_fields(screen, fields)
+    for line in hints:
+        screen.print(line)
+
+
+def _size(count: int) -> str:
+    size, unit = float(count), "B"
+    for larger in ("KB", "MB", "GB"):
+        if size < 1000:
+            break
+        size, unit = size / 1000, larger
+    return f"{size:,.0f} {unit}" if unit == "B" else f"{size:,.1f} {unit}"
+
+
+async def _stats(options: GlobalOptions) -> tuple[Stats, list[str]]:
+    async with options.open_store() as (germane, agent):
+        found = await agent.stats()
+        nothing = not (found.memories or found.ended or found.messages)
+        return found, await elsewhere(germane, options) if nothing else []

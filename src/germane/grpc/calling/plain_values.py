@@ -1,0 +1,151 @@
+"""Plain values: the service's messages as the values that the library returns for the same calls."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.struct_pb2 import Struct
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from germane.events.event import Event, Session
+from germane.grpc.stubs import memory_pb2 as pb
+from germane.memories.memory import KINDS, Content, Memory, Note
+from germane.types.candidate import PassageRange, Provenance, Sensitivity, SourceKind
+from germane.types.inventory import Stats, UserSummary
+
+__all__ = ["memory_of_wire", "message_of_wire", "session_of_wire", "stats_of_wire", "thing_of_wire", "user_of_wire"]
+
+_TIMES = frozenset({"observed_at", "occurred_at"})
+_MAX_EXACT_INTEGER = 2**53
+
+
+def memory_of_wire(wire: pb.Memory) -> Memory:
+    """A memory as `germane.Agent.memories` returns it, without its content hash."""
+    return Memory(
+        id=wire.id,
+        kind=wire.kind,
+        content=_content(wire),
+        user=wire.user_id or None,
+        created_at=_time(wire.created_at),
+        updated_at=_time(wire.updated_at),
+        valid_from=_time(wire.valid_from),
+        valid_to=_time(wire.valid_to) if wire.HasField("valid_to") else None,
+        expires_at=_time(wire.expires_at) if wire.HasField("expires_at") else None,
+        superseded_by=wire.superseded_by or None,
+        tags=tuple(wire.tags),
+        sensitivity=cast("Sensitivity", wire.sensitivity),
+        confidence=wire.confidence,
+        pinned=wire.pinned,
+        helpful=wire.helpful,
+        harmful=wire.harmful,
+        retrieval_count=wire.retrieval_count,
+        provenance=_provenance(wire.provenance),
+    )
+
+
+def message_of_wire(wire: pb.StoredMessage) -> Event:
+    """A recorded message as `germane.Agent.messages` returns it, without the caller's own dict."""
+    shown = len(wire.text.encode())
+    return Event(
+        id=wire.id,
+        type=f"{wire.role}_message",
+        user=wire.user_id or None,
+        session=wire.session_id,
+        position=wire.position,
+        text=wire.text,
+        created_at=_time(wire.created_at),
+        recorded_at=_time(wire.recorded_at),
+        role=wire.role,
+        name=wire.name,
+        message_id=wire.message_id or None,
+        sensitivity=cast("Sensitivity", wire.sensitivity),
+        provenance=_provenance(wire.provenance),
+        passage=PassageRange(0, min(shown, wire.whole_size), wire.whole_size) if wire.whole_size else None,
+    )
+
+
+def thing_of_wire(wire: pb.FindResponse) -> Memory | Event:
+    return memory_of_wire(wire.memory) if wire.HasField("memory") else message_of_wire(wire.message)
+
+
+def session_of_wire(wire: pb.Session) -> Session:
+    return Session(
+        id=wire.id,
+        user=wire.user_id or None,
+        number=wire.number,
+        started_at=_time(wire.started_at),
+        last_at=_time(wire.last_at),
+        length=wire.length,
+    )
+
+
+def user_of_wire(wire: pb.UserSummary) -> UserSummary:
+    return UserSummary(
+        user=wire.user_id,
+        memories=wire.memories,
+        messages=wire.messages,
+        sessions=wire.sessions,
+        last_at=_time(wire.last_at) if wire.HasField("last_at") else None,
+    )
+
+
+def stats_of_wire(wire: pb.GetStatsResponse) -> Stats:
+    return Stats(
+        memories=dict(sorted(wire.memories.items())),
+        ended=wire.ended,
+        pinned=wire.pinned,
+        messages=wire.messages,
+        sessions=wire.sessions,
+        users=wire.users if wire.HasField("users") else None,
+        text_bytes=wire.text_bytes,
+        pending_vectors=wire.pending_vectors,
+        oldest=_time(wire.oldest) if wire.HasField("oldest") else None,
+        newest=_time(wire.newest) if wire.HasField("newest") else None,
+    )
+
+
+def _content(wire: pb.Memory) -> Content:
+    """The fields of the kind; the text of a kind that this client doesn't know is a note's."""
+    kind = KINDS.get(wire.kind)
+    if kind is None:
+        return Note(body=wire.text)
+    given = _struct(wire.fields)
+    known: dict[str, Any] = {field.name: given[field.name] for field in fields(kind) if field.name in given}
+    return kind(**known | {name: datetime.fromisoformat(known[name]) for name in _TIMES & known.keys()})
+
+
+def _provenance(wire: pb.Provenance) -> Provenance:
+    return Provenance(
+        source_kind=cast("SourceKind", wire.source_kind or "user"),
+        channel=wire.channel or None,
+        session=wire.session_id or None,
+        message_id=wire.message_id or None,
+        tool_call_id=wire.tool_call_id or None,
+        refs=tuple(wire.refs),
+        metadata=_struct(wire.metadata),
+    )
+
+
+def _struct(wire: Struct) -> dict[str, Any]:
+    """The values of a `Struct`, which holds doubles only: whole ones become whole numbers again."""
+    whole: dict[str, Any] = _whole(MessageToDict(wire))
+    return whole
+
+
+def _whole(value: Any) -> Any:
+    match value:
+        case float() if value.is_integer() and abs(value) <= _MAX_EXACT_INTEGER:
+            return int(value)
+        case dict():
+            return {name: _whole(inner) for name, inner in value.items()}
+        case list():
+            return [_whole(inner) for inner in value]
+        case _:
+            return value
+
+
+def _time(wire: Timestamp) -> datetime:
+    return wire.ToDatetime(UTC)

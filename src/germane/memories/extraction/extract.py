@@ -1,0 +1,196 @@
+"""Extract: reads a message's own words sentence by sentence, and returns what the rules of its language find.
+
+A rule applies at the beginning of a clause, so "my boss says I prefer tea" and "if I lived in Rome" say nothing about the
+speaker. Questions, conditions, reported speech, jokes and role play are left out: a statement that is missed is still in the
+message; a wrong one would be shown as true.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from germane.memories.extraction.extracted import Extracted
+from germane.memories.extraction.language import LANGUAGES, ReadingRules, Rule, language
+from germane.memories.extraction.own_words import own_words
+from germane.text.language import detect
+from germane.text.normal import fold
+
+__all__ = ["extract"]
+
+_MAX_READ = 20_000
+"""Characters of a message that are read."""
+_MAX_TEXT, _MIN_TEXT = 300, 8
+"""Characters of a statement."""
+_MAX_FOUND = 12
+_MONTHS = "Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez"
+_SENTENCE = re.compile(rf"[^.!?\n]++(?:(?:[.!?]++(?!\s|$|\0|[\"'”)])|(?<=\d)\.(?= ?(?:{_MONTHS})))[^.!?\n]*+)*+[.!?]*+")
+"""A full stop inside a number, a name or a German date (5. Mai) ends no sentence."""
+_TRIM = " \t\r\n\0,;:.!?-–—*_\"'“”()"
+_BLANK = " \t*_-"
+_SLUG = re.compile(r"[\W_]+")
+_DROPPED = frozenset({"the", "my", "our", "new", "a", "an", "der", "die", "das", "le", "la", "les", "el", "los", "las"})
+
+
+class _Sentence(NamedTuple):
+    start: int
+    end: int
+    asks: bool
+
+
+def extract(text: str, *, speaker: str = "", day: str = "") -> tuple[Extracted, ...]:
+    """Returns what the message `text` states, at most 12 things. `speaker` is the name under which it was said: it then stands
+    in each text and key, in place of `user`. `day` is the day on which it was said, `2023-05-08`. Pure and linear."""
+    text = text[:_MAX_READ]
+    name = detect(text) or LANGUAGES[0]
+    if name not in LANGUAGES:
+        return ()
+    rules = language(name)
+    words = own_words(text, rules)
+    reader = _Reader(text, words, rules, speaker, day)
+    found: dict[tuple[str, str, str], Extracted] = {}
+    for sentence in _sentences(words):
+        for one in reader.read(sentence):
+            found.setdefault((one.kind, one.key, one.text.casefold()), one)
+    if not found or rules.playing.search(words):
+        return ()
+    return tuple(found.values())[:_MAX_FOUND]
+
+
+def _sentences(words: str) -> Iterator[_Sentence]:
+    start = 0
+    for line in words.split("\n"):
+        for found in _SENTENCE.finditer(line) if line.strip(" \0") else ():
+            ended = found[0].rstrip()
+            yield _Sentence(start + found.start(), start + found.start() + len(ended), ended.endswith("?"))
+        start += len(line) + 1
+
+
+class _Reader(NamedTuple):
+    text: str
+    words: str
+    """`text` with what isn't the writer's own hidden."""
+    rules: ReadingRules
+    speaker: str
+    day: str
+
+    def read(self, sentence: _Sentence) -> Iterator[Extracted]:
+        """Yields what one sentence states. The checks that are seldom needed come after a rule has matched."""
+        done = sentence.start
+        in_a_case = self._names_a_case(sentence)
+        for start, opening in self._clauses(sentence):
+            if start < done:
+                continue
+            for rule in self.rules.beginning(self.words, start, instructions=opening or in_a_case):
+                match = rule.pattern.match(self.words, start, sentence.end)
+                if match is None:
+                    continue
+                end = sentence.end if rule.kind == "behavior" else self._end(match.end(), sentence.end)
+                if self._is_meant(rule, sentence, start):
+                    one = self._found(rule, match, start, end, sentence)
+                    if one is not None:
+                        yield one
+                        done = end
+                break
+        for place in self.rules.persons.finditer(self.words, sentence.start, sentence.end):
+            for rule in self.rules.anywhere:
+                match = rule.pattern.match(self.words, place.start(), sentence.end)
+                if match is not None and self._is_meant(rule, sentence, match.start()):
+                    one = self._found(rule, match, match.start(), match.end(), sentence)
+                    if one is not None:
+                        yield one
+
+    def _clauses(self, sentence: _Sentence) -> Iterator[tuple[int, bool]]:
+        """The positions where a clause begins, behind words that change nothing, and whether it opens the sentence."""
+        yield from self._behind_leads(sentence.start, sentence.end, opening=True)
+        for one in self.rules.starts.finditer(self.words, sentence.start, sentence.end):
+            yield from self._behind_leads(one.end(), sentence.end, opening=False)
+
+    def _behind_leads(self, place: int, limit: int, *, opening: bool) -> Iterator[tuple[int, bool]]:
+        place = self._behind_blanks(place, limit)
+        yield place, opening
+        for _ in range(3):
+            lead = self.rules.leads.match(self.words, place, limit)
+            if lead is None or lead.end() == place:
+                return
+            place = lead.end()
+            yield place, opening
+
+    def _names_a_case(self, sentence: _Sentence) -> bool:
+        """Whether a sentence begins with the case in which an instruction holds; else an instruction opens its sentence."""
+        start = self._behind_blanks(sentence.start, sentence.end)
+        return self.rules.case.match(self.words, start, sentence.end) is not None
+
+    def _behind_blanks(self, place: int, limit: int) -> int:
+        while place < limit and self.words[place] in _BLANK:
+            place += 1
+        return place
+
+    def _is_meant(self, rule: Rule, sentence: _Sentence, start: int) -> bool:
+        """Whether the words before a clause leave it to be the speaker's own and meant."""
+        rules, before = self.rules, self.words[sentence.start : start]
+        if rule.unreal and rules.unreal.search(before, _segment(before)):
+            return False
+        if rules.told.search(rules.own.sub(" ", before)):
+            return False
+        return not rules.joking.search(self.words, sentence.start, sentence.end)
+
+    def _end(self, start: int, limit: int) -> int:
+        end = self.rules.ends.search(self.words, start, limit)
+        return limit if end is None else end.start()
+
+    def _found(self, rule: Rule, match: re.Match[str], start: int, end: int, sentence: _Sentence) -> Extracted | None:
+        whole = self.text[start:end].strip(_TRIM)
+        if sentence.asks and end >= sentence.end - 1 and not rule.anywhere:
+            return None
+        if rule.kind == "fact":
+            return self._fact(rule, match, start, end)
+        if not _MIN_TEXT <= len(whole) <= _MAX_TEXT or self.rules.unfinished.search(whole):
+            return None
+        if rule.kind == "behavior":
+            if sentence.asks or self.rules.override.search(self.words, sentence.start, sentence.end):
+                return None
+        elif self.rules.vague.match(self.words, match.end(), end) or self.rules.elsewhere.search(self.words, match.end(), end):
+            return None
+        condition = rule.kind == "behavior" and self.rules.condition.search(whole) is not None
+        text = f"{self.speaker}: {whole}" if self.speaker else whole
+        return self._made(rule, text, start, end, condition=condition)
+
+    def _fact(self, rule: Rule, match: re.Match[str], start: int, end: int) -> Extracted | None:
+        groups = match.groupdict()
+        place = match.span("value") if groups.get("value") else match.span("name")
+        value = self.text[slice(*place)].strip(_TRIM)
+        of, own = _slug(groups.get("of") or ""), _slug(value)
+        if not own or ("{of}" in rule.key and not of) or ("{scope}" in rule.key and of in self.rules.general):
+            return None
+        who = _slug(self.speaker) or "user"
+        scope = f"{_slug(self.speaker)}." if self.speaker else ""
+        key = rule.key.replace("{scope}.", scope).replace("{who}", who).replace("{of}", of).replace("{value}", own)
+        if self.day and self.rules.relative.search(value):
+            value = f"{value} (said on {self.day})"
+        return self._made(rule, value, start, end, key=key)
+
+    def _made(self, rule: Rule, text: str, start: int, end: int, *, key: str = "", condition: bool = False) -> Extracted:
+        return Extracted(
+            kind=rule.kind,
+            text=text,
+            rule=rule.name,
+            confidence=rule.confidence,
+            key=key,
+            share=round((end - start) / max(1, len(self.text.strip())), 3),
+            condition=condition,
+        )
+
+
+def _segment(before: str) -> int:
+    """Where the last clauses of `before` begin: a condition further back governs something else."""
+    second = before.rfind(",", 0, max(0, before.rfind(",", 0, len(before.rstrip(", "))) - 1))
+    return max(0, second)
+
+
+def _slug(text: str) -> str:
+    words = [word for word in _SLUG.split(fold(text)) if word]
+    while len(words) > 1 and words[0] in _DROPPED:
+        del words[0]
+    return "-".join(words)[:60]

@@ -1,0 +1,79 @@
+"""Own words: hides what a message quotes, pastes or hands over, so that no rule reads it.
+
+What is hidden keeps its place: blocks and lines become line ends, a quotation inside a sentence becomes NULs, which a rule's
+words can't match and a statement may run over.
+"""
+
+from __future__ import annotations
+
+import re
+
+from germane.memories.extraction.language import ReadingRules
+
+__all__ = ["own_words"]
+
+_MAX_OWN = 1_500
+"""Characters: what stands after so many is taken for a paste."""
+_QUOTED = re.compile(
+    r'"[^"\n]{1,600}"|“[^“”\n]{1,600}”|„[^„“”\n]{1,600}[“”]|«[^«»\n]{1,600}»|»[^»«\n]{1,600}«|`[^`\n]{1,600}`'
+    r"|(?<![\w’'])['‘](?=\w)(?:[^'’‘\n]|(?<=\w)['’](?=\w)){1,600}['’](?!\w)"
+)
+"""No opening mark stands inside, so that a run of them isn't read again from each."""
+_OPEN_QUOTE = re.compile(r'(?:(?<!\w)"(?=\w)|[“„«])[^\n]*')
+_FOREIGN_LINE = re.compile(r"\s*(?:>|\||</?\w|[{}\[\]]|\t|#!|\d+[.)]\s|[-*•+]\s)|    ")
+_FENCES = ("```", "~~~")
+_TAG = re.compile(r"<([A-Za-z][\w-]{0,40})[^<>\n]{0,400}>")
+
+
+def own_words(text: str, rules: ReadingRules) -> str:
+    """Returns `text`, of the same length, with what isn't the writer's own hidden. Linear."""
+    text = _without_fences(text.replace("\0", " "))
+    if "<" in text:
+        text = _without_elements(text)
+    lines = text.split("\n")
+    kept, size = list[str](), 0
+    for number, line in enumerate(lines):
+        if size > _MAX_OWN or rules.pasted.match(line):
+            return _quotes_hidden(_filled(kept, lines[number:]))
+        if _FOREIGN_LINE.match(line):
+            kept.append("\n" * len(line))
+            continue
+        handed = rules.handed.search(line) if ":" in line else None
+        if handed is not None:
+            kept.append(line[: handed.start()] + "\n" * (len(line) - handed.start()))
+            return _quotes_hidden(_filled(kept, lines[number + 1 :]))
+        kept.append(line)
+        size += len(line)
+        if line.rstrip().endswith(":"):
+            return _quotes_hidden(_filled(kept, lines[number + 1 :]))
+    return _quotes_hidden("\n".join(kept))
+
+
+def _filled(kept: list[str], hidden: list[str]) -> str:
+    return "\n".join((*kept, *("\n" * len(line) for line in hidden)))
+
+
+def _quotes_hidden(text: str) -> str:
+    text = _QUOTED.sub(lambda found: "\0" * len(found[0]), text)
+    return _OPEN_QUOTE.sub(lambda found: "\0" * len(found[0]), text)
+
+
+def _without_fences(text: str) -> str:
+    """Hides fenced blocks; one that isn't closed reaches to the end."""
+    for fence in _FENCES:
+        pieces = text.split(fence)
+        if len(pieces) == 1:
+            continue
+        hidden = [piece if number % 2 == 0 else "\n" * len(piece) for number, piece in enumerate(pieces)]
+        text = ("\n" * len(fence)).join(hidden)
+    return text
+
+
+def _without_elements(text: str) -> str:
+    """Hides everything from the first element's opening tag to the last closing tag of that name."""
+    opening = _TAG.search(text)
+    if opening is None:
+        return text
+    closing = text.rfind(f"</{opening[1]}")
+    end = len(text) if closing < opening.end() else closing
+    return text[: opening.start()] + "\n" * (end - opening.start()) + text[end:]

@@ -1,0 +1,155 @@
+"""Dump: reads everything that is stored of some owners, within one snapshot and in portions of bounded size.
+
+A dump has a connection of its own, so that it may take as long as its reader likes. Until it ends, SQLite keeps the pages that
+it still has to read: a scrub of what is forgotten meanwhile waits for it, as it waits for a backup. A store in memory has no
+log that would keep them, so there the dump reads a copy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterator
+
+import apsw
+
+from germane.errors import StoreUnavailable
+from germane.events.event import Event
+from germane.stores.sqlite.database import Database
+from germane.stores.sqlite.encoding import maybe_moment, moment, shown, to_json
+from germane.stores.sqlite.events import EVENT, event_of
+from germane.stores.sqlite.failures import mapped
+from germane.stores.sqlite.forget import TOMBSTONE_KINDS
+from germane.stores.sqlite.memories import MEMORY, memory_of
+from germane.stores.sqlite.rows import Row, first, only, rows
+from germane.stores.sqlite.visible_partitions import FORGOTTEN_ORG
+from germane.transfer.stored import Contents, Owned, Owner, Reach, SessionRecord, StoredDirective, Thing
+from germane.types.inventory import Tombstone
+
+__all__ = ["Dump"]
+
+_THINGS, _CHARACTERS = 256, 1 << 19
+"""Things in one portion at most, and characters of their messages after which a portion ends."""
+_PAGE = 256
+"""Memories read by one statement."""
+_NOBODY = Owner(None, None, None)
+_STONES = "SELECT id, what, at, by, reason FROM tombstones WHERE partition IN (SELECT value FROM json_each(?)) ORDER BY id"
+_SESSIONS = "SELECT key, id, next, length, started_at, last_at FROM sessions WHERE partition = ? ORDER BY key"
+
+
+class Dump:
+    """One dump. Iterating over it yields `Contents`, then lists of what there is. Closing it ends the snapshot; so does its
+    end."""
+
+    def __init__(self, database: Database, reach: Reach) -> None:
+        self._database, self._reach = database, reach
+        self._lock = threading.Lock()
+        self._connection: apsw.Connection | None = None
+        self._left: Iterator[Contents | Owned] | None = None
+        self._closed = False
+
+    async def portions(self) -> AsyncIterator[list[Contents | Owned]]:
+        """Yields what there is, the `Contents` first. Raises `StoreUnavailable` where the store is closed meanwhile."""
+        try:
+            while portion := await asyncio.to_thread(self._portion):
+                yield portion
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Ends the snapshot. Waits for the portion that is being read. Idempotent."""
+        with self._lock:
+            self._closed, self._left = True, None
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                connection.close()
+
+    def _portion(self) -> list[Contents | Owned]:
+        with self._lock, mapped(self._database.name):
+            if self._closed:
+                raise StoreUnavailable(f"store {self._database.name!r} is closed")
+            if self._left is None:
+                self._connection = self._opened()
+                self._left = _everything(self._connection, self._reach)
+            portion, size = list[Contents | Owned](), 0
+            for thing in self._left:
+                portion.append(thing)
+                size += len(thing.thing.text) if isinstance(thing, Owned) and isinstance(thing.thing, Event) else 0
+                if len(portion) == _THINGS or size > _CHARACTERS:
+                    break
+            return portion
+
+    def _opened(self) -> apsw.Connection:
+        connection = self._database.connect(reading=True)
+        if self._database.path is None:
+            copy = apsw.Connection(":memory:")
+            with copy.backup("main", connection, "main") as backup:
+                backup.step(-1)
+            connection.close()
+            return copy
+        connection.execute("BEGIN; SELECT 1 FROM meta")
+        return connection
+
+
+def _everything(connection: apsw.Connection, reach: Reach) -> Iterator[Contents | Owned]:
+    owners = dict(_owners(connection, reach))
+    gone = [row[0] for row in rows(connection, "SELECT id FROM partitions WHERE org = ?", (FORGOTTEN_ORG,))]
+    nobodys = gone if reach.org is None else []
+    yield _contents(connection, [*owners, *nobodys])
+    for partition, owner in owners.items():
+        for thing in _things(connection, partition, owner):
+            yield Owned(owner, thing)
+    for stone in rows(connection, _STONES, (to_json(nobodys),)):
+        yield Owned(_NOBODY, _tombstone(stone))
+
+
+def _owners(connection: apsw.Connection, reach: Reach) -> Iterator[tuple[int, Owner]]:
+    """The partitions within reach, with their owners: by org, agent and user, what is agent-wide first."""
+    sql = "SELECT id, org, agent, user FROM partitions WHERE org <> ? ORDER BY org, agent, user"
+    for id, org, agent, user in rows(connection, sql, (FORGOTTEN_ORG,)):
+        owner = Owner(org, agent, user or None)
+        if reach.covers(owner):
+            yield id, owner
+
+
+def _contents(connection: apsw.Connection, partitions: list[int]) -> Contents:
+    inside = "WHERE partition IN (SELECT value FROM json_each(?))"
+    bound = (to_json(partitions),)
+
+    def figures(what: str, table: str) -> Row:
+        return only(connection, f"SELECT {what} FROM {table} {inside}", bound)
+
+    directives, memories, stones = (figures("count(*)", table)[0] for table in ("directives", "memories", "tombstones"))
+    sessions, messages, said = figures("count(*), total(length), max(last_at)", "sessions")
+    times = [said, figures("max(updated_at)", "memories")[0], figures("max(at)", "tombstones")[0]]
+    return Contents(
+        directives=directives,
+        memories=memories,
+        sessions=sessions,
+        messages=int(messages),
+        tombstones=stones,
+        latest=maybe_moment(max((time for time in times if time is not None), default=None)),
+    )
+
+
+def _things(connection: apsw.Connection, partition: int, owner: Owner) -> Iterator[Thing]:
+    users = {partition: owner.user}
+    directive = first(connection, "SELECT text FROM directives WHERE partition = ?", (partition,))
+    if directive is not None:
+        yield StoredDirective(shown(directive[0]))
+    keys = sorted(row[0] for row in rows(connection, "SELECT key FROM memories WHERE partition = ?", (partition,)))
+    for start in range(0, len(keys), _PAGE):
+        sql = f"{MEMORY} WHERE key IN (SELECT value FROM json_each(?)) ORDER BY key"
+        for row in rows(connection, sql, (to_json(keys[start : start + _PAGE]),)):
+            yield memory_of(row, users)
+    for key, id, next, length, started_at, last_at in list(rows(connection, _SESSIONS, (partition,))):
+        yield SessionRecord(id=shown(id), next=next, length=length, started_at=moment(started_at), last_at=moment(last_at))
+        for row in rows(connection, f"{EVENT} WHERE e.session = ? ORDER BY e.position", (key,)):
+            yield event_of(row, users)
+    for stone in rows(connection, _STONES, (to_json([partition]),)):
+        yield _tombstone(stone)
+
+
+def _tombstone(row: Row) -> Tombstone:
+    id, what, at, by, reason = row
+    return Tombstone(id=id, what=TOMBSTONE_KINDS[what], at=moment(at), by=shown(by), reason=shown(reason))

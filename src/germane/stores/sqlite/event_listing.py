@@ -1,0 +1,110 @@
+"""Event listing: pages of the events and of the sessions of one scope, newest first.
+
+Events have an index by time within each session only. A page opens the sessions by their latest event, and the next one only
+when it may hold an event that is newer than those still to come, so that a page reads little more than it returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from heapq import heappop, heappush
+
+from germane.errors import InvalidInput
+from germane.events.event import Event
+from germane.events.reader import MessagePage, SessionPage
+from germane.stores.sqlite.cursor import SECRET, Listing
+from germane.stores.sqlite.encoding import stored
+from germane.stores.sqlite.events import BRIEF, EVENT, brief_of, event_of, session_of
+from germane.stores.sqlite.readers import Reading
+from germane.stores.sqlite.rows import Row, only, rows
+from germane.stores.sqlite.visible_partitions import in_clause, owners, visible_partitions
+from germane.stores.sqlite.where_clauses import excluded, for_events, impossible
+from germane.types.query import Filters
+from germane.types.scope import Scope
+
+__all__ = ["listed_events", "listed_sessions"]
+
+_KEY, _CREATED = 0, 7
+"""Columns of the rows of `EVENT` and `BRIEF`."""
+
+
+def listed_events(
+    reading: Reading, scope: Scope, filters: Filters, limit: int, cursor: str | None, *, whole: bool
+) -> MessagePage:
+    """See `EventReader.page`."""
+    listing, after = _continued(reading, "events", scope, filters, limit, cursor)
+    if impossible(filters, "events"):
+        return MessagePage(messages=())
+    connection = reading.connection
+    visible = visible_partitions(connection, scope)
+    clause, values = for_events(visible, filters)
+    sessions = f"SELECT key, last_at FROM sessions WHERE partition IN {in_clause(visible)}"
+    bound: list[object] = []
+    if filters.session is not None:
+        sessions += " AND id = ?"
+        bound.append(stored(filters.session))
+    if after is not None:
+        sessions += " AND started_at <= ?"
+        bound.append(after[0])
+        clause += " AND e.created_at <= ? AND (e.created_at, e.key) < (?, ?)"
+        values += [after[0], *after]
+    sql = f"{EVENT if whole else BRIEF} WHERE e.session = ? AND {clause} ORDER BY e.created_at DESC, e.key DESC"
+    latest = rows(connection, f"{sessions} ORDER BY last_at DESC, key DESC", bound)
+    users = owners(visible)
+    events: list[Event] = []
+    last: tuple[int, int] | None = None
+    for row in _newest_first(latest, lambda session: rows(connection, sql, [session, *values])):
+        event = event_of(row, users) if whole else brief_of(connection, row, users)
+        if excluded(event, filters):
+            continue
+        if len(events) == limit and last is not None:
+            return MessagePage(messages=tuple(events), cursor=listing.cursor(*last))
+        events.append(event)
+        last = (row[_CREATED], row[_KEY])
+    return MessagePage(messages=tuple(events))
+
+
+def listed_sessions(reading: Reading, scope: Scope, limit: int, cursor: str | None) -> SessionPage:
+    """See `EventReader.sessions`."""
+    listing, after = _continued(reading, "sessions", scope, Filters(), limit, cursor)
+    visible = visible_partitions(reading.connection, scope)
+    sql = (
+        f"SELECT partition, id, number, started_at, last_at, length, key FROM sessions WHERE partition IN {in_clause(visible)}"
+    )
+    if after is not None:
+        sql += " AND (last_at, key) < (?, ?)"
+    found = list(rows(reading.connection, f"{sql} ORDER BY last_at DESC, key DESC LIMIT ?", (*(after or ()), limit + 1)))
+    users, last = owners(visible), found[limit - 1] if len(found) > limit else None
+    sessions = tuple(session_of(row, users) for row in found[:limit])
+    return SessionPage(sessions=sessions, cursor=None if last is None else listing.cursor(last[4], last[6]))
+
+
+def _continued(
+    reading: Reading, what: str, scope: Scope, filters: Filters, limit: int, cursor: str | None
+) -> tuple[Listing, tuple[int, int] | None]:
+    if limit < 1:
+        raise InvalidInput(f"limit must be 1 or more, not {limit}")
+    listing = Listing(only(reading.connection, SECRET)[0], scope, filters, what)
+    return listing, None if cursor is None else listing.position(cursor)
+
+
+def _newest_first(sessions: Iterable[Row], events_of: Callable[[int], Iterator[Row]]) -> Iterator[Row]:
+    """Merges the sessions' events, each newest first. `sessions` are pairs of key and latest time, latest first."""
+    heap: list[tuple[int, int, Row, Iterator[Row]]] = []
+
+    def push(events: Iterator[Row]) -> None:
+        row = next(events, None)
+        if row is not None:
+            heappush(heap, (-row[_CREATED], -row[_KEY], row, events))
+
+    def pop() -> Row:
+        _, _, row, events = heappop(heap)
+        push(events)
+        return row
+
+    for session, last_at in sessions:
+        while heap and -heap[0][0] > last_at:
+            yield pop()
+        push(events_of(session))
+    while heap:
+        yield pop()

@@ -1,0 +1,211 @@
+"""Extraction queue in SQLite: leases, retries and parks runs of messages for a language model, and counts what it cost."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+import apsw
+
+from germane.errors import StoreUnavailable
+from germane.memories.llm_extraction.claim import Claim
+from germane.memories.llm_extraction.queue import LLMUsage, QueueReport
+from germane.stores.sqlite.claim_rows import held, messages, taken
+from germane.stores.sqlite.encoding import micros, shown, stored
+from germane.stores.sqlite.readers import Readers, Reading
+from germane.stores.sqlite.rows import first, only, rows
+from germane.stores.sqlite.transaction import Transaction
+from germane.stores.sqlite.visible_partitions import FORGOTTEN_ORG
+from germane.stores.sqlite.writer import Writer
+from germane.types.scope import Scope
+
+__all__ = ["SqliteExtractionQueue"]
+
+T = TypeVar("T")
+
+_SILENCE = timedelta(seconds=60)
+"""How long a session must be silent before its new messages are read, so that an exchange is read as a whole."""
+_ENOUGH = 20
+"""Messages that are read although the session goes on."""
+_JOINED = "extraction_queue q JOIN sessions s ON s.key = q.session JOIN partitions p ON p.id = s.partition"
+_QUEUED = (
+    "INSERT INTO extraction_queue (session, first, state, not_before)"
+    " SELECT e.session, 0, 1, CASE WHEN s.next >= ?2 THEN ?3 ELSE ?4 END FROM events e JOIN sessions s ON s.key = e.session"
+    " WHERE e.key > ?1 GROUP BY e.session"
+    " ON CONFLICT (session) WHERE stop IS NULL DO UPDATE SET state = 1, not_before = CASE WHEN tries > 0 THEN not_before"
+    " WHEN (SELECT next FROM sessions WHERE key = excluded.session) - first >= ?2 THEN ?3 ELSE ?4 END"
+)
+_DUE = (
+    f"SELECT q.session, q.first, q.stop, q.tries, s.next, s.partition, p.org, p.agent, p.user, s.id FROM {_JOINED}"
+    " WHERE q.state = 1 AND (q.not_before <= ?1 OR (?2 AND q.tries = 0)) AND NOT EXISTS (SELECT 1 FROM extraction_queue o"
+    " WHERE o.session = q.session AND o.holder <> '' AND o.leased_until > ?1)"
+)
+_MARK = "SELECT value FROM meta WHERE key = 'extraction_seen'"
+_SPENT = (
+    "INSERT INTO llm_usage VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = calls + excluded.calls,"
+    " input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens"
+)
+_SIZES = (
+    "SELECT count(*), coalesce(sum(min(length(e.text), 4000)), 0) FROM events e JOIN sessions s ON s.key = e.session"
+    " JOIN partitions p ON p.id = s.partition WHERE e.type IN ('user_message', 'assistant_message') AND e.sensitivity < 2 AND"
+    " (EXISTS (SELECT 1 FROM extraction_queue q WHERE q.session = s.key AND q.state > ?1 AND e.position >= q.first AND"
+    " (q.stop IS NULL OR e.position < q.stop)) OR (e.key > ?2 AND NOT EXISTS (SELECT 1 FROM extraction_queue q WHERE"
+    " q.session = s.key AND q.stop IS NULL AND q.state = 1)) OR (?3 AND NOT EXISTS (SELECT 1 FROM extraction_queue q WHERE"
+    " q.session = s.key)))"
+)
+
+
+class SqliteExtractionQueue:
+    """Implements `germane.memories.llm_extraction.queue.ExtractionQueue`."""
+
+    def __init__(self, writer: Writer | None, readers: Readers, name: str) -> None:
+        self._writer, self._readers, self._name = writer, readers, name
+
+    async def begin(self) -> None:
+        def work(to: Transaction) -> None:
+            to.connection.execute("INSERT OR IGNORE INTO meta SELECT 'extraction_seen', CAST(events AS TEXT) FROM counters")
+
+        await self._write().run(work)
+
+    async def claim(self, holder: str, *, now: datetime, until: datetime, within: Scope | None, eager: bool) -> Claim | None:
+        limits, values = _limits(within)
+        due = f"{_DUE}{limits} ORDER BY q.not_before LIMIT 1"
+        at = micros(now)
+
+        def waits(reading: Reading) -> bool:
+            seen = first(reading.connection, _MARK)
+            newest = only(reading.connection, "SELECT events FROM counters")[0]
+            unseen = seen is not None and newest > int(seen[0])
+            return unseen or first(reading.connection, due, (at, eager, *values)) is not None
+
+        def work(to: Transaction) -> Claim | None:
+            _queue_new(to.connection, at)
+            row = first(to.connection, due, (at, eager, *values))
+            if row is None:
+                return None
+            claim = taken(to.connection, row, holder)
+            sql = "UPDATE extraction_queue SET holder = ?, leased_until = ? WHERE session = ? AND first = ?"
+            to.connection.execute(sql, (holder, micros(until), claim.session, claim.first))
+            return claim
+
+        return await self._write().run(work) if await self._readers.run(waits) else None
+
+    async def release(self, claim: Claim, *, reason: str, retry_at: datetime | None, failed: bool = True) -> None:
+        def work(to: Transaction) -> None:
+            row = held(to.connection, claim)
+            if row is None:
+                return
+            key, parked = (claim.session, claim.first), retry_at is None
+            sql = (
+                "UPDATE extraction_queue SET holder = '', leased_until = 0, tries = tries + ?, reason = ?, state = ?,"
+                " not_before = ? WHERE session = ? AND first = ?"
+            )
+            due = 0 if retry_at is None else micros(retry_at)
+            to.connection.execute(sql, (int(failed), reason, 2 if parked else 1, due, *key))
+            if parked and (row[0] is None or claim.stop < row[0]):  # what follows goes on by itself
+                sql = "UPDATE extraction_queue SET stop = ? WHERE session = ? AND first = ?"
+                to.connection.execute(sql, (claim.stop, *key))
+                more = row[0] is not None or messages(to.connection, claim.session) > claim.stop
+                sql = "INSERT INTO extraction_queue (session, first, stop, state, not_before) VALUES (?, ?, ?, ?, 0)"
+                to.connection.execute(sql, (claim.session, claim.stop, row[0], int(more)))
+
+        await self._write().run(work)
+
+    async def release_all(self, holder: str) -> None:
+        sql = "UPDATE extraction_queue SET holder = '', leased_until = 0 WHERE holder = ?"
+        await self._write().run(lambda to: to.connection.execute(sql, (holder,)) and None)
+
+    async def resume(self, within: Scope | None, *, everything: bool) -> None:
+        limits, values = _limits(within)
+
+        def work(to: Transaction) -> None:
+            connection = to.connection
+            chosen = f"SELECT q.session, q.first FROM {_JOINED} WHERE q.state > 0{limits}"
+            sql = f"UPDATE extraction_queue SET state = 1, tries = 0, not_before = 0 WHERE (session, first) IN ({chosen})"
+            connection.execute(sql, values)
+            if everything:
+                sql = (
+                    "INSERT INTO extraction_queue (session, first, state, not_before) SELECT s.key, 0, 1, 0 FROM sessions s"
+                    " JOIN partitions p ON p.id = s.partition WHERE NOT EXISTS (SELECT 1 FROM extraction_queue o"
+                    f" WHERE o.session = s.key){limits}"
+                )
+                connection.execute(sql, values)
+
+        await self._write().run(work)
+
+    async def spend(self, scope: Scope, day: int, *, calls: int, input_tokens: int, output_tokens: int) -> None:
+        def work(to: Transaction) -> None:
+            own = next((one for one in to.visible_partitions(scope) if one.user == scope.user), None)
+            if own is not None:
+                to.connection.execute(_SPENT, (day, own.id, calls, input_tokens, output_tokens))
+
+        await self._write().run(work)
+
+    async def spent(self, day: int) -> int:
+        sql = "SELECT coalesce(sum(input_tokens + output_tokens), 0) FROM llm_usage WHERE day = ?"
+        return await self._readers.run(lambda reading: int(only(reading.connection, sql, (day,))[0]))
+
+    async def report(self, day: int, within: Scope | None = None, *, everything: bool = False) -> QueueReport:
+        limits, values = _limits(within)
+
+        def work(reading: Reading) -> QueueReport:
+            connection = reading.connection
+            states: dict[int, int] = dict(
+                rows(connection, f"SELECT q.state, count(*) FROM {_JOINED} WHERE q.state > 0{limits} GROUP BY 1", values)
+            )
+            sql = f"SELECT q.reason, count(*) FROM {_JOINED} WHERE q.state = 2{limits} GROUP BY 1 ORDER BY 2 DESC, 1"
+            reasons = tuple((str(reason), int(count)) for reason, count in rows(connection, sql, values))
+            seen = first(connection, _MARK)
+            newest = only(connection, "SELECT events FROM counters")[0]
+            since = newest if seen is None else int(seen[0])
+            sizes = (0, 0)
+            if within is not None:
+                sizes = only(connection, f"{_SIZES}{limits}", (0, since, everything, *values))
+            return QueueReport(
+                waiting=states.get(1, 0),
+                parked=states.get(2, 0),
+                messages=sizes[0],
+                characters=sizes[1],
+                reasons=reasons,
+                usage=_usage(connection, day),
+            )
+
+        return await self._readers.run(work)
+
+    def _write(self) -> Writer:
+        if self._writer is None:
+            raise StoreUnavailable(f"store {self._name!r} is read-only: check the permissions of the file and of its directory")
+        return self._writer
+
+
+def _queue_new(connection: apsw.Connection, at: int) -> None:
+    """Queues the sessions that got messages since the last call, of whichever process."""
+    seen, newest = first(connection, _MARK), only(connection, "SELECT coalesce(max(key), 0) FROM events")[0]
+    if seen is None or newest <= int(seen[0]):
+        return
+    silent = at + _SILENCE // timedelta(microseconds=1)
+    connection.execute(_QUEUED, (int(seen[0]), _ENOUGH, at, silent))
+    connection.execute("UPDATE meta SET value = ? WHERE key = 'extraction_seen'", (str(newest),))
+
+
+def _limits(within: Scope | None) -> tuple[str, tuple[Any, ...]]:
+    """Returns SQL conditions on sessions `s` and partitions `p`, and their values."""
+    if within is None:
+        return "", ()
+    sql, values = " AND p.org = ? AND p.agent = ?", list[Any]([within.org, within.agent])
+    for column, value in (("p.user", within.user), ("s.id", within.session)):
+        if value is not None:
+            sql += f" AND {column} = ?"
+            values.append(stored(value))
+    return sql, tuple(values)
+
+
+def _usage(connection: apsw.Connection, day: int) -> tuple[LLMUsage, ...]:
+    sql = (
+        "SELECT p.org, CASE WHEN p.org = ? THEN '' ELSE p.agent END, sum(u.calls), sum(u.input_tokens), sum(u.output_tokens)"
+        " FROM llm_usage u JOIN partitions p ON p.id = u.partition WHERE u.day = ? GROUP BY 1, 2 ORDER BY 1, 2"
+    )
+    return tuple(
+        LLMUsage(org=shown(org), agent=shown(agent), calls=calls, input_tokens=given, output_tokens=made)
+        for org, agent, calls, given, made in rows(connection, sql, (FORGOTTEN_ORG, day))
+    )

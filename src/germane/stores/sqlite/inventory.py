@@ -1,0 +1,166 @@
+"""SqliteInventory: counts what one scope holds, lists its users, finds ids by prefix, and reads tombstones."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+import apsw
+
+from germane.errors import InvalidInput
+from germane.stores.sqlite.cursor import SECRET, Listing
+from germane.stores.sqlite.encoding import maybe_moment, micros, moment, shown, stored
+from germane.stores.sqlite.readers import Readers, Reading
+from germane.stores.sqlite.rows import first, only, rows
+from germane.stores.sqlite.units import UNIT_TABLES
+from germane.stores.sqlite.visible_partitions import in_clause, visible_partitions
+from germane.types.inventory import AgentPage, AgentSummary, Stats, Tombstone, UserPage, UserSummary
+from germane.types.query import Filters
+from germane.types.scope import Scope
+
+__all__ = ["SqliteInventory", "agents_of", "owner_of"]
+
+_HOLDS = (
+    "(EXISTS (SELECT 1 FROM memories WHERE partition = p.id) OR EXISTS (SELECT 1 FROM sessions WHERE partition = p.id)"
+    " OR EXISTS (SELECT 1 FROM directives WHERE partition = p.id))"
+)
+"""Whether anything is stored in the partition `p`: its row stays when everything in it was forgotten by id."""
+_USERS = f"SELECT p.id, p.user FROM partitions p WHERE p.org = ? AND p.agent = ? AND p.user <> '' AND p.id > ? AND {_HOLDS}"
+_USER = (
+    "SELECT (SELECT count(*) FROM memories WHERE partition = ?1), total(length), count(*),"
+    " max(ifnull(max(last_at), 0), ifnull((SELECT max(created_at) FROM memories WHERE partition = ?1), 0))"
+    " FROM sessions WHERE partition = ?1"
+)
+_AGENTS = (
+    "SELECT min(p.id), p.agent, count(nullif(p.user, '')), json_group_array(p.id) FROM partitions p"
+    f" WHERE p.org = ? AND {_HOLDS} GROUP BY p.agent HAVING min(p.id) > ? ORDER BY min(p.id) LIMIT ?"
+)
+_AGENT = (
+    "SELECT (SELECT count(*) FROM memories WHERE partition IN (SELECT value FROM json_each(?1))),"
+    " (SELECT total(length) FROM sessions WHERE partition IN (SELECT value FROM json_each(?1)))"
+)
+_VALID = "valid_from <= ?1 AND (valid_to IS NULL OR valid_to > ?1) AND (expires_at IS NULL OR expires_at > ?1)"
+_KINDS = (
+    f"SELECT kind, total({_VALID}), count(*), total(pinned AND {_VALID}), total(octet_length(content)), min(created_at),"
+    " max(created_at) FROM memories WHERE partition IN {} GROUP BY kind ORDER BY kind"
+)
+_MESSAGES = "SELECT total(length), count(*), min(started_at), max(last_at) FROM sessions WHERE partition IN {}"
+_SAID_AS = (
+    "SELECT e.id FROM sessions s CROSS JOIN events e INDEXED BY events_message ON e.session = s.key AND e.message_id = ?"
+    " WHERE s.partition IN {} LIMIT ?"
+)
+_OWNER = "SELECT p.agent, p.user FROM {} t JOIN partitions p ON p.id = t.partition WHERE t.id = ? AND p.org = ? AND p.org <> ''"
+
+
+class SqliteInventory:
+    """Implements `germane.ports.inventory.Inventory`."""
+
+    def __init__(self, scope: Scope, readers: Readers) -> None:
+        self._scope, self._readers = scope, readers
+
+    async def stats(self, *, at: datetime) -> Stats:
+        return await self._readers.run(lambda reading: _stats(reading.connection, self._scope, at))
+
+    async def users(self, limit: int, cursor: str | None = None) -> UserPage:
+        return await self._readers.run(lambda reading: _users(reading, self._scope, limit, cursor))
+
+    async def ids(self, prefix: str, limit: int, *, domain: Literal["memories", "events"]) -> tuple[str, ...]:
+        """Reads the scope's own rows and not the index of all ids, so that it takes no longer where others store more."""
+
+        def work(reading: Reading) -> tuple[str, ...]:
+            here = in_clause(visible_partitions(reading.connection, self._scope))
+            sql = f"SELECT id FROM {domain} WHERE partition IN {here} AND substr(+id, 1, ?) = ? LIMIT ?"
+            return tuple(sorted(id for (id,) in rows(reading.connection, sql, (len(prefix), prefix, limit))))
+
+        return await self._readers.run(work)
+
+    async def said_as(self, message_id: str, limit: int) -> tuple[str, ...]:
+        def work(reading: Reading) -> tuple[str, ...]:
+            here = in_clause(visible_partitions(reading.connection, self._scope))
+            return tuple(id for (id,) in rows(reading.connection, _SAID_AS.format(here), (stored(message_id), limit)))
+
+        return await self._readers.run(work)
+
+    async def tombstone(self, id: str) -> Tombstone | None:
+        def work(reading: Reading) -> Tombstone | None:
+            here = in_clause(visible_partitions(reading.connection, self._scope))
+            sql = f"SELECT what, at, by, reason FROM tombstones WHERE id = ? AND partition IN {here}"
+            row = first(reading.connection, sql, (stored(id),))
+            if row is None:
+                return None
+            what: Literal["memory", "message"] = "memory" if row[0] == "memories" else "message"
+            return Tombstone(id=id, what=what, at=moment(row[1]), by=shown(row[2]), reason=shown(row[3]))
+
+        return await self._readers.run(work)
+
+
+def agents_of(reading: Reading, org: str, limit: int, cursor: str | None) -> AgentPage:
+    """See `Store.agents`."""
+    listing, after = _continued(reading, "agents", Scope(org=org), limit, cursor)
+    found = list(rows(reading.connection, _AGENTS, (org, after, limit + 1)))
+    agents = []
+    for _, agent, users, partitions in found[:limit]:
+        memories, messages = only(reading.connection, _AGENT, (partitions,))
+        agents.append(AgentSummary(agent=agent, users=users, memories=memories, messages=int(messages)))
+    return AgentPage(agents=tuple(agents), cursor=listing.cursor(0, found[limit - 1][0]) if len(found) > limit else None)
+
+
+def owner_of(reading: Reading, org: str, id: str) -> tuple[str, str | None] | None:
+    """See `Store.owner`."""
+    for table in ("memories", "events", "tombstones"):
+        row = first(reading.connection, _OWNER.format(table), (stored(id), org))
+        if row is not None:
+            return row[0], row[1] or None
+    return None
+
+
+def _users(reading: Reading, scope: Scope, limit: int, cursor: str | None) -> UserPage:
+    listing, after = _continued(reading, "users", scope, limit, cursor)
+    if scope.user is not None:
+        return UserPage(users=())
+    found = list(rows(reading.connection, f"{_USERS} ORDER BY p.id LIMIT ?", (scope.org, scope.agent, after, limit + 1)))
+    users = []
+    for partition, user in found[:limit]:
+        memories, messages, sessions, last = only(reading.connection, _USER, (partition,))
+        at = maybe_moment(last or None)
+        users.append(UserSummary(user=user, memories=memories, messages=int(messages), sessions=sessions, last_at=at))
+    return UserPage(users=tuple(users), cursor=listing.cursor(0, found[limit - 1][0]) if len(found) > limit else None)
+
+
+def _continued(reading: Reading, what: str, scope: Scope, limit: int, cursor: str | None) -> tuple[Listing, int]:
+    """Returns the listing, and the partition after which it continues."""
+    if limit < 1:
+        raise InvalidInput(f"limit must be 1 or more, not {limit}")
+    listing = Listing(only(reading.connection, SECRET)[0], scope, Filters(), what)
+    return listing, 0 if cursor is None else listing.position(cursor)[1]
+
+
+def _stats(connection: apsw.Connection, scope: Scope, at: datetime) -> Stats:
+    visible = visible_partitions(connection, scope)
+    here, users = in_clause(visible), None
+    if scope.user is None:
+        sql = f"SELECT count(*) FROM ({_USERS})"
+        users = only(connection, sql, (scope.org, scope.agent, 0))[0]
+    if not visible:
+        return Stats(users=users)
+    kinds = list(rows(connection, _KINDS.format(here), (micros(at),)))
+    messages, sessions, started, last = only(connection, _MESSAGES.format(here))
+    size = f"SELECT total(octet_length(text)) FROM events INDEXED BY events_type WHERE partition IN {here}"
+    pending = 0
+    for table in (table for tables in UNIT_TABLES.values() for table in tables):
+        sql = f"SELECT count(*) FROM {table} INDEXED BY {table}_pending WHERE vector IS NULL AND partition IN {here}"
+        pending += only(connection, sql)[0]
+    times = [*(row[5] for row in kinds), *([started] if started is not None else [])]
+    latest = [*(row[6] for row in kinds), *([last] if last is not None else [])]
+    return Stats(
+        memories={kind: int(valid) for kind, valid, *_ in kinds if valid},
+        ended=sum(row[2] - int(row[1]) for row in kinds),
+        pinned=sum(int(row[3]) for row in kinds),
+        messages=int(messages),
+        sessions=sessions,
+        users=users,
+        text_bytes=int(sum(row[4] for row in kinds) + only(connection, size)[0]),
+        pending_vectors=pending,
+        oldest=maybe_moment(min(times, default=None)),
+        newest=maybe_moment(max(latest, default=None)),
+    )

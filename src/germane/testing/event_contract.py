@@ -1,0 +1,69 @@
+"""Event contract: the tests of `StoreContract` about events and sessions: fields, order and numbering."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from germane.events.operations import PutEvent
+from germane.store import ScopedStore
+from germane.testing.stored import NOON, an_event, writing
+from germane.types.query import Filters
+
+__all__ = ["EventContract"]
+
+
+class EventContract:
+    """Tests of events and sessions. Inherit `StoreContract`, which has them all."""
+
+    async def test_an_event_comes_back_equal(self, scoped: ScopedStore) -> None:
+        """Every field is stored, and the event carries the start and the number of its session."""
+        event = an_event(
+            "Bom dia \x00",
+            name="Ana",
+            message_id="m1",
+            sensitivity="public",
+            raw={"role": "user", "n": [1]},
+            content_hash=(1 << 63) - 1,
+        )
+        await scoped.journal.commit(writing(PutEvent(event)))
+        (found,) = await scoped.events.get([event.id])
+        assert found == replace(event, session_started_at=event.created_at, session_number=1)
+        assert found.raw == {"role": "user", "n": [1]}
+
+    async def test_recent_is_newest_first_and_narrowed(self, scoped: ScopedStore) -> None:
+        """`recent` filters by session, time, type and exclusion, and sorts a late message by its time."""
+        events = [an_event(f"a{n}", session="a", position=n) for n in range(3)]
+        events += [an_event(f"b{n}", session="b", position=n, created_at=NOON + timedelta(minutes=n + 1)) for n in range(2)]
+        late = an_event("late", session="a", position=3, created_at=NOON + timedelta(seconds=0.5), message_id="m")
+        await scoped.journal.commit(writing(*map(PutEvent, [*events, late])))
+
+        async def recent(limit: int = 9, session: str | None = None, **filters: Any) -> list[str]:
+            found = await scoped.events.recent(limit, session=session, filters=Filters(**filters))
+            return [event.text for event in found]
+
+        assert await recent() == ["b1", "b0", "a2", "a1", "late", "a0"]
+        assert await recent(2) == ["b1", "b0"]
+        assert await recent(session="a") == ["a2", "a1", "late", "a0"]
+        assert await recent(exclude=frozenset({"m", events[0].id}), session="a") == ["a2", "a1"]
+        assert await recent(until=NOON) == ["a0"]
+        assert await recent(tags=("x",)) == []
+        assert [event.text for event in await scoped.events.recent(1, filters=Filters(until=NOON))] == ["a0"]
+
+    async def test_recent_looks_into_the_five_latest_sessions(self, scoped: ScopedStore) -> None:
+        """`recent` returns no events of the sixth latest session."""
+        events = [an_event(f"s{n}", session=f"s{n}", created_at=NOON + timedelta(days=n)) for n in range(7)]
+        await scoped.journal.commit(writing(*map(PutEvent, events)))
+        found = await scoped.events.recent(50, filters=Filters())
+        assert [event.text for event in found] == ["s6", "s5", "s4", "s3", "s2"]
+
+    async def test_sessions_are_numbered_by_beginning(self, scoped: ScopedStore) -> None:
+        """A session's number is its rank by start, even where an earlier session is recorded later; `sessions` returns the
+        latest first."""
+        for name, day in (("b", 2), ("c", 3), ("a", 1)):
+            event = an_event(session=name, created_at=NOON + timedelta(days=day), name=name.upper())
+            await scoped.journal.commit(writing(PutEvent(event)))
+        found = (await scoped.events.sessions(9)).sessions
+        assert [(session.id, session.number, session.length) for session in found] == [("c", 3, 1), ("b", 2, 1), ("a", 1, 1)]
+        assert await scoped.events.speakers() == ("A", "B", "C")

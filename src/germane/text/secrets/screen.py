@@ -1,0 +1,100 @@
+"""SecretScreen: applies a policy to the texts of one message or memory that is about to be stored, and counts what it finds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, get_args
+
+from germane.errors import InvalidInput
+from germane.text.secrets.find import find_secrets
+from germane.text.secrets.found import FoundSecret
+from germane.text.secrets.named import named_kind
+from germane.text.secrets.redact import marker, redacted
+
+__all__ = ["POLICIES", "SecretPolicy", "SecretScreen", "secret_policy"]
+
+SecretPolicy = Literal["redact", "tag", "refuse", "off"]
+"""What happens to a secret in what a caller wants stored: a marker takes its place, it is kept and marked as sensitive, the
+call is refused, or nobody looks."""
+POLICIES: tuple[SecretPolicy, ...] = get_args(SecretPolicy)
+_MIN_REPEATED = 6
+"""Characters of a secret that is also replaced where only its repetition tells that it is one."""
+_MAX_REPEATED = 64
+"""How many different secrets are looked for again."""
+
+
+class SecretScreen:
+    """`found` counts the secrets by kind. `place` says in a refusal where the text stands; the refusal never quotes it."""
+
+    def __init__(self, policy: SecretPolicy, place: str, breath: Callable[[], None] = lambda: None) -> None:
+        self.policy, self.place, self._breath = policy, place, breath
+        self._known: dict[str, str] = {}
+        self.found: Counter[str] = Counter()
+
+    def text(self, value: str, name: str = "") -> str:
+        """Returns `value` as it is to be stored; `name` is what it stands under. Raises `InvalidInput` where the policy refuses
+        it."""
+        if self.policy == "off":
+            return value
+        found = find_secrets(value, self._breath)
+        if name and not found and (kind := named_kind(name, value)) is not None:
+            found = (FoundSecret(kind, 0, len(value)),)
+        for one in found:
+            self.note(one.kind, value[one.start : one.end])
+        return redacted(value, found) if self.policy == "redact" else value
+
+    def json(self, value: Any, name: str = "") -> Any:
+        """The same for JSON of any depth, whose strings stand under their keys."""
+        if self.policy == "off":
+            return value
+        if isinstance(value, str):
+            return self.text(value, name)
+        if isinstance(value, Mapping):
+            return {self.text(key): self.json(item, key) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.json(item, name) for item in value]
+        return value
+
+    def again(self, value: Any) -> Any:
+        """Returns JSON that repeats what was screened before: what was found there is replaced here too, and only what wasn't
+        is counted."""
+        known, counted = dict(self._known), Counter(self.found)
+        value = self.json(value)
+        if counted:
+            self.found = counted
+        return _replaced(value, known) if known and self.policy == "redact" else value
+
+    def note(self, kind: str, secret: str) -> None:
+        """Counts a secret. Raises `InvalidInput` where the policy refuses it."""
+        if self.policy == "refuse":
+            raise InvalidInput(
+                f"{self.place} holds a secret ({kind}): leave it out, or let germane redact it (secrets = 'redact')"
+            )
+        self.found[kind] += 1
+        if len(self._known) < _MAX_REPEATED:
+            self._known[secret] = kind
+
+    def knows(self, secret: str) -> bool:
+        """Whether this secret was counted before."""
+        return secret in self._known
+
+
+def secret_policy(value: object) -> SecretPolicy:
+    """Returns a policy by its name. Raises `InvalidInput`."""
+    for policy in POLICIES:
+        if value == policy:
+            return policy
+    given = repr(value[:40]) if isinstance(value, str) else type(value).__name__
+    raise InvalidInput(f"secrets must be one of {', '.join(POLICIES)}, not {given}")
+
+
+def _replaced(value: Any, known: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        for secret in sorted(known, key=len, reverse=True):
+            if len(secret) >= _MIN_REPEATED:
+                value = value.replace(secret, marker(known[secret]))
+        return value
+    if isinstance(value, Mapping):
+        return {key: _replaced(item, known) for key, item in value.items()}
+    return [_replaced(item, known) for item in value] if isinstance(value, list) else value

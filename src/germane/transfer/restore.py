@@ -1,0 +1,159 @@
+"""Restore: the plans that store the things of an export as they were: with their ids, times, positions and counts.
+
+Each plan takes some things of one owner and says which of them it stored. Restoring the same again stores nothing. What was
+forgotten in this store isn't stored again, and nothing that is stored is changed or removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from germane.events.event import Event
+from germane.events.operations import EventsById, EventsByMessageId, PutEvent, ReservePositions, SessionTail
+from germane.memories.memory import Memory
+from germane.memories.operations import IdsInUse, MemoriesById, OwnDirective, PutMemory, PutTombstones, SetDirective
+from germane.search.unit import Analysis
+from germane.types.inventory import Tombstone
+from germane.types.plan import Change, Decision, Plan, read
+from germane.types.scope import Scope
+
+__all__ = ["Clash", "Placed", "restore_directive", "restore_memories", "restore_messages", "restore_tombstones"]
+
+
+class Clash(NamedTuple):
+    """A thing that can't be stored, by its place among those given, and the reason."""
+
+    place: int
+    why: str
+
+
+@dataclass(slots=True)
+class Placed:
+    """What became of some things: how many were `added`, `known` already, not stored because they are `forgotten` here, or
+    `clash` with what is stored."""
+
+    added: int = 0
+    known: int = 0
+    forgotten: int = 0
+    clashes: list[Clash] = field(default_factory=list)
+
+    def clash(self, place: int, why: str) -> None:
+        self.clashes.append(Clash(place, why))
+
+
+_TAKEN = "its id belongs to another scope of this store"
+_OTHER = "its id is stored already, with other content"
+
+
+def restore_directive(text: str) -> Plan[Placed]:
+    """Sets the directive where there is none."""
+    held = yield from read(OwnDirective())
+    if held:
+        return Decision((), Placed(known=1) if held == text else Placed(clashes=[Clash(0, "another directive is set here")]))
+    return Decision((SetDirective(text),), Placed(added=1))
+
+
+def restore_memories(memories: Sequence[Memory], *, scope: Scope, strict: bool) -> Plan[Placed]:
+    """Stores the memories that aren't there. A memory is there where its id has the same kind and content; its counts and its
+    validity may have changed since, and stay. `strict`: where any of them clashes, none is stored."""
+    ids = tuple(memory.id for memory in memories)
+    known = {id: memory for id, memory in (yield from read(MemoriesById(ids))).items() if memory.user == scope.user}
+    use = yield from read(IdsInUse(ids))
+    placed, changes = Placed(), list[Change]()
+    for index, memory in enumerate(memories):
+        held = known.get(memory.id)
+        if memory.id in use.forgotten:
+            placed.forgotten += 1
+        elif memory.id in use.elsewhere:
+            placed.clash(index, _TAKEN)
+        elif held is None:
+            known[memory.id] = memory
+            changes.append(PutMemory(memory))
+        elif (held.kind, held.content) == (memory.kind, memory.content):
+            placed.known += 1
+        else:
+            placed.clash(index, _OTHER)
+    return _decided(placed, changes, strict)
+
+
+def restore_messages(
+    events: Sequence[Event],
+    analyses: Sequence[tuple[Analysis, ...]],
+    *,
+    next: int,
+    strict: bool,
+) -> Plan[Placed]:
+    """Stores the messages of one session that aren't there, each at its position. `analyses` are those of their texts; `next`
+    is the position of the session's next message. A message clashes where its position or the caller's id is another
+    message's. `strict`: where any of them clashes, none is stored."""
+    session, ids = events[0].session, tuple(event.id for event in events)
+    use = yield from read(IdsInUse(ids))
+    known = yield from read(EventsById(ids))
+    named, positions = set[str](), set[int]()
+    if any(event.id not in known for event in events):
+        message_ids = tuple(event.message_id for event in events if event.message_id is not None)
+        named |= (yield from read(EventsByMessageId(session, message_ids))).keys()
+        first, last = min(event.position for event in events), max(event.position for event in events)
+        heads = yield from read(SessionTail(session, last - first + 1, before=last + 1))
+        positions |= {head.position for head in heads}
+    placed, changes = Placed(), list[Change]()
+    for index, (event, analysis) in enumerate(zip(events, analyses, strict=True)):
+        held = known.get(event.id)
+        if event.id in use.forgotten:
+            placed.forgotten += 1
+        elif event.id in use.elsewhere:
+            placed.clash(index, _TAKEN)
+        elif held is not None:
+            if _same(held, event):
+                placed.known += 1
+            else:
+                placed.clash(index, _OTHER)
+        elif event.position in positions:
+            placed.clash(index, "another message has its position in the session")
+        elif event.message_id in named:
+            placed.clash(index, "another message of the session has its id")
+        else:
+            known[event.id] = event
+            positions.add(event.position)
+            if event.message_id is not None:
+                named.add(event.message_id)
+            changes.append(PutEvent(event, analysis))
+    decided = _decided(placed, changes, strict)
+    if not decided.changes or next <= max(event.position for event in events) + 1:
+        return decided
+    return Decision((*decided.changes, ReservePositions(session=session, next=next)), decided.outcome)
+
+
+def restore_tombstones(tombstones: Sequence[Tombstone], *, ownerless: bool) -> Plan[Placed]:
+    """Keeps the ids of what was forgotten. Where something is stored under such an id it stays: restoring removes nothing."""
+    ids = tuple(stone.id for stone in tombstones)
+    use = yield from read(IdsInUse(ids))
+    stored = use.elsewhere | (yield from read(MemoriesById(ids))).keys() | (yield from read(EventsById(ids))).keys()
+    placed, new = Placed(), dict[str, Tombstone]()
+    for index, stone in enumerate(tombstones):
+        if stone.id in use.forgotten or stone.id in new:
+            placed.known += 1
+        elif stone.id in stored:
+            placed.clash(index, "what was forgotten there is stored here, and stays: forget it here too, or leave the line out")
+        else:
+            new[stone.id] = stone
+    changes = [PutTombstones(tombstones=tuple(new.values()), ownerless=ownerless)] if new else []
+    placed.added = len(new)
+    return Decision(tuple(changes), placed)
+
+
+def _same(held: Event, event: Event) -> bool:
+    return _identity(held) == _identity(event)
+
+
+def _identity(event: Event) -> tuple[object, ...]:
+    return event.session, event.position, event.role, event.text, event.message_id
+
+
+def _decided(placed: Placed, changes: list[Change], strict: bool) -> Decision[Placed]:
+    if strict and placed.clashes:
+        return Decision((), placed)
+    placed.added = len(changes)
+    return Decision(tuple(changes), placed)

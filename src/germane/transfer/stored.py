@@ -1,0 +1,105 @@
+"""Stored: what an export holds: whose data, each stored thing with its owner, and how many there are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from germane.errors import InvalidInput
+from germane.events.event import Event
+from germane.memories.memory import Memory
+from germane.types.inventory import Tombstone
+from germane.types.scope import Scope
+
+__all__ = ["Contents", "Owned", "Owner", "Reach", "SessionRecord", "StoredDirective", "Thing"]
+
+
+class Owner(NamedTuple):
+    """Whose a stored thing is; a `user` of None stands for agent-wide. An owner without an `org` was forgotten as a whole: of
+    it there are tombstones only."""
+
+    org: str | None
+    agent: str | None
+    user: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """Whose data an export holds. Without an `org` all of a store; without an `agent` all of the org; with `all_users` all of
+    the agent's users; else what is agent-wide and, with a `user`, that user's own. Raises `InvalidInput` for an agent without
+    its org, and for an id that can't be one."""
+
+    org: str | None = None
+    agent: str | None = None
+    user: str | None = None
+    all_users: bool = False
+
+    def __post_init__(self) -> None:
+        if self.org is None and self.agent is not None:
+            raise InvalidInput("an agent is named, but not its org: give org as well")
+        if self.user is not None and (self.agent is None or self.all_users):
+            raise InvalidInput("a user is named beside all users: name the user's org and agent, and not all users")
+        Scope(org=self.org or "default", agent=self.agent or "default", user=self.user)
+        if self.agent is None and not self.all_users:
+            object.__setattr__(self, "all_users", True)
+
+    def covers(self, owner: Owner) -> bool:
+        """Whether the data of `owner` belongs to it."""
+        if self.org is None:
+            return True
+        mine = owner.org == self.org and self.agent in (None, owner.agent)
+        return mine and (self.all_users or owner.user in (None, self.user))
+
+    def __str__(self) -> str:
+        if self.org is None:
+            return "a whole store"
+        if self.agent is None:
+            return f"the org {self.org}"
+        whose = f"{self.org}/{self.agent}"
+        return f"{whose} with all users" if self.all_users else whose if self.user is None else f"{whose}/{self.user}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """How many things an export holds. `latest` is the time of the newest message or change in it."""
+
+    directives: int = 0
+    memories: int = 0
+    sessions: int = 0
+    messages: int = 0
+    tombstones: int = 0
+    latest: datetime | None = None
+
+    @property
+    def total(self) -> int:
+        return self.directives + self.memories + self.sessions + self.messages + self.tombstones
+
+
+class StoredDirective(NamedTuple):
+    """The standing instructions of an agent or of one of its users."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRecord:
+    """A session. `next` is the position of its next message: positions of forgotten messages aren't used again. The other
+    figures follow from its messages."""
+
+    id: str
+    next: int
+    length: int = 0
+    started_at: datetime | None = None
+    last_at: datetime | None = None
+
+
+Thing = StoredDirective | Memory | SessionRecord | Event | Tombstone
+
+
+class Owned(NamedTuple):
+    """A stored thing and its owner. Of one owner the directive comes first, then the memories, each session with its messages
+    by position, and the tombstones."""
+
+    owner: Owner
+    thing: Thing

@@ -1,0 +1,78 @@
+"""Inventory values: what a scope holds, in figures: statistics, users, agents, and the records of what was forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+__all__ = ["AgentPage", "AgentSummary", "Stats", "Tombstone", "UserPage", "UserSummary"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stats:
+    """What one scope sees, counted. `memories` counts those that are valid now, by kind; `ended` those that were superseded or
+    are no longer valid. `users` counts the agent's users; None for the scope of a user. `text_bytes` are those of the texts, in
+    UTF-8, and `pending_vectors` the texts that have no vector yet. `oldest` and `newest` are the times of the first and the
+    last memory or message; None where there is none."""
+
+    memories: Mapping[str, int] = field(default_factory=dict, hash=False)
+    ended: int = 0
+    pinned: int = 0
+    messages: int = 0
+    sessions: int = 0
+    users: int | None = None
+    text_bytes: int = 0
+    pending_vectors: int = 0
+    oldest: datetime | None = None
+    newest: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserSummary:
+    """One user of an agent, and how much is stored for it: `memories` (those that ended included), `messages` in `sessions`.
+    `last_at` is the time of the latest of them; None for a user with a directive only."""
+
+    user: str
+    memories: int = 0
+    messages: int = 0
+    sessions: int = 0
+    last_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserPage:
+    """One page of an agent's users. `cursor` continues the listing; None on the last page."""
+
+    users: tuple[UserSummary, ...]
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSummary:
+    """One agent of an org, and how much is stored for it, agent-wide and for its users together."""
+
+    agent: str
+    users: int = 0
+    memories: int = 0
+    messages: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentPage:
+    """One page of an org's agents. `cursor` continues the listing; None on the last page."""
+
+    agents: tuple[AgentSummary, ...]
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tombstone:
+    """What remains of a forgotten memory or message: no content."""
+
+    id: str
+    what: Literal["memory", "message"]
+    at: datetime
+    by: str = ""
+    reason: str = ""

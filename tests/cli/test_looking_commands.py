@@ -1,0 +1,258 @@
+"""The commands that look through a store: list, show, update, history, messages, sessions, users, agents, stats, and --why."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from germane.cli import main
+
+pytestmark = pytest.mark.requirement("CLI-2")
+
+Run = Callable[..., str]
+TALK = [
+    {"role": "user", "content": "My flight to Lisbon leaves on 4 June", "id": "m1", "created_at": "2025-05-01T09:00:00Z"},
+    {"role": "assistant", "content": "Have a good trip", "id": "m2", "created_at": "2025-05-01T09:01:00Z"},
+]
+LOOKING = ("list", "messages", "sessions", "users", "agents", "stats")
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run the command in an empty folder; `expect` is the exit code. Returns stdout, or stderr of a failure."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("GERMANE_DB", "GERMANE_EMBEDDER", "GERMANE_SETTINGS"):
+        monkeypatch.delenv(name, raising=False)
+
+    def command(*arguments: str, expect: int = 0, stdin: str = "", columns: int = 100) -> str:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"))
+        code = main(list(arguments))
+        out, err = capsys.readouterr()
+        assert code == expect, err
+        return out if expect == 0 else err
+
+    return command
+
+
+@pytest.fixture
+def told(run: Run) -> dict[str, str]:
+    """A store with two versions of a fact, a pinned preference and two messages of ada. Returns ids by name."""
+    ids = {}
+    for name, value in (("old", "Vienna"), ("new", "Graz")):
+        ids[name] = parsed(run("remember", "--kind", "fact", "--key", "city", "--value", value, "--user", "ada", "--json"))[
+            "id"
+        ]
+    ids["pin"] = parsed(
+        run("remember", "Prefers letters", "--kind", "preference", "--pinned", "--tag", "post", "--user", "ada", "--json")
+    )["id"]
+    run("record", "-", "--session", "s1", "--user", "ada", stdin=json.dumps(TALK))
+    return ids
+
+
+def parsed(text: str) -> Any:
+    return json.loads(text)
+
+
+def test_a_listing_narrows_and_shows_history_on_request(run: Run, told: dict[str, str]) -> None:
+    """Kind, tag, time, sensitivity, session, --all."""
+
+    def listed(*arguments: str) -> list[str]:
+        return [one["id"] for one in parsed(run("list", "--user", "ada", "--json", *arguments))["memories"]]
+
+    assert listed() == [told["pin"], told["new"]]
+    assert listed("--all") == [told["pin"], told["new"], told["old"]]
+    assert listed("--kind", "fact") == [told["new"]]
+    assert listed("--tag", "post") == [told["pin"]]
+    assert listed("--since", "2999-01-01") == listed("--until", "2020-01-01") == listed("--sensitivity", "public") == []
+    assert listed("--session", "s1") == []
+    first = parsed(run("list", "--user", "ada", "--json", "--limit", "1"))
+    assert listed("--limit", "1", "--cursor", first["cursor"]) == [told["new"]]
+
+
+def test_a_thing_is_shown_with_all_that_is_known(run: Run, told: dict[str, str]) -> None:
+    """By id, by its beginning and by the caller's message id; with history and provenance."""
+    shown = parsed(run("show", told["new"][:-1], "--user", "ada", "--json"))
+    assert (shown["id"], shown["history"]) == (told["new"], [told["old"], told["new"]])
+    text = run("show", told["new"], "--user", "ada")
+    assert "Vienna" in text
+    assert "← this one" in text
+    message = parsed(run("show", "m2", "--user", "ada", "--json"))
+    assert (message["type"], message["text"], message["session"]) == ("message", "Have a good trip", "s1")
+    assert "Have a good trip" in run("show", "m2", "--user", "ada")
+
+
+def test_a_memory_is_corrected_by_the_beginning_of_its_id(run: Run, told: dict[str, str]) -> None:
+    """Text and attributes; nothing to change is refused."""
+    changed = parsed(
+        run(
+            "update",
+            told["pin"][:-1],
+            "Prefers post",
+            "--unpinned",
+            "--tag",
+            "",
+            "--user",
+            "ada",
+            "--confidence",
+            "1",
+            "--json",
+        )
+    )
+    assert (changed["text"], changed["pinned"], changed["tags"], changed["confidence"]) == ("Prefers post", False, [], 1.0)
+    run("update", told["new"], "--value", "42", "--expires-at", "2999-01-01", "--user", "ada")
+    changed = parsed(run("update", told["new"], "--expires-at", "none", "--user", "ada", "--json"))
+    assert (changed["value"], changed["expires_at"]) == (42, None)
+    assert "nothing to change" in run("update", told["new"], "--user", "ada", expect=2)
+    assert "isn't valid" not in run("update", told["new"], "--confidence", "nan", "--user", "ada", expect=2)
+
+
+def test_history_messages_sessions_users_agents_and_counts(run: Run, told: dict[str, str]) -> None:
+    """Each as JSON and as a text that names what the JSON has."""
+    history = parsed(run("history", told["old"][:-2], "--user", "ada", "--json"))["memories"]
+    assert [one["id"] for one in history] == [told["old"], told["new"]]
+    messages = parsed(run("messages", "--user", "ada", "--json"))["messages"]
+    assert [one["message_id"] for one in messages] == ["m1", "m2"]
+    earlier = parsed(run("messages", "s1", "--user", "ada", "--json", "--limit", "1"))
+    assert [one["message_id"] for one in earlier["messages"]] == ["m2"]
+    assert "earlier ones" in run("messages", "--user", "ada", "--limit", "1")
+    assert [one["id"] for one in parsed(run("sessions", "--user", "ada", "--json"))["sessions"]] == ["s1"]
+    assert [one["user"] for one in parsed(run("users", "--json"))["users"]] == ["ada"]
+    assert [one["agent"] for one in parsed(run("agents", "--json"))["agents"]] == ["default"]
+    stats = parsed(run("stats", "--user", "ada", "--json"))
+    assert (stats["memories"], stats["ended"], stats["messages"]) == ({"fact": 1, "preference": 1}, 1, 2)
+    for command in LOOKING:
+        assert run(command, *(() if command in ("users", "agents") else ("--user", "ada")))
+
+
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_no_column_is_cut_to_nothing_at_any_width(run: Run, told: dict[str, str], columns: int) -> None:
+    """At 40 columns things are stacked, with whole ids; no line is longer than the terminal."""
+    commands: list[tuple[str, ...]] = [(name, "--user", "ada") for name in ("messages", "sessions", "stats")]
+    commands += [("list", "--all", "--user", "ada"), ("users",), ("agents",), ("search", "Lisbon", "--user", "ada")]
+    commands += [("show", "m1", "--user", "ada"), ("history", told["new"], "--user", "ada")]
+    for command in commands:
+        text = run(*command, columns=columns)
+        assert max(map(len, text.splitlines())) <= columns, command
+        assert "…" not in text
+    run("keys", "create", "--org", "acme")
+    keys = " ".join(run("keys", "list", columns=columns).split())
+    assert "active" in keys
+    assert "created" in keys
+    explained = run("explain", "--query", "When does my flight leave?", "--user", "ada", columns=columns)
+    assert "Prefers letters" in " ".join(explained.split())
+    listed = " ".join(run("list", "--all", "--user", "ada", columns=columns).split())
+    for words in (told["pin"][:13], "preference", "pinned", "Prefers letters", "ended", "city: Vienna"):
+        assert words in listed
+    assert (told["pin"] in listed) == (columns != 80)
+
+
+def test_a_scope_without_anything_hints_at_its_neighbours(run: Run, told: dict[str, str]) -> None:
+    """Names and counts of the same org only."""
+    assert "user ada has 3 memories and 2 messages: add --user ada" in run("list")
+    for command in ("list", "messages", "sessions", "stats", "search"):
+        words = ("x",) if command == "search" else ()
+        assert "--user ada" in run(command, *words, "--user", "eve")
+        assert "--agent default" in run(command, *words, "--agent", "nobody")
+        assert "ada" not in run(command, *words, "--org", "other")
+        assert "default" not in run(command, *words, "--org", "other", "--agent", "x")
+    assert "without them there are 2" in run("list", "--user", "ada", "--tag", "nothing")
+
+
+def test_another_users_thing_is_named_to_the_operator_within_the_org(run: Run, told: dict[str, str]) -> None:
+    """show, update, history and --why say whose it is; another org learns nothing."""
+    for command in (("show",), ("update", "--unpinned"), ("history",)):
+        error = run(command[0], told["pin"], *command[1:], expect=1)
+        assert "use --user ada" in error
+        foreign = run(command[0], told["pin"], *command[1:], "--org", "other", expect=1)
+        assert "ada" not in foreign
+    why = parsed(run("explain", "--query", "letters?", "--why", told["pin"], "--json"))
+    assert why["outcome"] == "absent"
+    assert "user ada" in why["text"]
+    foreign = parsed(run("explain", "--query", "letters?", "--why", told["pin"], "--org", "other", "--json"))
+    assert "ada" not in foreign["text"]
+
+
+def test_why_tells_what_happened_to_one_thing(run: Run, told: dict[str, str]) -> None:
+    """In, superseded, forgotten; a trace can't be asked."""
+    ask = ("explain", "--query", "Which city?", "--user", "ada")
+    assert parsed(run(*ask, "--why", told["pin"][:-1], "--json"))["outcome"] == "injected"
+    assert "superseded it on" in " ".join(run(*ask, "--why", told["old"]).split())
+    run("forget", told["pin"], "--yes", "--user", "ada", "--reason", "asked")
+    assert "asked" in run(*ask, "--why", told["pin"])
+    assert "was forgotten on" in run("show", told["pin"], "--user", "ada", expect=1)
+    assert "--trace" in run("explain", "--why", "x", "--trace", "t.json", expect=2)
+
+
+def test_forget_completes_an_id_but_guesses_nothing_where_nobody_is_asked(run: Run, told: dict[str, str]) -> None:
+    """With --yes the beginning must reach beyond the first hyphen; a message id of one's own stays one."""
+    dry = parsed(run("forget", told["pin"][:-1], "--dry-run", "--user", "ada", "--json"))
+    assert dry["memory_ids"] == [told["pin"]]
+    kept = parsed(run("forget", told["pin"][:9], "--yes", "--user", "ada", "--json"))
+    assert kept["memory_ids"] == []
+    assert parsed(run("forget", told["pin"][:-1], "--yes", "--user", "ada", "--json"))["memory_ids"] == [told["pin"]]
+    assert len(parsed(run("forget", "m1", "--yes", "--user", "ada", "--json"))["event_ids"]) == 1
+
+
+@pytest.mark.parametrize("command", [*LOOKING, "show x", "update x y", "history x", "explain --query x --why y"])
+def test_looking_creates_no_store(run: Run, command: str, tmp_path: Path) -> None:
+    """A mistyped name doesn't look like an empty store."""
+    assert "no database at" in run(*command.split(), expect=3)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("list", "--kind", "tune"), "fact, preference"),
+        (("list", "--sensitivity", "secret"), "public, private, sensitive"),
+        (("list", "--since", "soon"), "--since"),
+        (("list", "--limit", "0"), "--limit"),
+        (("list", "--cursor", "x"), "begin again"),
+        (("show", "01"), "four or more"),
+        (("show", "-"), "no memory or message"),
+    ],
+)
+def test_bad_input_says_what_to_do(run: Run, told: dict[str, str], arguments: tuple[str, ...], said: str) -> None:
+    """In one line."""
+    error = run(*arguments, "--user", "ada", expect=1 if arguments[0] == "show" else 2)
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_germane_alone_says_how_to_begin(run: Run) -> None:
+    """At any width, without an error; with a store it says so."""
+    for columns in (40, 100):
+        text = run(columns=columns)
+        assert "germane demo" in text
+        assert "There is no store at germane.db yet" in text
+    run("remember", "tea")
+    assert "germane stats" in run()
+
+
+def test_help_is_short_too_and_names_values_for_people(run: Run) -> None:
+    """-h and --help are the same everywhere, and no type of the implementation shows."""
+    commands = [
+        line.split()[0]
+        for line in run("-h").partition("Commands:")[2].partition("Exit codes")[0].splitlines()
+        if line.startswith("  ") and line.strip()
+    ]
+    assert set(LOOKING) <= set(commands)
+    for command in [
+        [],
+        *([name] for name in commands),
+        ["keys", "list"],
+        ["keys", "create"],
+        ["eval", "fit"],
+        ["eval", "label"],
+    ]:
+        text = run(*command, "-h")
+        assert text == run(*command, "--help")
+        assert "-h, --help" in text
+        for kind in ("int range", "<int", "<float", "<str", "<path", "list["):
+            assert kind not in text, (command, kind)
