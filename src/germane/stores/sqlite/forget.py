@@ -16,7 +16,7 @@ from germane.memories.operations import Forget, ForgetOwner, IdsInUse, IdUse, Pu
 from germane.stores.sqlite.encoding import micros, shown, stored, to_json
 from germane.stores.sqlite.injections import forget_sessions, withdraw
 from germane.stores.sqlite.links import delete_links
-from germane.stores.sqlite.memories import derived_keys
+from germane.stores.sqlite.memories import derived_keys, mark_stale
 from germane.stores.sqlite.rows import Row, first, only, rows
 from germane.stores.sqlite.sessions import shrink
 from germane.stores.sqlite.transaction import Transaction
@@ -175,6 +175,8 @@ def _scanned(connection: apsw.Connection, sql: str, values: list[Any], wanted: C
 def _forget_memories(transaction: Transaction, partitions: tuple[VisiblePartition, ...], change: Forget) -> None:
     sql = "SELECT key, id, partition FROM memories WHERE id = ? AND partition IN " + in_clause(partitions)
     found = _found(transaction.connection, sql, change.memory_ids)
+    for partition in {row[2] for row in found}:
+        mark_stale(transaction, partition, [row[1] for row in found if row[2] == partition], change.at)
     keys = [(row[0],) for row in found]
     transaction.connection.executemany("DELETE FROM memory_tags WHERE memory = ?", keys)
     transaction.connection.executemany("DELETE FROM derivations WHERE memory = ?", keys)
