@@ -361,3 +361,18 @@ def test_a_language_model_reads_what_waits(run: Run, monkeypatch: pytest.MonkeyP
     assert told == "read 2 messages, stored 1 memories, rejected 0\n1 calls, 100 tokens in and 20 out\n"
     assert parsed(run("extract", "--session", "s", "--user", "ana", "--json"))["calls"] == 0
     assert "extraction" in run("doctor")
+
+
+@pytest.mark.requirement("CLI-1")
+def test_an_audit_names_what_deserves_a_look(run: Run) -> None:
+    """Secrets and contradictions make the exit code 1; nothing of the texts is printed."""
+    one = parsed(run("remember", "The returns desk closes at 17:00", "--json"))
+    assert "examined 1 memories and 0 messages" in run("audit")
+    run("remember", "The returns desk closes at 18:00")
+    run("audit", expect=1)
+    run("review", "--resolve", parsed(run("review", "--json"))["conflicts"][0]["id"], "--keep", one["id"])
+    told = run("audit", "--unused-days", "0", "--no-messages")
+    assert f"never retrieved: {one['id']}" in told
+    assert "desk" not in told
+    assert parsed(run("audit", "--json"))["counts"]["contradiction"] == 0
+    assert "texts are as they were stored" in run("doctor", "--full")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Sequence
+from datetime import timedelta
 
-from germane.api.arguments import flags, identifiers, optional
+from germane.api.arguments import flags, identifiers, number, optional
+from germane.api.auditing import audit
 from germane.api.consolidating import Consolidated, Consolidating, storage_budget
 from germane.api.contents import list_messages, list_sessions, list_users, statistics
 from germane.api.export import Exported, exported
@@ -15,12 +17,13 @@ from germane.api.why import explain_one
 from germane.api.wiring import Parts
 from germane.events.event import Event
 from germane.events.reader import MessagePage, SessionPage
+from germane.memories.audit import Audit
 from germane.memories.memory import Memory
 from germane.store import ScopedStore
 from germane.transfer.stored import Reach
 from germane.types.context import Context
 from germane.types.inventory import Stats, UserPage
-from germane.types.limits import ID, REMARK
+from germane.types.limits import ID, PAGE, REMARK
 from germane.types.limits import text as string
 from germane.types.query import Filters
 from germane.types.scope import Scope
@@ -71,6 +74,20 @@ class AgentContents:
         if not dry_run:
             self._parts.engine.forget(self.scope)
         return report
+
+    async def audit(self, *, unused_days: int = 30, limit: int = 100, messages: bool = True) -> Audit:
+        """Returns what deserves a look among the scope's own memories: duplicates, near-duplicates, contradictions, secrets
+        (with `messages` in its messages too), what is stale or expired, and what was never retrieved although it is
+        `unused_days` old. At most `limit` (1 to 1,000) findings of each kind, with ids and without content; all are counted.
+        Raises `InvalidInput`."""
+        number("unused_days", unused_days, maximum=100_000)
+        number("limit", limit, minimum=1, maximum=PAGE.maximum)
+        flags(messages=messages)
+        store, parts = self._scoped(self.scope), self._parts
+        unused = timedelta(days=unused_days)
+        return await audit(
+            store, now=parts.clock.now(), background=parts.background, unused=unused, limit=limit, messages=messages
+        )
 
     async def messages(
         self,

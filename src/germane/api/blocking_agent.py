@@ -19,6 +19,7 @@ from germane.api.restore import Line, Restored
 from germane.events.event import Event
 from germane.events.reader import MessagePage, SessionPage
 from germane.events.record import Recorded
+from germane.memories.audit import Audit
 from germane.memories.forget import Receipt
 from germane.memories.link import Contradiction
 from germane.memories.memory import Memory
@@ -203,6 +204,9 @@ class Agent:
 
     def feedback(self, ids: Sequence[str], *, helpful: bool = True) -> int:
         return self._call(self._awaited.feedback, ids, helpful=helpful)
+
+    def audit(self, *, unused_days: int = 30, limit: int = 100, messages: bool = True) -> Audit:
+        return self._call(self._awaited.audit, unused_days=unused_days, limit=limit, messages=messages)
 
     def consolidate(
         self,

@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 from germane.cli.commands import (
     assemble,
+    audit,
     backup,
     consolidate,
     demo,
@@ -167,7 +168,7 @@ def global_options(
         print_start(db)
 
 
-app.command("demo", short_help="Show how germane works, on a sample or on your own conversation.")(demo.demo)
+app.command("demo", short_help="Show how germane works, on a sample or your own conversation.")(demo.demo)
 app.command("remember", short_help="Store one memory: a note, a fact, a preference and so on.")(remember.remember)
 app.command("record", short_help="Store the messages of a conversation.")(record.record)
 app.command("search", short_help="Search memories and messages.")(search.search)
@@ -186,6 +187,7 @@ app.command("stats", short_help="Count what is stored.")(stats.stats)
 app.command("feedback", short_help="Mark memories as helpful or harmful.")(feedback.feedback)
 app.command("review", short_help="List memories that contradict each other, and decide.")(review.review)
 app.command("forget", short_help="Erase memories and messages for good.")(forget.forget)
+app.command("audit", short_help="List duplicates, contradictions, secrets, and what is stale or unused.")(audit.audit)
 app.command("consolidate", short_help="Bring the memories within a storage budget.")(consolidate.consolidate)
 app.command("directive", short_help="Set or print an agent's standing instructions.")(directive.directive)
 app.command("import", short_help="Import an export, conversations, or another product's memories.")(import_files.import_files)
