@@ -22,6 +22,7 @@ packers DATA   exact packing compared with greedy packing
 proven         the exact packer against brute force
 observing      time that logs, metrics and spans add to a call
 remembering    memories per second, with the search for near-duplicates
+consolidation  time to bring a large store within a storage budget
 forgetting     time to forget in a large store, and the delay for other callers
 kills          traces left in files by a process killed while it forgets
 roundtrip      export, import, export: byte-identical; time and memory of 100,000 messages
@@ -45,6 +46,7 @@ from bench import (
     budget,
     burst,
     client,
+    consolidation,
     crowd,
     digest,
     distil,
@@ -111,6 +113,8 @@ def main() -> int:
             latency.main(rest)
         case "burst":
             burst.main(rest)
+        case "consolidation":
+            consolidation.main(rest)
         case "remembering":
             remembering.main(rest)
         case "forgetting":

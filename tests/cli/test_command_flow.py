@@ -315,6 +315,34 @@ def test_a_digest_is_printed_as_it_stands_in_a_prompt(run: Run, tmp_path: Path) 
     assert "memory.v1 takes" in run("digest", "Which city?", "--settings", "agent.yml", expect=2)
 
 
+@pytest.mark.requirement("CLI-1", "MEM-4")
+def test_a_contradiction_is_reviewed_and_resolved(run: Run) -> None:
+    """Listed with both sides; a kept one ends the other."""
+    one = parsed(run("remember", "The returns desk closes at 17:00", "--json"))
+    two = parsed(run("remember", "The returns desk closes at 18:00", "--json"))
+    assert "but for a number" in run("review")
+    (conflict,) = parsed(run("review", "--json"))["conflicts"]
+    assert (conflict["reason"], conflict["older"]["id"], conflict["newer"]["id"]) == ("number", one["id"], two["id"])
+    assert "belong together" in run("review", "--resolve", conflict["id"], expect=2)
+    assert "is none of" in run("review", "--resolve", conflict["id"], "--keep", "x", expect=2)
+    assert two["id"] in run("review", "--resolve", conflict["id"], "--keep", two["id"])
+    assert "nothing to review" in run("review")
+
+
+@pytest.mark.requirement("CLI-1", "MEM-6")
+def test_a_storage_budget_is_kept_after_a_question(run: Run) -> None:
+    """Or with --yes; a dry run changes nothing."""
+    for place in ("Leith", "Lisbon", "Bergen"):
+        run("remember", f"Walked through {place}", "--kind", "episode")
+    assert "asks first" in run("consolidate", "--max-memories", "1", expect=2)
+    assert "isn't a size" in run("consolidate", "--max-bytes", "lots", "--yes", expect=2)
+    assert "needs a budget" in run("consolidate", "--yes", expect=2)
+    assert "would be evicted: 2 of kind episode" in run("consolidate", "--max-memories", "1", "--dry-run")
+    report = parsed(run("consolidate", "--max-memories", "1", "--yes", "--json"))
+    assert (report["before"]["memories"], report["after"]["memories"], len(report["evicted"])) == (3, 1, 2)
+    assert "after: 1 memories" in run("consolidate", "--max-bytes", "1MiB", "--dry-run")
+
+
 @pytest.mark.requirement("MEM-7")
 def test_a_language_model_reads_what_waits(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """`extract` counts, reads to the end, and says what failed; without a model it says what to set."""

@@ -1,11 +1,12 @@
-"""Agent contents: the verbs of one scope that look through or move all that is stored: find, list, explain, export, restore."""
+"""Agent contents: the verbs of one scope for all that is stored: find, list, explain, consolidate, export, restore."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Sequence
 
 from germane.api.arguments import flags, identifiers, optional
+from germane.api.consolidating import Consolidated, Consolidating, storage_budget
 from germane.api.contents import list_messages, list_sessions, list_users, statistics
 from germane.api.export import Exported, exported
 from germane.api.identify import find_thing
@@ -19,7 +20,7 @@ from germane.store import ScopedStore
 from germane.transfer.stored import Reach
 from germane.types.context import Context
 from germane.types.inventory import Stats, UserPage
-from germane.types.limits import ID
+from germane.types.limits import ID, REMARK
 from germane.types.limits import text as string
 from germane.types.query import Filters
 from germane.types.scope import Scope
@@ -29,7 +30,7 @@ __all__ = ["AgentContents"]
 
 
 class AgentContents:
-    """The part of `Agent` that looks through and moves what is stored."""
+    """The part of `Agent` that looks through, tidies and moves what is stored."""
 
     def __init__(self, parts: Parts, scope: Scope) -> None:
         self._parts, self.scope = parts, scope
@@ -46,6 +47,30 @@ class AgentContents:
         optional("session", session, ID)
         store, engine = self._scoped(self.scope), self._parts.engine
         return await explain_one(string("id", id, ID), context, session, store, engine.relevance, self._parts.embedder)
+
+    async def consolidate(
+        self,
+        *,
+        max_memories: int | None = None,
+        max_bytes: int | None = None,
+        dry_run: bool = False,
+        by: str = "",
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Consolidated:
+        """Brings the scope's own memories within a storage budget: merges duplicates, compresses the oldest episodes into
+        notes, drops vectors, and evicts the least valuable memories (episodes, notes, procedures, facts), each only as far as
+        needed. Pinned memories, preferences, behaviors and messages stay. What goes is forgotten, with a tombstone. `dry_run`
+        changes nothing and returns what would be done. A call that is interrupted loses nothing, and the next one goes on.
+        Raises `InvalidInput`, also without a limit."""
+        flags(dry_run=dry_run)
+        optional("by", by, REMARK)
+        budget = storage_budget(max_memories, max_bytes)
+        scoped, now = self._scoped(self.scope), self._parts.clock.now
+        work = Consolidating(scoped, now=now, background=self._parts.background, progress=progress)
+        report = await work.run(budget, dry_run=dry_run, by=by)
+        if not dry_run:
+            self._parts.engine.forget(self.scope)
+        return report
 
     async def messages(
         self,

@@ -10,6 +10,7 @@ from germane.api import agent as agents
 from germane.api import agent_memories
 from germane.api.agent import Raw
 from germane.api.arguments import System
+from germane.api.consolidating import Consolidated
 from germane.api.digest import MemoryDigest
 from germane.api.export import Exported
 from germane.api.extraction_worker import ExtractionRun
@@ -198,6 +199,24 @@ class Agent:
 
     def feedback(self, ids: Sequence[str], *, helpful: bool = True) -> int:
         return self._call(self._awaited.feedback, ids, helpful=helpful)
+
+    def consolidate(
+        self,
+        *,
+        max_memories: int | None = None,
+        max_bytes: int | None = None,
+        dry_run: bool = False,
+        by: str = "",
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Consolidated:
+        return self._call(
+            self._awaited.consolidate,
+            max_memories=max_memories,
+            max_bytes=max_bytes,
+            dry_run=dry_run,
+            by=by,
+            progress=progress,
+        )
 
     def texts(self, ids: Sequence[str]) -> dict[str, str]:
         return self._call(self._awaited.texts, ids)

@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 from germane.cli.commands import (
     assemble,
     backup,
+    consolidate,
     demo,
     digest,
     directive,
@@ -185,6 +186,7 @@ app.command("stats", short_help="Count what is stored.")(stats.stats)
 app.command("feedback", short_help="Mark memories as helpful or harmful.")(feedback.feedback)
 app.command("review", short_help="List memories that contradict each other, and decide.")(review.review)
 app.command("forget", short_help="Erase memories and messages for good.")(forget.forget)
+app.command("consolidate", short_help="Bring the memories within a storage budget.")(consolidate.consolidate)
 app.command("directive", short_help="Set or print an agent's standing instructions.")(directive.directive)
 app.command("import", short_help="Import an export, conversations, or another product's memories.")(import_files.import_files)
 eval_group.app.command("fit", short_help="Fit the relevance model to labelled conversations or feedback.")(eval_fit.fit)

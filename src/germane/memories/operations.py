@@ -19,6 +19,7 @@ __all__ = [
     "CountFeedback",
     "CountRetrievals",
     "DerivedFrom",
+    "DropVectors",
     "EndMemory",
     "FactsOnKey",
     "Forget",
@@ -134,6 +135,14 @@ class EndMemory(Change):
     id: str
     at: datetime
     superseded_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DropVectors(Change):
+    """Removes the vectors of these memories of the scope's own user. They stay without one until their text changes or all
+    vectors are made anew; keywords find them."""
+
+    ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

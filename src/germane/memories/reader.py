@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
+from germane.memories.consolidation.holding import Stored
 from germane.memories.link import Contradiction
 from germane.memories.memory import Memory, Page
 from germane.search.hit import Found
@@ -36,6 +37,10 @@ class MemoryReader(Protocol):
     async def conflicts(self, *, at: datetime, limit: int) -> tuple[Contradiction, ...]:
         """Returns at most `limit` open conflicts between memories of the scope's own user, oldest first; those between two
         texts only while both memories are valid at `at`."""
+
+    async def stored(self, *, after: int, limit: int) -> tuple[Stored, ...]:
+        """Returns at most `limit` memories of the scope's own user, ended ones too, in the order in which they were stored,
+        with their sizes. `after` is the position of the last one read; 0 begins."""
 
     async def history(self, id: str) -> tuple[Memory, ...]:
         """Returns the memory, those that superseded it and those that it superseded, directly or not, oldest first."""

@@ -18,6 +18,7 @@ from germane.memories.operations import (
     CountFeedback,
     CountRetrievals,
     DerivedFrom,
+    DropVectors,
     EndMemory,
     FactsOnKey,
     Forget,
@@ -41,6 +42,7 @@ from germane.stores.sqlite.directives import own_directive, set_directive
 from germane.stores.sqlite.erasure import Erasure, erasure_state
 from germane.stores.sqlite.forget import forget, forget_whole, ids_in_use, put_tombstones, select
 from germane.stores.sqlite.injections import put_injection
+from germane.stores.sqlite.memory_sizes import drop_vectors
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.visible_partitions import VisiblePartition, visible_partitions
@@ -190,6 +192,8 @@ class _Drive(Generic[T]):
                 memories.put_memory(transaction, transaction.own(scope), memory)
             case EndMemory():
                 memories.end_memory(transaction, transaction.own(scope), change)
+            case DropVectors():
+                drop_vectors(transaction, transaction.own(scope), change)
             case PutConflict():
                 put_conflict(transaction, transaction.own(scope), change)
             case ResolveConflict():

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from germane.errors import InvalidInput
+from germane.memories.consolidation.holding import Stored
 from germane.memories.link import Contradiction
 from germane.memories.memory import Memory
 from germane.memories.reader import Page
@@ -16,6 +17,7 @@ from germane.stores.sqlite.cursor import SECRET, Listing
 from germane.stores.sqlite.encoding import stored, to_json
 from germane.stores.sqlite.links import with_near_duplicates
 from germane.stores.sqlite.memories import MEMORY, memory_of
+from germane.stores.sqlite.memory_sizes import sizes
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import only, rows
 from germane.stores.sqlite.search import Searcher
@@ -65,6 +67,13 @@ class SqliteMemories:
         def work(reading: Reading) -> tuple[Contradiction, ...]:
             own = [one for one in visible_partitions(reading.connection, self._scope) if one.user == self._scope.user]
             return open_conflicts(reading.connection, own[0], at, limit) if own else ()
+
+        return await self._readers.run(work)
+
+    async def stored(self, *, after: int, limit: int) -> tuple[Stored, ...]:
+        def work(reading: Reading) -> tuple[Stored, ...]:
+            own = [one for one in visible_partitions(reading.connection, self._scope) if one.user == self._scope.user]
+            return sizes(reading.connection, own[0], after, limit) if own else ()
 
         return await self._readers.run(work)
 

@@ -31,7 +31,10 @@ _MAX_ROWS = 2_000_000
 _SLICE = 16_384
 _MAX_NEAR = 8
 """Memories that a new one is compared with and linked to, at most."""
-_SINCE = "SELECT key, vector FROM units_memories WHERE partition = ? AND revision > ? AND revision < ? AND model = ?"
+_SINCE = (
+    "SELECT key, vector FROM units_memories"
+    " WHERE partition = ? AND revision > ? AND revision < ? AND model = ? AND vector <> x''"
+)
 
 
 class Vectored(NamedTuple):
@@ -155,7 +158,7 @@ def _near_pairs(
     """Returns the cosines of those pairs of memories whose stored vectors are near enough."""
     if not pairs:
         return {}
-    sql = "SELECT key, vector FROM units_memories WHERE vector NOT NULL AND +partition = ? AND key IN"
+    sql = "SELECT key, vector FROM units_memories WHERE vector <> x'' AND +partition = ? AND key IN"
     sql += " (SELECT value FROM json_each(?))"
     wanted = to_json(sorted({key for pair in pairs for key in pair}))
     stored: dict[int, bytes] = dict(rows(connection, sql, (partition, wanted)))

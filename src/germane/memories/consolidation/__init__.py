@@ -1,0 +1,1 @@
+"""Consolidation: keeps the memories of one owner within a storage budget (MEM-6)."""
