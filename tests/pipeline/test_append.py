@@ -125,7 +125,7 @@ async def test_a_turn_keeps_its_text_while_tools_run_for_it(knowing: Agent) -> N
     chat = Chat(knowing)
     chat.history.append({"role": "user", "content": QUESTIONS[0]})
     first = await chat.send()
-    await knowing.remember("The greyhound of Caroline, called Biscuit, is grey")
+    await knowing.remember("Caroline's other greyhound is called Hector")
     call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     chat.history += [
         {"role": "assistant", "content": None, "tool_calls": [call]},
