@@ -30,6 +30,7 @@ from germane.api.strategies import Strategies
 from germane.catalog.prices import Prices
 from germane.clock import Clock
 from germane.errors import StoreUnavailable
+from germane.memories.forget import Receipt
 from germane.pipeline.gather.source import SourceFactory
 from germane.pipeline.status import State
 from germane.search.relevance import Relevance
@@ -125,6 +126,9 @@ class Germane:
 
     def agents(self, org: str = "default", *, limit: int = 50, cursor: str | None = None) -> AgentPage:
         return self._running().call(self._awaited.agents, org, limit=limit, cursor=cursor)
+
+    def forget(self, org: str, *, agent: str | None = None, dry_run: bool = False, by: str = "", reason: str = "") -> Receipt:
+        return self._running().call(self._awaited.forget, org, agent=agent, dry_run=dry_run, by=by, reason=reason)
 
     def owner(self, id: str, *, org: str = "default") -> Scope | None:
         return self._running().call(self._awaited.owner, id, org=org)

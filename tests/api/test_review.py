@@ -102,3 +102,29 @@ async def test_only_a_side_of_ones_own_conflict_can_be_kept(agent: Agent, german
     for who, id in ((agent, "none"), (other_user, conflict.id)):
         with pytest.raises(NotFound):
             await who.memories.resolve(id, keep="both")
+
+
+@pytest.mark.requirement("MEM-4")
+async def test_what_was_made_from_a_superseded_fact_is_stale_until_it_is_updated(agent: Agent, calendar: Calendar) -> None:
+    """It counts half, and the explanation names it."""
+    home = await agent.remember(kind="fact", key="home", value="Leith")
+    note = await agent.remember("The way to work takes ten minutes by bus", derived_from=[home.id], confidence=0.8)
+    assert note.derived_from == (home.id,)
+    calendar.advance(days=30)
+    await agent.remember(kind="fact", key="home", value="Oslo")
+    assert (await agent.memories.get(note.id)).stale_since == calendar.moment
+    context = await ask(agent, "How long is the way to work by bus?", strategy="verbose", session=None)
+    (item,) = [item for item in context.items if item.id == note.id]
+    assert item.scored.candidate.confidence == 0.4
+    assert "stale since" in context.explain()
+    updated = await agent.memories.update(note.id, "The way to work takes two hours by train")
+    assert (updated.stale_since, (await agent.memories.get(note.id)).stale_since) == (None, None)
+
+
+async def test_a_circle_of_derivations_is_refused(agent: Agent) -> None:
+    """With a message that says what to do, before anything is written."""
+    one = await agent.remember("One")
+    two = await agent.remember("Two", derived_from=[one.id])
+    with pytest.raises(InvalidInput, match="derive from itself"):
+        await agent.memories.update(one.id, derived_from=[two.id])
+    assert (await agent.memories.get(one.id)).derived_from == ()

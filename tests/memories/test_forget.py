@@ -59,7 +59,7 @@ def test_messages_go_with_memories_and_the_tombstone_says_who_and_why() -> None:
 @pytest.mark.parametrize(
     ("criteria", "message"),
     [
-        ({}, "Give ids, key, tag, session or user, or everything=True"),
+        ({}, "Give ids, key, tag, session, source_kind, channel or user"),
         ({"key": ""}, "key is blank"),
         ({"user": " "}, "user is blank"),
         ({"everything": True, "tag": "work"}, "no other criterion but user"),

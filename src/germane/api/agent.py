@@ -23,7 +23,7 @@ from germane.events.record import Recorded
 from germane.memories.checks import check_provenance
 from germane.memories.directive import set_directive
 from germane.memories.feedback import feedback
-from germane.memories.forget import Receipt, forget
+from germane.memories.forget import Receipt, forget, left_of
 from germane.memories.memory import Memory
 from germane.memories.remember import new_memory, remember
 from germane.pipeline.format.nonce import nonce
@@ -266,6 +266,8 @@ class Agent(AgentContents):
         key: str | None = None,
         tag: str | None = None,
         session: str | None = None,
+        source_kind: str | None = None,
+        channel: str | None = None,
         user: str | None = None,
         everything: bool = False,
         dry_run: bool = False,
@@ -274,12 +276,14 @@ class Agent(AgentContents):
     ) -> Receipt:
         """Removes what matches every criterion given, with its vectors and index entries, and leaves a tombstone without
         content. `everything`, or a `user` and no other criterion, also removes the directive, the sessions and the names of
-        their owner. The receipt tells whether the texts are gone from every file, or what that waits for; the same call later
-        tells the state then. `dry_run` removes nothing and returns what would be removed. Raises `InvalidInput`, also without
-        any criterion."""
+        their owner. `session`, `source_kind` and `channel` are those of the provenance. The receipt
+        tells where the store was searched for what is left, and whether the texts are gone from every file, or what that waits
+        for; the same call later tells the state then. `dry_run` removes nothing and returns what would be removed. Raises
+        `InvalidInput`, also without any criterion."""
         flags(everything=everything, dry_run=dry_run)
         for name, value, limit in (
             *(("key", key, LABEL), ("tag", tag, TAG), ("session", session, ID), ("user", user, ID)),
+            *(("source_kind", source_kind, NAME), ("channel", channel, NAME)),
             *(("by", by, REMARK), ("reason", reason, REMARK)),
         ):
             optional(name, value, limit)
@@ -288,6 +292,8 @@ class Agent(AgentContents):
             key=key,
             tag=tag,
             session=session,
+            source_kind=source_kind,
+            channel=channel,
             user=user,
             everything=everything,
             dry_run=dry_run,
@@ -301,6 +307,7 @@ class Agent(AgentContents):
         if dry_run:
             return receipt
         self._parts.engine.forget(self.scope)
+        receipt = await journal.commit(left_of(receipt))
         waiting_for = await journal.scrub()
         return replace(receipt, scrubbed=not waiting_for, waiting_for=waiting_for)
 

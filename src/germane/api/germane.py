@@ -20,6 +20,7 @@ from germane.api.embedder_argument import EmbedderArgument, check_embedder
 from germane.api.export import Exported, exported
 from germane.api.extraction_figures import extraction_findings, extraction_state
 from germane.api.extraction_worker import today
+from germane.api.forgetting import forget_org
 from germane.api.llm_argument import LLMArgument, check_llm
 from germane.api.restore import Line, Restored, restored
 from germane.api.strategies import Strategies
@@ -28,6 +29,7 @@ from germane.api.wiring import Parts, wire
 from germane.catalog.prices import Prices
 from germane.clock import Clock
 from germane.errors import InvalidInput, StoreError, StoreUnavailable
+from germane.memories.forget import Receipt
 from germane.pipeline.gather.source import SourceFactory
 from germane.pipeline.status import State
 from germane.search.relevance import Relevance
@@ -200,6 +202,18 @@ class Germane:
         the org has none. For the operator: a handle on a scope sees only its own. Raises `InvalidInput`."""
         found = await self._open.store.owner(Scope(org=org).org, limits.text("id", id, limits.ID))
         return None if found is None else Scope(org=org, agent=found[0], user=found[1])
+
+    async def forget(
+        self, org: str, *, agent: str | None = None, dry_run: bool = False, by: str = "", reason: str = ""
+    ) -> Receipt:
+        """Forgets all that an org, or one `agent` of it, has stored: memories, messages, directives, sessions and names of all
+        users, and what is agent-wide. API keys stay: revoke them with `keys`. Each user is forgotten by itself; a call that was
+        interrupted is completed by the next one. `dry_run` and the receipt are as in `Agent.forget`. Raises `InvalidInput`."""
+        flags(dry_run=dry_run)
+        limits.text("by", by, limits.REMARK)
+        limits.text("reason", reason, limits.REMARK)
+        scope = Scope(org=org) if agent is None else Scope(org=org, agent=agent)
+        return await forget_org(self._open, scope.org, agent, dry_run=dry_run, by=by, reason=reason)
 
     @property
     def keys(self) -> Keyring:

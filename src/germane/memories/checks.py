@@ -35,13 +35,13 @@ from germane.types.limits import (
     within,
 )
 
-__all__ = ["check_provenance", "flag", "json_value", "label", "moment", "share", "tag_names", "words"]
+__all__ = ["SOURCE_KINDS", "check_provenance", "flag", "json_value", "label", "moment", "share", "tag_names", "words"]
 
 _MAX_LABEL = LABEL.maximum
 _MAX_TAG = TAG.maximum
 _SLACK = 16
 """A label that is this many times too long is refused before it is normalised."""
-_SOURCE_KINDS = get_args(SourceKind)
+SOURCE_KINDS = get_args(SourceKind)
 
 
 def words(name: str, value: object, *, empty: bool = False) -> str:
@@ -123,8 +123,8 @@ def check_provenance(given: object) -> Provenance:
     """Returns the provenance with its references as a tuple and its metadata as it comes back from JSON."""
     if not isinstance(given, Provenance):
         raise InvalidInput(f"provenance must be a Provenance, not {type(given).__name__}")
-    if given.source_kind not in _SOURCE_KINDS:
-        raise InvalidInput(f"provenance: source_kind {shown(given.source_kind)} is none of {', '.join(_SOURCE_KINDS)}")
+    if given.source_kind not in SOURCE_KINDS:
+        raise InvalidInput(f"provenance: source_kind {shown(given.source_kind)} is none of {', '.join(SOURCE_KINDS)}")
     for name, limit in (("channel", NAME), ("session", ID), ("message_id", ID), ("tool_call_id", ID)):
         if (value := getattr(given, name)) is not None:
             text(f"provenance: {name}", value, limit)

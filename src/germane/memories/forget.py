@@ -6,21 +6,24 @@ A fact that is no longer true isn't forgotten but superseded: it stays in histor
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from germane.errors import InvalidInput
-from germane.memories.checks import label
-from germane.memories.operations import Forget, ForgetOwner, Select
+from germane.memories.checks import SOURCE_KINDS, label
+from germane.memories.operations import Forget, ForgetOwner, LeftOf, Select
+from germane.types.limits import shown
 from germane.types.plan import Change, Decision, Plan, read
 from germane.types.scope import Scope
 
-__all__ = ["Receipt", "forget"]
+__all__ = ["Receipt", "forget", "left_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
     """The ids that were forgotten or, after a dry run, that would be. Forgetting the same again returns a receipt without ids.
+
+    After forgetting, the store is searched for what is left: `checked` are the places in which nothing of it was found.
 
     Forgotten text is never found again, whatever `scrubbed` says. `scrubbed` is True where nothing of it, nor of anything that
     was forgotten before, is left in any file of the store (the database and its log). It is False while something delays
@@ -33,9 +36,16 @@ class Receipt:
     dry_run: bool = False
     scrubbed: bool = False
     waiting_for: str = ""
+    checked: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.memory_ids) + len(self.event_ids)
+
+
+def left_of(receipt: Receipt) -> Plan[Receipt]:
+    """Looks for what is left of what was forgotten; the outcome is the receipt with the places in which nothing is."""
+    found = yield from read(LeftOf((*receipt.memory_ids, *receipt.event_ids)))
+    return Decision((), replace(receipt, checked=tuple(place for place in found.checked if place not in found.holding)))
 
 
 def forget(
@@ -44,6 +54,8 @@ def forget(
     key: str | None = None,
     tag: str | None = None,
     session: str | None = None,
+    source_kind: str | None = None,
+    channel: str | None = None,
     user: str | None = None,
     everything: bool = False,
     dry_run: bool = False,
@@ -53,16 +65,21 @@ def forget(
     reason: str = "",
 ) -> Plan[Receipt]:
     """Forgets the memories and messages that match every criterion given; the outcome says which ones. With `dry_run` nothing
-    is written. `ids` are germane's ids or the caller's message ids; an empty list selects nothing.
+    is written. `ids` are germane's ids or the caller's message ids; an empty list selects nothing. `session`, `source_kind` and
+    `channel` are those of the provenance.
 
     `everything`, or `user` as the only criterion, also removes the directive, the sessions, and the owner's name.
 
     `by` and `reason` are kept in the tombstone, so they must not hold what is being forgotten. Raises `InvalidInput` where no
     criterion is given, where a criterion is blank, and where the scope of a user names another user.
     """
-    named = {"key": key, "tag": tag, "session": session, "user": user}
+    named = {"key": key, "tag": tag, "session": session, "source_kind": source_kind, "channel": channel, "user": user}
     if ids is None and not everything and all(value is None for value in named.values()):
-        raise InvalidInput("what to forget? Give ids, key, tag, session or user, or everything=True for all of this scope")
+        raise InvalidInput(
+            "what to forget? Give ids, key, tag, session, source_kind, channel or user, or everything=True for all here"
+        )
+    if source_kind is not None and source_kind not in SOURCE_KINDS:
+        raise InvalidInput(f"source_kind {shown(source_kind)} is none of {', '.join(SOURCE_KINDS)}")
     for name, value in (named | {"by": by or "-", "reason": reason or "-"}).items():
         if value is not None and not isinstance(value, str):
             raise InvalidInput(f"{name} must be a string, not {type(value).__name__}")
@@ -81,13 +98,16 @@ def forget(
             key=None if key is None else label("key", key),
             tag=None if tag is None else label("tag", tag),
             session=session,
+            source_kind=source_kind,
+            channel=channel,
             user=user,
             everything=everything,
         )
     )
     receipt = Receipt(memory_ids=found.memory_ids, event_ids=found.event_ids, dry_run=dry_run)
-    whole = everything or (user is not None and ids is None and key is None and tag is None and session is None)
-    ended = session if ids is None and key is None and tag is None else None
+    given = {name for name, value in named.items() if value is not None}
+    whole = everything or (ids is None and given == {"user"})
+    ended = session if ids is None and given <= {"session", "user"} else None
     if dry_run or not (receipt or whole or ended):
         return Decision((), receipt)
     gone: Change = Forget(memory_ids=found.memory_ids, event_ids=found.event_ids, session=ended, at=at, by=by, reason=reason)

@@ -126,6 +126,8 @@ class Memory:
     superseded_by: str | None = None
     derived_from: tuple[str, ...] = ()
     """Ids of the messages and memories that it was made from. Forgetting one of them forgets the memory too."""
+    stale_since: datetime | None = None
+    """Since when something that it was made from is superseded, changed or gone; None where it isn't, and after an update."""
     tags: tuple[str, ...] = ()
     sensitivity: Sensitivity = "private"
     confidence: float = 0.8

@@ -26,12 +26,14 @@ __all__ = [
     "ForgetOwner",
     "IdUse",
     "IdsInUse",
+    "LeftOf",
     "MemoriesByHash",
     "MemoriesById",
     "OwnDirective",
     "PutConflict",
     "PutMemory",
     "PutTombstones",
+    "Remains",
     "ResolveConflict",
     "Select",
     "Selection",
@@ -99,17 +101,34 @@ class OwnDirective(Read[str]):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Select(Read["Selection"]):
     """The memories and events that match every criterion given, and the memories that derive from them, for a plan that forgets
-    them. `everything` as the only
-    criterion selects all that the owner has. The owner is the scope's own user (agent-wide where it has none) or, with `user`,
-    that user of the scope's agent."""
+    them. `everything` as the only criterion selects all that the owner has. The owner is the scope's own user (agent-wide
+    where it has none) or, with `user`, that user of the scope's agent."""
 
     ids: tuple[str, ...] | None = None
     """Ids of germane's or message ids of the caller's."""
     key: str | None = None
     tag: str | None = None
     session: str | None = None
+    source_kind: str | None = None
+    channel: str | None = None
+    """Of the provenance, as `source_kind`."""
     user: str | None = None
     everything: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOf(Read["Remains"]):
+    """Looks for what is left of forgotten memories and events with these ids of germane's, in every table of the store."""
+
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Remains:
+    """What `LeftOf` found: the places that were looked at, and those that hold something still."""
+
+    checked: tuple[str, ...] = ()
+    holding: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

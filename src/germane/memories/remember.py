@@ -22,7 +22,7 @@ from germane.text.normal import content_hash
 from germane.text.secrets.screen import SecretPolicy, SecretScreen
 from germane.types.candidate import Provenance, Sensitivity
 from germane.types.ids import uuid7
-from germane.types.limits import shown
+from germane.types.limits import ID, REFERENCES, entries, shown
 from germane.types.plan import Change, Decision, Plan, read
 from germane.types.scope import Scope
 
@@ -63,6 +63,7 @@ ATTRIBUTES: Mapping[str, Callable[[object, str], Any]] = MappingProxyType(
         "expires_at": _or_none("expires_at"),
         "valid_from": lambda value, zone: moment("valid_from", value, zone),
         "valid_to": _or_none("valid_to"),
+        "derived_from": lambda value, _: entries("derived_from", value, REFERENCES, ID),
     }
 )
 """The attributes that memories of every kind have, each with its check `check(value, zone)`."""

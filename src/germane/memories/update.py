@@ -30,7 +30,8 @@ def update(
     secrets: SecretPolicy = "redact",
 ) -> Plan[Memory]:
     """Applies `changes` (fields of the memory's kind, and `ATTRIBUTES`) and, where given, a new main `text`; the outcome is the
-    memory. Nothing is written where nothing differs. The policy on `secrets` is applied to the fields that are given.
+    memory, which isn't stale any more. Nothing is written where nothing differs. The policy on `secrets` is applied to the
+    fields that are given.
 
     The memory must belong to the scope's own user: the scope of a user can't change an agent-wide memory, nor the other way
     round. Raises `NotFound`, and `InvalidInput` for an empty change, an unknown field, an invalid value, and a new key of a
@@ -55,7 +56,7 @@ def update(
     content = compose(text, kind=memory.kind, given=held | given, zone=scope.zone)
     content = screened_content(content, set(given) | ({MAIN_FIELDS[memory.kind]} if text is not None else set()), screen)
     about = screened_attributes(about, screen, about.get("tags", memory.tags))
-    changed = replace(memory, content=content, content_hash=hash_of(memory.kind, content), **about)
+    changed = replace(memory, content=content, content_hash=hash_of(memory.kind, content), stale_since=None, **about)
     for name, end in (("expires_at", changed.expires_at), ("valid_to", changed.valid_to)):
         if name in about and end is not None and end <= changed.valid_from:
             raise InvalidInput(f"{name} {end.isoformat()} is not after the beginning, {changed.valid_from.isoformat()}")

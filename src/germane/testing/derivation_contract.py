@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 
+from germane.errors import InvalidInput
 from germane.events.operations import PutEvent
-from germane.memories.operations import DerivedFrom, Forget, PutMemory, Select
+from germane.memories.operations import DerivedFrom, EndMemory, Forget, PutMemory, Select
 from germane.store import ScopedStore
 from germane.testing.scope_contract import LATER
 from germane.testing.stored import a_memory, an_event, asking, writing
@@ -38,3 +40,38 @@ class DerivationContract:
         assert await derived(event.id) == [first.id]
         await scoped.journal.commit(writing(Forget(memory_ids=(second.id,), at=LATER)))
         assert await derived(note.id) == []
+
+    @pytest.mark.requirement("MEM-4")
+    async def test_what_derives_from_something_that_changed_ended_or_went_is_stale(self, scoped: ScopedStore) -> None:
+        """Through other memories too, since the first time. A change of anything but the text isn't one."""
+        source = a_memory("source")
+        first = a_memory("first", derived_from=(source.id,))
+        second = a_memory("second", derived_from=(first.id,))
+        await scoped.journal.commit(writing(*map(PutMemory, (source, first, second))))
+
+        async def stale() -> list[datetime | None]:
+            return [memory.stale_since for memory in await scoped.memories.get([first.id, second.id])]
+
+        await scoped.journal.commit(writing(PutMemory(replace(source, pinned=True, updated_at=LATER))))
+        assert await stale() == [None, None]
+        changes = (
+            PutMemory(replace(a_memory("another source", updated_at=LATER), id=source.id)),
+            EndMemory(id=source.id, at=LATER),
+            Forget(memory_ids=(source.id,), at=LATER),
+        )
+        for change in changes:
+            await scoped.journal.commit(writing(change))
+            assert await stale() == [LATER, LATER]
+            if not isinstance(change, Forget):
+                await scoped.journal.commit(writing(PutMemory(first), PutMemory(second)))
+                assert await stale() == [None, None]
+
+    async def test_a_memory_never_derives_from_itself(self, scoped: ScopedStore) -> None:
+        """Also not through others, whichever is stored first; nothing of such a commit is written."""
+        one, two = a_memory("one"), a_memory("two")
+        with pytest.raises(InvalidInput, match="itself"):
+            await scoped.journal.commit(writing(PutMemory(replace(one, derived_from=(one.id,)))))
+        await scoped.journal.commit(writing(PutMemory(replace(one, derived_from=(two.id,)))))
+        with pytest.raises(InvalidInput, match="itself"):
+            await scoped.journal.commit(writing(PutMemory(replace(two, derived_from=(one.id,)))))
+        assert await scoped.memories.get([two.id]) == ()

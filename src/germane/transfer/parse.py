@@ -244,6 +244,7 @@ MEMORY_FIELDS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
         "created_at": _time,
         "updated_at": _time,
         "superseded_by": _or_none(_ID),
+        "stale_since": _or_none(_time),
         "derived_from": lambda name, value: entries(name, value, REFERENCES, ID),
         "helpful": _count,
         "harmful": _count,

@@ -114,6 +114,8 @@ class Candidate:
     position: int = 0
     """Place within the session, or among the required items, counted from 0."""
     content_hash: int = 0
+    stale_since: datetime | None = None
+    """Since when something that it was made from no longer is as it was; `confidence` is halved."""
     near_duplicates: tuple[str, ...] = ()
     """Ids of stored things that say nearly the same; of these, one is shown."""
     also: tuple[str, ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 
 from germane.types.candidate import Scored
 from germane.types.trace import Trace
@@ -68,8 +69,12 @@ def _line(scored: Scored) -> str:
     return (
         f"#{scored.rank:<4} {scored.score:.4f} = relevance {parts.relevance:.4f} recency {parts.recency:.2f} "
         f"usefulness {parts.usefulness:.2f} confidence {parts.confidence:.2f} frequency {parts.frequency:.2f}  "
-        f"{'+'.join((candidate.source, *candidate.also))} {candidate.category} {candidate.id}"
+        f"{'+'.join((candidate.source, *candidate.also))} {candidate.category} {candidate.id}{_stale(candidate.stale_since)}"
     )
+
+
+def _stale(since: datetime | None) -> str:
+    return "" if since is None else f"  stale since {since:%Y-%m-%d %H:%M}"
 
 
 def _part(share: float) -> str:

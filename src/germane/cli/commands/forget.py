@@ -29,6 +29,11 @@ def forget(
     key: Annotated[str | None, typer.Option(help="Every fact with this key.")] = None,
     tag: Annotated[str | None, typer.Option(help="Every memory with this tag.")] = None,
     session: Annotated[str | None, typer.Option(help="The messages of this conversation and the memories made in it.")] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(metavar="KIND", help="What came from this kind of source: user, operator, tool, system, import."),
+    ] = None,
+    channel: Annotated[str | None, typer.Option(help="What came through this channel.")] = None,
     everything: Annotated[
         bool, typer.Option("--everything", help="All data of the agent, or with --user of that user.")
     ] = False,
@@ -36,13 +41,13 @@ def forget(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask for confirmation.")] = False,
     reason: Annotated[str, typer.Option(help="A note to keep with the record of the erasure, which holds no content.")] = "",
 ) -> None:
-    """Erase memories and messages by id, key, tag or session, or everything. Their bytes are overwritten in the file.
+    """Erase memories and messages by id, key, tag, session or source, or everything. Their bytes are overwritten in the file.
 
     It is safe to run the same command again: it then reports whether bytes are still left in the file, and why.
     """
     options = options_of(context)
-    if not (ids or key or tag or session or everything):
-        raise InvalidInput("nothing named to forget (give ids, --key, --tag, --session or --everything)")
+    if not (ids or key or tag or session or source or channel or everything):
+        raise InvalidInput("nothing named to forget (give ids, --key, --tag, --session, --source, --channel or --everything)")
     if options.json and not (yes or dry_run):
         raise InvalidInput("forget asks first: with --json, pass --yes or --dry-run")
     criteria: dict[str, Any] = {
@@ -50,6 +55,8 @@ def forget(
         "key": key,
         "tag": tag,
         "session": session,
+        "source_kind": source,
+        "channel": channel,
         "everything": everything,
     }
     run_async(_forget(options, criteria, dry_run=dry_run, yes=yes, reason=reason))
@@ -78,6 +85,7 @@ async def _forget(options: GlobalOptions, criteria: dict[str, Any], *, dry_run: 
                 "dry_run": dry_run,
                 "scrubbed": receipt.scrubbed,
                 "waiting_for": receipt.waiting_for,
+                "checked": list(receipt.checked),
             }
         )
         return

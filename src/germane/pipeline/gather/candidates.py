@@ -30,7 +30,8 @@ def from_memory(memory: Memory, source: str, evidence: Evidence, *, required: bo
         created_at=memory.updated_at,
         kinds=(memory.category, memory.kind),
         evidence=evidence._replace(curated=_curated(memory)),
-        confidence=memory.confidence,
+        confidence=memory.confidence if memory.stale_since is None else memory.confidence * _STALE,
+        stale_since=memory.stale_since,
         helpful=memory.helpful,
         harmful=memory.harmful,
         retrievals=memory.retrieval_count,
@@ -54,6 +55,8 @@ def _title(memory: Memory) -> str:
             return ""
 
 
+_STALE = 0.5
+"""The share of its confidence that a stale memory keeps."""
 _EXTRACTED = MappingProxyType({"behavior": 1.0, "preference": 1.0, "fact": 0.5})
 """How purposely what rules found was stated, by kind; the others like any message. Measured: docs/research/extraction.md."""
 

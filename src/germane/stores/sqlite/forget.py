@@ -12,23 +12,42 @@ from typing import Any, Literal
 
 import apsw
 
-from germane.memories.operations import Forget, ForgetOwner, IdsInUse, IdUse, PutTombstones, Select, Selection
+from germane.memories.operations import Forget, ForgetOwner, IdsInUse, IdUse, LeftOf, PutTombstones, Remains, Select, Selection
 from germane.stores.sqlite.encoding import micros, shown, stored, to_json
 from germane.stores.sqlite.injections import forget_sessions, withdraw
 from germane.stores.sqlite.links import delete_links
-from germane.stores.sqlite.memories import derived_keys
+from germane.stores.sqlite.memories import derived_keys, mark_stale
 from germane.stores.sqlite.rows import Row, first, only, rows
 from germane.stores.sqlite.sessions import shrink
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.units import Domain, delete_units
 from germane.stores.sqlite.visible_partitions import FORGOTTEN_ORG, VisiblePartition, in_clause
 
-__all__ = ["TOMBSTONE_KINDS", "forget", "forget_whole", "ids_in_use", "put_tombstones", "select"]
+__all__ = ["TOMBSTONE_KINDS", "forget", "forget_whole", "ids_in_use", "left_of", "put_tombstones", "select"]
 
 TOMBSTONE_KINDS: dict[Domain, Literal["memory", "message"]] = {"memories": "memory", "events": "message"}
 """What a tombstone stands for, by the domain in its row."""
 _TOMBSTONE = "INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _KEPT = _TOMBSTONE.replace("REPLACE", "IGNORE")
+_IDS = "(SELECT value FROM json_each(?1))"
+_KEYS = f"(SELECT key FROM tombstones WHERE id IN {_IDS} AND what = '{{}}')"
+_PLACES = {
+    "memories": f"SELECT 1 FROM memories WHERE id IN {_IDS} LIMIT 1",
+    "tags": f"SELECT 1 FROM memory_tags WHERE memory IN {_KEYS.format('memories')} LIMIT 1",
+    "derivations": f"SELECT 1 FROM derivations WHERE memory IN {_KEYS.format('memories')} LIMIT 1",
+    "links": (
+        f"SELECT 1 FROM links WHERE one IN {_KEYS.format('memories')}"
+        f" UNION ALL SELECT 1 FROM links WHERE other IN {_KEYS.format('memories')} LIMIT 1"
+    ),
+    "messages": f"SELECT 1 FROM events WHERE id IN {_IDS} LIMIT 1",
+    "search rows and vectors": (
+        f"SELECT 1 FROM units_memories WHERE key IN {_KEYS.format('memories')}"
+        f" UNION ALL SELECT 1 FROM units_events WHERE key IN {_KEYS.format('events')}"
+        f" UNION ALL SELECT 1 FROM units_parts WHERE key IN {_KEYS.format('events')} LIMIT 1"
+    ),
+    "injected texts": f"SELECT 1 FROM injected_items WHERE item IN {_IDS} LIMIT 1",
+}
+"""The places that hold anything of a memory or an event, each with the query that finds what is left."""
 _NAMED = (
     "SELECT e.id FROM sessions s CROSS JOIN events e INDEXED BY events_message"
     " ON e.session = s.key AND e.message_id = ? WHERE s.partition = ?"
@@ -38,7 +57,7 @@ _SPEAKER_LESS = "UPDATE speakers SET events = events - 1 WHERE partition = ? AND
 
 def select(connection: apsw.Connection, partition: VisiblePartition, read: Select) -> Selection:
     """Returns what matches all criteria given, and the memories that derive from it; nothing where no criterion is given."""
-    given = [read.ids, read.key, read.tag, read.session, read.user]
+    given = [read.ids, read.key, read.tag, read.session, read.source_kind, read.channel, read.user]
     if not read.everything and all(one is None for one in given):
         return Selection()
     memories, events = _memories(connection, partition, read), _events(connection, partition, read)
@@ -116,9 +135,17 @@ def _names_only_here(connection: apsw.Connection, partition: VisiblePartition) -
     return found
 
 
+def left_of(connection: apsw.Connection, read: LeftOf) -> Remains:
+    """Looks for the ids, and for the row keys that their tombstones hold, in each table that holds anything of a memory or an
+    event."""
+    ids = to_json(list(read.ids))
+    found = [place for place, sql in _PLACES.items() if first(connection, sql, (ids,)) is not None]
+    return Remains(checked=tuple(_PLACES), holding=tuple(found))
+
+
 def _memories(connection: apsw.Connection, partition: VisiblePartition, read: Select) -> tuple[str, ...]:
     where, values = ["partition = ?"], list[Any]([partition.id])
-    criteria: list[tuple[str, Any]] = [("fact_key = ?", read.key), ("session = ?", read.session)]
+    criteria: list[tuple[str, Any]] = [("fact_key = ?", read.key), ("session = ?", read.session), *_provenance(read)]
     criteria.append(("key IN (SELECT memory FROM memory_tags WHERE partition = memories.partition AND tag = ?)", read.tag))
     for clause, value in criteria:
         if value is not None:
@@ -128,6 +155,12 @@ def _memories(connection: apsw.Connection, partition: VisiblePartition, read: Se
     return _matching(connection, sql, values, read.ids, lambda wanted: _scanned(connection, sql, values, wanted))
 
 
+def _provenance(read: Select) -> list[tuple[str, Any]]:
+    """The criteria of the provenance; what is usual in it isn't stored."""
+    kind = "coalesce(json_extract(provenance, '$.source_kind'), 'user') = ?"
+    return [(kind, read.source_kind), ("json_extract(provenance, '$.channel') = ?", read.channel)]
+
+
 def _events(connection: apsw.Connection, partition: VisiblePartition, read: Select) -> tuple[str, ...]:
     if read.key is not None or read.tag is not None:
         return ()
@@ -135,6 +168,10 @@ def _events(connection: apsw.Connection, partition: VisiblePartition, read: Sele
     if read.session is not None:
         where.append("session = (SELECT key FROM sessions WHERE partition = events.partition AND id = ?)")
         values.append(stored(read.session))
+    for clause, value in _provenance(read):
+        if value is not None:
+            where.append(clause)
+            values.append(stored(value))
     sql = f"SELECT id, message_id FROM events WHERE {' AND '.join(where)}"
 
     def named(wanted: Collection[Any]) -> list[str]:
@@ -175,6 +212,8 @@ def _scanned(connection: apsw.Connection, sql: str, values: list[Any], wanted: C
 def _forget_memories(transaction: Transaction, partitions: tuple[VisiblePartition, ...], change: Forget) -> None:
     sql = "SELECT key, id, partition FROM memories WHERE id = ? AND partition IN " + in_clause(partitions)
     found = _found(transaction.connection, sql, change.memory_ids)
+    for partition in {row[2] for row in found}:
+        mark_stale(transaction, partition, [row[1] for row in found if row[2] == partition], change.at)
     keys = [(row[0],) for row in found]
     transaction.connection.executemany("DELETE FROM memory_tags WHERE memory = ?", keys)
     transaction.connection.executemany("DELETE FROM derivations WHERE memory = ?", keys)

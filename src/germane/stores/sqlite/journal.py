@@ -24,6 +24,7 @@ from germane.memories.operations import (
     Forget,
     ForgetOwner,
     IdsInUse,
+    LeftOf,
     MemoriesByHash,
     MemoriesById,
     OwnDirective,
@@ -40,7 +41,7 @@ from germane.stores.sqlite.claim_rows import claim_held, finish
 from germane.stores.sqlite.conflicts import conflict_by_id, put_conflict, resolve_conflict
 from germane.stores.sqlite.directives import own_directive, set_directive
 from germane.stores.sqlite.erasure import Erasure, erasure_state
-from germane.stores.sqlite.forget import forget, forget_whole, ids_in_use, put_tombstones, select
+from germane.stores.sqlite.forget import forget, forget_whole, ids_in_use, left_of, put_tombstones, select
 from germane.stores.sqlite.injections import put_injection
 from germane.stores.sqlite.memory_sizes import drop_vectors
 from germane.stores.sqlite.readers import Readers, Reading
@@ -128,6 +129,9 @@ class _Drive(Generic[T]):
         if isinstance(read, Select):
             self._transaction.write_events()
             return self._select(read)
+        if isinstance(read, LeftOf):
+            self._transaction.flush()
+            return left_of(self._transaction.connection, read)
         visible = self._transaction.visible_partitions(self._scope)
         if isinstance(read, MemoriesById):
             return memories.by_id(self._transaction.connection, visible, read)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
+from datetime import datetime
 from math import inf
 from typing import Any
 
@@ -50,6 +51,7 @@ __all__ = [
     "derived_keys",
     "end_memory",
     "facts_on_key",
+    "mark_stale",
     "memory_of",
     "put_memory",
 ]
@@ -57,12 +59,12 @@ __all__ = [
 _COLUMNS = (
     "key, id, partition, kind, content, fact_key, tags, session, message_id, provenance, sensitivity, confidence, pinned,"
     " helpful, harmful, retrieval_count, content_hash, created_at, updated_at, valid_from, valid_to, expires_at, superseded_by,"
-    " derived_from"
+    " derived_from, stale_since"
 )
 MEMORY = f"SELECT {_COLUMNS} FROM memories"
 """The rows that `memory_of` takes."""
-_INSERT = f"INSERT INTO memories ({_COLUMNS}) VALUES ({', '.join('?' * 24)})"
-_UPDATE = f"UPDATE memories SET ({_COLUMNS.removeprefix('key, ')}) = ({', '.join('?' * 23)}) WHERE key = ?"
+_INSERT = f"INSERT INTO memories ({_COLUMNS}) VALUES ({', '.join('?' * 25)})"
+_UPDATE = f"UPDATE memories SET ({_COLUMNS.removeprefix('key, ')}) = ({', '.join('?' * 24)}) WHERE key = ?"
 _DERIVED = (
     "WITH RECURSIVE derived(key, id) AS ("
     " SELECT m.key, m.id FROM json_each(?1) s JOIN derivations d ON d.source = s.value JOIN memories m ON m.key = d.memory"
@@ -97,6 +99,7 @@ def memory_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> Memory:
         expires_at=maybe_moment(row[21]),
         superseded_by=row[22],
         derived_from=tuple(json.loads(row[23])) if row[23] != "[]" else (),
+        stale_since=maybe_moment(row[24]),
     )
 
 
@@ -137,6 +140,27 @@ def derived_keys(connection: apsw.Connection, partition: int, sources: Iterable[
     return [key for (key,) in connection.execute(_DERIVED, (to_json(list(sources)), partition))]
 
 
+def mark_stale(transaction: Transaction, partition: int, sources: Iterable[str], at: datetime) -> None:
+    """Marks what derives from these ids as stale, unless it is already."""
+    keys = derived_keys(transaction.connection, partition, sources)
+    if keys:
+        sql = "UPDATE memories SET stale_since = ? WHERE key = ? AND stale_since IS NULL"
+        transaction.connection.executemany(sql, [(micros(at), key) for key in keys])
+        transaction.touch((partition,))
+
+
+def refuse_circle(connection: apsw.Connection, partition: int, memory: Memory) -> None:
+    """Raises `InvalidInput` where the memory would derive from itself, directly or through others."""
+    if not memory.derived_from:
+        return
+    circle = memory.id in memory.derived_from
+    if not circle and connection.execute("SELECT 1 FROM derivations WHERE source = ?", (memory.id,)).fetchone():
+        derived = by_key(connection, partition, derived_keys(connection, partition, (memory.id,)))
+        circle = any(one.id in memory.derived_from for one in derived.values())
+    if circle:
+        raise InvalidInput(f"memory {memory.id!r} can't derive from itself, also not through other memories")
+
+
 def put_memory(transaction: Transaction, partition: int, memory: Memory) -> None:
     """Inserts the memory, or replaces the partition's memory with its id. Raises `NotFound` where another partition has this
     id."""
@@ -144,6 +168,7 @@ def put_memory(transaction: Transaction, partition: int, memory: Memory) -> None
     found = connection.execute("SELECT key, partition, content_hash FROM memories WHERE id = ?", (memory.id,)).fetchone()
     if found is not None and found[1] != partition:
         raise NotFound(f"no memory {memory.id!r} of this scope's own")
+    refuse_circle(connection, partition, memory)
     (key,) = line = transaction.keys("memories", 1)
     if found is None:
         connection.execute(_INSERT, (key, *_row(partition, memory)))
@@ -156,6 +181,7 @@ def put_memory(transaction: Transaction, partition: int, memory: Memory) -> None
         delete_units(connection, "memories", (key,))
         if found[2] != memory.content_hash:
             delete_links(connection, (key,))
+            mark_stale(transaction, partition, (memory.id,), memory.updated_at)
         withdraw(transaction, (memory.id,))
         transaction.erase(partition)  # the old text must be scrubbed from the files too
     tags = [(partition, stored(tag), key) for tag in dict.fromkeys(memory.tags)]
@@ -192,6 +218,7 @@ def end_memory(transaction: Transaction, partition: int, change: EndMemory) -> N
     ends = micros(change.at)
     sql = "UPDATE memories SET valid_to = ?, superseded_by = coalesce(?, superseded_by) WHERE key = ?"
     connection.execute(sql, (ends, change.superseded_by, key))
+    mark_stale(transaction, partition, (change.id,), change.at)
     last = min(ends, expires if expires is not None else ends)
     sql = "UPDATE units_memories SET valid_to = ?, revision = ? WHERE key = ?"
     connection.execute(sql, (moment(last).timestamp(), transaction.revision, key))
@@ -238,6 +265,7 @@ def _row(partition: int, memory: Memory) -> tuple[Any, ...]:
         maybe_micros(memory.expires_at),
         memory.superseded_by,
         to_json(memory.derived_from),
+        maybe_micros(memory.stale_since),
     )
 
 

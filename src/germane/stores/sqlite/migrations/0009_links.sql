@@ -15,3 +15,6 @@ CREATE TABLE links (
 ) WITHOUT ROWID;
 CREATE INDEX links_other ON links (other);
 CREATE INDEX links_open ON links (partition, created_at) WHERE kind = 'conflict' AND resolved_at IS NULL;
+
+-- Since when something that the memory was made from is no longer as it was.
+ALTER TABLE memories ADD COLUMN stale_since INTEGER;

@@ -1,0 +1,83 @@
+"""Forget: by provenance, a whole org, and what the receipt says was checked."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from germane import Agent, Germane, InvalidInput
+from germane.types.candidate import Provenance
+
+pytestmark = pytest.mark.requirement("MEM-3")
+SAID = [{"role": "user", "content": "I went to Lisbon"}, {"role": "assistant", "content": "How was it?"}]
+
+
+async def test_what_an_import_or_a_channel_brought_is_forgotten_by_provenance(agent: Agent) -> None:
+    """Memories and messages; nothing else."""
+    await agent.record(SAID, session="a", source_kind="import")
+    await agent.record(SAID, session="b", channel="mail")
+    own = await agent.remember("Stated by the user")
+    imported = await agent.remember("From an import", provenance=Provenance(source_kind="import", channel="mail"))
+    assert len(await agent.forget(source_kind="import", dry_run=True)) == 3
+    assert len(await agent.forget(source_kind="import", channel="mail", dry_run=True)) == 1
+    receipt = await agent.forget(source_kind="import")
+    assert (receipt.memory_ids, len(receipt.event_ids)) == ((imported.id,), 2)
+    receipt = await agent.forget(channel="mail")
+    assert (receipt.memory_ids, len(receipt.event_ids)) == ((), 2)
+    assert (await agent.memories.get(own.id)).text == own.text
+    assert len(await agent.forget(source_kind="operator")) == 0
+
+
+async def test_the_receipt_says_where_nothing_is_left(agent: Agent) -> None:
+    """After a dry run nothing was checked; something absent is forgotten again and again."""
+    memory = await agent.remember("Went to Lisbon", tags=["travel"])
+    await agent.record(SAID, session="a")
+    assert (await agent.forget([memory.id], dry_run=True)).checked == ()
+    receipt = await agent.forget(everything=True)
+    assert {"memories", "tags", "links", "derivations", "messages", "search rows and vectors", "injected texts"} <= set(
+        receipt.checked
+    )
+    assert receipt.scrubbed
+    for _ in range(2):
+        assert len(await agent.forget([memory.id])) == 0
+
+
+async def test_a_whole_org_is_forgotten_and_no_other(germane: Germane) -> None:
+    """Users, what is agent-wide, directives; a dry run counts the same."""
+    for org in ("acme", "umbrella"):
+        for name in ("support", "sales"):
+            shared = germane.agent(name, org=org)
+            await shared.remember("Borrow five books")
+            await shared.directive("Be brief.")
+            for user in ("caroline", "melanie"):
+                await germane.agent(name, org=org, user=user).record(SAID, session="s")
+    planned = await germane.forget("acme", dry_run=True)
+    assert (len(planned.memory_ids), len(planned.event_ids), planned.scrubbed) == (2, 8, False)
+    one = await germane.forget("acme", agent="sales")
+    assert (len(one.memory_ids), len(one.event_ids), one.scrubbed) == (1, 4, True)
+    rest = await germane.forget("acme", reason="the contract ended")
+    assert (len(rest.memory_ids), len(rest.event_ids)) == (1, 4)
+    assert "messages" in rest.checked
+    assert (await germane.agents("acme")).agents == ()
+    assert len((await germane.agents("umbrella")).agents) == 2
+    assert await germane.agent("support", org="acme").directive() == ""
+    assert len(await germane.forget("acme")) == 0
+
+
+@pytest.mark.parametrize("confidence", [math.nan, math.inf, -0.1, "1"])
+async def test_a_confidence_that_is_no_share_is_refused(agent: Agent, confidence: object) -> None:
+    """Before anything is stored."""
+    with pytest.raises(InvalidInput, match="confidence"):
+        await agent.remember("x", confidence=confidence)
+    assert (await agent.memories.list()).memories == ()
+
+
+async def test_an_end_before_the_beginning_is_refused(agent: Agent) -> None:
+    """Of validity and of expiry, at first and in an update."""
+    for name in ("valid_to", "expires_at"):
+        with pytest.raises(InvalidInput, match=f"{name} .* is not after the beginning"):
+            await agent.remember("x", valid_from="2024-05-02T00:00Z", **{name: "2024-05-01T00:00Z"})  # type: ignore[arg-type]
+    memory = await agent.remember("x", valid_from="2024-05-02T00:00Z")
+    with pytest.raises(InvalidInput, match="valid_to"):
+        await agent.memories.update(memory.id, valid_to="2024-05-01T00:00Z")
