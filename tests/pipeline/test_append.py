@@ -125,7 +125,7 @@ async def test_a_turn_keeps_its_text_while_tools_run_for_it(knowing: Agent) -> N
     chat = Chat(knowing)
     chat.history.append({"role": "user", "content": QUESTIONS[0]})
     first = await chat.send()
-    await knowing.remember("Caroline's other greyhound is called Hector")
+    await knowing.remember("The greyhound of Caroline, called Biscuit, is grey")
     call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     chat.history += [
         {"role": "assistant", "content": None, "tool_calls": [call]},
@@ -155,7 +155,7 @@ async def test_a_turn_sent_again_gets_the_same_text(knowing: Agent, calendar: Ca
     chat = Chat(knowing)
     chat.history.append({"role": "user", "content": QUESTIONS[0]})
     first = await chat.send()
-    await knowing.remember("The greyhound of Caroline, called Biscuit, is grey")
+    await knowing.remember("Caroline's other greyhound is called Hector")
     assert prompt(await chat.send()) == prompt(first)
     calendar.advance(minutes=11)
     later = await chat.send()
