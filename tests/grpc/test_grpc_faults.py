@@ -49,7 +49,7 @@ POINTS = ("directive", "allowed", "memories.search", "memories.pinned", "events.
 
 
 class Broken:
-    """A store that has the fault, in itself or in its scoped stores."""
+    """A store that has the fault, or whose scoped stores have it."""
 
     def __init__(self, store: Any, fault: Fault, points: tuple[str, ...]) -> None:
         self._store, self._fault, self._points = store, fault, points
