@@ -129,6 +129,10 @@ class Store(Protocol):
     async def check(self) -> Checkup:
         """Examines the store."""
 
+    async def verify(self, *, full: bool = False, progress: Callable[[int, int], None] | None = None) -> Checkup:
+        """Reads all that is stored and compares it with what was derived from it: checksums, search rows (a sample of them, all
+        where `full`), rows without the thing that they belong to. `progress(done, total)` counts texts, on any thread."""
+
     async def embed_pending(self, limit: int | None = None) -> int:
         """Completes what search still lacks: divides long texts that an earlier version stored undivided, and embeds at most
         `limit` texts (default: all) that have no vector, such as those that wait for a slow embedder. Returns the number of

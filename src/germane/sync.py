@@ -149,6 +149,9 @@ class Germane:
     def ping(self) -> None:
         self._running().call(self._awaited.ping)
 
+    def verify(self, *, full: bool = False, progress: Callable[[int, int], None] | None = None) -> Checkup:
+        return self._running().call(self._awaited.verify, full=full, progress=progress)
+
     def check(self) -> Checkup:
         return self._running().call(self._awaited.check)
 

@@ -272,6 +272,13 @@ class Germane:
         """Returns when the store has answered; raises `StoreError` where it can't. For health checks."""
         await self._open.store.nonce_key()
 
+    async def verify(self, *, full: bool = False, progress: Callable[[int, int], None] | None = None) -> Checkup:
+        """Reads all that is stored and returns findings about the content: whether each text is the one that was stored (by its
+        checksum), whether search rows match their texts (a sample of them, all where `full`), and whether rows are left of what
+        is gone. `progress(done, total)` counts texts, on any thread. Raises `StoreError`."""
+        flags(full=full)
+        return await self._open.store.verify(full=full, progress=progress)
+
     async def check(self) -> Checkup:
         """Returns findings about the store: whether the file is sound, which embedder made its vectors, whether the
         embedder fails, how many keys it has. Waits at most five seconds for texts that have no vector yet."""

@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import apsw
@@ -16,12 +17,27 @@ from germane.stores.sqlite.encoding import moment
 from germane.stores.sqlite.erasure import ErasureState, erasure_state
 from germane.stores.sqlite.failures import mapped
 from germane.stores.sqlite.rows import only, rows
+from germane.stores.sqlite.verification import verify
 
-__all__ = ["examine"]
+__all__ = ["examine", "verified"]
 
 _ROOM = 100 << 20
 """Free bytes on the disk below which the finding isn't fine."""
 _COUNTED = ("partitions", "sessions", "events", "memories", "tombstones")
+
+
+async def verified(database: Database, *, full: bool, progress: Callable[[int, int], None] | None) -> Checkup:
+    """Compares the content with what was derived from it, in a thread; see `verification.py`."""
+    return await asyncio.to_thread(_verified, database, full, progress)
+
+
+def _verified(database: Database, full: bool, progress: Callable[[int, int], None] | None) -> Checkup:
+    with mapped(database.name):
+        connection = database.connect(reading=True)
+        try:
+            return Checkup(findings=tuple(verify(connection, full=full, progress=progress)))
+        finally:
+            connection.close()
 
 
 async def examine(database: Database, model: str, *, stale: int, refused: int, read_only: bool, waiting_for: str) -> Checkup:

@@ -24,7 +24,7 @@ from germane.ports.word_vectors import WordVectors
 from germane.search.relevance import Relevance
 from germane.store import Checkup
 from germane.stores.sqlite.backup import back_up
-from germane.stores.sqlite.checkup import examine
+from germane.stores.sqlite.checkup import examine, verified
 from germane.stores.sqlite.cursor import SECRET
 from germane.stores.sqlite.database import Database
 from germane.stores.sqlite.directives import directive_now, directives
@@ -216,6 +216,9 @@ class SqliteStore:
             read_only=self.read_only,
             waiting_for=self._erasure.waiting_for,
         )
+
+    async def verify(self, *, full: bool = False, progress: Callable[[int, int], None] | None = None) -> Checkup:
+        return await verified(self._database, full=full, progress=progress)
 
     async def embed_pending(self, limit: int | None = None) -> int:
         """See `Store.embed_pending`. Safe to cancel at any point."""

@@ -1,0 +1,127 @@
+"""Verification: compares what is stored with what was derived from it, for `germane doctor`.
+
+Each text is hashed again and compared with the hash that was stored with it; search rows are made again and compared, of a
+sample or of all texts; rows without the thing that they belong to are counted. It reads page by page, so that it holds no
+snapshot for long. A finding holds numbers and no content.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import apsw
+
+from germane.memories.remember import hash_of
+from germane.search.unit import analysed, analysed_parts
+from germane.stores.sqlite.encoding import from_json
+from germane.stores.sqlite.events import EVENT, event_of
+from germane.stores.sqlite.memories import MEMORY, memory_of
+from germane.stores.sqlite.rows import only, rows
+from germane.text.normal import content_hash
+
+__all__ = ["verify"]
+
+_PAGE = 500
+_SAMPLE = 2_000
+"""Texts of each kind whose search rows are made again, unless all are."""
+_UNCLEAR = "\ufffd"
+"""What stands in a stored text for broken characters, which the hash was made of."""
+_ORPHANS = {
+    "search rows of memories": "units_memories u WHERE NOT EXISTS (SELECT 1 FROM memories WHERE key = u.key)",
+    "search rows of messages": "units_events u WHERE NOT EXISTS (SELECT 1 FROM events WHERE key = u.key)",
+    "parts of messages": "units_parts u WHERE NOT EXISTS (SELECT 1 FROM events WHERE key = u.key)",
+    "tags": "memory_tags t WHERE NOT EXISTS (SELECT 1 FROM memories WHERE key = t.memory)",
+    "links": (
+        "links l WHERE NOT EXISTS (SELECT 1 FROM memories WHERE key = l.one)"
+        " OR NOT EXISTS (SELECT 1 FROM memories WHERE key = l.other)"
+    ),
+    "derivations": "derivations d WHERE NOT EXISTS (SELECT 1 FROM memories WHERE key = d.memory)",
+    "injected items": "injected_items i WHERE NOT EXISTS (SELECT 1 FROM injections WHERE key = i.injection)",
+    "memories without a search row": "memories m WHERE NOT EXISTS (SELECT 1 FROM units_memories WHERE key = m.key)",
+    "messages without a search row": (
+        "events e WHERE NOT EXISTS (SELECT 1 FROM units_events WHERE key = e.key)"
+        " AND NOT EXISTS (SELECT 1 FROM units_parts WHERE key = e.key)"
+    ),
+    "messages without a session": "events e WHERE NOT EXISTS (SELECT 1 FROM sessions WHERE key = e.session)",
+}
+Finding = tuple[str, str, bool]
+
+
+def verify(connection: apsw.Connection, *, full: bool, progress: Callable[[int, int], None] | None) -> list[Finding]:
+    """Returns the findings. `full` makes the search rows of all texts again. `progress` is called with texts done and in all."""
+    memories, events = (only(connection, f"SELECT count(*) FROM {table}")[0] for table in ("memories", "events"))
+    counted = _Counted(memories + events, progress)
+    for check, sql, table, total in (
+        (_memory, MEMORY, "key", memories),
+        (_event, EVENT, "e.key", events),
+    ):
+        every = 1 if full else max(1, total // _SAMPLE)
+        for number, row in enumerate(_rows(connection, sql, table)):
+            same, terms = check(connection, row, number % every == 0)
+            counted.add(same, terms)
+    orphans = {name: only(connection, f"SELECT count(*) FROM {sql}")[0] for name, sql in _ORPHANS.items()}
+    there = ", ".join(f"{count} {name}" for name, count in orphans.items() if count)
+    return [*counted.findings(), ("orphans", there or "every row belongs to something", not there)]
+
+
+class _Counted:
+    def __init__(self, total: int, progress: Callable[[int, int], None] | None) -> None:
+        self._total, self._progress = total, progress
+        self._done = self._unclear = self._changed = self._terms = self._differing = 0
+
+    def add(self, same: bool | None, terms: bool | None) -> None:
+        """Counts one text: whether its hash is the stored one, and whether its terms are; None where that can't be told, or
+        wasn't looked at."""
+        self._done += 1
+        self._unclear += same is None
+        self._changed += same is False
+        self._terms += terms is not None
+        self._differing += terms is False
+        if self._progress is not None and (self._done % _PAGE == 0 or self._done >= self._total):
+            self._progress(self._done, max(self._total, self._done))
+
+    def findings(self) -> list[Finding]:
+        said = f"{self._done - self._unclear} texts are as they were stored"
+        if self._changed:
+            said = f"{self._changed} of {self._done} texts differ from the checksum stored with them: restore a backup"
+        if self._unclear:
+            said += f"; {self._unclear} can't be compared, as they came with broken characters"
+        search = f"{self._terms} of {self._done} texts compared with their search rows"
+        if self._differing:
+            search += f", {self._differing} differ: export and import the store to make the rows anew"
+        return [("checksums", said, not self._changed), ("search rows", search, not self._differing)]
+
+
+def _rows(connection: apsw.Connection, sql: str, key: str) -> Iterator[tuple[Any, ...]]:
+    after = 0
+    while page := list(rows(connection, f"{sql} WHERE {key} > ? ORDER BY {key} LIMIT ?", (after, _PAGE))):
+        yield from page
+        after = page[-1][0]
+
+
+def _memory(connection: apsw.Connection, row: tuple[Any, ...], looked_up: bool) -> tuple[bool | None, bool | None]:
+    memory = memory_of(row, {row[2]: None})
+    same = None if _UNCLEAR in memory.text else hash_of(memory.kind, memory.content) == memory.content_hash
+    if not looked_up:
+        return same, None
+    terms = analysed("\n".join((memory.text, *memory.tags))).terms
+    return same, _stored(connection, "units_memories", row[0]) == [terms]
+
+
+def _event(connection: apsw.Connection, row: tuple[Any, ...], looked_up: bool) -> tuple[bool | None, bool | None]:
+    event = event_of(row, {row[1]: None})
+    same: bool | None = None
+    if _UNCLEAR not in event.text:
+        metadata = (from_json(row[17]) or {}).get("metadata", {})
+        same = content_hash(event.role, event.text) in (event.content_hash, metadata.get("kept_hash"))
+    if not looked_up:
+        return same, None
+    terms = [one.terms for one in analysed_parts(event.text)]
+    whole = _stored(connection, "units_events", row[0])
+    return same, (whole or _stored(connection, "units_parts", row[0])) == terms
+
+
+def _stored(connection: apsw.Connection, table: str, key: int) -> list[bytes]:
+    order = " ORDER BY part" if table == "units_parts" else ""
+    return [terms for (terms,) in rows(connection, f"SELECT terms FROM {table} WHERE key = ?{order}", (key,))]
