@@ -121,7 +121,7 @@ class Store(Protocol):
         """Yields all that is stored within `reach`, as it was at the first step, in portions of bounded size: `Contents` first,
         then each thing with its owner. Owners come by org, agent and user, what is agent-wide first; see `Owned` for the order
         within. A whole store ends with the tombstones of owners that were forgotten as a whole. Raises `StoreUnavailable`
-        where the store is closed meanwhile."""
+        where the store is closed meanwhile, or where its reader keeps it waiting for a minute."""
 
     async def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
         """Writes a consistent copy to `target` while the store is in use. Calls `progress(done, total)` with pages."""

@@ -104,12 +104,12 @@ async def test_feedback_is_counted(wire: Wire) -> None:
 
 
 async def test_an_export_streams_everything(wire: Wire) -> None:
-    """Export: more than crosses at once, as JSON objects with a type."""
+    """Export: more than crosses at once, as JSON objects with a type, the header first."""
     talk = [said(f"Box {at} is here") for at in range(150)]
     await wire.events.Record(pb.RecordRequest(scope=SCOPE, session_id="s", messages=talk))
     lines = [json.loads(one.json) async for one in wire.memories.Export(pb.ExportRequest(scope=SCOPE))]
-    assert [line["type"] for line in lines] == ["directive", "memory"] + ["message"] * 150
-    assert [line["content"] for line in lines[2:]] == [one.content for one in talk]
+    assert [line["type"] for line in lines] == ["header", "directive", "memory", "session"] + ["message"] * 150
+    assert [line["content"] for line in lines[4:]] == [one.content for one in talk]
 
 
 async def test_a_conversation_is_kept_once(wire: Wire) -> None:

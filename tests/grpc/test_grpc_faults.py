@@ -49,7 +49,7 @@ POINTS = ("directive", "allowed", "memories.search", "memories.pinned", "events.
 
 
 class Broken:
-    """A store whose scoped stores have the fault."""
+    """A store that has the fault, or whose scoped stores have it."""
 
     def __init__(self, store: Any, fault: Fault, points: tuple[str, ...]) -> None:
         self._store, self._fault, self._points = store, fault, points
@@ -58,7 +58,7 @@ class Broken:
         return faulty(self._store.within(scope), self._fault, *self._points)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
+        return getattr(faulty(self._store, self._fault, name) if name in self._points else self._store, name)
 
 
 @contextmanager
@@ -255,7 +255,7 @@ async def test_other_rpcs_fail_by_type_alone(germane: Germane, wire: Wire, fault
     """Unary and streaming: no content, no path."""
     calls = [
         ("memories.get", wire.memories.GetMemory, pb.GetMemoryRequest(scope=SCOPE, id="x")),
-        ("memories.list", wire.memories.Export, pb.ExportRequest(scope=SCOPE)),
+        ("dump", wire.memories.Export, pb.ExportRequest(scope=SCOPE)),
         ("journal.commit", wire.memories.Remember, pb.RememberRequest(scope=SCOPE, text="x")),
     ]
     for point, rpc, request in calls:

@@ -114,8 +114,9 @@ async def test_forgetting_everything_of_one_takes_nothing_from_the_others(agents
 @pytest.mark.parametrize("strategy", ["default", "verbose", "compact", "composite"])
 async def test_what_is_sensitive_is_not_injected_unless_allowed(agent: Agent, strategy: str) -> None:
     """Pinned or not; public and private are the default, and an empty allow-list allows nothing."""
-    for level in ("public", "private", "sensitive"):
-        await agent.remember(f"Biscuit has a {level} record", sensitivity=level, pinned=level == "sensitive")
+    records = {"public": "Biscuit won a race", "private": "Biscuit sees the vet on Mondays", "sensitive": "Biscuit bit a guest"}
+    for level, text in records.items():
+        await agent.remember(text, sensitivity=level, pinned=level == "sensitive")
     await agent.record([{"role": "user", "content": "Biscuit barks"}], session="s1")
 
     async def levels(*allowed: str) -> list[str]:

@@ -37,7 +37,9 @@ async def test_what_was_said_or_became_valid_later_isnt_known(agent: Agent, stra
 @pytest.mark.requirement("GATHER-6")
 async def test_without_a_time_nothing_is_hidden(agent: Agent) -> None:
     """A caller's clock may run ahead of ours; a filter's own end holds where it is earlier."""
-    await agent.record([{"role": "user", "content": "The launch is tomorrow", "created_at": "2199-01-01T00:00Z"}], session="s1")
+    await agent.record(
+        [{"role": "user", "content": "See you at the launch tomorrow", "created_at": "2199-01-01T00:00Z"}], session="s1"
+    )
     assert "tomorrow" in (await agent.assemble(ASKED, model="gpt-4o", deadline=None)).added
     found = await agent.recall("launch", at=JUNE, filters=Filters(until=MAY))
     assert found == ()

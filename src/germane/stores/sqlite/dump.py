@@ -30,6 +30,8 @@ __all__ = ["Dump"]
 
 _THINGS, _CHARACTERS = 256, 1 << 19
 """Things in one portion at most, and characters of their messages after which a portion ends."""
+_PATIENCE = 60.0
+"""Seconds for which the snapshot waits for its reader between two portions, such as a client that doesn't read on."""
 _PAGE = 256
 """Memories read by one statement."""
 _NOBODY = Owner(None, None, None)
@@ -46,28 +48,34 @@ class Dump:
         self._lock = threading.Lock()
         self._connection: apsw.Connection | None = None
         self._left: Iterator[Contents | Owned] | None = None
-        self._closed = False
+        self._ended = ""
 
     async def portions(self) -> AsyncIterator[list[Contents | Owned]]:
-        """Yields what there is, the `Contents` first. Raises `StoreUnavailable` where the store is closed meanwhile."""
+        """Yields what there is, the `Contents` first. Raises `StoreUnavailable` where the store is closed meanwhile, or where a
+        minute passes before the next portion is asked for."""
+        loop = asyncio.get_running_loop()
         try:
             while portion := await asyncio.to_thread(self._portion):
-                yield portion
+                timer = loop.call_later(_PATIENCE, self.close, "waited too long for its reader: begin it again, and read on")
+                try:
+                    yield portion
+                finally:
+                    timer.cancel()
         finally:
             self.close()
 
-    def close(self) -> None:
+    def close(self, why: str = "ended, as the store was closed") -> None:
         """Ends the snapshot. Waits for the portion that is being read. Idempotent."""
         with self._lock:
-            self._closed, self._left = True, None
+            self._ended, self._left = self._ended or why, None
             connection, self._connection = self._connection, None
             if connection is not None:
                 connection.close()
 
     def _portion(self) -> list[Contents | Owned]:
         with self._lock, mapped(self._database.name):
-            if self._closed:
-                raise StoreUnavailable(f"store {self._database.name!r} is closed")
+            if self._ended:
+                raise StoreUnavailable(f"the export of store {self._database.name!r} {self._ended}")
             if self._left is None:
                 self._connection = self._opened()
                 self._left = _everything(self._connection, self._reach)

@@ -83,7 +83,7 @@ def memory_of(row: tuple[Any, ...], users: Mapping[int, str | None]) -> Memory:
         kind=row[3],
         content=_content(row[3], row[4]),
         user=users[row[2]],
-        tags=tuple(json.loads(row[6])),
+        tags=tuple(json.loads(row[6])) if row[6] != "[]" else (),
         provenance=provenance_of(row[9]),
         sensitivity=sensitivity_of(row[10]),
         confidence=row[11],

@@ -49,7 +49,7 @@ Finding = tuple[str, str, bool]
 
 
 def verify(connection: apsw.Connection, *, full: bool, progress: Callable[[int, int], None] | None) -> list[Finding]:
-    """Returns the findings. `full` makes the search rows of all texts again. `progress` gets the texts done and in all."""
+    """Returns the findings. `full` makes all search rows again. `progress` is called with texts done and in all."""
     memories, events = (only(connection, f"SELECT count(*) FROM {table}")[0] for table in ("memories", "events"))
     counted = _Counted(memories + events, progress)
     for check, sql, table, total in (
