@@ -133,6 +133,7 @@ def as_before(path: Path) -> None:
         "ALTER TABLE injections DROP COLUMN relies_on;"
         "DROP TABLE extraction_queue; DROP TABLE llm_usage;"
         "DROP TABLE derivations; ALTER TABLE memories DROP COLUMN derived_from;"
+        "ALTER TABLE memories DROP COLUMN stale_since;"
         f"PRAGMA user_version = 4; PRAGMA application_id = {APPLICATION}"
     )
     connection.close()
