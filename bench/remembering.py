@@ -1,6 +1,6 @@
 """Remembering: memories per second in a large store, with the search for near-duplicates.
 
-    python -m bench remembering [--memories 100000] [--callers 200]
+    python -m bench remembering [--memories 100000] [--callers 500]
 
 The store is filled by concurrent callers, each of whom remembers one memory after the other; the last tenth is measured by
 itself. One memory in ten repeats an earlier one in other words, so that it is linked. Processor time is that of all threads.
@@ -78,7 +78,7 @@ async def _remembered(agent: Agent, left: object, count: int, callers: int) -> t
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench remembering", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--memories", type=int, default=100_000)
-    parser.add_argument("--callers", type=int, default=200)
+    parser.add_argument("--callers", type=int, default=500)
     options = parser.parse_args(arguments)
     print(describe())
     with tempfile.TemporaryDirectory() as folder:
