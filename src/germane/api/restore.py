@@ -15,12 +15,20 @@ from typing import Any, NamedTuple
 from germane.api.wiring import Parts
 from germane.errors import Conflict, GermaneError, InvalidInput
 from germane.events.event import Event
+from germane.memories.link import ContradictionRecord
 from germane.memories.memory import Memory
 from germane.pipeline.background import Background
 from germane.search.unit import Analysis, analysed_parts
 from germane.store import Store
 from germane.transfer.parse import Header, parse_line, read_line
-from germane.transfer.restore import Placed, restore_directive, restore_memories, restore_messages, restore_tombstones
+from germane.transfer.restore import (
+    Placed,
+    restore_contradictions,
+    restore_directive,
+    restore_memories,
+    restore_messages,
+    restore_tombstones,
+)
 from germane.transfer.stored import Owned, Owner, Reach, SessionRecord, StoredDirective
 from germane.types.candidate import LONG
 from germane.types.inventory import Tombstone
@@ -46,6 +54,7 @@ class Restored:
 
     directives: int = 0
     memories: int = 0
+    contradictions: int = 0
     messages: int = 0
     tombstones: int = 0
     known: int = 0
@@ -210,6 +219,8 @@ class _Restoring:
                 return "directives", restore_directive(text)
             case Memory():
                 return "memories", restore_memories(things, scope=scope, strict=self._strict)
+            case ContradictionRecord():
+                return "contradictions", restore_contradictions(things, scope=scope, strict=self._strict)
             case Tombstone():
                 return "tombstones", restore_tombstones(things, ownerless=owner.org is None)
         record, session = self._session, things[0].session

@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from germane.events.event import Event
+from germane.memories.link import ContradictionRecord
 from germane.memories.memory import Memory
 from germane.transfer.stored import Contents, Owned, Reach, SessionRecord, StoredDirective, Thing
 from germane.types.candidate import Provenance
@@ -27,6 +28,7 @@ VERSION = 1
 _UNSAFE = re.compile(
     "[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
+_HOLDS = ("directives", "memories", "contradictions", "sessions", "messages", "tombstones")
 _PROVENANCE = tuple(field.name for field in fields(Provenance))
 _NOT_WRITTEN = frozenset({"id", "kind", "content", "user", "secrets", "near_duplicates"})
 """Fields of a memory that are written otherwise, or that the store derives."""
@@ -40,7 +42,7 @@ def header_line(reach: Reach, contents: Contents) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "scope": {name: getattr(reach, name) for name in ("org", "agent", "user", "all_users")},
-        "holds": {name: getattr(contents, name) for name in ("directives", "memories", "sessions", "messages", "tombstones")},
+        "holds": {name: getattr(contents, name) for name in _HOLDS},
         "latest": _plain(contents.latest),
     }
 
@@ -70,6 +72,8 @@ def _parts(thing: Thing) -> tuple[str, dict[str, Any]]:
             return "session", {"session": named.pop("id"), **named}
         case Event():
             return "message", _message(thing)
+        case ContradictionRecord():
+            return "contradiction", {field.name: _plain(getattr(thing, field.name)) for field in fields(thing)}
         case Tombstone():
             return "tombstone", {field.name: _plain(getattr(thing, field.name)) for field in fields(thing)}
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from germane.errors import InvalidInput
 from germane.events.event import Event
+from germane.memories.link import ContradictionRecord
 from germane.memories.memory import Memory
 from germane.types.inventory import Tombstone
 from germane.types.scope import Scope
@@ -66,6 +67,7 @@ class Contents:
 
     directives: int = 0
     memories: int = 0
+    contradictions: int = 0
     sessions: int = 0
     messages: int = 0
     tombstones: int = 0
@@ -73,7 +75,7 @@ class Contents:
 
     @property
     def total(self) -> int:
-        return self.directives + self.memories + self.sessions + self.messages + self.tombstones
+        return self.directives + self.memories + self.contradictions + self.sessions + self.messages + self.tombstones
 
 
 class StoredDirective(NamedTuple):
@@ -94,12 +96,12 @@ class SessionRecord:
     last_at: datetime | None = None
 
 
-Thing = StoredDirective | Memory | SessionRecord | Event | Tombstone
+Thing = StoredDirective | Memory | ContradictionRecord | SessionRecord | Event | Tombstone
 
 
 class Owned(NamedTuple):
-    """A stored thing and its owner. Of one owner the directive comes first, then the memories, each session with its messages
-    by position, and the tombstones."""
+    """A stored thing and its owner. Of one owner the directive comes first, then the memories, the contradictions between
+    them, each session with its messages by position, and the tombstones."""
 
     owner: Owner
     thing: Thing

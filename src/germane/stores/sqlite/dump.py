@@ -15,6 +15,7 @@ import apsw
 
 from germane.errors import StoreUnavailable
 from germane.events.event import Event
+from germane.stores.sqlite.conflicts import conflict_record
 from germane.stores.sqlite.database import Database
 from germane.stores.sqlite.encoding import maybe_moment, moment, shown, to_json
 from germane.stores.sqlite.events import EVENT, event_of
@@ -36,6 +37,11 @@ _PAGE = 256
 """Memories read by one statement."""
 _NOBODY = Owner(None, None, None)
 _STONES = "SELECT id, what, at, by, reason FROM tombstones WHERE partition IN (SELECT value FROM json_each(?)) ORDER BY id"
+_CONTRADICTIONS = (
+    "SELECT l.id, l.reason, one.id, other.id, l.created_at, l.resolved_at, l.kept FROM memories one"
+    " CROSS JOIN links l ON l.one = one.key AND l.kind = 'conflict' CROSS JOIN memories other ON other.key = l.other"
+    " WHERE one.partition = ? ORDER BY l.id"
+)
 _SESSIONS = "SELECT key, id, next, length, started_at, last_at FROM sessions WHERE partition = ? ORDER BY key"
 
 
@@ -128,11 +134,14 @@ def _contents(connection: apsw.Connection, partitions: list[int]) -> Contents:
         return only(connection, f"SELECT {what} FROM {table} {inside}", bound)
 
     directives, memories, stones = (figures("count(*)", table)[0] for table in ("directives", "memories", "tombstones"))
+    own = f"(SELECT key FROM memories {inside})"
+    contradictions = only(connection, f"SELECT count(*) FROM links WHERE kind = 'conflict' AND one IN {own}", bound)[0]
     sessions, messages, said = figures("count(*), total(length), max(last_at)", "sessions")
     times = [said, figures("max(updated_at)", "memories")[0], figures("max(at)", "tombstones")[0]]
     return Contents(
         directives=directives,
         memories=memories,
+        contradictions=contradictions,
         sessions=sessions,
         messages=int(messages),
         tombstones=stones,
@@ -150,6 +159,8 @@ def _things(connection: apsw.Connection, partition: int, owner: Owner) -> Iterat
         sql = f"{MEMORY} WHERE key IN (SELECT value FROM json_each(?)) ORDER BY key"
         for row in rows(connection, sql, (to_json(keys[start : start + _PAGE]),)):
             yield memory_of(row, users)
+    for row in rows(connection, _CONTRADICTIONS, (partition,)):
+        yield conflict_record(row)
     for key, id, next, length, started_at, last_at in list(rows(connection, _SESSIONS, (partition,))):
         yield SessionRecord(id=shown(id), next=next, length=length, started_at=moment(started_at), last_at=moment(last_at))
         for row in rows(connection, f"{EVENT} WHERE e.session = ? ORDER BY e.position", (key,)):
