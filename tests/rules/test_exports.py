@@ -14,8 +14,8 @@ FACE = """
 
 FOR_TESTS = """
     builders clocks derivation_contract event_contract faults forget_contract hashed injection_contract inventory_contract
-    key_contract link_contract memory_contract pins pytest_plugin readable scope_contract snapshots store_contract stored
-    time_warp transfer_contract
+    key_contract link_contract memory_contract pins pytest_plugin queue_contract readable scope_contract snapshots
+    store_contract stored time_warp transfer_contract
 """
 
 
