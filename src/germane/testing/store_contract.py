@@ -30,6 +30,7 @@ from germane.memories.operations import (
     SetDirective,
 )
 from germane.store import ScopedStore, Store
+from germane.testing.block_contract import BlockContract
 from germane.testing.derivation_contract import DerivationContract
 from germane.testing.event_contract import EventContract
 from germane.testing.forget_contract import ForgetContract
@@ -61,8 +62,10 @@ class StoreContract(
     InventoryContract,
     LinkContract,
     TransferContract,
+    BlockContract,
 ):
-    """All tests of a store: memories, events, search, plans, forgetting, scopes, keys, injections, exports and links."""
+    """All tests of a store: memories, events, search, plans, forgetting, scopes, keys, injections, exports, links
+    and blocks."""
 
     async def test_things_are_found_by_their_words(self, scoped: ScopedStore) -> None:
         """A keyword search finds memories and events by word stem."""

@@ -13,7 +13,7 @@ __all__ = ["AgentPage", "AgentSummary", "Stats", "Tombstone", "UserPage", "UserS
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stats:
     """What one scope sees, counted. `memories` counts those that are valid now, by kind; `ended` those that were superseded or
-    are no longer valid. `users` counts the agent's users; None for the scope of a user. `text_bytes` are those of the texts, in
+    are no longer valid. `blocks` and `archival_entries` count what isn't deleted. `users` counts the agent's users; None for the scope of a user. `text_bytes` are those of the texts, in
     UTF-8, and `pending_vectors` the texts that have no vector yet. `oldest` and `newest` are the times of the first and the
     last memory or message; None where there is none."""
 
@@ -25,6 +25,8 @@ class Stats:
     users: int | None = None
     text_bytes: int = 0
     pending_vectors: int = 0
+    blocks: int = 0
+    archival_entries: int = 0
     oldest: datetime | None = None
     newest: datetime | None = None
 
@@ -69,10 +71,10 @@ class AgentPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tombstone:
-    """What remains of a forgotten memory or message: no content."""
+    """What remains of a forgotten memory, message, block or archival entry (`what` is `block` for both): no content."""
 
     id: str
-    what: Literal["memory", "message"]
+    what: Literal["memory", "message", "block"]
     at: datetime
     by: str = ""
     reason: str = ""

@@ -36,6 +36,18 @@ _ORPHANS = {
         "links l WHERE NOT EXISTS (SELECT 1 FROM memories WHERE key = l.one)"
         " OR NOT EXISTS (SELECT 1 FROM memories WHERE key = l.other)"
     ),
+    "search rows of blocks": (
+        "units_blocks u WHERE NOT EXISTS (SELECT 1 FROM blocks WHERE key = u.key)"
+        " AND NOT EXISTS (SELECT 1 FROM archival_entries WHERE key = u.key)"
+    ),
+    "histories of blocks": "block_versions v WHERE NOT EXISTS (SELECT 1 FROM blocks WHERE key = v.block)",
+    "archival blocks without a search row": (
+        "blocks b WHERE b.type = 'archival' AND b.deleted_at IS NULL"
+        " AND NOT EXISTS (SELECT 1 FROM units_blocks WHERE key = b.key AND kind <> 9)"
+    ),
+    "archival entries without a search row": (
+        "archival_entries e WHERE NOT EXISTS (SELECT 1 FROM units_blocks WHERE key = e.key)"
+    ),
     "derivations": "derivations d WHERE NOT EXISTS (SELECT 1 FROM memories WHERE key = d.memory)",
     "injected items": "injected_items i WHERE NOT EXISTS (SELECT 1 FROM injections WHERE key = i.injection)",
     "memories without a search row": "memories m WHERE NOT EXISTS (SELECT 1 FROM units_memories WHERE key = m.key)",
