@@ -62,12 +62,13 @@ class DocumentOf(Read["StoredDocument"]):
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
     """A document as it is stored: `snapshot` with the `deltas` that follow it, in order. Where `whole` is false, only the deltas
-    after the version that was asked for are given. `waiting` counts the changes that no snapshot holds yet, `size` all bytes
-    of the document and its history."""
+    after the version that was asked for are given. `frontiers` is the state after the last of them. `waiting` counts the
+    changes that no snapshot holds yet, `size` all bytes of the document and its history."""
 
     whole: bool
     snapshot: bytes | None = None
     deltas: tuple[bytes, ...] = ()
+    frontiers: bytes | None = None
     waiting: int = 0
     waiting_size: int = 0
     size: int = 0

@@ -56,11 +56,13 @@ def document_of(connection: apsw.Connection, key: int, read: DocumentOf) -> Stor
     deltas = [delta for (delta,) in rows(connection, _DELTAS, (key, number if whole else read.since))]
     if read.rebuild and first(connection, "SELECT 1 FROM block_versions WHERE block = ? AND number = 0 AND delta NOT NULL", (key,)) is None:
         deltas = []
+    last = first(connection, "SELECT frontiers FROM block_versions WHERE block = ? ORDER BY number DESC LIMIT 1", (key,))
     held = 0 if snapshot is None else len(snapshot[1])
     return StoredDocument(
         whole=whole,
         snapshot=snapshot[1] if whole and snapshot is not None and not read.rebuild else None,
         deltas=tuple(deltas),
+        frontiers=None if last is None else last[0],
         waiting=waiting,
         waiting_size=int(size),
         size=held + int(size),
