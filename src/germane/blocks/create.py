@@ -11,7 +11,7 @@ from germane.blocks.document import BlockDocument
 from germane.blocks.editor import Editor
 from germane.blocks.operations import BlocksNamed, PutBlock, PutVersion
 from germane.blocks.permission import Permission
-from germane.blocks.revise import PEER, Edited, refuse_long, rendered
+from germane.blocks.revise import Edited, peer_of, refuse_long
 from germane.blocks.schema import LogSchema, Schema, TextSchema
 from germane.blocks.version import KeptVersion, Version
 from germane.errors import Conflict, InvalidInput
@@ -43,11 +43,12 @@ def create_block(new: NewBlock, editor: Editor, *, cache: DocumentCache, secrets
     if any(one.label == new.label and one.shared_from is None and one.user == editor.scope.user for one in taken):
         raise Conflict(f"a block has the label {new.label!r} already: edit it, or choose another label")
     screen = SecretScreen(secrets, "the block")
-    document = BlockDocument.new(new.schema, screen.json(new.value, new.label), peer=PEER)
-    text = rendered(document)
+    id = uuid7(int(editor.at.timestamp() * 1000))
+    document = BlockDocument.new(new.schema, screen.json(new.value, new.label), peer=peer_of(id))
+    text = document.text()
     refuse_long(new.label, text, new.limit)
     block = Block(
-        id=uuid7(int(editor.at.timestamp() * 1000)),
+        id=id,
         label=new.label,
         description=screen.text(new.description),
         type=new.type,
@@ -64,7 +65,7 @@ def create_block(new: NewBlock, editor: Editor, *, cache: DocumentCache, secrets
         updated_at=editor.at,
         secrets=dict(screen.found),
     )
-    delta = document.whole()
+    delta = document.delta(BlockDocument.load(new.schema, None).frontiers())
     version = Version(
         number=0,
         kind="create",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Any
 
 from germane.blocks.block import Block, content_hash_of
@@ -15,7 +16,7 @@ from germane.blocks.version import KeptVersion, Version, VersionKind
 from germane.errors import InvalidInput, StoreCorrupt
 from germane.types.plan import Change, Read, read
 
-__all__ = ["Edited", "Opened", "loaded", "opened", "refuse_long", "revised", "settled"]
+__all__ = ["Edited", "Opened", "loaded", "opened", "peer_of", "refuse_long", "revised", "settled"]
 
 _DUE_CHANGES, _DUE_BYTES = 64, 8_192
 """Changes, and their bytes, that are kept beside the snapshot before the block is consolidated; a long text may have as many bytes
@@ -56,7 +57,8 @@ def opened(block: Block, cache: DocumentCache) -> Generator[Read[Any], Any, Open
         document = held.document
         try:
             for delta in stored.deltas:
-                document.merge(delta)
+                if not document.merge(delta):
+                    raise StoreCorrupt(f"block {block.id}: a part of its document is missing")
         except StoreCorrupt:
             stored = yield from read(DocumentOf(block.id))
             document = yield from loaded(block, stored)
@@ -96,7 +98,7 @@ def revised(
     size = stored.size + len(delta)
     if size > _MAX_STORED:
         raise InvalidInput(f"block {block.label!r} has {size:,} bytes with its history, {_MAX_STORED:,} are allowed: shorten it")
-    text = document.render()
+    text = document.text()
     refuse_long(block.label, text, block.limit)
     now = replace(block, text=text, content_hash=content_hash_of(text))
     changes, edited = settled(now, editor, after, delta, kind=kind, operation=operation, target=target)
@@ -133,6 +135,12 @@ def settled(
     return (PutBlock(now), PutVersion(id=now.id, entry=entry, delta=delta)), Edited(block=now, version=version)
 
 
+def peer_of(id: str) -> int:
+    """Returns the peer of a block: the editor that all its edits are made by. The store's transaction makes each edit on the newest
+    state, so that one peer is enough; each further one would stay in the document for ever."""
+    return int.from_bytes(sha256(id.encode()).digest()[:8]) >> 1
+
+
 def refuse_long(label: str, text: str, limit: int) -> None:
     """Raises `InvalidInput` where a text is longer than a block's limit."""
     if len(text) > limit:
@@ -145,7 +153,7 @@ def refuse_long(label: str, text: str, limit: int) -> None:
 
 def _complete(block: Block, snapshot: bytes | None, stored: StoredDocument) -> BlockDocument:
     """Loads a document, and checks that it has come to the state that the last version says."""
-    document = BlockDocument.load(block.schema, snapshot, stored.deltas)
+    document = BlockDocument.load(block.schema, snapshot, stored.deltas, peer=peer_of(block.id))
     if stored.frontiers is not None and document.frontiers() != stored.frontiers:
         raise StoreCorrupt(f"block {block.id}: a part of its document is missing")
     return document
