@@ -14,9 +14,11 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from germane.blocks.editing import Editing
-from germane.blocks.leaf import Held, leaves, merged, read_leaf, same, simple_schema
+from germane.blocks.leaf import Held, empty, leaves, merged, read_leaf, same, simple_schema, write_leaf
+from germane.blocks.migration import migrated
 from germane.blocks.mutation import Mutation, checked_mutation
 from germane.blocks.plain_value import plain_value, stored_value
+from germane.blocks.render import render
 from germane.blocks.schema import Schema, TextSchema
 from germane.errors import InvalidInput, MissingExtra, NotFound, StoreCorrupt
 from germane.types.limits import BLOCK_TEXT
@@ -81,6 +83,10 @@ class BlockDocument:
     def value(self) -> Any:
         """Returns the content as plain JSON; `plain_value` says how."""
         return plain_value(self.schema, self._held(self._document))
+
+    def text(self) -> str:
+        """Returns the content as a prompt shows it; `render` says how."""
+        return render(self.schema, self.value())
 
     def fork(self) -> BlockDocument:
         """Returns a copy with the same peer, for trying an edit. Either the copy or the original may be edited, not both."""
@@ -150,6 +156,25 @@ class BlockDocument:
             editing.write(leaf, target)
         self._commit(self._document)
         return bool(changed)
+
+    def migrate(self, schema: Schema) -> None:
+        """Gives the document another schema, and its content the new shape; `migrated` says what fits. Raises
+        `InvalidInput`, which names all that doesn't fit; then nothing is changed. `inverse` can't take a migration back:
+        migrate back."""
+        self._check_present()
+        value = migrated(self.value(), self.schema, schema)
+        draft = self.fork()
+        draft.schema = schema
+        editing = draft._editing(draft._document, system=True)
+        wanted = stored_value(schema, value, editing.new_id, draft._held(draft._document))
+        kept = {(leaf.kind, leaf.key) for leaf in leaves(schema)}
+        for leaf in leaves(self.schema):
+            if (leaf.kind, leaf.key) not in kept:
+                write_leaf(draft._document, leaf, empty(leaf), _empty)
+        for leaf in leaves(schema):
+            editing.write(leaf, wanted[leaf.key])
+        self.schema = schema
+        self._commit(draft._document)
 
     def delta(self, since: bytes) -> bytes:
         """Returns what was changed since a version, for `merge` and `load`. Raises `NotFound` for a version that isn't kept."""

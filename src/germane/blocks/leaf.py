@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from germane.blocks.changes import Scratch, merged_items, merged_text, reorder, spliced, splices
@@ -25,6 +26,7 @@ __all__ = [
     "Key",
     "Leaf",
     "Stored",
+    "empty",
     "item",
     "item_id",
     "leaves",
@@ -73,7 +75,10 @@ class Leaf:
         return " of ".join([*names, *([f"section {self.section!r}"] if self.section else [])]) or "the content"
 
 
-_KINDS: dict[str, Literal["text", "items", "count"]] = {"text": "text", "list": "items", "counter": "count"}
+_KINDS: Mapping[str, Literal["text", "items", "count"]] = MappingProxyType(
+    {"text": "text", "list": "items", "counter": "count"}
+)
+_EMPTY: Mapping[str, Stored] = MappingProxyType({"text": "", "items": (), "count": 0, "value": None})
 
 
 def leaves(schema: Schema, section: str = "") -> tuple[Leaf, ...]:
@@ -150,6 +155,11 @@ def write_leaf(document: LoroDoc, leaf: Leaf, target: Any, scratch: Scratch) -> 
                 values.delete(leaf.field.name)
             else:
                 values.insert(leaf.field.name, target)
+
+
+def empty(leaf: Leaf) -> Stored:
+    """Returns what a leaf holds in an empty document."""
+    return _EMPTY[leaf.kind]
 
 
 def merged(leaf: Leaf, base: Any, ours: Any, theirs: Any, scratch: Scratch) -> Any:
