@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -15,7 +16,7 @@ from germane.api.wiring import Parts
 from germane.blocks.archive import keep_entry, new_entry
 from germane.blocks.block import DEFAULT_LIMIT, Block, block_type
 from germane.blocks.consent import answer_consent, consent_scope
-from germane.blocks.consent_request import CONSENT_TIMEOUT, ConsentRequest
+from germane.blocks.consent_request import ConsentRequest
 from germane.blocks.create import NewBlock, create_block, fitting_schema
 from germane.blocks.edit import edit_block, screened_mutations
 from germane.blocks.editor import Editor
@@ -32,9 +33,10 @@ from germane.blocks.sharing import share_block, unshare_block
 from germane.blocks.undo import redo_edit, undo_edit
 from germane.blocks.version import Version
 from germane.errors import InvalidInput, NotFound
-from germane.memories.forget import Receipt, forget
+from germane.memories.forget import Receipt, forget, left_of
 from germane.types.limits import BLOCK_TEXT, COUNT, ID, PAGE, REMARK, shown
 from germane.types.limits import text as string
+from germane.types.plan import Plan
 from germane.types.scope import Scope
 
 __all__ = ["MemoryBlocks"]
@@ -275,4 +277,33 @@ class MemoryBlocks:
         entry = await self.entry(id)
         if entry.user != self._scope.user:
             raise NotFound(f"no archival entry {shown(id)} of this scope's own")
-        return await self._forget([entry.id], by, reason)
+        return await self._forget(entry.id, by, reason)
+
+    def __repr__(self) -> str:
+        return f"<MemoryBlocks {self._scope}>"
+
+    def _editor(self, by: object, reason: object, system: object = False) -> Editor:
+        flags(system=system)
+        given = {name: string(name, value, REMARK) for name, value in (("by", by), ("reason", reason))}
+        timeout = timedelta(seconds=self._parts.consent_timeout)
+        return Editor(scope=self._scope, at=self._parts.clock.now(), system=bool(system), timeout=timeout, **given)
+
+    async def _commit(self, plan: Plan[Edited | ConsentRequest]) -> Edited:
+        edited = await self._room.commit(self._scope, plan)
+        if not self._parts.embedder.quick and edited.block.type == "archival":
+            await self._parts.catch_up.settle()
+        return edited
+
+    async def _change(self, label: str, settings: BlockSettings, editor: Editor) -> Block:
+        plan = change_block(label, settings, editor, cache=self._room.documents, secrets=self._parts.secrets)
+        return (await self._commit(plan)).block
+
+    async def _forget(self, id: str, by: str, reason: str) -> Receipt:
+        for name, value in (("by", by), ("reason", reason)):
+            string(name, value, REMARK)
+        journal, now = self._store.journal, self._parts.clock.now()
+        receipt = await journal.commit(forget(ids=(id,), scope=self._scope, at=now, by=by, reason=reason))
+        self._parts.engine.forget(self._scope)
+        receipt = await journal.commit(left_of(receipt))
+        waiting_for = await journal.scrub()
+        return replace(receipt, scrubbed=not waiting_for, waiting_for=waiting_for)

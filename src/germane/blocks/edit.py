@@ -8,7 +8,8 @@ what does is refused.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from germane.blocks.block import Block
 from germane.blocks.cache import DocumentCache
@@ -51,9 +52,11 @@ def edit_block(
     cache: DocumentCache,
     base: int | None = None,
     if_hash: str | None = None,
+    secrets: Mapping[str, int] | None = None,
 ) -> Plan[Edited | ConsentRequest]:
     """Applies the mutations to the block that a label or an id stands for. The outcome is the edited block, or the request where
-    somebody has to agree first. Raises `NotFound`, `NotPermitted`, `Conflict` where a precondition doesn't hold, and
+    somebody has to agree first. `secrets` are those that
+    the mutations were screened for. Raises `NotFound`, `NotPermitted`, `Conflict` where a precondition doesn't hold, and
     `InvalidInput` where a mutation doesn't fit or the block gets too long; then nothing is written."""
     block = yield from found(name, editor.scope)
     operation = words_of(mutations)
@@ -76,7 +79,7 @@ def edit_block(
     else:
         _rebased(block, open, mutations, state, editor)
     more, edited = revised(block, open, editor, kind="edit", operation=operation)
-    return Decision((*changes, *more), edited)
+    return Decision((*changes, *more), replace(edited, block=replace(edited.block, secrets=dict(secrets or {}))))
 
 
 def screened_mutations(
