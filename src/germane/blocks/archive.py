@@ -1,4 +1,5 @@
-"""Archive: the plan that keeps a text for later searches. An entry is never changed; deleting it forgets it for good (BLK-7)."""
+"""Archive: the plan that keeps a text for later searches. An entry is never changed; deleting it forgets it for good
+(BLK-7)."""
 
 from __future__ import annotations
 
