@@ -17,7 +17,6 @@ import pytest
 from germane import Germane, InvalidInput, NotFound, StoreCorrupt, StoreError
 from germane.api.agent_blocks import MemoryBlocks
 from germane.blocks.mutation import AppendText, SetText
-from germane.blocks.operations import PutBlock
 from germane.stores.sqlite import block_work
 from germane.testing.hashed import Hashed
 
@@ -147,9 +146,7 @@ async def test_a_damaged_block_is_shown_and_told(tmp_path: Path, damage: str, ca
 
 
 @pytest.mark.parametrize("step", ["put_version", "put_block"])
-async def test_an_edit_that_fails_leaves_nothing_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
+async def test_an_edit_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     """Neither in the store nor in the cache, wherever it fails; the next edit is made on what is stored."""
     async with opened(tmp_path) as germane:
         blocks = germane.agent("x").blocks
@@ -275,7 +272,9 @@ async def test_an_export_of_the_version_before_is_imported(tmp_path: Path) -> No
     async with opened(tmp_path) as germane:
         await germane.agent("x").remember("Prefers tea")
         lines = [line async for line in germane.export()]
-    header = dict(lines[0], version=1, holds={name: n for name, n in lines[0]["holds"].items() if name not in ("blocks", "entries")})
+    header = dict(
+        lines[0], version=1, holds={name: n for name, n in lines[0]["holds"].items() if name not in ("blocks", "entries")}
+    )
     async with opened(tmp_path, "b.db") as other:
         assert (await other.restore([header, *lines[1:]])).memories == 1
 
@@ -291,7 +290,9 @@ async def test_forgetting_an_agent_leaves_no_byte_of_its_blocks(tmp_path: Path) 
             await other.blocks.archive(f"filling {number}")
         block = await agent.blocks.create("canarylabel", text="canaryold " * 400, description="canaryabout", type="archival")
         for number in range(70):
-            await agent.blocks.edit("canarylabel", SetText(text=f"canarytext {number} " * 30), reason="canaryreason", by="canarywho")
+            await agent.blocks.edit(
+                "canarylabel", SetText(text=f"canarytext {number} " * 30), reason="canaryreason", by="canarywho"
+            )
         await consolidated(germane)
         await agent.blocks.archive("canaryentry", {"canarymeta": 1})
         receipt = await agent.forget([block.id])

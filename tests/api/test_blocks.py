@@ -265,7 +265,12 @@ async def test_nobody_sees_or_changes_anothers_blocks(germane: Germane) -> None:
                     await refused
     wide = await germane.agent("x").blocks.create("wide", text="for all", permission="admin")
     assert (await anna.get("wide")).granted == "read_only"
-    for refused in (anna.append(wide.id, "x"), anna.undo("wide"), anna.delete("wide", system=True), anna.pin("wide", system=True)):
+    for refused in (
+        anna.append(wide.id, "x"),
+        anna.undo("wide"),
+        anna.delete("wide", system=True),
+        anna.pin("wide", system=True),
+    ):
         with pytest.raises(NotPermitted):
             await refused
     own = await anna.create("wide", text="hers")
