@@ -99,8 +99,9 @@ class Editors:
             self.crash(editor)
             return
         self._store(editor, draft, before)
-        copy.done.append(Edit(before, draft.frontiers(), name, sign, by))
-        copy.undone.clear()
+        if not isinstance(mutation, MoveItem):  # which of two neighbours moves back isn't defined
+            copy.done.append(Edit(before, draft.frontiers(), name, sign, by))
+            copy.undone.clear()
 
     def undo(self, editor: int) -> bool:
         """Takes back the editor's own last edit. Returns False where it has none."""
@@ -153,7 +154,7 @@ class Editors:
         there = sorted(_names_in(values[0]))
         wanted = sorted(self._standing())
         if there != wanted:
-            found.append(f"lost {set(wanted) - set(there)}, undead or double {[one for one in there if there.count(one) > 1 or one not in wanted]}")
+            found.append(f"lost: {sorted(set(wanted) - set(there))}, there: {there}")
         return found
 
     def _standing(self) -> set[str]:
@@ -179,9 +180,9 @@ class Editors:
             case 4 if rows:
                 index = random.choice(rows)
                 return DeleteItem(index=index, section="todo"), value["todo"][index]["value"], -1, 0
-            case 5 if value["todo"]:
-                index, to = random.choices(range(len(value["todo"])), k=2)
-                return MoveItem(index=index, to=to, section="todo"), "", 1, 0
+            case 5 if rows:
+                to = random.randrange(len(value["todo"]))
+                return MoveItem(index=random.choice(rows), to=to, section="todo"), "", 1, 0
             case 6 if rows:
                 return CheckItem(index=random.choice(rows), done=random.random() < 0.7, section="todo"), "", 1, 0
             case 7:

@@ -8,6 +8,7 @@ splice. So the time is bounded by a constant beside what is linear.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -107,31 +108,54 @@ def merged_items(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]
         reorder(side.get_movable_list(_NAME), list(base), items)
         side.commit()
     document.import_(_updates(other, document))
-    return list(dict.fromkeys(map(str, document.get_movable_list(_NAME).to_vec())))
+    gone = set(base) - (set(ours) & set(theirs))  # the list keeps what was moved and removed at once
+    found = dict.fromkeys(map(str, document.get_movable_list(_NAME).to_vec()))
+    return [one for one in found if one not in gone]
 
 
 def reorder(order: Any, present: list[str], wanted: Sequence[str], values: Callable[[str], str] = str) -> None:
     """Removes, adds and moves the items of a list in a document, so that they are `wanted` after being `present`, both by id;
     `values` gives what is stored of an added one."""
     keep = set(wanted)
+    seen = set[str]()
     for index in range(len(present) - 1, -1, -1):
-        if present[index] not in keep:
+        if present[index] not in keep or present[index] in seen:
             order.delete(index, 1)
             del present[index]
-    there = set(present)
-    for index, one in enumerate(wanted):
-        if index < len(present) and present[index] == one:
-            continue
-        if one in there:
-            here = present.index(one, index)
-            order.mov(here, index)
-            del present[here]
         else:
-            order.insert(index, values(one))
-        present.insert(index, one)
-    for index in range(len(present) - 1, len(wanted) - 1, -1):  # an id that was there twice
-        order.delete(index, 1)
-        del present[index]
+            seen.add(present[index])
+    stay = _in_order(present, [one for one in wanted if one in seen])
+    end = 0
+    for one in wanted:
+        if one not in stay:
+            if one in seen:
+                here = present.index(one)
+                del present[here]
+                end -= here < end
+                if here != end:
+                    order.mov(here, end)
+            else:
+                order.insert(end, values(one))
+            present.insert(end, one)
+        end = present.index(one, end) + 1
+
+
+def _in_order(present: Sequence[str], wanted: Sequence[str]) -> set[str]:
+    """Returns the most items of `present` that are in the order of `wanted` already, so that all others have to be moved: a longest
+    increasing subsequence."""
+    place = {one: index for index, one in enumerate(present)}
+    tops, last, before = list[int](), list[str](), dict[str, str]()
+    for one in wanted:
+        index = bisect_left(tops, place[one])
+        if index:
+            before[one] = last[index - 1]
+        tops[index : index + 1], last[index : index + 1] = [place[one]], [one]
+    stay = set[str]()
+    current = last[-1] if last else None
+    while current is not None:
+        stay.add(current)
+        current = before.get(current)
+    return stay
 
 
 def _updates(document: LoroDoc, other: LoroDoc) -> bytes:
