@@ -1,8 +1,9 @@
-"""Block editors: three editors of one block, each with its own copy, that edit, undo, exchange deltas and crash; and what must hold.
+"""Block editors: three editors of one block, each with its own copy, that edit, undo, exchange deltas and crash; and what must
+hold.
 
-Each edit adds or removes something with a name of its own, or moves a counter, so that a model of a few lines knows what must be
-there. Deltas arrive late, twice and in any order. A crash loses what isn't stored: the copy is loaded again from its snapshot and
-deltas. `bench/blocks.py` runs many editors, the tests few.
+Each edit adds or removes something with a name of its own, or moves a counter, so that a model of a few lines knows what
+must be there. Deltas arrive late, twice and in any order. A crash loses what isn't stored: the copy is loaded again from its
+snapshot and deltas. `bench/blocks.py` runs many editors, the tests few.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ SHARED: Schema = parse_schema(
 
 @dataclass(slots=True)
 class Edit:
-    """One edit that was acknowledged: its versions, and what it added (`1`) or removed (`-1`), or how far it moved the counter."""
+    """One edit that was acknowledged: its versions, and what it added (`1`) or removed (`-1`), or how far it moved the
+    counter."""
 
     before: bytes
     after: bytes
@@ -81,9 +83,7 @@ class Editors:
     def __init__(self, count: int = 3) -> None:
         self._first = BlockDocument.new(SHARED, peer=1_000)
         snapshot = self._first.snapshot()
-        self.copies = [
-            Copy(BlockDocument.load(SHARED, snapshot, peer=number + 1), snapshot) for number in range(count)
-        ]
+        self.copies = [Copy(BlockDocument.load(SHARED, snapshot, peer=number + 1), snapshot) for number in range(count)]
         self.outbox: list[list[bytes]] = [[] for _ in range(count)]
         self._names = 0
 
