@@ -78,7 +78,7 @@ def spliced(text: LoroText, found: Sequence[Splice]) -> None:
             text.insert(one.start, one.inserted)
 
 
-def merged_text(base: str, ours: str, theirs: str, scratch: Scratch) -> str:
+def merged_text(base: str, ours: str, theirs: str, scratch: Scratch, *, yielding: bool = False) -> str:
     """Merges two texts that were both made from `base`, as concurrent edits of one document (a CRDT). Each character that
     either side removed is gone, each run that either side inserted is there in one piece, and what both kept is there once,
     in its order. So leaving out what one side inserted gives the other side's text less what the first removed. Where both
@@ -94,11 +94,23 @@ def merged_text(base: str, ours: str, theirs: str, scratch: Scratch) -> str:
     document.commit()
     other = document.fork()
     document.peer_id, other.peer_id = 2, 3
-    for side, text in ((document, words[1]), (other, words[2])):
-        spliced(side.get_text(_NAME), _between(words[0], text, scratch))
+    mine, others = (_between(words[0], text, scratch) for text in words[1:])
+    for side, found in ((document, _yielded(mine, others) if yielding else mine), (other, others)):
+        spliced(side.get_text(_NAME), found)
         side.commit()
     document.import_(_updates(other, document))
     return _spaced(document.get_text(_NAME).to_string().split(_END)[:-1])
+
+
+def _yielded(mine: Sequence[Splice], others: Sequence[Splice]) -> list[Splice]:
+    """Returns the splices of one side; one that replaces something which the other side replaces too only removes it."""
+    found, later = list[Splice](), list(reversed(others))
+    for one in mine:
+        while later and later[-1].start + later[-1].removed <= one.start:
+            later.pop()
+        overlaps = bool(later) and bool(one.removed) and later[-1].start < one.start + one.removed and later[-1].removed > 0
+        found.append(Splice(one.start, one.removed, "") if overlaps else one)
+    return found
 
 
 def _spaced(words: Sequence[str]) -> str:
