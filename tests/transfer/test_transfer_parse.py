@@ -100,7 +100,7 @@ def changed(number: int, **fields: Any) -> dict[str, Any]:
         (changed(0, text="\ud800"), "lone surrogate"),
         (changed(1, kind="poem"), "unknown kind"),
         (changed(1, value=float("inf")), "can't be written as JSON"),
-        (changed(2, text="gone"), "needs text"),
+        (changed(2, text="gone"), "needs its text"),
         (changed(2, created_at="gone"), "lacks its created_at"),
         (changed(2, created_at="soon"), "created_at isn't a time"),
         (changed(2, created_at=5), "created_at must be a time"),
