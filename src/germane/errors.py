@@ -3,7 +3,9 @@
     GermaneError
     ├── InvalidInput          a value the caller passed can't be used; the message names it and says what to do
     │   ├── UnknownName       no strategy, provider, embedder or kind has this name
-    │   └── Conflict          the same id was recorded before with different content
+    │   └── Conflict          something else is stored under this id or label, or the content isn't what the caller has read
+    ├── NotPermitted          the permission of a block doesn't allow it
+    ├── ConsentNeeded         a partner or a person has to agree to it first; nothing was written but the request
     ├── NotFound              no such thing within this scope (absent and forbidden look the same)
     ├── StoreError            the store can't do what was asked
     │   ├── StoreUnavailable  can't be opened, is closed, read-only, full or too busy to wait for
@@ -21,12 +23,14 @@ from __future__ import annotations
 
 __all__ = [
     "Conflict",
+    "ConsentNeeded",
     "EmbedderError",
     "GermaneError",
     "InvalidInput",
     "LLMError",
     "MissingExtra",
     "NotFound",
+    "NotPermitted",
     "StoreCorrupt",
     "StoreError",
     "StoreTooNew",
@@ -48,7 +52,20 @@ class UnknownName(InvalidInput):
 
 
 class Conflict(InvalidInput):
-    """The same id was recorded before with different content; nothing was written."""
+    """Something else is stored under this id or label, or the content isn't what the caller has read; nothing was written."""
+
+
+class NotPermitted(GermaneError, PermissionError):
+    """The permission of a block doesn't allow the operation; nothing was written."""
+
+
+class ConsentNeeded(GermaneError):
+    """An edit that needs the consent of a `partner` or a `human`. The request with the id `request` was stored, and nothing
+    else: the edit can be tried again once somebody has approved it."""
+
+    def __init__(self, message: str, *, request: str, asked_of: str) -> None:
+        super().__init__(message)
+        self.request, self.asked_of = request, asked_of
 
 
 class NotFound(GermaneError, LookupError):

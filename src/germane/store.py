@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from germane.access.key_store import KeyStore
+from germane.blocks.reader import BlockReader
 from germane.events.reader import EventReader
 from germane.injections.injection import KeptInjections
 from germane.memories.directive import Directive
@@ -42,6 +43,8 @@ class ScopedStore(Protocol):
     def memories(self) -> MemoryReader: ...
     @property
     def events(self) -> EventReader: ...
+    @property
+    def blocks(self) -> BlockReader: ...
     @property
     def inventory(self) -> Inventory: ...
     @property

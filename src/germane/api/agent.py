@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, overload
 
+from germane.api.agent_blocks import MemoryBlocks
 from germane.api.agent_contents import AgentContents
 from germane.api.agent_memories import Recollections
 from germane.api.arguments import System, build_request, flags, identifiers, number, optional
@@ -49,6 +50,7 @@ class Agent(AgentContents):
         super().__init__(parts, scope)
         self._request = partial(build_request, catalog=parts.catalog, clock=parts.clock)
         self.memories = Recollections(parts.store.within(scope), scope, parts.clock, parts.secrets)
+        self.blocks = MemoryBlocks(parts, scope)
 
     async def assemble(
         self,

@@ -32,6 +32,7 @@ def _with(receipt: Receipt, more: Receipt) -> Receipt:
         more,
         memory_ids=receipt.memory_ids + more.memory_ids,
         event_ids=receipt.event_ids + more.event_ids,
+        block_ids=receipt.block_ids + more.block_ids,
         checked=checked,
     )
 

@@ -181,6 +181,7 @@ class Germane:
             await parts.catch_up.close()
             await parts.retrievals.close()
             await parts.injections.close()
+            await parts.blocks.close()
             await parts.verifier.close()
             await parts.store.close()
             await asyncio.to_thread(parts.background.close)

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from germane.api.wiring import Parts
+from germane.blocks.entry import ArchivalEntry
 from germane.errors import Conflict, GermaneError, InvalidInput
 from germane.events.event import Event
 from germane.memories.link import ContradictionRecord
@@ -23,13 +24,15 @@ from germane.store import Store
 from germane.transfer.parse import Header, parse_line, read_line
 from germane.transfer.restore import (
     Placed,
+    restore_blocks,
     restore_contradictions,
     restore_directive,
+    restore_entries,
     restore_memories,
     restore_messages,
     restore_tombstones,
 )
-from germane.transfer.stored import Owned, Owner, Reach, SessionRecord, StoredDirective
+from germane.transfer.stored import Owned, Owner, Reach, SessionRecord, StoredBlock, StoredDirective, Thing
 from germane.types.candidate import LONG
 from germane.types.inventory import Tombstone
 from germane.types.plan import Plan
@@ -55,6 +58,8 @@ class Restored:
     directives: int = 0
     memories: int = 0
     contradictions: int = 0
+    blocks: int = 0
+    entries: int = 0
     messages: int = 0
     tombstones: int = 0
     known: int = 0
@@ -167,7 +172,9 @@ class _Restoring:
             return owned
         user = target.user if owner.user == reach.user else owner.user
         moved, thing = Owner(target.org, target.agent, user), owned.thing
-        return Owned(moved, replace(thing, user=user) if isinstance(thing, Memory | Event) else thing)
+        if isinstance(thing, StoredBlock):
+            return Owned(moved, replace(thing, block=replace(thing.block, agent=target.agent or "", user=user)))
+        return Owned(moved, replace(thing, user=user) if isinstance(thing, Memory | Event | ArchivalEntry) else thing)
 
     async def _take(self, number: int, owned: Owned) -> None:
         """Adds the thing to its batch; what doesn't belong into the same batch begins another one."""
@@ -177,7 +184,7 @@ class _Restoring:
         if isinstance(thing, SessionRecord):
             self._session = (owned.owner, thing)
             return
-        size = len(thing.text) if isinstance(thing, Event | Memory) else 0
+        size = _size(thing)
         if self._waiting == _THINGS or (self._waiting and self._characters + size > _CHARACTERS):
             await self._write()
         self._batch.append((number, owned))
@@ -221,6 +228,10 @@ class _Restoring:
                 return "memories", restore_memories(things, scope=scope, strict=self._strict)
             case ContradictionRecord():
                 return "contradictions", restore_contradictions(things, scope=scope, strict=self._strict)
+            case StoredBlock():
+                return "blocks", restore_blocks(things, scope=scope, strict=self._strict)
+            case ArchivalEntry():
+                return "entries", restore_entries(things, strict=self._strict)
             case Tombstone():
                 return "tombstones", restore_tombstones(things, ownerless=owner.org is None)
         record, session = self._session, things[0].session
@@ -249,6 +260,14 @@ def _inside(reach: Reach, target: Reach) -> bool:
         return True
     same = reach.org == target.org and target.agent in (None, reach.agent)
     return same and (target.all_users or (not reach.all_users and reach.user in (None, target.user)))
+
+
+def _size(thing: Thing) -> int:
+    """The characters or bytes of a thing that take long to write."""
+    if isinstance(thing, StoredBlock):
+        kept = sum(len(delta or b"") for _, delta in thing.versions)
+        return len(thing.block.text) + kept + (len(thing.snapshot[1]) if thing.snapshot else 0)
+    return len(thing.text) if isinstance(thing, Event | Memory | ArchivalEntry) else 0
 
 
 def _together(one: Owned, other: Owned) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 
 from germane.access.usage import KeyUsage
 from germane.access.verifier import Verifier
+from germane.api.block_room import BlockRoom
 from germane.api.catch_up import CatchUp
 from germane.api.digest_settings import digest_strategy
 from germane.api.embedder_argument import EmbedderArgument, is_function
@@ -73,11 +74,14 @@ class Parts:
     prices: Prices
     retrievals: RetrievalCounter
     injections: InjectionWriter
+    blocks: BlockRoom
     verifier: Verifier
     background: Background
     """For long recordings."""
     clock: Clock
     secrets: SecretPolicy
+    consent_timeout: float = 300.0
+    """Seconds in which a request for consent can be answered."""
     extraction: bool = True
     """Whether recording looks for memories in the users' own turns."""
     extraction_worker: ExtractionWorker | None = None
@@ -153,7 +157,7 @@ async def wire(
     store.when_vanished(engine.directive_cache.revise)
     since = engine.directive_cache.changes
     engine.directive_cache.load(await store.directives(_DIRECTIVES), since)
-    catch_up = CatchUp(store, watched)
+    catch_up, background = CatchUp(store, watched), Background(engine.admission.busy)
     catch_up.start()
     worker = None
     if model is not None:
@@ -170,8 +174,10 @@ async def wire(
         prices=prices,
         retrievals=RetrievalCounter(store),
         injections=InjectionWriter(store, engine.injections),
+        blocks=BlockRoom(store, background),
+        consent_timeout=settings.consent_timeout,
         verifier=Verifier(store.keys, KeyUsage(store.keys, read_only=store.read_only), clock),
-        background=Background(engine.admission.busy),
+        background=background,
         clock=clock,
         secrets=secrets or settings.secrets,
         extraction=settings.extraction,

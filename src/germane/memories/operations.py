@@ -122,7 +122,8 @@ class OwnDirective(Read[str]):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Select(Read["Selection"]):
     """The memories and events that match every criterion given, and the memories that derive from them, for a plan that forgets
-    them. `everything` as the only criterion selects all that the owner has. The owner is the scope's own user (agent-wide
+    them. Blocks and archival entries match ids of germane's only. `everything` as the only criterion selects all that the owner
+    has. The owner is the scope's own user (agent-wide
     where it has none) or, with `user`, that user of the scope's agent."""
 
     ids: tuple[str, ...] | None = None
@@ -139,7 +140,7 @@ class Select(Read["Selection"]):
 
 @dataclass(frozen=True, slots=True)
 class LeftOf(Read["Remains"]):
-    """Looks for what is left of forgotten memories and events with these ids of germane's, in every table of the store."""
+    """Looks for what is left of forgotten things with these ids of germane's, in every table of the store."""
 
     ids: tuple[str, ...]
 
@@ -154,10 +155,11 @@ class Remains:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What `Select` found."""
+    """What `Select` found. `block_ids` are those of blocks and of archival entries."""
 
     memory_ids: tuple[str, ...] = ()
     event_ids: tuple[str, ...] = ()
+    block_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,11 +219,12 @@ class RestoreConflict(Change):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forget(Change):
-    """Removes these memories and events, with their search rows, vectors and cached copies, and with what was injected of them
-    in any session; leaves a tombstone without content."""
+    """Removes these memories, events, blocks and archival entries, with their search rows, vectors, histories and cached
+    copies, and with what was injected of them in any session; leaves a tombstone without content."""
 
     memory_ids: tuple[str, ...] = ()
     event_ids: tuple[str, ...] = ()
+    block_ids: tuple[str, ...] = ()
     session: str | None = None
     """A session whose records of what was injected are removed as a whole."""
     at: datetime
@@ -231,8 +234,8 @@ class Forget(Change):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetOwner(Change):
-    """Removes all that one owner has, as `Forget` does: memories, messages, directive, sessions, and the owner's name. The
-    owner is the scope's own user (agent-wide where it has none) or, with `user`, that user of the scope's agent."""
+    """Removes all that one owner has, as `Forget` does: memories, messages, blocks, directive, sessions, and the owner's name.
+    The owner is the scope's own user (agent-wide where it has none) or, with `user`, that user of the scope's agent."""
 
     user: str | None = None
     at: datetime

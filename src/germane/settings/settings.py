@@ -8,6 +8,7 @@ secrets = "redact"               # GERMANE_SECRETS; what happens to secrets in w
 extraction = true                # GERMANE_EXTRACTION; whether recording extracts memories from the users' own turns, by rules
 llm = "openai:gpt-4o-mini"       # GERMANE_LLM; extracts memories in the background; default: none
 llm_tokens_per_day = 500000      # GERMANE_LLM_TOKENS_PER_DAY; by default as many as there is work for
+consent_timeout = 300            # GERMANE_CONSENT_TIMEOUT; seconds in which consent to an edit of a block can be given
 relevance = "mine.toml"          # GERMANE_RELEVANCE; from `germane eval fit`, relative to this file; default: the shipped model
 
 [models."my-model"]              # fields as in the model catalog
@@ -49,8 +50,19 @@ _LLM_ACCESS = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "ANTHROPIC_BASE_URL", "ANTHR
 """Variables with the addresses and keys of LLMs, as the providers' own libraries call them."""
 _RELATIVE_PATHS = ("db", "tls_cert", "tls_key", "tls_client_ca")
 """Settings whose paths in a TOML file are relative to that file."""
-_PLAIN = ("embedder", "dimensions", "nonce_key", "secrets", "extraction", "llm", "llm_tokens_per_day", "relevance")
+_PLAIN = (
+    "embedder",
+    "dimensions",
+    "nonce_key",
+    "secrets",
+    "extraction",
+    "llm",
+    "llm_tokens_per_day",
+    "relevance",
+    "consent_timeout",
+)
 """The settings of the table `[germane]`."""
+_YEAR = 366 * 86_400
 _YAML = frozenset({".yaml", ".yml"})
 _TABLES = frozenset({"germane", "memory", "models", "prices", "serve", "strategies"})
 
@@ -67,6 +79,8 @@ class Settings:
     extraction: bool = True
     llm: str | None = None
     llm_tokens_per_day: int | None = None
+    consent_timeout: int = 300
+    """Seconds in which a request for consent to an edit of a block can be answered."""
     llm_access: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Addresses and keys of LLMs by the names of their variables; never shown."""
     relevance: Path | None = None
@@ -92,6 +106,7 @@ class Settings:
         dimensions, secrets = given.pop("dimensions", None), given.pop("secrets", None)
         extraction = given.pop("extraction", None)
         tokens = given.pop("llm_tokens_per_day", None)
+        timeout = given.pop("consent_timeout", None)
         for value, setting in given.values():
             if not isinstance(value, str):
                 raise InvalidInput(f"{setting} must be a string, not {type(value).__name__}")
@@ -101,6 +116,7 @@ class Settings:
             extraction=extraction is None or _switch(*extraction),
             llm=(given["llm"][0] or None) if "llm" in given else None,
             llm_tokens_per_day=None if tokens is None else _count(*tokens),
+            consent_timeout=300 if timeout is None else _count(*timeout, maximum=_YEAR),
             llm_access={name: environ[name] for name in _LLM_ACCESS if environ.get(name)} if environ else {},
             nonce_key=_key(*given["nonce_key"]) if "nonce_key" in given else None,
             secrets="redact" if secrets is None else secret_policy(choice(*POLICIES)(*secrets)),
@@ -195,9 +211,11 @@ def _switch(value: object, setting: str) -> bool:
     raise InvalidInput(f"{setting} must be true or false, not {value!r}")
 
 
-def _count(value: object, setting: str) -> int:
+def _count(value: object, setting: str, *, maximum: int | None = None) -> int:
     if isinstance(value, bool) or not str(value).isdecimal() or not int(str(value)):
         raise InvalidInput(f"{setting} must be a whole number above 0, not {value!r}")
+    if maximum is not None and int(str(value)) > maximum:
+        raise InvalidInput(f"{setting} must be at most {maximum:,}, not {value!r}")
     return int(str(value))
 
 

@@ -30,6 +30,8 @@ from germane.memories.operations import (
     SetDirective,
 )
 from germane.store import ScopedStore, Store
+from germane.testing.archive_contract import ArchiveContract
+from germane.testing.block_contract import BlockContract
 from germane.testing.derivation_contract import DerivationContract
 from germane.testing.event_contract import EventContract
 from germane.testing.forget_contract import ForgetContract
@@ -63,8 +65,11 @@ class StoreContract(
     LinkContract,
     QueueContract,
     TransferContract,
+    BlockContract,
+    ArchiveContract,
 ):
-    """All tests of a store: memories, events, search, plans, forgetting, scopes, keys, injections, exports, links, queue."""
+    """All tests of a store: memories, events, search, plans, forgetting, scopes, keys, injections, exports, links, queue,
+    blocks."""
 
     async def test_things_are_found_by_their_words(self, scoped: ScopedStore) -> None:
         """A keyword search finds memories and events by word stem."""

@@ -13,22 +13,24 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
+from germane.blocks.entry import ArchivalEntry
 from germane.events.event import Event
 from germane.memories.link import ContradictionRecord
 from germane.memories.memory import Memory
-from germane.transfer.stored import Contents, Owned, Reach, SessionRecord, StoredDirective, Thing
+from germane.transfer.block_line import block_line
+from germane.transfer.stored import Contents, Owned, Reach, SessionRecord, StoredBlock, StoredDirective, Thing
 from germane.types.candidate import Provenance
 from germane.types.inventory import Tombstone
 
 __all__ = ["FORMAT", "VERSION", "header_line", "line_of", "written"]
 
 FORMAT = "germane-export"
-VERSION = 1
+VERSION = 2
 """The version of the format. A reader takes this one and earlier ones."""
 _UNSAFE = re.compile(
     "[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
-_HOLDS = ("directives", "memories", "contradictions", "sessions", "messages", "tombstones")
+_HOLDS = ("directives", "memories", "contradictions", "blocks", "entries", "sessions", "messages", "tombstones")
 _PROVENANCE = tuple(field.name for field in fields(Provenance))
 _NOT_WRITTEN = frozenset({"id", "kind", "content", "user", "secrets", "near_duplicates"})
 """Fields of a memory that are written otherwise, or that the store derives."""
@@ -67,6 +69,10 @@ def _parts(thing: Thing) -> tuple[str, dict[str, Any]]:
             content = {field.name: _plain(getattr(thing.content, field.name)) for field in fields(thing.content)}
             rest = {name: _plain(getattr(thing, name)) for name in _MEMORY}
             return "memory", {"id": thing.id, "kind": thing.kind, **content, **rest}
+        case StoredBlock():
+            return "block", block_line(thing)
+        case ArchivalEntry():
+            return "entry", {name: _plain(getattr(thing, name)) for name in ("id", "text", "metadata", "created_at")}
         case SessionRecord():
             named = {field.name: _plain(getattr(thing, field.name)) for field in fields(thing)}
             return "session", {"session": named.pop("id"), **named}

@@ -14,6 +14,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
 
+from germane.blocks.entry import ArchivalEntry
 from germane.errors import InvalidInput
 from germane.events.event import Event
 from germane.events.prepared_message import slim
@@ -24,12 +25,13 @@ from germane.memories.memory import Memory
 from germane.memories.remember import ATTRIBUTES, hash_of
 from germane.memories.resolve import BOTH
 from germane.text.normal import content_hash
+from germane.transfer.block_line import parsed_block
 from germane.transfer.line import FORMAT, VERSION
 from germane.transfer.stored import Contents, Owned, Owner, Reach, SessionRecord, StoredDirective, Thing
 from germane.types.candidate import Provenance
 from germane.types.extent import bounded
 from germane.types.inventory import Tombstone
-from germane.types.limits import DIRECTIVE, ID, MESSAGE_TEXT, NAME, REFERENCES, REMARK, Limit, entries, shown
+from germane.types.limits import DIRECTIVE, ID, MEMORY_TEXT, MESSAGE_TEXT, NAME, REFERENCES, REMARK, Limit, entries, shown
 from germane.types.limits import text as string
 from germane.types.scope import Scope
 
@@ -131,6 +133,16 @@ def _contradiction(line: Mapping[str, Any], _: Owner) -> Thing:
     return record
 
 
+def _entry(line: Mapping[str, Any], owner: Owner) -> Thing:
+    given = _read("an entry", line, _ENTRY_FIELDS)
+    _complete(ArchivalEntry, given, "an entry", ("user",))
+    return ArchivalEntry(user=owner.user, **given)
+
+
+def _block(line: Mapping[str, Any], owner: Owner) -> Thing:
+    return parsed_block(line, owner)
+
+
 def _session(line: Mapping[str, Any], _: Owner) -> Thing:
     given = _read("a session", line, _SESSION_FIELDS)
     _complete(SessionRecord, given, "a session")
@@ -213,8 +225,8 @@ def _conflict_reason(name: str, value: Any) -> str:
 
 
 def _what(name: str, value: Any) -> str:
-    if value not in ("memory", "message"):
-        raise InvalidInput(f"{name} must be memory or message, not {shown(value)}")
+    if value not in ("memory", "message", "block"):
+        raise InvalidInput(f"{name} must be memory, message or block, not {shown(value)}")
     return str(value)
 
 
@@ -309,6 +321,9 @@ _CONTRADICTION_FIELDS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyTyp
         "kept": _or_none(_ID),
     }
 )
+_ENTRY_FIELDS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
+    {"id": _ID, "text": partial(_text, limit=MEMORY_TEXT), "metadata": _raw, "created_at": _time}
+)
 _TOMBSTONE_FIELDS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
     {
         "id": _ID,
@@ -326,6 +341,8 @@ _THINGS: Mapping[str, Callable[[Mapping[str, Any], Owner], Thing]] = MappingProx
         "directive": _directive,
         "memory": _memory,
         "contradiction": _contradiction,
+        "block": _block,
+        "entry": _entry,
         "session": _session,
         "message": _message,
         "tombstone": _tombstone,

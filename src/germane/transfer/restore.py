@@ -6,10 +6,12 @@ forgotten in this store isn't stored again, and nothing that is stored is change
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from germane.blocks.entry import ArchivalEntry
+from germane.blocks.operations import BlocksNamed, IdsOfBlocks, PutBlock, PutEntry, RestoreHistory
 from germane.events.event import Event
 from germane.events.operations import EventsById, EventsByMessageId, PutEvent, ReservePositions, SessionTail
 from germane.memories.link import ContradictionRecord
@@ -25,15 +27,18 @@ from germane.memories.operations import (
     SetDirective,
 )
 from germane.search.unit import Analysis
+from germane.transfer.stored import StoredBlock
 from germane.types.inventory import Tombstone
-from germane.types.plan import Change, Decision, Plan, read
+from germane.types.plan import Change, Decision, Plan, Read, read
 from germane.types.scope import Scope
 
 __all__ = [
     "Clash",
     "Placed",
+    "restore_blocks",
     "restore_contradictions",
     "restore_directive",
+    "restore_entries",
     "restore_memories",
     "restore_messages",
     "restore_tombstones",
@@ -90,6 +95,61 @@ def restore_memories(memories: Sequence[Memory], *, scope: Scope, strict: bool) 
             known[memory.id] = memory
             changes.append(PutMemory(memory, restored=True))
         elif (held.kind, held.content) == (memory.kind, memory.content):
+            placed.known += 1
+        else:
+            placed.clash(index, _OTHER)
+    return _decided(placed, changes, strict)
+
+
+def restore_blocks(blocks: Sequence[StoredBlock], *, scope: Scope, strict: bool) -> Plan[Placed]:
+    """Stores the blocks that aren't there, each with its document, its history and its shares. A block is there where its id
+    has the same label and was created at the same time: its content may have changed since, and stays. A block clashes where
+    its label is another block's."""
+    use = yield from read(IdsOfBlocks(tuple(one.block.id for one in blocks)))
+    placed, changes, known, labels = Placed(), list[Change](), dict(use.blocks), set[str]()
+    for index, one in enumerate(blocks):
+        block, held = one.block, known.get(one.block.id)
+        if block.id in use.forgotten:
+            placed.forgotten += 1
+        elif block.id in use.elsewhere or block.id in use.entries:
+            placed.clash(index, _TAKEN)
+        elif held is not None and (held.label, held.created_at) == (block.label, block.created_at):
+            placed.known += 1
+        elif held is not None:
+            placed.clash(index, _OTHER)
+        elif block.deleted_at is None and (block.label in labels or (yield from _labelled(block.label, scope))):
+            placed.clash(index, "another block has its label")
+        else:
+            known[block.id] = block
+            if block.deleted_at is None:
+                labels.add(block.label)
+            history = RestoreHistory(id=block.id, snapshot=one.snapshot, versions=one.versions, shares=one.shares)
+            changes += (PutBlock(block), history)
+    decided = _decided(placed, changes, strict)
+    decided.outcome.added = len(decided.changes) // 2
+    return decided
+
+
+def _labelled(label: str, scope: Scope) -> Generator[Read[Any], Any, bool]:
+    """Whether a block of the scope's own has the label."""
+    found = yield from read(BlocksNamed(label))
+    return any(block.shared_from is None and block.user == scope.user for block in found)
+
+
+def restore_entries(entries: Sequence[ArchivalEntry], *, strict: bool) -> Plan[Placed]:
+    """Stores the archival entries that aren't there."""
+    use = yield from read(IdsOfBlocks(tuple(entry.id for entry in entries)))
+    placed, changes, known = Placed(), list[Change](), dict(use.entries)
+    for index, entry in enumerate(entries):
+        held = known.get(entry.id)
+        if entry.id in use.forgotten:
+            placed.forgotten += 1
+        elif entry.id in use.elsewhere or entry.id in use.blocks:
+            placed.clash(index, _TAKEN)
+        elif held is None:
+            known[entry.id] = entry
+            changes.append(PutEntry(entry))
+        elif (held.text, held.metadata) == (entry.text, entry.metadata):
             placed.known += 1
         else:
             placed.clash(index, _OTHER)
@@ -175,6 +235,8 @@ def restore_tombstones(tombstones: Sequence[Tombstone], *, ownerless: bool) -> P
     ids = tuple(stone.id for stone in tombstones)
     use = yield from read(IdsInUse(ids))
     stored = use.elsewhere | (yield from read(MemoriesById(ids))).keys() | (yield from read(EventsById(ids))).keys()
+    archive = yield from read(IdsOfBlocks(ids))
+    stored |= archive.blocks.keys() | archive.entries.keys()
     placed, new = Placed(), dict[str, Tombstone]()
     for index, stone in enumerate(tombstones):
         if stone.id in use.forgotten or stone.id in new:

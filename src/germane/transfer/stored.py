@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
+from germane.blocks.block import Block
+from germane.blocks.entry import ArchivalEntry
+from germane.blocks.share import Share
+from germane.blocks.version import KeptVersion
 from germane.errors import InvalidInput
 from germane.events.event import Event
 from germane.memories.link import ContradictionRecord
@@ -13,7 +17,7 @@ from germane.memories.memory import Memory
 from germane.types.inventory import Tombstone
 from germane.types.scope import Scope
 
-__all__ = ["Contents", "Owned", "Owner", "Reach", "SessionRecord", "StoredDirective", "Thing"]
+__all__ = ["Contents", "Owned", "Owner", "Reach", "SessionRecord", "StoredBlock", "StoredDirective", "Thing"]
 
 
 class Owner(NamedTuple):
@@ -71,11 +75,14 @@ class Contents:
     sessions: int = 0
     messages: int = 0
     tombstones: int = 0
+    blocks: int = 0
+    entries: int = 0
     latest: datetime | None = None
 
     @property
     def total(self) -> int:
-        return self.directives + self.memories + self.contradictions + self.sessions + self.messages + self.tombstones
+        stored = self.directives + self.memories + self.contradictions + self.sessions + self.messages
+        return stored + self.blocks + self.entries + self.tombstones
 
 
 class StoredDirective(NamedTuple):
@@ -96,12 +103,23 @@ class SessionRecord:
     last_at: datetime | None = None
 
 
-Thing = StoredDirective | Memory | ContradictionRecord | SessionRecord | Event | Tombstone
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredBlock:
+    """A block with what is kept of its document and its history: the version and the bytes of its snapshot, each version with
+    its change where that is kept by itself, and the block's shares. Requests for consent aren't part of an export."""
+
+    block: Block
+    snapshot: tuple[int, bytes] | None = None
+    versions: tuple[tuple[KeptVersion, bytes | None], ...] = ()
+    shares: tuple[Share, ...] = ()
+
+
+Thing = StoredDirective | Memory | ContradictionRecord | StoredBlock | ArchivalEntry | SessionRecord | Event | Tombstone
 
 
 class Owned(NamedTuple):
-    """A stored thing and its owner. Of one owner the directive comes first, then the memories, the contradictions between
-    them, each session with its messages by position, and the tombstones."""
+    """A stored thing and its owner. Of one owner the directive comes first, then the memories, the contradictions
+    between them, the blocks, the archival entries, each session with its messages by position, and the tombstones."""
 
     owner: Owner
     thing: Thing

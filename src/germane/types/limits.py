@@ -15,6 +15,7 @@ from germane.errors import InvalidInput
 
 __all__ = [
     "AGENTS",
+    "BLOCK_TEXT",
     "CHARACTERS",
     "COUNT",
     "CURSOR",
@@ -26,6 +27,7 @@ __all__ = [
     "ID",
     "IDS",
     "LABEL",
+    "LIST_ITEMS",
     "MEMORY_TEXT",
     "MESSAGES",
     "MESSAGE_TEXT",
@@ -36,6 +38,7 @@ __all__ = [
     "RECORDED",
     "REFERENCES",
     "REMARK",
+    "SECTIONS",
     "TAG",
     "TOOLS",
     "TOOL_CHARACTERS",
@@ -101,6 +104,20 @@ MEMORY_TEXT = Limit(
     why="what is longer belongs into several memories, or into messages",
     instead="split it into several memories",
 )
+BLOCK_TEXT = Limit(
+    maximum=100_000,
+    unit="characters",
+    of="each text of a block, of its description and of an edit; the `limit` of a block",
+    why="a block goes into prompts: this is some 25,000 tokens",
+    instead="split it into several blocks",
+)
+LIST_ITEMS = Limit(
+    maximum=1_000,
+    unit="entries",
+    of="a block's list or log, a field of it that is a list",
+    why="it is read and written as one",
+)
+SECTIONS = Limit(maximum=100, unit="entries", of="a block's fields, its sections", why="nobody reads more")
 MESSAGE_TEXT = Limit(
     maximum=4_000_000,
     unit="characters",

@@ -13,7 +13,7 @@ class Unread(NamedTuple):
     to show."""
 
     id: str
-    domain: Literal["events", "memories"]
+    domain: Literal["events", "memories", "blocks"]
     log_odds: float
     tokens: int
 

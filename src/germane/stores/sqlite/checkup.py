@@ -23,7 +23,7 @@ __all__ = ["examine", "verified"]
 
 _ROOM = 100 << 20
 """Free bytes on the disk below which the finding isn't fine."""
-_COUNTED = ("partitions", "sessions", "events", "memories", "tombstones")
+_COUNTED = ("partitions", "sessions", "events", "memories", "blocks", "tombstones")
 
 
 async def verified(database: Database, *, full: bool, progress: Callable[[int, int], None] | None) -> Checkup:

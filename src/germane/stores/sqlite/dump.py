@@ -13,8 +13,13 @@ from collections.abc import AsyncIterator, Iterator
 
 import apsw
 
+from germane.blocks.entry import ArchivalEntry
 from germane.errors import StoreUnavailable
 from germane.events.event import Event
+from germane.stores.sqlite.archive import ENTRY, entry_of
+from germane.stores.sqlite.block_consents import shares_of
+from germane.stores.sqlite.block_documents import written_versions
+from germane.stores.sqlite.blocks import seen_blocks
 from germane.stores.sqlite.conflicts import conflict_record
 from germane.stores.sqlite.database import Database
 from germane.stores.sqlite.encoding import maybe_moment, moment, shown, to_json
@@ -23,8 +28,8 @@ from germane.stores.sqlite.failures import mapped
 from germane.stores.sqlite.forget import TOMBSTONE_KINDS
 from germane.stores.sqlite.memories import MEMORY, memory_of
 from germane.stores.sqlite.rows import Row, first, only, rows
-from germane.stores.sqlite.visible_partitions import FORGOTTEN_ORG
-from germane.transfer.stored import Contents, Owned, Owner, Reach, SessionRecord, StoredDirective, Thing
+from germane.stores.sqlite.visible_partitions import FORGOTTEN_ORG, VisiblePartition
+from germane.transfer.stored import Contents, Owned, Owner, Reach, SessionRecord, StoredBlock, StoredDirective, Thing
 from germane.types.inventory import Tombstone
 
 __all__ = ["Dump"]
@@ -88,7 +93,7 @@ class Dump:
             portion, size = list[Contents | Owned](), 0
             for thing in self._left:
                 portion.append(thing)
-                size += len(thing.thing.text) if isinstance(thing, Owned) and isinstance(thing.thing, Event) else 0
+                size += _size(thing)
                 if len(portion) == _THINGS or size > _CHARACTERS:
                     break
             return portion
@@ -103,6 +108,16 @@ class Dump:
             return copy
         connection.execute("BEGIN; SELECT 1 FROM meta")
         return connection
+
+
+def _size(thing: Contents | Owned) -> int:
+    """The characters or bytes that make a thing large."""
+    match thing.thing if isinstance(thing, Owned) else None:
+        case Event(text=text) | ArchivalEntry(text=text):
+            return len(text)
+        case StoredBlock() as stored:
+            return len(stored.block.text) + sum(len(delta or b"") for _, delta in stored.versions)
+    return 0
 
 
 def _everything(connection: apsw.Connection, reach: Reach) -> Iterator[Contents | Owned]:
@@ -134,10 +149,12 @@ def _contents(connection: apsw.Connection, partitions: list[int]) -> Contents:
         return only(connection, f"SELECT {what} FROM {table} {inside}", bound)
 
     directives, memories, stones = (figures("count(*)", table)[0] for table in ("directives", "memories", "tombstones"))
+    blocks, entries = (figures("count(*)", table)[0] for table in ("blocks", "archival_entries"))
     own = f"(SELECT key FROM memories {inside})"
     contradictions = only(connection, f"SELECT count(*) FROM links WHERE kind = 'conflict' AND one IN {own}", bound)[0]
     sessions, messages, said = figures("count(*), total(length), max(last_at)", "sessions")
-    times = [said, figures("max(updated_at)", "memories")[0], figures("max(at)", "tombstones")[0]]
+    times = [figures("max(updated_at)", "blocks")[0], figures("max(created_at)", "archival_entries")[0]]
+    times += [said, figures("max(updated_at)", "memories")[0], figures("max(at)", "tombstones")[0]]
     return Contents(
         directives=directives,
         memories=memories,
@@ -145,6 +162,8 @@ def _contents(connection: apsw.Connection, partitions: list[int]) -> Contents:
         sessions=sessions,
         messages=int(messages),
         tombstones=stones,
+        blocks=blocks,
+        entries=entries,
         latest=maybe_moment(max((time for time in times if time is not None), default=None)),
     )
 
@@ -161,12 +180,29 @@ def _things(connection: apsw.Connection, partition: int, owner: Owner) -> Iterat
             yield memory_of(row, users)
     for row in rows(connection, _CONTRADICTIONS, (partition,)):
         yield conflict_record(row)
+    yield from _blocks(connection, partition, owner)
+    for row in rows(connection, f"{ENTRY} WHERE partition = ? ORDER BY key", (partition,)):
+        yield entry_of(row, users)
     for key, id, next, length, started_at, last_at in list(rows(connection, _SESSIONS, (partition,))):
         yield SessionRecord(id=shown(id), next=next, length=length, started_at=moment(started_at), last_at=moment(last_at))
         for row in rows(connection, f"{EVENT} WHERE e.session = ? ORDER BY e.position", (key,)):
             yield event_of(row, users)
     for stone in rows(connection, _STONES, (to_json([partition]),)):
         yield _tombstone(stone)
+
+
+def _blocks(connection: apsw.Connection, partition: int, owner: Owner) -> Iterator[StoredBlock]:
+    own = VisiblePartition(partition, owner.user, 0)
+    keys = [key for (key,) in rows(connection, "SELECT key FROM blocks WHERE partition = ? ORDER BY key", (partition,))]
+    for key in keys:
+        for seen in seen_blocks(connection, (own,), owner.user, "b.key = ?", (key,), shared=False):
+            snapshot = first(connection, "SELECT number, data FROM block_snapshots WHERE block = ?", (key,))
+            yield StoredBlock(
+                block=seen.block,
+                snapshot=None if snapshot is None else (snapshot[0], snapshot[1]),
+                versions=written_versions(connection, key),
+                shares=shares_of(connection, own, seen.block.id),
+            )
 
 
 def _tombstone(row: Row) -> Tombstone:

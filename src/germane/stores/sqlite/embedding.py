@@ -14,10 +14,12 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from germane.blocks.entry import searched_text
 from germane.errors import EmbedderError
 from germane.ports.embedder import Embedder, dimension_if_known
 from germane.search.parts import PART
 from germane.search.quantised import encode
+from germane.stores.sqlite.archive import archived_by_key
 from germane.stores.sqlite.database import Database
 from germane.stores.sqlite.encoding import shown
 from germane.stores.sqlite.memories import MEMORY, memory_of
@@ -27,6 +29,7 @@ from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import first, only, rows
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.units import UNIT_TABLES
+from germane.stores.sqlite.visible_partitions import VisiblePartition
 from germane.stores.sqlite.writer import Writer
 
 __all__ = ["Embedding", "asked_dimension", "model_row"]
@@ -209,6 +212,9 @@ def _place(table: str, text: _Text) -> _Place:
 def _text(connection: apsw.Connection, table: str, key: int, partition: int, start: int, stop: int) -> str:
     if table == "units_memories":
         return memory_of(only(connection, f"{MEMORY} WHERE key = ?", (key,)), {partition: None}).text
+    if table == "units_blocks":
+        found = archived_by_key(connection, (VisiblePartition(partition, None, 0),), (key,))
+        return searched_text(found[key]) if key in found else ""
     if table == "units_parts":
         return part_text(connection, key, start, stop)
     return shown(only(connection, "SELECT text FROM events WHERE key = ?", (key,))[0])

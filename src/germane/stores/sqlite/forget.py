@@ -1,4 +1,4 @@
-"""Forget: selects and deletes memories and events with their search rows and vectors; leaves tombstones without content.
+"""Forget: selects and deletes what is stored, with its search rows and vectors; leaves tombstones without content.
 
 A partition that is forgotten as a whole loses its name too: its row gets random names that no scope has, so that its tombstones
 still belong to a partition and other processes notice that it is gone.
@@ -13,6 +13,7 @@ from typing import Any, Literal
 import apsw
 
 from germane.memories.operations import Forget, ForgetOwner, IdsInUse, IdUse, LeftOf, PutTombstones, Remains, Select, Selection
+from germane.stores.sqlite.blocks import touch_block
 from germane.stores.sqlite.encoding import micros, shown, stored, to_json
 from germane.stores.sqlite.injections import forget_sessions, withdraw
 from germane.stores.sqlite.links import delete_links
@@ -25,8 +26,18 @@ from germane.stores.sqlite.visible_partitions import FORGOTTEN_ORG, VisibleParti
 
 __all__ = ["TOMBSTONE_KINDS", "forget", "forget_whole", "ids_in_use", "left_of", "put_tombstones", "select"]
 
-TOMBSTONE_KINDS: dict[Domain, Literal["memory", "message"]] = {"memories": "memory", "events": "message"}
+TOMBSTONE_KINDS: dict[Domain, Literal["memory", "message", "block"]] = {
+    "memories": "memory",
+    "events": "message",
+    "blocks": "block",
+}
 """What a tombstone stands for, by the domain in its row."""
+_NAMED_TABLES = ("memories", "events", "blocks", "archival_entries")
+_CONTENTS = (
+    *(("memories", "partition"), ("sessions", "partition"), ("directives", "partition"), ("blocks", "partition")),
+    *(("archival_entries", "partition"), ("block_shares", "grantee"), ("tombstones", "partition")),
+)
+"""What a partition can hold, so that its names are needed."""
 _TOMBSTONE = "INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _KEPT = _TOMBSTONE.replace("REPLACE", "IGNORE")
 _IDS = "(SELECT value FROM json_each(?1))"
@@ -43,11 +54,22 @@ _PLACES = {
     "search rows and vectors": (
         f"SELECT 1 FROM units_memories WHERE key IN {_KEYS.format('memories')}"
         f" UNION ALL SELECT 1 FROM units_events WHERE key IN {_KEYS.format('events')}"
-        f" UNION ALL SELECT 1 FROM units_parts WHERE key IN {_KEYS.format('events')} LIMIT 1"
+        f" UNION ALL SELECT 1 FROM units_parts WHERE key IN {_KEYS.format('events')}"
+        f" UNION ALL SELECT 1 FROM units_blocks WHERE key IN {_KEYS.format('blocks')} LIMIT 1"
     ),
+    "blocks": f"SELECT 1 FROM blocks WHERE id IN {_IDS} LIMIT 1",
+    "histories of blocks": (
+        f"SELECT 1 FROM block_versions WHERE block IN {_KEYS.format('blocks')}"
+        f" UNION ALL SELECT 1 FROM block_snapshots WHERE block IN {_KEYS.format('blocks')} LIMIT 1"
+    ),
+    "shares and consents": (
+        f"SELECT 1 FROM block_shares WHERE block IN {_KEYS.format('blocks')}"
+        f" UNION ALL SELECT 1 FROM block_consents WHERE block IN {_KEYS.format('blocks')} LIMIT 1"
+    ),
+    "archival entries": f"SELECT 1 FROM archival_entries WHERE id IN {_IDS} LIMIT 1",
     "injected texts": f"SELECT 1 FROM injected_items WHERE item IN {_IDS} LIMIT 1",
 }
-"""The places that hold anything of a memory or an event, each with the query that finds what is left."""
+"""The places that hold anything of what is stored, each with the query that finds what is left."""
 _NAMED = (
     "SELECT e.id FROM sessions s CROSS JOIN events e INDEXED BY events_message"
     " ON e.session = s.key AND e.message_id = ? WHERE s.partition = ?"
@@ -64,14 +86,16 @@ def select(connection: apsw.Connection, partition: VisiblePartition, read: Selec
     keys = derived_keys(connection, partition.id, (*memories, *events))
     sql = "SELECT id FROM memories WHERE key = ?"
     derived = [only(connection, sql, (key,))[0] for key in keys]
-    return Selection(memory_ids=tuple(dict.fromkeys((*memories, *derived))), event_ids=events)
+    blocks = tuple(_blocks(connection, partition, read))
+    return Selection(memory_ids=tuple(dict.fromkeys((*memories, *derived))), event_ids=events, block_ids=blocks)
 
 
 def forget(transaction: Transaction, partitions: tuple[VisiblePartition, ...], change: Forget) -> None:
-    """Deletes the memories and events of `change` that lie in `partitions`. Idempotent."""
+    """Deletes what `change` names and what lies in `partitions`. Idempotent."""
     transaction.flush()
     _forget_memories(transaction, partitions, change)
     _forget_events(transaction, partitions, change)
+    _forget_blocks(transaction, partitions, change)
     if change.session is not None:
         forget_sessions(transaction, partitions, change.session)
 
@@ -84,17 +108,36 @@ def forget_whole(transaction: Transaction, partition: VisiblePartition, change: 
     connection = transaction.connection
     everything = Select(everything=True)
     memories, events = _memories(connection, partition, everything), _events(connection, partition, everything)
+    blocks = tuple(_blocks(connection, partition, everything))
     connection.execute("UPDATE tombstones SET by = '', reason = '' WHERE partition = ?", (partition.id,))
     names = _names_only_here(connection, partition)
     told = not any(name in f"{change.by}\n{change.reason}".casefold() for name in names)
     by, reason = (change.by, change.reason) if told else ("", "")
-    forget(transaction, (partition,), Forget(memory_ids=memories, event_ids=events, at=change.at, by=by, reason=reason))
+    sql = "SELECT DISTINCT s.grantee FROM block_shares s JOIN blocks b ON b.key = s.block WHERE b.partition = ?"
+    grantees = [grantee for (grantee,) in rows(connection, sql, (partition.id,))]
+    gone = Forget(memory_ids=memories, event_ids=events, block_ids=blocks, at=change.at, by=by, reason=reason)
+    forget(transaction, (partition,), gone)
+    for grantee in grantees:
+        if not _holds(connection, grantee):
+            _unname(connection, grantee)
+    connection.execute("DELETE FROM block_shares WHERE grantee = ?", (partition.id,))
+    connection.execute("DELETE FROM block_consents WHERE requester = ?", (partition.id,))
     for table in ("directives", "injections", "sessions", "speakers"):
         connection.execute(f"DELETE FROM {table} WHERE partition = ?", (partition.id,))
-    row = (FORGOTTEN_ORG, secrets.token_hex(16), partition.id)
-    connection.execute("UPDATE partitions SET org = ?, agent = ?, user = '' WHERE id = ?", row)
+    _unname(connection, partition.id)
     transaction.near.drop(partition.id)
     transaction.erase(partition.id, vanished=True)
+
+
+def _holds(connection: apsw.Connection, partition: int) -> bool:
+    """Whether anything is stored in a partition, or shared with it."""
+    return any(first(connection, f"SELECT 1 FROM {table} WHERE {column} = ?", (partition,)) for table, column in _CONTENTS)
+
+
+def _unname(connection: apsw.Connection, partition: int) -> None:
+    """Replaces the names of org, agent and user by ones that no scope has."""
+    row = (FORGOTTEN_ORG, secrets.token_hex(16), partition)
+    connection.execute("UPDATE partitions SET org = ?, agent = ?, user = '' WHERE id = ?", row)
 
 
 def ids_in_use(transaction: Transaction, partition: VisiblePartition | None, read: IdsInUse) -> IdUse:
@@ -102,8 +145,8 @@ def ids_in_use(transaction: Transaction, partition: VisiblePartition | None, rea
     ids, own, connection = to_json(read.ids), -1 if partition is None else partition.id, transaction.connection
     wanted = "id IN (SELECT value FROM json_each(?))"
     forgotten = rows(connection, f"SELECT id FROM tombstones WHERE {wanted}", (ids,))
-    sql = " UNION ALL ".join(f"SELECT id FROM {table} WHERE {wanted} AND partition <> ?" for table in ("memories", "events"))
-    elsewhere = rows(connection, sql, (ids, own, ids, own))
+    sql = " UNION ALL ".join(f"SELECT id FROM {table} WHERE {wanted} AND partition <> ?" for table in _NAMED_TABLES)
+    elsewhere = rows(connection, sql, (ids, own) * len(_NAMED_TABLES))
     return IdUse(frozenset(id for (id,) in forgotten), frozenset(id for (id,) in elsewhere))
 
 
@@ -141,6 +184,19 @@ def left_of(connection: apsw.Connection, read: LeftOf) -> Remains:
     ids = to_json(list(read.ids))
     found = [place for place, sql in _PLACES.items() if first(connection, sql, (ids,)) is not None]
     return Remains(checked=tuple(_PLACES), holding=tuple(found))
+
+
+def _blocks(connection: apsw.Connection, partition: VisiblePartition, read: Select) -> list[str]:
+    """Returns the ids of blocks and entries: they match `everything`, the owner, or ids of germane's, and no other
+    criterion."""
+    if any(one is not None for one in (read.key, read.tag, read.session, read.source_kind, read.channel)):
+        return []
+    among, bound = ("", ()) if read.ids is None else (" AND id IN (SELECT value FROM json_each(?))", (to_json(read.ids),))
+    sql = " UNION ALL ".join(
+        f"SELECT key, id FROM {table} WHERE partition = ?{among}" for table in ("blocks", "archival_entries")
+    )
+    found = rows(connection, f"SELECT id FROM ({sql}) ORDER BY key", (partition.id, *bound) * 2)
+    return [id for (id,) in found]
 
 
 def _memories(connection: apsw.Connection, partition: VisiblePartition, read: Select) -> tuple[str, ...]:
@@ -233,6 +289,17 @@ def _forget_events(transaction: Transaction, partitions: tuple[VisiblePartition,
     connection.execute("DELETE FROM speakers WHERE events <= 0")
     shrink(connection, {row[3] for row in found})
     _bury(transaction, "events", found, change)
+
+
+def _forget_blocks(transaction: Transaction, partitions: tuple[VisiblePartition, ...], change: Forget) -> None:
+    connection = transaction.connection
+    for table in ("blocks", "archival_entries"):
+        sql = f"SELECT key, id, partition FROM {table} WHERE id = ? AND partition IN " + in_clause(partitions)
+        found = _found(connection, sql, change.block_ids)
+        for key, _, partition in found if table == "blocks" else ():
+            touch_block(transaction, partition, key)
+        connection.executemany(f"DELETE FROM {table} WHERE key = ?", [(row[0],) for row in found])  # with what refers to it
+        _bury(transaction, "blocks", found, change)
 
 
 def _found(connection: apsw.Connection, sql: str, ids: Iterable[str]) -> list[Row]:

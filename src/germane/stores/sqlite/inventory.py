@@ -10,6 +10,7 @@ import apsw
 from germane.errors import InvalidInput
 from germane.stores.sqlite.cursor import SECRET, Listing
 from germane.stores.sqlite.encoding import maybe_moment, micros, moment, shown, stored
+from germane.stores.sqlite.forget import TOMBSTONE_KINDS
 from germane.stores.sqlite.readers import Readers, Reading
 from germane.stores.sqlite.rows import first, only, rows
 from germane.stores.sqlite.units import UNIT_TABLES
@@ -22,7 +23,8 @@ __all__ = ["SqliteInventory", "agents_of", "owner_of"]
 
 _HOLDS = (
     "(EXISTS (SELECT 1 FROM memories WHERE partition = p.id) OR EXISTS (SELECT 1 FROM sessions WHERE partition = p.id)"
-    " OR EXISTS (SELECT 1 FROM directives WHERE partition = p.id))"
+    " OR EXISTS (SELECT 1 FROM directives WHERE partition = p.id) OR EXISTS (SELECT 1 FROM blocks WHERE partition = p.id)"
+    " OR EXISTS (SELECT 1 FROM archival_entries WHERE partition = p.id))"
 )
 """Whether anything is stored in the partition `p`: its row stays when everything in it was forgotten by id."""
 _USERS = f"SELECT p.id, p.user FROM partitions p WHERE p.org = ? AND p.agent = ? AND p.user <> '' AND p.id > ? AND {_HOLDS}"
@@ -48,6 +50,8 @@ _KINDS = (
     " FROM memories WHERE partition IN {} GROUP BY kind ORDER BY kind"
 )
 _MESSAGES = "SELECT total(length), count(*), min(started_at), max(last_at) FROM sessions WHERE partition IN {}"
+_BLOCKS = "SELECT count(*), total(octet_length(text)) FROM blocks WHERE partition IN {} AND deleted_at IS NULL"
+_ENTRIES = "SELECT count(*), total(octet_length(text)) FROM archival_entries WHERE partition IN {}"
 _SAID_AS = (
     "SELECT e.id FROM sessions s CROSS JOIN events e INDEXED BY events_message ON e.session = s.key AND e.message_id = ?"
     " WHERE s.partition IN {} LIMIT ?"
@@ -91,8 +95,7 @@ class SqliteInventory:
             row = first(reading.connection, sql, (stored(id),))
             if row is None:
                 return None
-            what: Literal["memory", "message"] = "memory" if row[0] == "memories" else "message"
-            return Tombstone(id=id, what=what, at=moment(row[1]), by=shown(row[2]), reason=shown(row[3]))
+            return Tombstone(id=id, what=TOMBSTONE_KINDS[row[0]], at=moment(row[1]), by=shown(row[2]), reason=shown(row[3]))
 
         return await self._readers.run(work)
 
@@ -110,7 +113,7 @@ def agents_of(reading: Reading, org: str, limit: int, cursor: str | None) -> Age
 
 def owner_of(reading: Reading, org: str, id: str) -> tuple[str, str | None] | None:
     """See `Store.owner`."""
-    for table in ("memories", "events", "tombstones"):
+    for table in ("memories", "events", "blocks", "archival_entries", "tombstones"):
         row = first(reading.connection, _OWNER.format(table), (stored(id), org))
         if row is not None:
             return row[0], row[1] or None
@@ -153,6 +156,8 @@ def _stats(connection: apsw.Connection, scope: Scope, at: datetime) -> Stats:
     for table in (table for tables in UNIT_TABLES.values() for table in tables):
         sql = f"SELECT count(*) FROM {table} INDEXED BY {table}_pending WHERE vector IS NULL AND partition IN {here}"
         pending += only(connection, sql)[0]
+    blocks, block_bytes = only(connection, _BLOCKS.format(here))
+    entries, entry_bytes = only(connection, _ENTRIES.format(here))
     found, by_llm = (sum(int(row[place]) for row in kinds) for place in (7, 8))
     times = [*(row[5] for row in kinds), *([started] if started is not None else [])]
     latest = [*(row[6] for row in kinds), *([last] if last is not None else [])]
@@ -163,8 +168,10 @@ def _stats(connection: apsw.Connection, scope: Scope, at: datetime) -> Stats:
         messages=int(messages),
         sessions=sessions,
         users=users,
-        text_bytes=int(sum(row[4] for row in kinds) + only(connection, size)[0]),
+        text_bytes=int(sum(row[4] for row in kinds) + only(connection, size)[0] + block_bytes + entry_bytes),
         pending_vectors=pending,
+        blocks=blocks,
+        archival_entries=entries,
         oldest=maybe_moment(min(times, default=None)),
         newest=maybe_moment(max(latest, default=None)),
         extracted={name: count for name, count in (("llm", by_llm), ("rules", found - by_llm)) if count},

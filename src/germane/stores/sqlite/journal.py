@@ -40,6 +40,7 @@ from germane.memories.operations import (
     SetDirective,
 )
 from germane.stores.sqlite import events, memories
+from germane.stores.sqlite.block_work import BLOCK_CHANGES, BLOCK_READS, BlockWork
 from germane.stores.sqlite.claim_rows import claim_held, finish
 from germane.stores.sqlite.conflicts import (
     conflict_by_id,
@@ -122,6 +123,7 @@ class _Drive(Generic[T]):
         self._selected: set[VisiblePartition] = set()
         self._decided: Decision[T] | None = None
         self._transaction: Transaction
+        self._blocks: BlockWork | None = None
 
     def __call__(self, transaction: Transaction) -> T:
         self._transaction = transaction
@@ -142,6 +144,8 @@ class _Drive(Generic[T]):
         if isinstance(read, LeftOf):
             self._transaction.flush()
             return left_of(self._transaction.connection, read)
+        if isinstance(read, BLOCK_READS):
+            return self._block_work.answer(read)
         visible = self._transaction.visible_partitions(self._scope)
         if isinstance(read, MemoriesById):
             return memories.by_id(self._transaction.connection, visible, read)
@@ -152,6 +156,12 @@ class _Drive(Generic[T]):
             raise InvalidInput(f"the store can't answer {type(read).__name__}")
         reader, empty = _OWN_READS[type(read)]
         return empty() if own is None else reader(self._transaction, own, read)
+
+    @property
+    def _block_work(self) -> BlockWork:
+        if self._blocks is None:
+            self._blocks = BlockWork(self._scope, self._transaction)
+        return self._blocks
 
     def _own(self, visible: tuple[VisiblePartition, ...]) -> VisiblePartition | None:
         return next((partition for partition in visible if partition.user == self._scope.user), None)
@@ -198,6 +208,9 @@ class _Drive(Generic[T]):
             raise InvalidInput("what is written must belong to the scope's own user, or be agent-wide where it has none")
 
     def _apply(self, change: Change) -> None:
+        if isinstance(change, BLOCK_CHANGES):
+            self._block_work.apply(change)
+            return
         transaction, scope = self._transaction, self._scope
         connection = transaction.connection
         match change:

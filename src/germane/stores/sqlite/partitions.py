@@ -191,7 +191,7 @@ def _trim() -> None:
 
 
 def _speakers(connection: apsw.Connection, in_file: VisiblePartition, domain: Domain) -> dict[int, str]:
-    if domain == "memories":
+    if domain != "events":
         return {}
     sql = "SELECT code, name FROM speakers WHERE partition = ?"
     return {code: shown(name) for code, name in rows(connection, sql, (in_file.id,))}

@@ -9,6 +9,7 @@ import apsw
 
 from germane.injections.injection import KeptInjections
 from germane.memories.directive import Directive
+from germane.stores.sqlite.block_reader import SqliteBlocks
 from germane.stores.sqlite.directives import directive
 from germane.stores.sqlite.encoding import to_json
 from germane.stores.sqlite.event_reader import SqliteEvents
@@ -37,11 +38,13 @@ class SqliteScopedStore:
         readers: Readers,
         memories: SqliteMemories,
         events: SqliteEvents,
+        blocks: SqliteBlocks,
         inventory: SqliteInventory,
         journal: SqliteJournal,
     ) -> None:
         self._scope, self._readers = scope, readers
-        self._memories, self._events, self._inventory, self._journal = memories, events, inventory, journal
+        self._memories, self._events, self._blocks = memories, events, blocks
+        self._inventory, self._journal = inventory, journal
 
     @property
     def scope(self) -> Scope:
@@ -54,6 +57,10 @@ class SqliteScopedStore:
     @property
     def events(self) -> SqliteEvents:
         return self._events
+
+    @property
+    def blocks(self) -> SqliteBlocks:
+        return self._blocks
 
     @property
     def inventory(self) -> SqliteInventory:

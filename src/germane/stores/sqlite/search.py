@@ -1,4 +1,5 @@
-"""Searcher: searches the memories or the events of a scope: finds keys in loaded partitions and reads their rows."""
+"""Searcher: searches the memories, the events or the archive of a scope: finds keys in loaded partitions and reads their
+rows."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
+from germane.blocks.entry import ArchivalEntry
 from germane.events.event import Event
 from germane.memories.memory import Memory
 from germane.ports.embedder import Embedder
@@ -21,18 +23,24 @@ from germane.stores.sqlite.sessions import running_session
 from germane.stores.sqlite.speakers import speaking
 from germane.stores.sqlite.units import Domain
 from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, visible_partitions
-from germane.stores.sqlite.where_clauses import event_keys, excluded, impossible, memory_keys
+from germane.stores.sqlite.where_clauses import excluded, impossible, keys_passing
 from germane.types.query import Query
 from germane.types.scope import Scope
 from germane.types.unread import Unread
 
 __all__ = ["Fetch", "Searcher"]
 
-T = TypeVar("T", Memory, Event)
+T = TypeVar("T", Memory, Event, ArchivalEntry)
 _Owner = tuple[str, str, str | None]
 _SMALL = 20_000
 """Units that are searched within some two milliseconds."""
 _MAX_SIZES = 16_384
+_TABLES: Mapping[Domain, str] = {
+    "events": "events",
+    "memories": "memories",
+    "blocks": "(SELECT key, id, partition FROM archival_entries UNION ALL SELECT key, id, partition FROM blocks)",
+}
+"""Where the ids are, by the key of the search row."""
 Fetch = Callable[[Reading, tuple[VisiblePartition, ...], Mapping[int, tuple[int, int]]], dict[int, T]]
 """Reads memories or events: `fetch(reading, visible, places)`. `places` holds for each key the first byte and the end of the
 part that was found; 0 and 0 for a text that isn't long."""
@@ -73,8 +81,7 @@ class Searcher(Generic[T]):
         if limit <= 0 or not visible or impossible(query.filters, self.domain):
             return Found()
         loaded = self.partitions.ready(reading, visible, self.domain, wait=wait)
-        keys_passing = event_keys if self.domain == "events" else memory_keys
-        allowed = keys_passing(reading.connection, visible, query.filters)
+        allowed = keys_passing(self.domain)(reading.connection, visible, query.filters)
         speakers = {code: name for one in loaded for code, name in one.speakers.items()}
         searched = [one.partition for one in loaded]
         if len(self.sizes) >= _MAX_SIZES:
@@ -115,7 +122,7 @@ class Searcher(Generic[T]):
         """What was found and isn't read but for its id."""
         if not faint:
             return ()
-        sql = f"SELECT key, id FROM {self.domain} WHERE key IN (SELECT value FROM json_each(?)) AND +partition IN {{}}"
+        sql = f"SELECT key, id FROM {_TABLES[self.domain]} WHERE key IN (SELECT value FROM json_each(?)) AND +partition IN {{}}"
         keys = to_json([match.key for match in faint])
         ids: dict[int, str] = dict(rows(reading.connection, sql.format(in_clause(visible)), (keys,)))
         domain = self.domain

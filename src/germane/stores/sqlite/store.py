@@ -15,6 +15,7 @@ from weakref import WeakSet
 
 import apsw
 
+from germane.blocks.entry import ArchivalEntry
 from germane.clock import Clock
 from germane.errors import StoreUnavailable
 from germane.events.event import Event
@@ -23,7 +24,9 @@ from germane.ports.embedder import Embedder, dimension_if_known
 from germane.ports.word_vectors import WordVectors
 from germane.search.relevance import Relevance
 from germane.store import Checkup
+from germane.stores.sqlite.archive import fetch_archived
 from germane.stores.sqlite.backup import back_up
+from germane.stores.sqlite.block_reader import SqliteBlocks
 from germane.stores.sqlite.checkup import examine, verified
 from germane.stores.sqlite.cursor import SECRET
 from germane.stores.sqlite.database import Database
@@ -58,7 +61,7 @@ from germane.types.scope import Scope
 
 __all__ = ["SqliteStore"]
 
-T = TypeVar("T", Memory, Event)
+T = TypeVar("T", Memory, Event, ArchivalEntry)
 
 _MEMORY_LIMIT = 256 << 20
 """Bytes of search partitions in memory."""
@@ -96,6 +99,7 @@ class SqliteStore:
         self._near = NearDuplicates(dimension_if_known(embedder), self._model, by_key)
         self._memories = self._searcher("memories", fetch_memories, relevance, words)
         self._events = self._searcher("events", fetch_events, relevance, words)
+        self._archive = self._searcher("blocks", fetch_archived, relevance, words)
         self._listener: Callable[[Callable[[str, str, str | None], str]], None] | None = None
         with mapped(database.name):
             self._erasure = Erasure(database, self._vanished, writable=writing is not None)
@@ -169,6 +173,7 @@ class SqliteStore:
             readers,
             SqliteMemories(scope, readers, self._memories),
             SqliteEvents(scope, readers, self._events),
+            SqliteBlocks(scope, readers, self._archive),
             SqliteInventory(scope, readers),
             SqliteJournal(scope, self._writer, readers, self._erasure, self._database.name),
         )

@@ -65,9 +65,9 @@ class Transaction:
         self._now = now
         self._count = count
         self._vanished = self._replaced = self._protected = False
-        revision, events, memories = only(connection, "SELECT revision, events, memories FROM counters")
+        revision, events, memories, blocks = only(connection, "SELECT revision, events, memories, blocks FROM counters")
         self.revision: int = revision + 1
-        self._keys: dict[Domain, int] = {"events": events, "memories": memories}
+        self._keys: dict[Domain, int] = {"events": events, "memories": memories, "blocks": blocks}
         self._pending: list[Pending] = []
         self._touched: frozenset[int] = frozenset()
         self._visible: dict[tuple[str, str, str | None], tuple[VisiblePartition, ...]] = {}
@@ -188,8 +188,8 @@ class Transaction:
         self.flush()
         if not self._touched:
             return
-        row = (self.revision, self._keys["events"], self._keys["memories"])
-        self.connection.execute("UPDATE counters SET revision = ?, events = ?, memories = ?", row)
+        row = (self.revision, self._keys["events"], self._keys["memories"], self._keys["blocks"])
+        self.connection.execute("UPDATE counters SET revision = ?, events = ?, memories = ?, blocks = ?", row)
         rows = [(self.revision, partition) for partition in self._touched]
         self.connection.executemany("UPDATE partitions SET revision = ? WHERE id = ?", rows)
         if self.erased:

@@ -1,7 +1,7 @@
 """Units: reads and writes the search rows (terms, vector, times), which are derived from each stored text.
 
-A whole text has its row in the table of its domain, `units_events` or `units_memories`; the parts of a long message have theirs
-in `units_parts`.
+A whole text has its row in the table of its domain, `units_events`, `units_memories` or `units_blocks`; the parts of a long
+message have theirs in `units_parts`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,13 @@ from germane.search.unit import Unit
 
 __all__ = ["UNIT_TABLES", "Domain", "Pending", "changed", "delete_units", "dropped", "insert_units", "many"]
 
-Domain = Literal["events", "memories"]
-UNIT_TABLES: dict[Domain, tuple[str, ...]] = {"events": ("units_events", "units_parts"), "memories": ("units_memories",)}
+Domain = Literal["events", "memories", "blocks"]
+"""What is searched apart: messages, memories, and the archive (its entries, and archival blocks)."""
+UNIT_TABLES: dict[Domain, tuple[str, ...]] = {
+    "events": ("units_events", "units_parts"),
+    "memories": ("units_memories",),
+    "blocks": ("units_blocks",),
+}
 """The tables that hold the units of a domain."""
 _COLUMNS = (
     "partition, revision, model, vector, key, session, created_at, terms, flags, speaker, sensitivity, kind, valid_from,"
@@ -52,7 +57,7 @@ def insert_units(
     count: Callable[[str], int] | None,
 ) -> None:
     """Writes search rows with these vectors; `count` counts the tokens of their texts, where somebody does."""
-    whole: dict[Domain, list[tuple[Any, ...]]] = {"events": [], "memories": []}
+    whole: dict[Domain, list[tuple[Any, ...]]] = {"events": [], "memories": [], "blocks": []}
     divided: list[tuple[Any, ...]] = []
     for entry, vector in zip(pending, vectors, strict=True):
         unit = entry.unit

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
 import apsw
 
+from germane.blocks.entry import ArchivalEntry
 from germane.events.event import Event
 from germane.memories.memory import Memory
 from germane.search.unit import SENSITIVITY_CODES
@@ -15,10 +17,19 @@ from germane.stores.sqlite.units import Domain
 from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
 from germane.types.query import Filters
 
-__all__ = ["Clause", "event_keys", "excluded", "for_events", "for_memories", "impossible", "memory_keys", "tagged"]
+__all__ = ["Clause", "excluded", "for_events", "for_memories", "impossible", "keys_passing", "tagged"]
 
 Clause = tuple[str, list[Any]]
 """SQL after WHERE, and the values bound to it."""
+
+
+def keys_passing(domain: Domain) -> Callable[[apsw.Connection, tuple[VisiblePartition, ...], Filters], frozenset[int] | None]:
+    """Returns the function that finds the keys which pass the filters that search doesn't check itself."""
+    return {"events": event_keys, "memories": memory_keys, "blocks": _all_keys}[domain]
+
+
+def _all_keys(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], filters: Filters) -> None:
+    return None
 
 
 def impossible(filters: Filters, domain: Domain) -> bool:
@@ -31,8 +42,10 @@ def impossible(filters: Filters, domain: Domain) -> bool:
     return filters.event_types is not None
 
 
-def excluded(thing: Memory | Event, filters: Filters) -> bool:
+def excluded(thing: Memory | Event | ArchivalEntry, filters: Filters) -> bool:
     """Whether the filters exclude this id, germane's or the caller's message id."""
+    if isinstance(thing, ArchivalEntry):
+        return thing.id in filters.exclude
     message_id = thing.message_id if isinstance(thing, Event) else thing.provenance.message_id
     return thing.id in filters.exclude or (message_id is not None and message_id in filters.exclude)
 

@@ -1,0 +1,208 @@
+"""Block operations: the reads and changes of plans about blocks, which every store must support.
+
+A store runs them within the scope that the plan is committed under. A plan changes a block only after one of its own reads has
+found it, and only where the scope may: its own blocks, and those that are shared with it. To the store a document is bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from germane.blocks.block import Block
+from germane.blocks.consent_request import ConsentRequest
+from germane.blocks.entry import ArchivalEntry
+from germane.blocks.permission import Permission
+from germane.blocks.share import Share
+from germane.blocks.version import KeptVersion
+from germane.types.plan import Change, Read
+
+__all__ = [
+    "BlockIds",
+    "BlocksNamed",
+    "ConsentById",
+    "ConsentsOn",
+    "DocumentOf",
+    "DropShare",
+    "EntriesById",
+    "HistoryOf",
+    "IdsOfBlocks",
+    "PutBlock",
+    "PutConsent",
+    "PutEntry",
+    "PutShare",
+    "PutSnapshot",
+    "PutVersion",
+    "RestoreHistory",
+    "SharesOf",
+    "StoredDocument",
+    "TakeBack",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class BlocksNamed(Read[tuple[Block, ...]]):
+    """The block with this id, deleted or not, or else the blocks with this label key that aren't deleted; the scope's own
+    first, then agent-wide ones, then those that are shared with it, by owner."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentOf(Read["StoredDocument"]):
+    """What makes up a block's document. `since` is the version that the plan has already; -1 for none. `rebuild` asks for all
+    changes since the block's creation instead of the snapshot; there are none where some of them are gone."""
+
+    id: str
+    since: int = -1
+    rebuild: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document as it is stored: `snapshot` with the `deltas` that follow it, in order. Where `whole` is false, only the
+    deltas after the version that was asked for are given. `frontiers` is the state after the last of them. `waiting` counts the
+    changes that no snapshot holds yet, `size` all bytes of the document and its history."""
+
+    whole: bool
+    snapshot: bytes | None = None
+    deltas: tuple[bytes, ...] = ()
+    frontiers: bytes | None = None
+    waiting: int = 0
+    waiting_size: int = 0
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryOf(Read[tuple[KeptVersion, ...]]):
+    """The versions of a block that are kept, by number; the last `limit` of them, where one is given."""
+
+    id: str
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SharesOf(Read[tuple[Share, ...]]):
+    """The shares of one of the scope's own blocks, by agent."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentsOn(Read[tuple[ConsentRequest, ...]]):
+    """The requests that this scope has made on a block and that may still matter: pending ones and approvals that aren't used
+    up, newest first."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentById(Read[ConsentRequest | None]):
+    """The request with this id on one of the scope's own blocks, whoever made it; None where there is none."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class EntriesById(Read[tuple[ArchivalEntry, ...]]):
+    """The archival entries with these ids that belong to the scope's own user."""
+
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IdsOfBlocks(Read["BlockIds"]):
+    """Which of these ids of blocks and archival entries are taken, and by whom."""
+
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockIds:
+    """What `IdsOfBlocks` found: blocks of the scope's own user by id, deleted ones included, its entries, and ids that can't be
+    used, since they were forgotten or belong to somebody else."""
+
+    blocks: Mapping[str, Block]
+    entries: Mapping[str, ArchivalEntry]
+    forgotten: frozenset[str] = frozenset()
+    elsewhere: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class PutBlock(Change):
+    """Inserts the block for the scope's own user, or replaces the block with its id. Its search row is derived in the same
+    transaction: an archival block that isn't deleted is found, and no other."""
+
+    block: Block
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutVersion(Change):
+    """Adds an entry to a block's history, with what its document gained."""
+
+    id: str
+    entry: KeptVersion
+    delta: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakeBack(Change):
+    """Notes that the edit `number` was undone by the version `by`, or (`by` None) made again by the version `span`."""
+
+    id: str
+    number: int
+    by: int | None
+    span: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutSnapshot(Change):
+    """Keeps the document up to version `number` as a whole, and drops the versions before `first`."""
+
+    id: str
+    number: int
+    data: bytes
+    first: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreHistory(Change):
+    """Stores the history of a block that was exported: its snapshot, its versions with their changes, and its shares."""
+
+    id: str
+    snapshot: tuple[int, bytes] | None
+    versions: Sequence[tuple[KeptVersion, bytes | None]]
+    shares: Sequence[Share] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutShare(Change):
+    """Shares one of the scope's own blocks with an agent, or changes what it may do."""
+
+    id: str
+    agent: str
+    permission: Permission
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropShare(Change):
+    """Ends the share of a block with an agent."""
+
+    id: str
+    agent: str
+
+
+@dataclass(frozen=True, slots=True)
+class PutConsent(Change):
+    """Inserts a request of this scope, or replaces the request with its id."""
+
+    request: ConsentRequest
+
+
+@dataclass(frozen=True, slots=True)
+class PutEntry(Change):
+    """Stores an archival entry of the scope's own user with its search row. An entry is never replaced."""
+
+    entry: ArchivalEntry

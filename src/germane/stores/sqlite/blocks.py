@@ -1,0 +1,191 @@
+"""Block rows: converts blocks to rows and back, finds those that a scope sees, and writes them with their search rows."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import apsw
+
+from germane.blocks.block import Block
+from germane.blocks.entry import ArchivalEntry, searched_text
+from germane.blocks.permission import effective_permission
+from germane.blocks.schema import Schema, parse_schema
+from germane.errors import NotFound
+from germane.search.unit import KIND_CODES, describe
+from germane.stores.sqlite.encoding import maybe_micros, maybe_moment, micros, moment, shown, stored, to_json
+from germane.stores.sqlite.rows import first, rows
+from germane.stores.sqlite.transaction import Transaction
+from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
+
+__all__ = ["STANDING", "SeenBlock", "block_named", "derive_entry", "put_block", "seen_blocks", "touch_block"]
+
+_COLUMNS = (
+    "b.key, b.id, b.partition, b.label, b.description, b.type, b.schema, b.permission, b.max_characters, b.pinned, b.text,"
+    " b.content_hash, b.version, b.created_at, b.updated_at, b.deleted_at, p.agent, p.user"
+)
+_OWN = (
+    f"SELECT {_COLUMNS}, NULL, b.partition FROM blocks b JOIN partitions p ON p.id = b.partition"
+    " WHERE b.partition IN {0} AND {1}"
+)
+_SHARED = (
+    f"SELECT {_COLUMNS}, s.permission, s.grantee FROM block_shares s JOIN blocks b ON b.key = s.block"
+    " JOIN partitions p ON p.id = b.partition WHERE s.grantee IN {0} AND b.deleted_at IS NULL AND {1}"
+)
+STANDING = "b.deleted_at IS NULL AND (b.type = 'core' OR (b.type = 'working' AND b.pinned))"
+"""The condition for blocks that are in every context; the index `blocks_standing` has it word for word."""
+_PUT = (
+    "INSERT INTO blocks (key, id, partition, label, label_key, description, type, schema, permission, max_characters, pinned,"
+    " text, content_hash, version, created_at, updated_at, deleted_at)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (key) DO UPDATE SET (label, label_key, description, type, schema, permission, max_characters, pinned, text,"
+    " content_hash, version, updated_at, deleted_at) = (excluded.label, excluded.label_key, excluded.description,"
+    " excluded.type, excluded.schema, excluded.permission, excluded.max_characters, excluded.pinned, excluded.text,"
+    " excluded.content_hash, excluded.version, excluded.updated_at, excluded.deleted_at)"
+)
+_HIDE = "UPDATE units_blocks SET kind = ?, terms = x'', vector = x'', words = 0, revision = ? WHERE key = ?"
+_SCHEMAS = 1_024
+_ID = 36
+"""Characters of an id."""
+
+
+class SeenBlock(NamedTuple):
+    """A block that a scope sees. `partition` is the owner's; `through` is the partition of the scope by which it sees the
+    block: the same one, or that of a share."""
+
+    key: int
+    partition: int
+    through: int
+    block: Block
+
+    @property
+    def rank(self) -> tuple[bool, str, bool, str]:
+        """The order of listings: own blocks before shared ones, then by label, a user's before an agent-wide one, and by
+        owner."""
+        block = self.block
+        return block.shared_from is not None, block.label, block.user is None, block.shared_from or ""
+
+
+def seen_blocks(
+    connection: apsw.Connection,
+    visible: tuple[VisiblePartition, ...],
+    user: str | None,
+    clause: str,
+    values: tuple[Any, ...] = (),
+    *,
+    shared: bool = True,
+) -> list[SeenBlock]:
+    """Returns the blocks `b` that a scope with this user sees and that meet the clause, in the order of `SeenBlock.rank`."""
+    if not visible:
+        return []
+    here = in_clause(visible)
+    sql, bound = _OWN.format(here, clause), values
+    if shared:
+        sql, bound = f"{sql} UNION ALL {_SHARED.format(here, clause)}", (*values, *values)
+    return sorted((_seen(row, user) for row in rows(connection, sql, bound)), key=lambda seen: seen.rank)
+
+
+def block_named(
+    connection: apsw.Connection, visible: tuple[VisiblePartition, ...], user: str | None, name: str
+) -> list[SeenBlock]:
+    """Returns the block with this id, deleted or not, or those with this label key; see `BlocksNamed`. The id comes first: else
+    whoever shares a block could label it with the id of another one."""
+    found = seen_blocks(connection, visible, user, "b.id = ?", (name,)) if len(name) == _ID else []
+    return found or seen_blocks(connection, visible, user, "b.label_key = ? AND b.deleted_at IS NULL", (name,))
+
+
+def put_block(transaction: Transaction, partition: int, key: int | None, block: Block) -> int:
+    """Inserts the block (`key` None) or replaces the one with this key. Returns the key. Raises `NotFound` where the id belongs
+    to somebody else's block."""
+    connection = transaction.connection
+    (line,) = transaction.keys("blocks", 1)
+    if key is None:
+        if first(connection, "SELECT 1 FROM blocks WHERE id = ?", (block.id,)) is not None:
+            raise NotFound(f"no block {block.id!r} of this scope's own")
+        key = line
+    connection.execute(_PUT, _row(key, partition, block))
+    if block.type == "archival" and block.deleted_at is None:
+        entry = ArchivalEntry(id=block.id, text=block.text, created_at=block.created_at, user=block.user, label=block.label)
+        derive_entry(transaction, partition, key, line, entry)
+    else:
+        transaction.flush()
+        connection.execute(_HIDE, (KIND_CODES["hidden"], transaction.revision, key))
+    touch_block(transaction, partition, key)
+    return key
+
+
+def touch_block(transaction: Transaction, partition: int, key: int) -> None:
+    """Marks the block's owner as changed, and everybody whom the block is shared with."""
+    grantees = rows(transaction.connection, "SELECT grantee FROM block_shares WHERE block = ?", (key,))
+    transaction.touch((partition, *(grantee for (grantee,) in grantees)))
+
+
+def derive_entry(transaction: Transaction, partition: int, key: int, session: int, entry: ArchivalEntry) -> None:
+    """Derives the search row of an archival entry or block. `session` is a new number each time: an entry has no neighbours,
+    its former text included."""
+    text = searched_text(entry)
+    unit = describe(
+        key=key,
+        session=session,
+        created_at=entry.created_at.timestamp(),
+        text=text,
+        role="",
+        name="",
+        sensitivity="private",
+        kind="entry" if entry.label is None else "archival",
+    )
+    transaction.derive("blocks", partition, [(unit, text)])
+
+
+def _seen(row: tuple[Any, ...], user: str | None) -> SeenBlock:
+    permission, granted = row[7], row[18]
+    own = row[17] or None
+    block = Block(
+        id=row[1],
+        label=row[3],
+        description=shown(row[4]),
+        type=row[5],
+        schema=_schema(row[6]),
+        permission=permission,
+        limit=row[8],
+        pinned=bool(row[9]),
+        text=shown(row[10]),
+        content_hash=row[11].hex(),
+        version=row[12],
+        created_at=moment(row[13]),
+        updated_at=moment(row[14]),
+        deleted_at=maybe_moment(row[15]),
+        agent=row[16],
+        user=own,
+        shared_from=None if granted is None else row[16],
+        granted="read_only" if own != user else permission if granted is None else effective_permission(granted, permission),
+    )
+    return SeenBlock(row[0], row[2], row[19], block)
+
+
+@lru_cache(_SCHEMAS)
+def _schema(written: str) -> Schema:
+    return parse_schema(json.loads(written))
+
+
+def _row(key: int, partition: int, block: Block) -> tuple[Any, ...]:
+    return (
+        key,
+        block.id,
+        partition,
+        block.label,
+        block.label,
+        stored(block.description),
+        block.type,
+        to_json(block.schema.as_dict()),
+        block.permission,
+        block.limit,
+        block.pinned,
+        stored(block.text),
+        bytes.fromhex(block.content_hash),
+        block.version,
+        micros(block.created_at),
+        micros(block.updated_at),
+        maybe_micros(block.deleted_at),
+    )

@@ -1,0 +1,287 @@
+"""Block contract: the tests of `StoreContract` about blocks, shares, consents and the archive. To a store a document is
+bytes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from germane.blocks.block import content_hash_of
+from germane.blocks.consent_request import ConsentRequest
+from germane.blocks.operations import (
+    BlocksNamed,
+    ConsentById,
+    ConsentsOn,
+    DocumentOf,
+    DropShare,
+    HistoryOf,
+    PutBlock,
+    PutConsent,
+    PutEntry,
+    PutShare,
+    PutSnapshot,
+    PutVersion,
+    TakeBack,
+)
+from germane.blocks.version import KeptVersion, Version
+from germane.errors import GermaneError, InvalidInput, NotFound
+from germane.memories.operations import Forget, Select
+from germane.store import ScopedStore, Store
+from germane.testing.scope_contract import AGENT, ANNA, BEN, LATER
+from germane.testing.stored import NOON, a_block, an_entry, asking, editing, question, writing
+from germane.types.ids import uuid7
+from germane.types.plan import Decision, Plan, read
+from germane.types.scope import Scope
+
+__all__ = ["OTHER", "BlockContract", "a_version", "archived"]
+
+OTHER = Scope(agent="other")
+_STRANGER = Scope(org="acme")
+
+
+def a_version(number: int, **fields: Any) -> KeptVersion:
+    version = Version(
+        number=number,
+        kind="edit" if number else "create",
+        at=NOON,
+        operation="set_text",
+        by="me",
+        characters=9,
+        content_hash=content_hash_of("I am calm"),
+    )
+    given: dict[str, Any] = {"version": version, "frontiers": b"f%d" % number, "size": 2}
+    return KeptVersion(**given | fields)
+
+
+async def archived(scoped: ScopedStore, words: str) -> list[str]:
+    asked = replace(question(words), filters=replace(question(words).filters, kinds=("entry", "archival")))
+    found = await scoped.blocks.search(asked, 9, keywords=True, vectors=False, wait=True)
+    return sorted(hit.thing.text for hit in found.hits)
+
+
+class BlockContract:
+    """The fixture `scoped` is a store's part for one agent without a user, `store` the whole store."""
+
+    @pytest.mark.requirement("BLK-1", "BLK-2")
+    async def test_a_block_comes_back_as_it_was(self, scoped: ScopedStore) -> None:
+        """Every field; by label, by id and in lists."""
+        block = a_block(
+            type="core", description="who I am", permission="human", limit=77, pinned=True, granted="human", version=3
+        )
+        await scoped.journal.commit(writing(PutBlock(block)))
+        assert await scoped.blocks.named(["persona", block.id, "absent"]) == (block,)
+        assert await scoped.blocks.list() == (block,)
+        assert await scoped.blocks.list("core") == (block,)
+        assert await scoped.blocks.list("log") == ()
+        changed = replace(block, text="I am bold", content_hash=content_hash_of("I am bold"), version=4, updated_at=LATER)
+        await scoped.journal.commit(editing("persona", PutBlock(changed)))
+        assert await scoped.blocks.named([block.id]) == (changed,)
+
+    @pytest.mark.requirement("BLK-1", "BLK-6")
+    async def test_standing_blocks_are_core_and_pinned_ones(self, store: Store) -> None:
+        """Own ones by label, then shared ones; a user's block hides the agent's with its label, and both a shared one."""
+        agent, anna, other = store.within(AGENT), store.within(ANNA), store.within(OTHER)
+        wide = [
+            a_block("b", type="core"),
+            a_block("a", pinned=True),
+            a_block("c"),
+            a_block("d", type="archival", pinned=True),
+            a_block("e", type="core", deleted_at=LATER),
+        ]
+        mine = [a_block("b", "hers", type="core", user="anna"), a_block("z", type="core", user="anna")]
+        theirs = [a_block(label, type="core", agent="other") for label in ("aa", "b")]
+        await agent.journal.commit(writing(*map(PutBlock, wide)))
+        await anna.journal.commit(writing(*map(PutBlock, mine)))
+        for block in theirs:
+            share = PutShare(id=block.id, agent="default", permission="append", at=NOON)
+            await other.journal.commit(writing(PutBlock(block), share))
+        assert [(one.label, one.text, one.shared_from) for one in await anna.blocks.standing()] == [
+            ("a", "I am calm", None),
+            ("b", "hers", None),
+            ("z", "I am calm", None),
+            ("aa", "I am calm", "other"),
+        ]
+        assert [one.label for one in await agent.blocks.standing()] == ["a", "b", "aa"]
+        assert await store.within(_STRANGER).blocks.standing() == ()
+
+    @pytest.mark.requirement("BLK-2")
+    async def test_the_label_of_a_deleted_block_can_be_used_again(self, scoped: ScopedStore) -> None:
+        """And of one that isn't deleted it can't."""
+        old, new = a_block(), a_block(text="another")
+        await scoped.journal.commit(writing(PutBlock(old)))
+        with pytest.raises(GermaneError):
+            await scoped.journal.commit(writing(PutBlock(new)))
+        gone = replace(old, deleted_at=LATER)
+        await scoped.journal.commit(editing(old.id, PutBlock(gone)))
+        await scoped.journal.commit(writing(PutBlock(new)))
+        assert await scoped.blocks.named(["persona"]) == (new,)
+        assert await scoped.blocks.named([old.id]) == (gone,)
+        assert await scoped.blocks.list() == (new,)
+        assert await scoped.blocks.list(deleted=True) == (gone,)
+
+    @pytest.mark.requirement("BLK-4")
+    async def test_a_document_is_its_snapshot_and_what_follows(self, scoped: ScopedStore) -> None:
+        """Changes after a version that the plan has; else the whole. A snapshot takes the place of the changes before it once
+        the oldest version goes, and until then the document can be made from its changes alone."""
+        block = a_block()
+        versions = [PutVersion(id=block.id, entry=a_version(number), delta=b"d%d" % number) for number in range(4)]
+        await scoped.journal.commit(writing(PutBlock(block), *versions))
+        document = await scoped.blocks.document(block.id)
+        assert (document.whole, document.snapshot, document.deltas) == (True, None, (b"d0", b"d1", b"d2", b"d3"))
+        assert (document.waiting, document.waiting_size, document.size) == (4, 8, 8)
+
+        async def asked(since: int) -> tuple[bool, bytes | None, tuple[bytes, ...]]:
+            def plan() -> Plan[Any]:
+                yield from read(BlocksNamed(block.id))
+                found = yield from read(DocumentOf(block.id, since=since))
+                return Decision((), (found.whole, found.snapshot, found.deltas))
+
+            answer: tuple[bool, bytes | None, tuple[bytes, ...]] = await scoped.journal.commit(plan())
+            return answer
+
+        assert await asked(1) == (False, None, (b"d2", b"d3"))
+        await scoped.journal.commit(editing("persona", PutSnapshot(id=block.id, number=2, data=b"snap", first=0)))
+        assert await asked(-1) == (True, b"snap", (b"d3",))
+        assert await asked(2) == (False, None, (b"d3",))
+        assert await asked(1) == (True, b"snap", (b"d3",))
+        assert (await scoped.blocks.document(block.id, rebuild=True)).deltas == (b"d0", b"d1", b"d2", b"d3")
+        await scoped.journal.commit(editing("persona", PutSnapshot(id=block.id, number=3, data=b"more", first=2)))
+        assert [kept.version.number for kept in await scoped.blocks.history(block.id)] == [2, 3]
+        assert await asked(-1) == (True, b"more", ())
+        assert (await scoped.blocks.document(block.id, rebuild=True)).deltas == ()
+
+    @pytest.mark.requirement("BLK-2")
+    async def test_the_history_says_what_is_undone(self, scoped: ScopedStore) -> None:
+        """`TakeBack` marks an edit, and takes the mark away; the last versions can be read alone."""
+        block = a_block()
+        versions = [PutVersion(id=block.id, entry=a_version(number), delta=b"d") for number in range(3)]
+        await scoped.journal.commit(writing(PutBlock(block), *versions, TakeBack(id=block.id, number=1, by=2)))
+        history = await scoped.blocks.history(block.id)
+        assert [(kept.version.undone, kept.undone_by) for kept in history] == [(False, None), (True, 2), (False, None)]
+        await scoped.journal.commit(editing(block.id, TakeBack(id=block.id, number=1, by=None, span=3)))
+        history = await scoped.blocks.history(block.id)
+        assert (history[1], history[2]) == (a_version(1, span=3), a_version(2))
+
+        def plan() -> Plan[Any]:
+            yield from read(BlocksNamed(block.id))
+            found = yield from read(HistoryOf(block.id, 2))
+            return Decision((), [kept.version.number for kept in found])
+
+        assert await scoped.journal.commit(plan()) == [1, 2]
+
+    @pytest.mark.requirement("BLK-6", "SCOPE-2", "SCOPE-3")
+    async def test_nobody_reaches_a_block_of_another_scope(self, store: Store) -> None:
+        """Neither by label nor by id, neither to read nor to write: other users, agents and orgs."""
+        block, entry = a_block(user="anna"), an_entry(user="anna")
+        put = (PutBlock(block), PutVersion(id=block.id, entry=a_version(0), delta=b"d"), PutEntry(entry))
+        await store.within(ANNA).journal.commit(writing(*put))
+        for scope in (AGENT, BEN, Scope(agent="other", user="anna"), Scope(org="acme", user="anna")):
+            stranger = store.within(scope)
+            assert await stranger.blocks.named([block.id, "persona"]) == ()
+            assert await stranger.blocks.list() == ()
+            assert await stranger.blocks.history(block.id) == ()
+            assert (await stranger.blocks.document(block.id)).deltas == ()
+            assert await stranger.blocks.entries([entry.id]) == ()
+            assert await archived(stranger, "tank litres") == []
+            stolen = replace(block, user=scope.user, text="stolen", version=9)
+            for change in (
+                PutBlock(stolen),
+                PutVersion(id=block.id, entry=a_version(1), delta=b"x"),
+                PutSnapshot(id=block.id, number=0, data=b"x", first=0),
+                PutShare(id=block.id, agent="thief", permission="admin", at=NOON),
+                TakeBack(id=block.id, number=0, by=0),
+            ):
+                with pytest.raises((NotFound, InvalidInput)):
+                    await stranger.journal.commit(editing(block.id, change))
+            await stranger.journal.commit(asking(Select(ids=(block.id, entry.id))))
+            await stranger.journal.commit(writing(Forget(block_ids=(block.id, entry.id), at=LATER)))
+        assert await store.within(ANNA).blocks.named(["persona"]) == (block,)
+        assert (await store.within(ANNA).blocks.document(block.id)).deltas == (b"d",)
+
+    @pytest.mark.requirement("BLK-6")
+    async def test_a_shared_block_is_seen_and_edited_as_far_as_granted(self, store: Store) -> None:
+        """With its owner; a user's for the same user; what is granted is never more than the block's own permission. It ends
+        with `DropShare`, and with the block."""
+        owner, other = store.within(ANNA), store.within(Scope(agent="other", user="anna"))
+        block = a_block(user="anna")
+        before = await other.journal.revision()
+        share = PutShare(id=block.id, agent="other", permission="read_write", at=NOON)
+        await owner.journal.commit(writing(PutBlock(block), share))
+        (seen,) = await other.blocks.named(["persona"])
+        assert seen == replace(block, shared_from="default", granted="read_write")
+        assert await other.journal.revision() > before
+        assert await store.within(Scope(agent="other", user="ben")).blocks.list() == ()
+        assert await store.within(OTHER).blocks.list() == ()
+        before = await other.journal.revision()
+        edit = (PutBlock(replace(seen, text="shared", version=1)), PutVersion(id=block.id, entry=a_version(0), delta=b"d"))
+        await other.journal.commit(editing("persona", *edit))
+        assert await other.journal.revision() > before
+        (mine,) = await owner.blocks.named(["persona"])
+        assert (mine.text, mine.agent, mine.user, mine.shared_from) == ("shared", "default", "anna", None)
+        await owner.journal.commit(editing("persona", PutBlock(replace(mine, permission="append"))))
+        assert [one.granted for one in await other.blocks.list()] == ["append"]
+        assert [one.agent for one in await owner.blocks.shares()] == ["other"]
+        await owner.journal.commit(editing("persona", DropShare(id=block.id, agent="other")))
+        assert await other.blocks.list() == ()
+        assert await owner.blocks.shares(block.id) == ()
+
+    @pytest.mark.requirement("BLK-6")
+    async def test_an_agent_wide_block_is_read_only_for_users(self, store: Store) -> None:
+        """The agent's own users and those of the agents that share it: what one user's conversation writes, others don't
+        read."""
+        block = a_block(permission="admin")
+        share = PutShare(id=block.id, agent="other", permission="admin", at=NOON)
+        await store.within(AGENT).journal.commit(writing(PutBlock(block), share))
+        granted = [
+            (await store.within(scope).blocks.list())[0].granted
+            for scope in (AGENT, ANNA, OTHER, Scope(agent="other", user="ben"))
+        ]
+        assert granted == ["admin", "read_only", "admin", "read_only"]
+        for scope in (ANNA, Scope(agent="other", user="ben")):
+            with pytest.raises(NotFound):
+                await store.within(scope).journal.commit(editing(block.id, PutBlock(replace(block, user=scope.user))))
+
+    @pytest.mark.requirement("BLK-5")
+    async def test_requests_for_consent_are_kept_and_answered(self, store: Store) -> None:
+        """The requester finds its own; the owner finds all on its blocks; nobody else any."""
+        owner, other = store.within(AGENT), store.within(OTHER)
+        block = a_block(permission="human")
+        share = PutShare(id=block.id, agent="other", permission="human", at=NOON)
+        await owner.journal.commit(writing(PutBlock(block), share))
+        request = ConsentRequest(
+            id=uuid7(1),
+            block_id=block.id,
+            label=block.label,
+            asked_of="human",
+            operation="set_text",
+            needs="overwrite",
+            digest=b"x" * 32,
+            requested_by="other",
+            requested_at=NOON,
+            expires_at=NOON + timedelta(minutes=5),
+        )
+        await other.journal.commit(editing("persona", PutConsent(request)))
+
+        def asked() -> Plan[Any]:
+            yield from read(BlocksNamed("persona"))
+            found = yield from read(ConsentsOn(block.id))
+            return Decision((), found)
+
+        assert await other.journal.commit(asked()) == (request,)
+        assert await owner.journal.commit(asked()) == ()
+        assert await owner.blocks.consents(at=NOON, pending=True, limit=9) == (request,)
+        assert await owner.blocks.consents(at=request.expires_at, pending=True, limit=9) == ()
+        assert await owner.blocks.consents(at=request.expires_at, pending=False, limit=9) == (request,)
+        assert await other.blocks.consents(at=NOON, pending=True, limit=9) == ()
+        assert await other.journal.commit(asking(ConsentById(request.id))) is None
+        approved = replace(request, state="approved", scope="until", until=LATER, answered_at=NOON)
+
+        def answer() -> Plan[Any]:
+            held = yield from read(ConsentById(request.id))
+            return Decision((PutConsent(approved),), held)
+
+        assert await owner.journal.commit(answer()) == request
+        assert await other.journal.commit(asked()) == (approved,)
