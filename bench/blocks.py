@@ -101,11 +101,8 @@ def _rewritten(base: Sequence[str], side: str, random: Random) -> list[str]:
 
 def renderings(count: int, seed: int, naughty: Sequence[str] = ()) -> list[str]:
     """What was forged in `count` renderings."""
-    found = []
-    for number in range(count):
-        if problem := forged(generated(Random(f"{seed} {number}"), naughty)):
-            found.append(f"block {number}: {problem}")
-    return found
+    problems = (forged(generated(Random(f"{seed} {number}"), naughty)) for number in range(count))
+    return [f"block {number}: {problem}" for number, problem in enumerate(problems) if problem]
 
 
 def _text(random: Random, characters: int) -> str:
