@@ -171,8 +171,8 @@ def _figures(edits: int, seed: int) -> bool:
         undone = 1_000 * (time.perf_counter() - began)
         name = "edits of the whole text" if whole else "edits of all sizes"
         print(
-            f"{name}: stored at most {most:.1f}× the text over {edits:,}; an edit p50 {quantile(times, 50):.2f} ms,"
-            f" p99 {quantile(times, 99):.2f}; open and render p50 {quantile(opened, 50):.2f} ms, p99 {quantile(opened, 99):.2f};"
+            f"{name}: stored at most {most:.1f}× the text over {edits:,}; edit p50 {quantile(times, 50):.2f} ms,"
+            f" p99 {quantile(times, 99):.2f}; open p50 {quantile(opened, 50):.2f} ms, p99 {quantile(opened, 99):.2f};"
             f" undo {undone:.2f} ms"
         )
     return fine
