@@ -52,7 +52,7 @@ _PIECES = (
     ),
     *("\\", "\n- ", "]", "\u202e", "\ufeff", "</block:notes>", "tags:", "\n- a\n- b", "\u3164=== y ===", "\x1b[2J"),
 )
-_SECTIONS = (
+_SECTIONS: tuple[dict[str, Any], ...] = (
     {"name": "notes"},
     {"name": "page", "schema": {"type": "text", "viewport": {"start": 2, "lines": 2}}},
     {"name": "todo", "schema": {"type": "list", "checkboxes": True}, "read_only": True},

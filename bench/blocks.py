@@ -101,11 +101,8 @@ def _rewritten(base: Sequence[str], side: str, random: Random) -> list[str]:
 
 def renderings(count: int, seed: int, naughty: Sequence[str] = ()) -> list[str]:
     """What was forged in `count` renderings."""
-    found = []
-    for number in range(count):
-        if problem := forged(generated(Random(f"{seed} {number}"), naughty)):
-            found.append(f"block {number}: {problem}")
-    return found
+    problems = (forged(generated(Random(f"{seed} {number}"), naughty)) for number in range(count))
+    return [f"block {number}: {problem}" for number, problem in enumerate(problems) if problem]
 
 
 def _text(random: Random, characters: int) -> str:
@@ -174,8 +171,8 @@ def _figures(edits: int, seed: int) -> bool:
         undone = 1_000 * (time.perf_counter() - began)
         name = "edits of the whole text" if whole else "edits of all sizes"
         print(
-            f"{name}: stored at most {most:.1f}× the text over {edits:,}; an edit p50 {quantile(times, 50):.2f} ms,"
-            f" p99 {quantile(times, 99):.2f}; open and render p50 {quantile(opened, 50):.2f} ms, p99 {quantile(opened, 99):.2f};"
+            f"{name}: stored at most {most:.1f}× the text over {edits:,}; edit p50 {quantile(times, 50):.2f} ms,"
+            f" p99 {quantile(times, 99):.2f}; open p50 {quantile(opened, 50):.2f} ms, p99 {quantile(opened, 99):.2f};"
             f" undo {undone:.2f} ms"
         )
     return fine

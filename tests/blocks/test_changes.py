@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from random import Random
 
+from bench.blocks import lost, rewrites
 from hypothesis import given
 from hypothesis import strategies as st
 from loro import LoroDoc
 
-from bench.blocks import lost, rewrites
 from germane.blocks.changes import merged_items, merged_text, reorder, splices
 
 
@@ -24,7 +25,7 @@ WORDS = st.lists(st.sampled_from(["a", "bc", " ", "\n", ", ", "日本", "é", "�
 def test_splices_turn_one_text_into_the_other(old: str, new: str) -> None:
     """They don't overlap, and are in order."""
     found = splices(old, new, scratch)
-    assert all(one.start + one.removed < next.start for one, next in zip(found, found[1:], strict=False))
+    assert all(one.start + one.removed < next.start for one, next in pairwise(found))
     for one in reversed(found):
         old = old[: one.start] + one.inserted + old[one.start + one.removed :]
     assert old == new

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from random import Random
 
+from bench.block_editors import Editors
+from bench.blocks import editors, stored
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-
-from bench.block_editors import Editors
-from bench.blocks import editors, stored
 
 WHO, SEED = st.integers(0, 2), st.integers(0, 2**32)
 

@@ -33,7 +33,10 @@ LIST, CHECKS, LOG = {"type": "list"}, {"type": "list", "checkboxes": True}, {"ty
         (LIST, ["a", "b"], "text", "a\nb"),
         (LIST, ["a"], CHECKS, [{"value": "a", "done": False}]),
         (CHECKS, ["a"], LIST, ["a"]),
-        (a_map({"name": "a"}, {"name": "n", "type": "counter"}), {"a": "x", "n": 3}, a_map({"name": "n"}, {"name": "a"}, {"name": "z"}), {"n": "3", "a": "x", "z": ""}),
+        (
+            a_map({"name": "a"}, {"name": "n", "type": "counter"}), {"a": "x", "n": 3},
+            a_map({"name": "n"}, {"name": "a"}, {"name": "z"}), {"n": "3", "a": "x", "z": ""},
+        ),
         (composite({"name": "a"}, {"name": "b"}), {"b": "x"}, composite({"name": "b", "schema": LIST}), {"b": ["x"]}),
         (composite({"name": "a"}, {"name": "b"}), {"b": "x"}, "text", "x"),
     ],

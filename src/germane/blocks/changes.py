@@ -20,7 +20,6 @@ __all__ = ["Splice", "merged_items", "merged_text", "spliced", "splices"]
 
 _WORD = re.compile(r"[^\W\u2e80-\u9fff]+|.", re.DOTALL)
 """A run of letters and digits, or one character; scripts that write no spaces count character by character."""
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _STEPS = 1_000_000
 """The most pairs of differing words, or lines, that are compared."""
 _FIRST = 0x10000
@@ -63,7 +62,7 @@ def _between(before: Sequence[str], after: Sequence[str], scratch: Scratch, star
         if len(before) * len(after) <= _STEPS:
             old, new = keys[0][same : same + len(before)], keys[1][same : same + len(after)]
             return _compared(before, after, (old, new), start, scratch)
-        lines = _LINE.findall("".join(before)), _LINE.findall("".join(after))
+        lines = "".join(before).splitlines(keepends=True), "".join(after).splitlines(keepends=True)
         if len(lines[0]) * len(lines[1]) <= _STEPS:
             return _compared(*lines, lines, start, scratch)
     return [Splice(start, sum(map(len, before)), "".join(after))] if before or after else []
@@ -82,7 +81,7 @@ def merged_text(base: str, ours: str, theirs: str, scratch: Scratch, *, yielding
     """Merges two texts that were both made from `base`, as concurrent edits of one document (a CRDT). Each character that
     either side removed is gone, each run that either side inserted is there in one piece, and what both kept is there once,
     in its order. So leaving out what one side inserted gives the other side's text less what the first removed. Where both
-    replaced the same words, both replacements stand one after the other."""
+    replaced the same words, both replacements stand one after the other; with `yielding` only that of `theirs`."""
     if ours in (base, theirs):
         return theirs
     if theirs == base:

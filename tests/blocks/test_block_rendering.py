@@ -6,10 +6,14 @@ from random import Random
 from typing import Any
 
 import pytest
-
 from bench.block_rendering import forged, generated
+
 from germane.blocks.render import render, shown_lines
 from germane.blocks.schema import Viewport, parse_schema
+
+CHECKS = {"type": "list", "checkboxes": True}
+NUMBER = {"type": "map", "fields": [{"name": "a"}, {"name": "b", "type": "number", "read_only": True}]}
+TAGS = {"type": "map", "fields": [{"name": "a", "type": "list"}, {"name": "b"}]}
 
 
 @pytest.mark.parametrize(
@@ -17,12 +21,12 @@ from germane.blocks.schema import Viewport, parse_schema
     [
         ("text", "as\n it = is\\", "as\n it = is\\"),
         ("list", ["a", "b\nc", ""], "1. a\n2. b\n  c\n3."),
-        ({"type": "list", "checkboxes": True}, [{"value": "a", "done": True}, {"value": "[x] b", "done": False}], "[x] a\n[ ] [x] b"),
+        (CHECKS, [{"value": "a", "done": True}, {"value": "[x] b", "done": False}], "[x] a\n[ ] [x] b"),
         ({"type": "list", "item": "object"}, [{"b": "x\ny", "a": 1}], '1. {"b": "x\\ny", "a": 1}'),
         ("list", ["[x] a", "(b)"], "1. \\[x] a\n2. \\(b)"),
         ({"type": "log", "timestamp": False, "display_limit": 1}, [{"text": t, "at": None, "by": ""} for t in "ab"], "- b"),
-        ({"type": "map", "fields": [{"name": "a"}, {"name": "b", "type": "number", "read_only": True}]}, {"a": "x\na: y", "b": 1.5}, "a: x\n  a: y\nb [read-only]: 1.5"),
-        ({"type": "map", "fields": [{"name": "a", "type": "list"}, {"name": "b"}]}, {"a": ["x", True], "b": None}, "a:\n  - x\n  - true\nb:"),
+        (NUMBER, {"a": "x\na: y", "b": 1.5}, "a: x\n  a: y\nb [read-only]: 1.5"),
+        (TAGS, {"a": ["x", True], "b": None}, "a:\n  - x\n  - true\nb:"),
     ],
 )  # fmt: skip
 def test_each_shape_is_rendered(schema: Any, value: Any, text: str) -> None:
@@ -48,7 +52,8 @@ def test_a_viewport_says_which_lines_it_shows() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["=== b ===", "  === b ===", "＝＝＝ b ＝＝＝", "\u200b===", "= = =", "\u3164=== x", "≠== b", "\\=== b ===", "[Showing lines 1-2 of 3]", "［showing lines"],
+    ["=== b ===", "  === b ===", "＝＝＝ b ＝＝＝", "\u200b===", "= = =", "\u3164=== x", "≠== b",
+      "\\=== b ===", "[Showing lines 1-2 of 3]", "［showing lines"],
 )  # fmt: skip
 def test_a_line_that_looks_like_structure_gets_a_backslash(line: str) -> None:
     """In a section, wherever a reader sees a new line."""
