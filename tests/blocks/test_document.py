@@ -35,7 +35,7 @@ from germane.blocks.schema import TextSchema, parse_schema
 from germane.errors import InvalidInput, MissingExtra, NotFound, StoreCorrupt
 
 TEXT = TextSchema()
-TODO = parse_schema({"type": "list", "checkboxes": True, "max_items": 3})
+TASK = parse_schema({"type": "list", "checkboxes": True, "max_items": 3})
 FACTS = parse_schema(
     {
         "type": "map",
@@ -83,7 +83,7 @@ def test_a_text_is_edited(before: str, mutation: Mutation, after: str) -> None:
 
 def test_a_list_is_edited() -> None:
     """Items keep whether they are done when they move and change."""
-    document = BlockDocument.new(TODO, ["a", {"value": "b", "done": True}])
+    document = BlockDocument.new(TASK, ["a", {"value": "b", "done": True}])
     document.apply(MoveItem(index=1, to=0), UpdateItem(index=0, value="B"), InsertItem(index=1, value="c"), CheckItem(index=2))
     assert document.value() == [
         {"value": "B", "done": True},
@@ -128,12 +128,12 @@ REFUSED: list[tuple[Any, Any, Mutation, str]] = [
     (TEXT, "a", SetText(text="x" * 100_001), "100,000"),
     (TEXT, "x" * 99_999, AppendText(text="xx"), "100,000"),
     (TEXT, "a", SetValue(value=3), "string"),
-    (TODO, ["a"], CheckItem(index=1), "index 1 doesn't exist"),
-    (TODO, ["a"], DeleteItem(index=1), "index 1 doesn't exist"),
-    (TODO, ["a"], InsertItem(index=2, value="x"), "index 2 doesn't exist"),
-    (TODO, ["a"], PushItem(value={"x": 1}), "string"),
-    (TODO, ["a", "b", "c"], PushItem(value="d"), "3 are allowed"),
-    (TODO, [], SetValue(value=["a"] * 4), "3 are allowed"),
+    (TASK, ["a"], CheckItem(index=1), "index 1 doesn't exist"),
+    (TASK, ["a"], DeleteItem(index=1), "index 1 doesn't exist"),
+    (TASK, ["a"], InsertItem(index=2, value="x"), "index 2 doesn't exist"),
+    (TASK, ["a"], PushItem(value={"x": 1}), "string"),
+    (TASK, ["a", "b", "c"], PushItem(value="d"), "3 are allowed"),
+    (TASK, [], SetValue(value=["a"] * 4), "3 are allowed"),
     (parse_schema("list"), ["a"], CheckItem(index=0), "no checkboxes"),
     (parse_schema({"type": "list", "item": "object"}), [], PushItem(value={"x": float("nan")}), "finite"),
     (parse_schema("log"), None, SetValue(value=["x"]), "add entries"),
