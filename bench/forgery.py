@@ -125,7 +125,7 @@ def written_block(chance: random.Random, naughty: Sequence[str] = ()) -> str:
     """A block whose content, label, description, schema and owner are hostile."""
     block = BlockText(
         id="b1",
-        label=hostile(chance, naughty) if chance.random() < 0.7 else "notes",
+        label=(hostile(chance, naughty) if chance.random() < 0.7 else "") or "notes",
         type="core",
         text=hostile(chance, naughty),
         description=hostile(chance, naughty) if chance.random() < 0.5 else "",

@@ -18,6 +18,7 @@ VAGUE = {"manager", "helper", "util", "handler", "service", "processor", "base",
 
 TWINS: Mapping[str, frozenset[str]] = {
     "Agent": frozenset({"api.agent", "api.blocking_agent"}),
+    "Builder": frozenset({"api.builder.builder", "api.blocking_agent"}),
     "Client": frozenset({"grpc.blocking", "grpc.client"}),
     "Germane": frozenset({"api.germane", "sync"}),
     "Keyring": frozenset({"access.keyring", "api.blocking_keyring"}),
