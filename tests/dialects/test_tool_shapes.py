@@ -199,6 +199,17 @@ def test_what_can_not_be_read_is_named(raws: Any, says: str) -> None:
         parse_tools(raws)
 
 
+def test_an_object_that_can_not_be_dumped_is_refused() -> None:
+    """As an argument that can't be used, whatever it raises itself."""
+
+    class Odd:
+        def model_dump(self, **_: object) -> dict[str, object]:
+            raise ZeroDivisionError
+
+    with pytest.raises(InvalidInput, match=r"tools\[0\] is a Odd that can't be read \(ZeroDivisionError\)"):
+        parse_tools([Odd()])
+
+
 def test_hostile_schemas_are_refused_by_their_size() -> None:
     """One that contains itself, one that is nested without end, one that is too large."""
     endless: dict[str, Any] = {"type": "OBJECT"}

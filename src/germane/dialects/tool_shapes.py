@@ -45,13 +45,21 @@ def parse_tools(raws: object) -> tuple[Tool, ...]:
             extent.part(where, [raw.name, raw.description, raw.schema, raw.extras])
             found.append(raw)
             continue
-        fields = mapping(raw)
+        fields = _fields(where, raw)
         if fields is None:
             raise InvalidInput(f"{where} must be a tool's schema as a dict, not {type_name(raw)}")
         extent.part(where, fields)
         found += _read(where, fields)
     within("tools", len(found), TOOLS)
     return tuple(found)
+
+
+def _fields(where: str, raw: object) -> Mapping[str, Any] | None:
+    """The tool as a mapping; an SDK's object is dumped. Raises `InvalidInput` for one that can't be."""
+    try:
+        return mapping(raw)
+    except Exception as error:
+        raise InvalidInput(f"{where} is a {type_name(raw)} that can't be read ({type_name(error)})") from error
 
 
 def _read(where: str, raw: Mapping[str, Any]) -> Iterator[Tool]:
