@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
@@ -137,6 +138,26 @@ async def test_the_request_is_ready_for_the_sdk(agent: Agent, provider: str) -> 
             assert kwargs["tools"][0]["name"] == "context"
 
 
+@pytest.mark.requirement("BUILD-1", "BUILD-2")
+@pytest.mark.parametrize("strategy", ["default", "compact", "verbose", "composite"])
+@pytest.mark.parametrize("provider", MODELS)
+async def test_every_placement_writes_each_text_once(agent: Agent, strategy: str, provider: str) -> None:
+    """Also where the found items stand in the system prompt, and where the caller has a system message of its own."""
+    await agent.directive("Be brief.")
+    await agent.remember("Prefers tea to coffee", kind="preference", pinned=True)
+    role, said = ("model", "parts") if provider == "gemini" else ("assistant", "content")
+    talk = [{"role": "user", said: "Hello"}, {"role": role, said: "Hi"}, {"role": "user", said: "What do I drink?"}]
+    own: dict[str, Any] = {"role": "system", "content": "The caller's own."}
+    messages = [own, *({**turn, "parts": [{"text": turn["parts"]}]} if provider == "gemini" else turn for turn in talk)]
+    steps = started(agent, MODELS[provider], provider).with_messages(messages).with_strategy(strategy)
+    request = await steps.with_blocks(BLOCKS[:1]).with_base_instructions("You are Entropy.")
+    text = json.dumps(request.kwargs)
+    found = places(text, "You are Entropy.", "Be brief.", "<block:b ", "What do I drink?")
+    assert text.count("Prefers tea") == text.count("The caller's own.") == 1
+    assert provider == "gemini" or found[:3] == sorted(found[:3])
+    assert request.metadata.tokens.memory <= request.metadata.limits.memory_tokens
+
+
 @pytest.mark.requirement("BUILD-1")
 async def test_the_metadata_are_those_of_the_request(agent: Agent) -> None:
     """Tokens by part, messages, cache points; every part that is there counts."""
@@ -144,8 +165,11 @@ async def test_the_metadata_are_those_of_the_request(agent: Agent) -> None:
     await agent.remember("Prefers tea to coffee", kind="preference", pinned=True)
     done = Activity(at=MOMENT, agent="me", text="slept")
     built = started(agent, "claude-opus-4-8").with_blocks(BLOCKS).with_activity([done]).with_tools([{**TOOL, "later": 1}])
-    metadata = (await built.with_base_instructions("Hi.").with_tool_rules([StartWith(tool="context")])).metadata
-    tokens = metadata.tokens
+    request = await built.with_base_instructions("Hi.").with_tool_rules([StartWith(tool="context")])
+    metadata, tokens = request.metadata, request.metadata.tokens
+    assert request.context is not None
+    assert request.context.trace.budget is not None  # the engine knows what is sent beside the messages
+    assert request.context.trace.budget.messages >= tokens.history + tokens.system - tokens.directive
     for part in (
         "instructions",
         "directive",
@@ -210,10 +234,15 @@ async def test_the_tokens_for_memory_hold_for_all_that_is_stored(agent: Agent, m
     await agent.directive("Be brief.")
     for number in range(20):
         await agent.remember(f"Prefers tea number {number} to coffee", kind="preference", pinned=True)
+    done = Activity(at=MOMENT, agent="Archive", text="filed a note " * 3)
     blocks = [block("a", text="long " * 900), block("b"), block("w", type="working", pinned=True)]
     request = await started(agent).with_blocks(blocks).with_limits(memory_tokens=memory)
     tokens = request.metadata.tokens
     assert tokens.memory <= memory
+    activity = await started(agent).with_activity([done] * 15).with_limits(memory_tokens=memory)
+    assert activity.metadata.tokens.memory <= memory
+    assert ("Be brief." in system_of(activity)) == (memory >= 40)
+    assert (activity.metadata.activity_shown > 0) == (memory >= 150)
     shown = {each.block.label: each.shortened for each in request.metadata.blocks}
     left_out = {each.label for each in request.metadata.blocks_left_out if each.reason == "budget"}
     assert shown.keys() | left_out == {"a", "b", "w"}
@@ -273,8 +302,10 @@ async def test_a_referenced_block_stays_for_the_exchange(agent: Agent) -> None:
 async def test_references_stay_where_the_application_keeps_germanes_messages(agent: Agent) -> None:
     """The text that was added to the user's words doesn't make them another exchange."""
     await agent.remember("Prefers tea to coffee", kind="preference", pinned=True)
-    first = await started(agent).with_session("s").with_blocks(Source()).with_batch_blocks("loose")
-    again = await started(agent).with_messages(first.messages).with_session("s").with_blocks(Source())
+    gemini = MODELS["gemini"]  # whose users' messages hold the text
+    first = await started(agent, gemini).with_session("s").with_blocks(Source()).with_batch_blocks("loose")
+    assert "Prefers tea" in str(first.messages[-1])
+    again = await started(agent, gemini).with_messages(first.messages).with_session("s").with_blocks(Source())
     assert "loose" in {each.block.label for each in again.metadata.blocks}
 
 
