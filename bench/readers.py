@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from bench.request_readers import REQUEST_READERS, REQUEST_UNREAD
 from germane.access.pseudonym import pseudonym
 from germane.catalog import unknown_model
 from germane.catalog.catalog import Catalog
@@ -414,12 +415,15 @@ _OTHERS: dict[str, Reader] = {
     ),
 }
 
-READERS: Mapping[str, Reader] = MappingProxyType({**_FORMAT, **_TEXT, **_SIGNALS, **_OTHERS, **_dialects(), **_tokenizers()})
+READERS: Mapping[str, Reader] = MappingProxyType(
+    {**_FORMAT, **_TEXT, **_SIGNALS, **_OTHERS, **_dialects(), **_tokenizers(), **REQUEST_READERS}
+)
 """Functions by module and name, with the variant where a function has several."""
 
 _OF_CODE = "given by germane's own code"
 UNREAD: Mapping[str, str] = MappingProxyType(
     {
+        **REQUEST_UNREAD,
         "catalog.bounded.CountedTokenizer.ceiling": "hands over to its tokenizer",
         "catalog.bounded.CountedTokenizer.count": "hands over to its tokenizer",
         "catalog.images.price": "a rule of the catalog's, checked when it is read",

@@ -23,6 +23,7 @@ PACKAGES = [
     "events",
     "pipeline.gather",
     "memories",
+    "rules",
     "search",
 ]
 """Where texts are read. What a surface does with one is done by these."""

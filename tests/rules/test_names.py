@@ -18,6 +18,7 @@ VAGUE = {"manager", "helper", "util", "handler", "service", "processor", "base",
 
 TWINS: Mapping[str, frozenset[str]] = {
     "Agent": frozenset({"api.agent", "api.blocking_agent"}),
+    "Builder": frozenset({"api.builder.builder", "api.blocking_agent"}),
     "Client": frozenset({"grpc.blocking", "grpc.client"}),
     "Germane": frozenset({"api.germane", "sync"}),
     "Keyring": frozenset({"access.keyring", "api.blocking_keyring"}),
@@ -26,7 +27,7 @@ TWINS: Mapping[str, frozenset[str]] = {
 }
 """Classes that exist twice on purpose, once to await and once blocking, with the modules that define them."""
 
-MAX_ROOT_ENTRIES = 32
+MAX_ROOT_ENTRIES = 33
 MAX_PURPOSE = 128
 """Characters of the first sentence of a package."""
 

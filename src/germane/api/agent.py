@@ -13,6 +13,8 @@ from germane.api.agent_blocks import MemoryBlocks
 from germane.api.agent_contents import AgentContents
 from germane.api.agent_memories import Recollections
 from germane.api.arguments import System, build_request, flags, identifiers, number, optional
+from germane.api.builder.builder import Builder
+from germane.api.builder.building import Building
 from germane.api.check_messages import listed
 from germane.api.digest import MemoryDigest, digest_of, without_directive
 from germane.api.extract import extract
@@ -107,6 +109,10 @@ class Agent(AgentContents):
         self._parts.retrievals.note(self.scope, [item.id for item in context.items if item.category != "conversation"])
         self._parts.injections.note(scope)
         return context
+
+    def builder(self) -> Builder:
+        """Returns a builder of whole requests: instructions, blocks, tools and their rules, history, what is remembered."""
+        return Builder(Building(self._parts, self.scope).build, zone=self.scope.zone)
 
     async def fallback(
         self,

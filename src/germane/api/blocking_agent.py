@@ -11,6 +11,8 @@ from germane.api import agent_memories
 from germane.api.agent import Raw
 from germane.api.arguments import System
 from germane.api.blocking_blocks import MemoryBlocks
+from germane.api.builder.built_request import BuiltRequest
+from germane.api.builder.steps import BuilderSteps
 from germane.api.consolidating import Consolidated
 from germane.api.digest import MemoryDigest
 from germane.api.export import Exported
@@ -33,7 +35,17 @@ from germane.types.scope import Scope
 from germane.types.strategy import Strategy
 from germane.types.why import Why
 
-__all__ = ["Agent", "Recollections"]
+__all__ = ["Agent", "Builder", "Recollections"]
+
+
+class Builder(BuilderSteps):
+    """As `germane.api.builder.builder.Builder`; `build` blocks."""
+
+    __slots__ = ()
+
+    def build(self) -> BuiltRequest:
+        built: BuiltRequest = self.carry_out(self._plan)
+        return built
 
 
 class Agent:
@@ -85,6 +97,10 @@ class Agent:
             like=like,
             system=system,
         )
+
+    def builder(self) -> Builder:
+        build = self._awaited.builder().carry_out
+        return Builder(lambda plan: self._call(build, plan), zone=self.scope.zone)
 
     def fallback(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -14,6 +14,7 @@ import numpy as np
 from germane.access.usage import KeyUsage
 from germane.access.verifier import Verifier
 from germane.api.block_room import BlockRoom
+from germane.api.builder.batch_references import BatchReferences
 from germane.api.catch_up import CatchUp
 from germane.api.digest_settings import digest_strategy
 from germane.api.embedder_argument import EmbedderArgument, is_function
@@ -82,6 +83,8 @@ class Parts:
     secrets: SecretPolicy
     consent_timeout: float = 300.0
     """Seconds in which a request for consent can be answered."""
+    batch_references: BatchReferences = field(default_factory=BatchReferences)
+    """The blocks that running exchanges refer to."""
     extraction: bool = True
     """Whether recording looks for memories in the users' own turns."""
     extraction_worker: ExtractionWorker | None = None

@@ -57,6 +57,8 @@ def at_most(
     cap: int,
     *,
     shaping: int = 0,
+    beside: int = 0,
+    reserve: int | None = None,
 ) -> Budget:
     """As `measure`, with an upper bound in place of each count, so `available` is never too high."""
     rate = tokenizer.ceiling(_SAMPLE) / len(_SAMPLE)
@@ -71,11 +73,12 @@ def at_most(
     return allocate(
         window=profile.window,
         max_output=profile.max_output,
-        messages=profile.per_request + plain * (profile.per_message + 1) + int(rate * size) + others,
+        messages=profile.per_request + plain * (profile.per_message + 1) + int(rate * size) + others + beside,
         tools=tools_tokens(tools, profile, tokenizer.ceiling),
         safety_fraction=max(profile.safety, _MIN_SAFETY),
         cap=cap,
         overhead=2 * profile.per_message + shaping,
+        reserve=reserve,
     )
 
 

@@ -34,9 +34,12 @@ def measure(
     cap: int,
     *,
     shaping: int = 0,
+    beside: int = 0,
+    reserve: int | None = None,
 ) -> Budget:
     """Returns the budget of a request, in tokens. `cap` is the caller's `max_tokens`, else the strategy's cap (BUD-5).
-    `shaping` is the upper bound of what a dialect adds when it writes the messages.
+    `shaping` is the upper bound of what a dialect adds when it writes the messages, `beside` what is sent beside them, such as
+    the system parts of a built request; `reserve` replaces BUD-3's.
 
     The overhead of germane's own messages (at most two, INJECT-2) and the shaping are subtracted from what is available.
     """
@@ -45,11 +48,12 @@ def measure(
     return allocate(
         window=profile.window,
         max_output=profile.max_output,
-        messages=spoken,
+        messages=spoken + beside,
         tools=tools_tokens(tools, profile, tokenizer.count),
         safety_fraction=safety,
         cap=cap,
         overhead=2 * profile.per_message + shaping,
+        reserve=reserve,
     )
 
 

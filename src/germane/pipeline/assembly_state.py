@@ -165,6 +165,8 @@ class Assembly:
             metadata=self._metadata(warnings),
             trace=self._trace(warnings),
             convert=injected.convert,
+            stable=stable if injected.added else "",
+            convert_turns=injected.convert_turns,
             earlier=self.standing.texts,
         )
 

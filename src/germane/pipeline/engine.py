@@ -294,7 +294,8 @@ class Engine:
         texts = texts_of(request.messages, request.tools)
         tokens = await count_within(self.tokenizer(profile.tokenizer), texts)
         extra = shaping(request.messages, profile, tokens.count)
-        budget = measure(request.messages, request.tools, profile, tokens, cap, shaping=extra)
+        sent = {"shaping": extra, "beside": request.beside}
+        budget = measure(request.messages, request.tools, profile, tokens, cap, **sent, reserve=request.reserve)
         return Measured(profile, tokens, budget)
 
     async def _gather(

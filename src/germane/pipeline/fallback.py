@@ -72,5 +72,6 @@ class FallbackLadder:
         exact = counted and light(request.messages, request.tools)
         extra = shaping(request.messages, profile, tokenizer.count if exact else tokenizer.ceiling)
         size = measure if exact else at_most
-        budget = size(request.messages, request.tools, profile, tokenizer, assembly.cap, shaping=extra)
+        sent = {"shaping": extra, "beside": request.beside}
+        budget = size(request.messages, request.tools, profile, tokenizer, assembly.cap, **sent, reserve=request.reserve)
         return Measured(profile, tokenizer, budget)

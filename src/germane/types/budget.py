@@ -29,15 +29,24 @@ class Budget:
 
 
 def allocate(
-    *, window: int, max_output: int, messages: int, tools: int, safety_fraction: float, cap: int, overhead: int = 0
+    *,
+    window: int,
+    max_output: int,
+    messages: int,
+    tools: int,
+    safety_fraction: float,
+    cap: int,
+    overhead: int = 0,
+    reserve: int | None = None,
 ) -> Budget:
     """window − messages − tools − reserve − safety − overhead, floored at 0, never above `cap`.
 
-    reserve = clamp(15 % of the window, 500, 4,096), never above the model's max output; safety is a fraction of the window.
+    reserve = clamp(15 % of the window, 500, 4,096) unless given, never above the model's max output; safety is a fraction of
+    the window.
     `overhead` is what germane's own messages cost beside their text, and what a dialect adds to the caller's messages. Sizes
     are 0 or more.
     """
-    reserve = min(max(int(window * 0.15), 500), 4096, max_output)
+    reserve = min(min(max(int(window * 0.15), 500), 4096) if reserve is None else reserve, max_output)
     safety = int(window * safety_fraction)
     room = window - messages - tools - reserve - safety
     return Budget(

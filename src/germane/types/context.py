@@ -31,6 +31,10 @@ class Context:
     trace: Trace
     convert: Callable[[str], Wire] = field(repr=False, compare=False)
     earlier: tuple[EarlierInjection, ...] = ()
+    stable: str = ""
+    """The part of `added` that stands in front of the messages: the directive, and what the placement puts beside it."""
+    convert_turns: Callable[[str], Wire] | None = field(default=None, repr=False, compare=False)
+    """As `convert`, without `stable`: for a caller that writes the system prompt itself."""
 
     @property
     def attribution(self) -> dict[str, str]:

@@ -45,5 +45,9 @@ class Request:
     """The listed model whose profile the model gets (BUD-1a)."""
     window: int | None = None
     """The model's window in tokens, in place of the catalog's (BUD-1a)."""
+    beside: int = 0
+    """Tokens of the model that are sent beside the messages and aren't in them, such as the system parts of a built request."""
+    reserve: int | None = None
+    """Tokens kept free for the answer, in place of BUD-3's."""
     has_system: bool = False
     """Whether the first of `messages` and `raw` is the caller's `system=` (INJECT-7)."""

@@ -41,6 +41,8 @@ class Injected:
     system: str | list[dict[str, Any]] | None
     added: str
     convert: Callable[[str], Wire] = field(repr=False, compare=False)
+    convert_turns: Callable[[str], Wire] = field(repr=False, compare=False)
+    """As `convert`, without the text that stands first."""
 
 
 def inject(
@@ -64,6 +66,7 @@ def inject(
         system=system,
         added="\n\n".join(filter(None, (stable, *earlier.values(), late))),
         convert=convert,
+        convert_turns=partial(_convert, request, "", late, placement, earlier),
     )
 
 
@@ -74,7 +77,7 @@ def untouched(request: Request) -> Injected:
     if request.has_system and isinstance(own := messages[0], Mapping) and (system := apart(own, request.provider)):
         del messages[0]
     convert = partial(_convert, request, "", "", "first", NOTHING_EARLIER)
-    return Injected(messages=messages, system=system, added="", convert=convert)
+    return Injected(messages=messages, system=system, added="", convert=convert, convert_turns=convert)
 
 
 def _convert(request: Request, stable: str, late: str, placement: Placement, earlier: Mapping[int, str], provider: str) -> Wire:

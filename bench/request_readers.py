@@ -1,0 +1,111 @@
+"""Request readers: the part of `bench/readers.py` about whole requests: blocks, activity, tools, tool rules."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from types import MappingProxyType
+
+from germane.api.builder.activity import Activity, write_activity
+from germane.api.builder.system_parts import pack_blocks
+from germane.dialects.request_body import body_of
+from germane.dialects.tool_shapes import parse_tools
+from germane.dialects.written_tools import convert_tools, write_tools
+from germane.errors import GermaneError
+from germane.pipeline.format.blocks import block_tag, write_block
+from germane.rules.arguments import digest_of_call, read_arguments
+from germane.rules.enforce import ToolRules
+from germane.rules.tool_rule import MaxCalls, parse_rule
+from germane.rules.turn_state import TurnState
+from germane.rules.wording import quoted, write_rules
+from germane.types.block_text import BlockText
+from germane.types.message import ToolCall, Wire
+from germane.types.tool import Tool
+
+__all__ = ["REQUEST_READERS", "REQUEST_UNREAD"]
+
+_NONCE = "qhzvkdtwmbxr"
+_NOW = datetime(2026, 1, 1, tzinfo=UTC)
+_RULES = (MaxCalls(tool="a", count=1),)
+
+
+def _block(text: str) -> BlockText:
+    return BlockText(id="b", label=text[:256], type="core", text=text, description=text, shared_from=text[:256], schema=text)
+
+
+def _call(text: str) -> ToolCall:
+    return ToolCall(id="", name=text, arguments=text)
+
+
+def _tool(text: str) -> Tool:
+    schema = {"type": "object", "properties": {text: {"type": "string", "description": text}}, "required": [text]}
+    return Tool(name=text or "a", description=text, schema=schema, strict=True)
+
+
+def _shapes(text: str) -> list[dict[str, object]]:
+    schema = {"type": "OBJECT", "properties": {text: {"type": text, "minItems": text, "nullable": True}}}
+    return [{"name": text or "a", "description": text, "parameters": schema}, {"type": text}]
+
+
+def _wire(text: str) -> Wire:
+    return Wire(messages=[{"role": "user", "content": [{"type": "text", "text": text}]}], system=text)
+
+
+def _body(text: str) -> object:
+    return [
+        body_of(provider, model=text, wire=_wire(text), system=(text, text), tools=(), max_output=1)
+        for provider in ("openai", "openai-responses", "anthropic", "gemini")
+    ]
+
+
+def _taken(check: Callable[[str], object]) -> Callable[[str], object]:
+    def reader(text: str) -> object:
+        try:
+            return check(text)
+        except GermaneError as error:
+            return str(error)
+
+    return reader
+
+
+REQUEST_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
+    {
+        "pipeline.format.blocks.block_tag": lambda text: block_tag(text, _NONCE),
+        "pipeline.format.blocks.block_tag nonce": lambda text: block_tag(_NONCE * (len(text) // 12), _NONCE),
+        "pipeline.format.blocks.write_block": lambda text: write_block(_block(text), _NONCE, schema=True),
+        "api.builder.system_parts.pack_blocks": lambda text: pack_blocks(
+            [_block(text)], [text], available=len(text) // 2 + 100, count=len, nonce=_NONCE
+        ),
+        "api.builder.activity.write_activity": lambda text: write_activity(
+            [Activity(at=_NOW, agent=text, text=text)], _NONCE, UTC
+        ),
+        "dialects.request_body.body_of": _body,
+        "dialects.tool_shapes.parse_tools": _taken(lambda text: parse_tools(_shapes(text))),
+        "dialects.written_tools.convert_tools": _taken(lambda text: convert_tools(_shapes(text), "openai")),
+        "dialects.written_tools.write_tools": lambda text: [
+            write_tools([_tool(text)] * 3, provider) for provider in ("openai", "openai-responses", "anthropic", "gemini")
+        ],
+        "rules.arguments.digest_of_call": lambda text: digest_of_call(_call(text)),
+        "rules.arguments.read_arguments": lambda text: read_arguments(_call(json.dumps({text: text}))),
+        "rules.enforce.ToolRules.from_json": _taken(lambda text: ToolRules.from_json(_RULES, text)),
+        "rules.enforce.ToolRules.check": lambda text: ToolRules(_RULES).check(_call(text)),
+        "rules.tool_rule.parse_rule": _taken(lambda text: parse_rule({"kind": text, text: text})),
+        "rules.turn_state.TurnState.from_json": _taken(lambda text: TurnState.from_json(json.dumps({text: text}), ["a"])),
+        "rules.wording.quoted": quoted,
+        "rules.wording.write_rules": _taken(lambda text: write_rules([MaxCalls(tool=text[:256], count=1)])),
+    }
+)
+"""As `READERS`."""
+
+_CHECKED = "the names of tools, which rules.tool_rule.parse_rule checks"
+REQUEST_UNREAD: Mapping[str, str] = MappingProxyType(
+    {
+        "rules.reach.cooling": _CHECKED,
+        "rules.reach.excluded": _CHECKED,
+        "rules.reach.exhausted": _CHECKED,
+        "rules.reach.obstacle": _CHECKED,
+        "rules.turn_state.TurnState.with_batch": _CHECKED,
+    }
+)
+"""As `UNREAD`."""

@@ -1,0 +1,333 @@
+"""Building: one build, from what the steps said to the request for the SDK.
+
+The tokens are shared out in this order: tools, instructions and rules, the answer's reserve and the running exchange are fixed;
+then come the directive, the blocks and the activity, within the tokens for memory; then the older exchanges, the newest first;
+what memory has left goes to the assembly, which adds what it finds within it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from germane.api.arguments import build_request
+from germane.api.builder.activity import Activity, lately, write_activity
+from germane.api.builder.build_plan import BuildPlan
+from germane.api.builder.built_request import BuildMetadata, BuiltRequest, CachePoint, TokensByPart
+from germane.api.builder.exchanges import KeptHistory, batches, keep_newest
+from germane.api.builder.system_parts import BlockPacking, BlockSource, pack_blocks
+from germane.api.strategies import allowed_filters
+from germane.api.wiring import Parts
+from germane.catalog.bounded import CountedTokenizer, count_within
+from germane.catalog.measure_budget import measure, message_tokens, texts_of, tools_tokens
+from germane.catalog.profile import Profile
+from germane.clock import zone
+from germane.dialects.request_body import RequestBody, body_of
+from germane.dialects.written_tools import WrittenTools, convert_tools
+from germane.errors import InvalidInput
+from germane.pipeline.assembly_state import PROPAGATED
+from germane.pipeline.call_guard import Guard, breaker_key
+from germane.pipeline.format.nonce import nonce
+from germane.pipeline.inject.inject import untouched
+from germane.pipeline.inject.returned import without_returned
+from germane.rules.wording import write_rules
+from germane.types.block_text import BlockText
+from germane.types.context import Context
+from germane.types.limits import COUNT
+from germane.types.message import Wire
+from germane.types.request import Request
+from germane.types.request_limits import RequestLimits
+from germane.types.scope import Scope
+from germane.types.strategy import Strategy
+
+__all__ = ["Building"]
+
+_AROUND_DIRECTIVE = 48
+"""Tokens of the tags around a directive and of the standing notice, at most."""
+_READING_SHARE = 0.4
+"""The share of the time that reading blocks and an unknown directive may take."""
+
+
+class _Read(NamedTuple):
+    """What was read of the store before anything was packed."""
+
+    blocks: Sequence[BlockText]
+    references: Sequence[str]
+    directive: str
+
+
+@dataclass(frozen=True, slots=True)
+class Building:
+    """Builds requests for one agent's handle. `blocks` is the agent's source of blocks, None where it has none."""
+
+    parts: Parts
+    scope: Scope
+    blocks: BlockSource | None = None
+
+    async def build(self, plan: BuildPlan) -> BuiltRequest:
+        """Raises `InvalidInput` for arguments that can't be used, and nothing else but cancellation."""
+        if plan.model is None:
+            raise InvalidInput("the builder has no model: name one with with_model('gpt-4o')")
+        parts, scope, began = self.parts, self.scope.within(plan.session), self.parts.clock.steady()
+        strategy = parts.strategies.find(plan.strategy)
+        request = build_request(
+            scope=scope,
+            catalog=parts.catalog,
+            clock=parts.clock,
+            messages=plan.messages,
+            model=plan.model,
+            provider=plan.provider,
+            at=plan.at,
+            query=plan.query,
+            deadline=plan.deadline,
+            filters=allowed_filters(strategy, plan.filters),
+            effort=strategy.effort,
+            window=plan.window,
+            like=plan.like,
+        )
+        tools = convert_tools(plan.tools, request.provider)
+        request = replace(request, tools=tuple(tools.tools))
+        try:
+            return await _Build(self, plan, strategy, request, tools, began).run()
+        except PROPAGATED:
+            raise
+        except BaseException as error:
+            return self._bare(plan, request, tools, f"build: {type(error).__name__}")
+
+    def _bare(self, plan: BuildPlan, request: Request, tools: WrittenTools, fault: str) -> BuiltRequest:
+        """The request without anything of germane's: instructions, rules, messages and tools as they were given."""
+        profile = self.parts.catalog.find(request.model, like=request.like, window=request.window)
+        limits = plan.limits.of((profile.name, request.model), profile.window, profile.max_output)
+        injected = untouched(request)
+        try:
+            wire = injected.convert(request.provider)
+        except PROPAGATED:
+            raise
+        except BaseException:
+            wire = Wire(messages=list(injected.messages), system=injected.system)  # type: ignore[arg-type]
+        system = (plan.instructions, write_rules(plan.rules))
+        body = _body(request, wire, system, limits)
+        metadata = BuildMetadata(
+            limits=limits, message_count=len(request.raw), losses=tools.losses, tool_names=tools.names, faults=(fault,)
+        )
+        return _built(request, body, metadata, None)
+
+
+class _Build:
+    """Mutable. One build of one request."""
+
+    def __init__(
+        self, building: Building, plan: BuildPlan, strategy: Strategy, request: Request, tools: WrittenTools, began: float
+    ) -> None:
+        self._parts, self._own_blocks = building.parts, building.blocks
+        self._plan, self._strategy, self._tools, self._began = plan, strategy, tools, began
+        self._nonce = nonce(self._parts.engine.nonce_key, request.scope)
+        self._request = without_returned(request, self._nonce) if strategy.placement == "append" else request
+        self._faults: list[str] = []
+
+    async def run(self) -> BuiltRequest:
+        plan, request, engine = self._plan, self._request, self._parts.engine
+        profile = self._parts.catalog.find(request.model, like=request.like, window=request.window)
+        limits = plan.limits.of((profile.name, request.model), profile.window, profile.max_output)
+        counter = await count_within(engine.tokenizer(profile.tokenizer), texts_of(request.messages, request.tools))
+        read = await self._read()
+        costs = [message_tokens(message, profile, counter.count) for message in request.messages]
+        rules = write_rules(plan.rules)
+        stated = sum(counter.count(text) for text in (plan.instructions, rules) if text)
+        lead, starts = batches(request.messages)
+        active = sum(costs[starts[-1] :]) if starts else 0
+        room = self._room(limits, profile, counter, lead, stated)
+        memory = min(limits.memory_tokens, max(0, room - active))
+        directive = counter.count(read.directive) + _AROUND_DIRECTIVE if read.directive else 0
+        packing = self._packed(read, memory - directive, counter)
+        activity, written = self._active(memory - directive - packing.tokens, counter)
+        said = counter.count(written) if written else 0
+        left = max(0, memory - packing.tokens - said)
+        older = min(limits.history_tokens, max(0, room - memory))
+        kept = keep_newest(request.messages, costs, older, limits.max_messages)
+        context = await self._assembled(kept, limits, stated + packing.tokens + said + 2 * profile.per_message, left)
+        front = [plan.instructions, context.stable, *(each.text for each in packing.core)]
+        behind = [*(each.text for each in packing.working), written, rules]
+        turns = (context.convert_turns or context.convert)(request.provider)
+        body = _body(request, turns, ("\n\n".join(filter(None, front)), "\n\n".join(filter(None, behind))), limits)
+        stable = counter.count(context.stable) if context.stable else 0
+        tokens = TokensByPart(
+            instructions=counter.count(plan.instructions) if plan.instructions else 0,
+            directive=stable,
+            core_blocks=sum(each.tokens for each in packing.core),
+            working_blocks=sum(each.tokens for each in packing.working),
+            activity=said,
+            tool_rules=counter.count(rules) if rules else 0,
+            found=max(0, context.metadata.total_tokens_injected - stable),
+            tools=tools_tokens(request.tools, profile, counter.count),
+            history=kept.tokens + profile.per_request,
+        )
+        metadata = BuildMetadata(
+            tokens=tokens,
+            limits=limits,
+            message_count=len(request.messages) - kept.messages_left_out,
+            archived=kept.messages_left_out,
+            compression="oldest_left_out" if kept.messages_left_out else "none",
+            blocks=packing.shown,
+            blocks_left_out=packing.left_out,
+            activity_shown=len(activity),
+            cache_points=_cache_points(tokens, body, before=kept.tokens - sum(costs[kept.active :])),
+            losses=self._tools.losses,
+            tool_names=self._tools.names,
+            faults=tuple(self._faults),
+            warnings=self._warnings(context, kept, limits),
+        )
+        return _built(request, body, metadata, context)
+
+    def _room(self, limits: RequestLimits, profile: Profile, counter: CountedTokenizer, lead: int, stated: int) -> int:
+        """The tokens that conversation and memory may take together."""
+        request = self._request
+        sized = replace(profile, window=limits.max_tokens)
+        return measure(
+            request.messages[:lead],
+            request.tools,
+            sized,
+            counter,
+            COUNT.maximum,
+            beside=stated,
+            reserve=limits.response_tokens,
+        ).available
+
+    async def _read(self) -> _Read:
+        """Blocks, the references of the running exchange, and the directive; without what can't be read in time."""
+        plan, request, engine = self._plan, self._request, self._parts.engine
+        references = self._parts.batch_references.of(request.scope, request.messages, engine.nonce_key, plan.references)
+        source = self._own_blocks if plan.blocks is None else plan.blocks
+        blocks: Sequence[BlockText] = ()
+        if isinstance(source, tuple):
+            blocks = source
+        elif source is not None:
+            found = await self._guarded("blocks", lambda: source.blocks_for_prompt(references), (list, tuple))
+            blocks = found or ()
+            if any(not isinstance(block, BlockText) for block in blocks):
+                self._faults.append("blocks: TypeError")
+                blocks = ()
+        return _Read(blocks, references, await self._directive())
+
+    async def _directive(self) -> str:
+        """The directive as last known, else as read: its tokens are kept free before the blocks take any."""
+        scope, cache = self._request.scope, self._parts.engine.directive_cache
+        if not any(each.name == "directive" and each.limit > 0 for each in self._strategy.sources):
+            return ""
+        if not cache.knows(scope):
+            store = self._parts.store.within(scope)
+            await self._guarded("directive", lambda: cache.read(scope, store.directive), tuple)
+        return cache.last(scope) or ""
+
+    async def _guarded(self, name: str, start: Callable[[], Coroutine[Any, Any, Any]], kind: Any) -> Any:
+        """The result of a call within its share of the time; None where it fails, and the reason is noted."""
+        engine, clock, deadline = self._parts.engine, self._parts.clock, self._plan.deadline
+        guard = Guard(
+            clock=clock,
+            breakers=engine.breakers,
+            abandoned=engine.abandoned,
+            key=breaker_key(self._request.scope),
+            force=deadline is None,
+        )
+        ends = None if deadline is None else self._began + deadline * _READING_SHARE
+        patience = None if ends is None else max(0.001, ends - clock.steady())
+        try:
+            return await guard.call(name, start, kind, patience=patience)
+        except PROPAGATED:
+            raise
+        except BaseException as error:
+            self._faults.append(f"{name}: {type(error).__name__}")
+            return None
+
+    def _packed(self, read: _Read, available: int, counter: CountedTokenizer) -> BlockPacking:
+        try:
+            return pack_blocks(
+                read.blocks,
+                read.references,
+                available=available,
+                count=counter.count,
+                nonce=self._nonce,
+                descriptions=self._plan.descriptions,
+                schemas=self._plan.schemas,
+            )
+        except PROPAGATED:
+            raise
+        except BaseException as error:
+            self._faults.append(f"blocks: {type(error).__name__}")
+            return BlockPacking()
+
+    def _active(self, available: int, counter: CountedTokenizer) -> tuple[Sequence[Activity], str]:
+        """The activity that fits, the newest first of all, and its section."""
+        scope = self._request.scope
+        entries: Sequence[Activity] = lately(self._plan.activity, scope.agent, self._request.at)
+        while entries:
+            text = write_activity(entries, self._nonce, zone(scope.zone))
+            if counter.count(text) <= available:
+                return entries, text
+            entries = entries[1:]
+        return (), ""
+
+    async def _assembled(self, kept: KeptHistory, limits: RequestLimits, beside: int, left: int) -> Context:
+        request, parts = self._request, self._parts
+        lead, start = kept.lead, kept.start
+        request = replace(
+            request,
+            messages=request.messages[:lead] + request.messages[start:],
+            raw=request.raw[:lead] + request.raw[start:],
+            window=limits.max_tokens,
+            reserve=limits.response_tokens,
+            beside=beside,
+            max_tokens=left,
+        )
+        store = parts.store.within(request.scope)
+        context = await parts.engine.assemble(request, store, self._strategy, self._began)
+        parts.retrievals.note(
+            request.scope.within(None), [item.id for item in context.items if item.category != "conversation"]
+        )
+        parts.injections.note(request.scope)
+        return context
+
+    def _warnings(self, context: Context, kept: KeptHistory, limits: RequestLimits) -> tuple[str, ...]:
+        found = list(context.metadata.warnings)
+        if reason := context.metadata.fallback_reason:
+            found.append(f"the assembly gave less than it could: {reason}")
+        if kept.start == kept.active and kept.tokens > limits.history_tokens:
+            found.append("the running exchange alone takes more than the tokens for the history: nothing of it is left out")
+        return tuple(found)
+
+
+def _body(request: Request, wire: Wire, system: Sequence[str], limits: RequestLimits) -> RequestBody:
+    return body_of(
+        request.provider,
+        model=request.model,
+        wire=wire,
+        system=system,
+        tools=request.tools,
+        max_output=limits.response_tokens,
+    )
+
+
+def _built(request: Request, body: RequestBody, metadata: BuildMetadata, context: Context | None) -> BuiltRequest:
+    return BuiltRequest(
+        provider=request.provider,
+        model=request.model,
+        system=body.system,
+        messages=body.messages,
+        tools=body.tools,
+        metadata=metadata,
+        context=context,
+        kwargs=body.kwargs,
+    )
+
+
+def _cache_points(tokens: TokensByPart, body: RequestBody, *, before: int) -> tuple[CachePoint, ...]:
+    """The prefixes in the order of the request; `before` are the tokens of the conversation before the running exchange."""
+    stable = tokens.tools + tokens.instructions + tokens.directive + tokens.core_blocks
+    points = [CachePoint(place="tools", tokens=tokens.tools, marked="tools" in body.marked)] if tokens.tools else []
+    if stable > tokens.tools:
+        points.append(CachePoint(place="instructions", tokens=stable, marked="instructions" in body.marked))
+    if before > 0:
+        history = tokens.tools + tokens.system + before
+        points.append(CachePoint(place="history", tokens=history, marked="history" in body.marked))
+    return tuple(points)
