@@ -4,7 +4,7 @@ Generates hostile contents, ids, labels, categories and directives from a seed, 
 result, unchanged and after NFKC and NFKD normalisation. The parsed structure must be exactly the intended one; an element more
 or fewer is a forgery. With 0 forgeries in N trials the true rate is below 3/N at 95 % confidence.
 
-    python bench/forgery.py --count 100000 [--seed 1] [--blns naughty-strings.json]
+    python bench/forgery.py --count 100000 [--seed 1] [--blns naughty-strings.json] [--blocks]
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
+from germane.pipeline.format.blocks import write_block
 from germane.pipeline.format.digest import HEADING
 from germane.pipeline.format.layout import RenderedContext
 from germane.pipeline.format.named import FORMATS, open_format
+from germane.types.block_text import BlockText
 from germane.types.candidate import Breakdown, Candidate, Chosen, Provenance, Scored
 from germane.types.strategy import Detail
 
-__all__ = ["forgeries", "hostile", "main", "trials", "written"]
+__all__ = ["block_forgeries", "block_trials", "forgeries", "hostile", "main", "trials", "written", "written_block"]
 
 _FORMS: tuple[Literal["NFC", "NFD", "NFKC", "NFKD"], ...] = ("NFC", "NFD", "NFKC", "NFKD")
 NONCE = "qhzvkdtwmbxr"
@@ -119,6 +121,47 @@ def written(name: str, chance: random.Random, naughty: Sequence[str] = ()) -> Re
     return form.write(directive, items)
 
 
+def written_block(chance: random.Random, naughty: Sequence[str] = ()) -> str:
+    """A block whose content, label, description, schema and owner are hostile."""
+    block = BlockText(
+        id="b1",
+        label=hostile(chance, naughty) if chance.random() < 0.7 else "notes",
+        type="core",
+        text=hostile(chance, naughty),
+        description=hostile(chance, naughty) if chance.random() < 0.5 else "",
+        permission=hostile(chance) if chance.random() < 0.1 else "ReadWrite",
+        shared_from=hostile(chance, naughty) if chance.random() < 0.3 else None,
+        schema=hostile(chance, naughty) if chance.random() < 0.3 else "",
+    )
+    return write_block(block, NONCE, schema=True)
+
+
+def block_forgeries(text: str) -> list[str]:
+    """What is wrong with the tags of one written block: it has exactly two, at its ends."""
+    found = [("as written", _block_problem(text))]
+    found += [(form, _block_problem(unicodedata.normalize(form, text))) for form in _FORMS]
+    return [f"{form}: {problem}" for form, problem in found if problem]
+
+
+def _block_problem(text: str) -> str:
+    lines = text.split("\n")
+    opening, closing = _BLOCK_OPENS.fullmatch(lines[0]), _BLOCK_CLOSES.fullmatch(lines[-1])
+    if opening is None or closing is None or opening[1] != closing[1]:
+        return "the tags aren't those of one label"
+    if "<" in (inner := "\n".join(lines[1:-1])) or ">" in inner:
+        return "a bracket inside"
+    return "the nonce inside" if NONCE in text.lower() else ""
+
+
+def block_trials(count: int, seed: int, naughty: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """As `trials`, for blocks."""
+    chance = random.Random(seed)
+    for _ in range(count):
+        text = written_block(chance, naughty)
+        found = block_forgeries(text)
+        yield "blocks", f"{found[0]}\n{text!r}" if found else ""
+
+
 def forgeries(name: str, result: RenderedContext) -> list[str]:
     """Structure in the text that wasn't intended; empty if there is none."""
     found = [("as written", _PROBLEMS[name](result.stable, result.late, len(result.items)))]
@@ -128,6 +171,8 @@ def forgeries(name: str, result: RenderedContext) -> list[str]:
     return [f"{form}: {problem}" for form, problem in found if problem]
 
 
+_BLOCK_OPENS = re.compile(r'<block:([^\s<>"\'=&]+) permission="[^"<>\n]*"(?: shared_from="[^"<>\n]*")?>')
+_BLOCK_CLOSES = re.compile(r"</block:([^\s<>\"'=&]+)>")
 _ELEMENT = re.compile(
     r'<(?:memory id="[^"<>\n]*"(?: confidence="[\d.]+")?|message id="[^"<>\n]*" time="[^"<>\n]*"(?: speaker="[^"<>\n]*")?)'
     r'(?: score="[\d.]+")?>[^<>]*</(?:memory|message)>'
@@ -227,10 +272,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=100_000, help="hostile contexts per format")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--blns", type=Path, help="a JSON list of strings to mix in")
+    parser.add_argument("--blocks", action="store_true", help="memory blocks in place of contexts")
     options = parser.parse_args(arguments)
     naughty = json.loads(options.blns.read_text(encoding="utf-8")) if options.blns else []
     began, forged, done = time.monotonic(), 0, 0
-    for name, problem in trials(options.count, options.seed, naughty):
+    names = ["blocks"] if options.blocks else sorted(FORMATS)
+    run = block_trials if options.blocks else trials
+    for name, problem in run(options.count, options.seed, naughty):
         done += 1
         if problem:
             forged += 1
@@ -238,11 +286,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 print(f"FORGED {name}: {problem}", file=sys.stderr)
         if done % 5_000 == 0:
             print(
-                f"\r{done:,} of {options.count * len(FORMATS):,} contexts, {forged} forged", end="", file=sys.stderr, flush=True
+                f"\r{done:,} of {options.count * len(names):,} contexts, {forged} forged", end="", file=sys.stderr, flush=True
             )
     print(file=sys.stderr)
     bound = f"at most {3 / done:.1e} at 95 %" if not forged else "FAILED"
-    print(f"{forged} forged in {done:,} contexts ({bound}); {', '.join(sorted(FORMATS))}; {time.monotonic() - began:.0f} s")
+    print(f"{forged} forged in {done:,} contexts ({bound}); {', '.join(names)}; {time.monotonic() - began:.0f} s")
     return 1 if forged else 0
 
 
