@@ -21,6 +21,7 @@ TWINS: Mapping[str, frozenset[str]] = {
     "Client": frozenset({"grpc.blocking", "grpc.client"}),
     "Germane": frozenset({"api.germane", "sync"}),
     "Keyring": frozenset({"access.keyring", "api.blocking_keyring"}),
+    "MemoryBlocks": frozenset({"api.agent_blocks", "api.blocking_blocks"}),
     "Recollections": frozenset({"api.agent_memories", "api.blocking_agent"}),
 }
 """Classes that exist twice on purpose, once to await and once blocking, with the modules that define them."""

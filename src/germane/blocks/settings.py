@@ -57,9 +57,9 @@ class BlockSettings:
 def change_block(
     name: object, settings: BlockSettings, editor: Editor, *, cache: DocumentCache, secrets: SecretPolicy = "redact"
 ) -> Plan[Edited | ConsentRequest]:
-    """Changes settings of one of the scope's own blocks; the outcome is the block. A new schema takes over what fits. Nothing is
-    written where nothing differs. Raises `NotFound`, `NotPermitted`, `Conflict` where a new label is taken, and `InvalidInput` for a
-    limit that the text exceeds, and for a schema that the content doesn't fit; it names what doesn't."""
+    """Changes settings of one of the scope's own blocks; the outcome is the block. A new schema takes over what fits. Nothing
+    is written where nothing differs. Raises `NotFound`, `NotPermitted`, `Conflict` where a new label is taken, and
+    `InvalidInput` for a limit that the text exceeds, and for a schema that the content doesn't fit; it names what doesn't."""
     block = yield from own(name, editor.scope, "change")
     screen = SecretScreen(secrets, "the description")
     if settings.description is not None:
@@ -88,8 +88,8 @@ def change_block(
 
 
 def delete_block(name: object, editor: Editor) -> Plan[Edited | ConsentRequest]:
-    """Deletes a block: it is neither shown nor found any more, its label is free, and `restore_block` brings it back. Forgetting
-    it by its id removes it for good. The outcome is the deleted block. Raises `NotFound`, `NotPermitted`."""
+    """Deletes a block: it is neither shown nor found any more, its label is free, and `restore_block` brings it back.
+    Forgetting it by its id removes it for good. The outcome is the deleted block. Raises `NotFound`, `NotPermitted`."""
     block = yield from found(name, editor.scope)
     digest = digest_of(block.id, [{"op": "delete"}])
     changes, request = yield from permitted(block, "delete", [OPERATIONS["delete"]], digest, editor)
@@ -100,8 +100,8 @@ def delete_block(name: object, editor: Editor) -> Plan[Edited | ConsentRequest]:
 
 
 def restore_block(id: str, editor: Editor) -> Plan[Edited | ConsentRequest]:
-    """Brings a deleted block of the scope's own back; the outcome is the block. Idempotent. Raises `NotFound`, `NotPermitted`, and
-    `Conflict` where another block has its label by now."""
+    """Brings a deleted block of the scope's own back; the outcome is the block. Idempotent. Raises `NotFound`, `NotPermitted`,
+    and `Conflict` where another block has its label by now."""
     known = yield from read(BlocksNamed(id))
     block = next((one for one in known if one.id == id and one.shared_from is None and one.user == editor.scope.user), None)
     if block is None:

@@ -1,7 +1,7 @@
 """Version: one entry of a block's history: what was done, when, by whom and why, and what undoing it takes.
 
-The history is bounded: the oldest entries are removed when the block is consolidated. Undo takes back the latest edit that isn't
-undone; redo makes the change again that was undone last. An edit after an undo ends what can be redone.
+The history is bounded: the oldest entries are removed when the block is consolidated. Undo takes back the latest edit that
+isn't undone; redo makes the change again that was undone last. An edit after an undo ends what can be redone.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Literal
 __all__ = ["KeptVersion", "Version", "VersionKind", "first_kept", "redoable", "undoable"]
 
 VersionKind = Literal["create", "edit", "undo", "redo", "setting", "schema"]
-"""`setting` changed a block's label, type or the like and not its content; `schema` began a new document, so that nothing before
-it can be undone."""
+"""`setting` changed a block's label, type or the like and not its content; `schema` began a new document, so that nothing
+before it can be undone."""
 
 _MAX_VERSIONS = 100
 """Entries of the history at most."""

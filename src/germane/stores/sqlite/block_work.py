@@ -1,8 +1,8 @@
 """Block work: answers the reads of one plan about blocks, and applies its changes.
 
-A change names a block by its id. It is applied only where a read of the same plan has found the block, so that a plan reaches no
-block that its scope doesn't see. A scope writes to blocks of its own user (agent-wide ones where it has none), and to those that
-are shared with it likewise.
+A change names a block by its id. It is applied only where a read of the same plan has found the block, so that a plan reaches
+no block that its scope doesn't see. A scope writes to blocks of its own user (agent-wide ones where it has none), and to those
+that are shared with it likewise.
 """
 
 from __future__ import annotations
@@ -124,7 +124,9 @@ class BlockWork:
     def _put(self, block: Block) -> None:
         seen = self._found.get(block.id)
         if block.user != self._scope.user:
-            raise InvalidInput("a block that is written must belong to the scope's own user, or be agent-wide where it has none")
+            raise InvalidInput(
+                "a block that is written must belong to the scope's own user, or be agent-wide where it has none"
+            )
         partition = self._transaction.own(self._scope) if seen is None else seen.partition
         key = put_block(self._transaction, partition, None if seen is None else seen.key, block)
         if seen is None:
