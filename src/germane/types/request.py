@@ -45,5 +45,7 @@ class Request:
     """The listed model whose profile the model gets (BUD-1a)."""
     window: int | None = None
     """The model's window in tokens, in place of the catalog's (BUD-1a)."""
+    blocks: tuple[str, ...] = ()
+    """Labels or ids of memory blocks that the request refers to, so that they are shown too (BUILD-4)."""
     has_system: bool = False
     """Whether the first of `messages` and `raw` is the caller's `system=` (INJECT-7)."""

@@ -21,7 +21,9 @@ __all__ = ["ENTRY", "archived_by_key", "entries_of", "entry_of", "fetch_archived
 
 ENTRY = "SELECT key, id, partition, text, metadata, created_at FROM archival_entries"
 """The rows that `entry_of` takes."""
-_BLOCK = "SELECT key, id, partition, text, created_at, label FROM blocks WHERE type = 'archival' AND deleted_at IS NULL"
+_BLOCK = (
+    "SELECT key, id, partition, text, created_at, label, version FROM blocks WHERE type = 'archival' AND deleted_at IS NULL"
+)
 _INSERT = "INSERT INTO archival_entries VALUES (?, ?, ?, ?, ?, ?)"
 
 
@@ -65,7 +67,8 @@ def archived_by_key(
     wanted, users = (to_json(list(keys)),), owners(visible)
     clause = f"key IN (SELECT value FROM json_each(?)) AND +partition IN {in_clause(visible)}"
     found = {row[0]: entry_of(row, users) for row in rows(connection, f"{ENTRY} WHERE {clause}", wanted)}
-    for key, id, partition, text, created_at, label in rows(connection, f"{_BLOCK} AND {clause}", wanted):
-        given = {"id": id, "text": shown(text), "user": users[partition], "created_at": moment(created_at), "label": label}
-        found[key] = ArchivalEntry(**given)
+    for key, id, partition, text, created_at, label, version in rows(connection, f"{_BLOCK} AND {clause}", wanted):
+        found[key] = ArchivalEntry(
+            id=id, text=shown(text), user=users[partition], created_at=moment(created_at), label=label, version=version
+        )
     return found
