@@ -121,7 +121,12 @@ async def test_blocks_are_private_and_their_scopes_own(germane: Germane, agent: 
     """No other user, agent or org sees one; a request for what is public sees none; excluded ones stay out."""
     block = await agent.blocks.create("persona", text="a pump", type="core")
     await agent.blocks.archive("a pump")
-    for other in (germane.agent("x", user="ben"), germane.agent("y", user="anna"), germane.agent("x"), germane.agent("x", org="o")):
+    for other in (
+        germane.agent("x", user="ben"),
+        germane.agent("y", user="anna"),
+        germane.agent("x"),
+        germane.agent("x", org="o"),
+    ):
         context = await assembled(other, blocks=["persona", block.id])
         assert (context.items, len(context.trace.warnings)) == ((), 2)
         store = other._scoped(other.scope)
@@ -264,7 +269,9 @@ async def test_a_block_that_is_too_long_says_how_much_of_it_is_shown(agent: Agen
         assert context.metadata.total_tokens_injected <= tokens
         for item in context.items:
             head, _, mark = item.text.rpartition("\n")
-            assert item.share == 1 or (text.startswith(head) and mark.startswith(f"[Showing lines 1-{head.count(chr(10)) + 1} of 150:"))
+            assert item.share == 1 or (
+                text.startswith(head) and mark.startswith(f"[Showing lines 1-{head.count(chr(10)) + 1} of 150:")
+            )
             assert item.text in context.added.replace("\n ", "\n")
         assert bool(context.items) == (tokens >= 100)
         assert context.metadata.was_truncated == (tokens < 2_000)

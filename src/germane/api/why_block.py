@@ -42,7 +42,9 @@ def why_not_there(thing: Block | ArchivalEntry, trace: Trace, filters: Filters |
         said = f"the source {source} found nothing for this answer: {reason}"
         return Why(id=thing.id, outcome="not_searched", reason=reason, text=said)
     if searched:
-        return Why(id=thing.id, outcome="not_reached", reason="depth", text="the search of the archive found others, or nothing")
+        return Why(
+            id=thing.id, outcome="not_reached", reason="depth", text="the search of the archive found others, or nothing"
+        )
     if not isinstance(thing, ArchivalEntry) and not thing.standing:
         kind = "isn't pinned" if thing.type == "working" else f"is of type {thing.type}"
         said = f"the block {kind}, and the request doesn't name it: give its label in `blocks`"

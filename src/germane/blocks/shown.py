@@ -9,7 +9,7 @@ from __future__ import annotations
 from germane.blocks.block import Block
 from germane.text.normal import content_hash
 
-__all__ = ["block_hash", "shown_id", "stored_id"]
+__all__ = ["block_hash", "entry_hash", "shown_id", "stored_id"]
 
 _SIGN = "@"
 
@@ -28,3 +28,8 @@ def block_hash(id: str, version: int, shared: Block | None = None) -> int:
     """Returns a hash of what is shown of a block. The version tells all of an own block; of a `shared` one, what the share
     permits is shown too."""
     return content_hash("block", shown_id(id, version), "" if shared is None else shared.granted)
+
+
+def entry_hash(id: str) -> int:
+    """Returns the hash of an archival entry, which is never changed."""
+    return content_hash("entry", id)

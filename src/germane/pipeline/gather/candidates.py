@@ -10,11 +10,10 @@ from typing import TypeVar
 from germane.blocks.block import Block
 from germane.blocks.entry import ArchivalEntry
 from germane.blocks.permission import SHOWN_PERMISSIONS
-from germane.blocks.shown import block_hash, shown_id
+from germane.blocks.shown import block_hash, entry_hash, shown_id
 from germane.events.event import Event
 from germane.memories.memory import Fact, Memory, Note, Procedure
 from germane.search.hit import Found
-from germane.text.normal import content_hash
 from germane.types.block_text import BlockText
 from germane.types.candidate import Candidate, Outdated
 from germane.types.evidence import Evidence
@@ -140,7 +139,7 @@ def from_entry(entry: ArchivalEntry, source: str, evidence: Evidence) -> Candida
         kinds=("archival",),
         evidence=evidence._replace(curated=1.0),
         title=entry.label or "",
-        content_hash=block_hash(entry.id, entry.version or 0) if block else content_hash("entry", entry.id),
+        content_hash=block_hash(entry.id, entry.version or 0) if block else entry_hash(entry.id),
     )
 
 

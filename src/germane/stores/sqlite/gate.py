@@ -7,13 +7,12 @@ from datetime import datetime
 
 import apsw
 
-from germane.blocks.shown import block_hash, shown_id, stored_id
+from germane.blocks.shown import block_hash, entry_hash, shown_id, stored_id
 from germane.stores.sqlite.blocks import seen_blocks
 from germane.stores.sqlite.encoding import to_json
 from germane.stores.sqlite.rows import rows
 from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
 from germane.stores.sqlite.where_clauses import for_events, for_memories
-from germane.text.normal import content_hash
 from germane.types.query import Filters
 
 __all__ = ["allowed_now", "archived_now"]
@@ -51,13 +50,12 @@ def archived_now(
     """Returns those of `ids` that are blocks with their current version, or archival entries. Both are private."""
     found = dict[str, int]()
     asked = frozenset(ids)
-    if blocks := sorted({stored_id(id) for id in ids if stored_id(id) != id}):
-        clause = f"b.deleted_at IS NULL AND +b.partition IS NOT NULL AND b.{_AMONG}"
-        for seen in seen_blocks(connection, visible, user, clause, (to_json(blocks),)):
+    for one in {stored_id(id) for id in ids if stored_id(id) != id}:  # one by one, so that SQLite uses the index on ids
+        for seen in seen_blocks(connection, visible, user, "b.deleted_at IS NULL AND b.id = ?", (one,)):
             block = seen.block
             if (name := shown_id(block.id, block.version)) in asked:
                 found.setdefault(name, block_hash(block.id, block.version, None if block.shared_from is None else block))
     if len(found) < len(asked):
         sql = f"SELECT id FROM archival_entries WHERE {_AMONG} AND +partition IN {in_clause(visible)}"
-        found |= {id: content_hash("entry", id) for (id,) in rows(connection, sql, (to_json(ids),))}
+        found |= {id: entry_hash(id) for (id,) in rows(connection, sql, (to_json(ids),))}
     return found
