@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -150,11 +150,12 @@ async def test_a_prompt_shows_each_block_once_and_as_it_is_now(agent: Agent, str
     (left,) = [out for out in second.trace.left_out if out.scored.candidate.block is not None]
     assert left.reason == "already_shown"
     shown = "version one"
-    for change, expected in (
+    changes: list[tuple[Callable[[], Awaitable[Any]], str]] = [
         (lambda: agent.blocks.set_text("persona", "version two"), "version two"),
         (lambda: agent.blocks.undo("persona"), "version one"),
         (lambda: agent.blocks.change("persona", description="about me"), "version one"),
-    ):
+    ]
+    for change, expected in changes:
         await change()
         context = await say(chat)
         prompt = str(context.messages)

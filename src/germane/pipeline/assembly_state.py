@@ -255,8 +255,9 @@ class Assembly:
             return
         if not any(report.name == "blocks" and report.status == "ok" for report in outcome.gathered.reports):
             return
-        offered = (*outcome.packing.chosen, *outcome.packing.left_out)
-        blocks = [block for each in offered if (block := each.scored.candidate.block) is not None]
+        packing = outcome.packing
+        offered = [*(item.scored for item in packing.chosen), *(out.scored for out in packing.left_out)]
+        blocks = [block for scored in offered if (block := scored.candidate.block) is not None]
         known = {name for block in blocks for name in (block.id, block.label)}
         for name in named:
             if name not in known:

@@ -73,8 +73,8 @@ class Standing:
         return tuple(item.handle for item in items if item.id in ids or (item.content_hash and item.content_hash in hashes))
 
     def opened(self, ranked: Sequence[Scored]) -> Standing:
-        """With the newest turn assembled anew, where one of these candidates is a block that doesn't stand yet: blocks are shown
-        at once, also while tools run."""
+        """With the newest turn assembled anew, where one of these candidates is a block that doesn't stand yet: blocks are
+        shown at once, also while tools run."""
         if not self.closed or self.newest is None:
             return self
         ids = self.ids

@@ -86,9 +86,9 @@ class Outdated(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """What a source offers. `category` is the section that it is written in: block, procedural, factual, preference, behavioral,
-    episodic, archival, conversation, or any other. `kinds` choose its half-life; of several the shortest counts. `confidence` is
-    in [0, 1]."""
+    """What a source offers. `category` is the section that it is written in: block, procedural, factual, preference,
+    behavioral, episodic, archival, conversation, or any other. `kinds` choose its half-life; of several the shortest counts.
+    `confidence` is in [0, 1]."""
 
     id: str
     source: str
