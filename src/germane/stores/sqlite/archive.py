@@ -13,11 +13,11 @@ from germane.errors import NotFound
 from germane.stores.sqlite.blocks import derive_entry
 from germane.stores.sqlite.encoding import micros, moment, shown, stored, to_json
 from germane.stores.sqlite.readers import Reading
-from germane.stores.sqlite.rows import first, rows
+from germane.stores.sqlite.rows import first, only, rows
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, owners
 
-__all__ = ["ENTRY", "archived_by_key", "entries_of", "entry_of", "fetch_archived", "put_entry"]
+__all__ = ["ENTRY", "archived_by_key", "entries_of", "entry_of", "fetch_archived", "has_archive", "put_entry"]
 
 ENTRY = "SELECT key, id, partition, text, metadata, created_at FROM archival_entries"
 """The rows that `entry_of` takes."""
@@ -51,6 +51,11 @@ def put_entry(transaction: Transaction, partition: int, entry: ArchivalEntry) ->
     connection.execute(_INSERT, row)
     derive_entry(transaction, partition, key, key, entry)
     transaction.touch((partition,))
+
+
+def has_archive(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> bool:
+    """Returns whether the partitions may have anything that a search of the archive finds."""
+    return bool(only(connection, f"SELECT EXISTS (SELECT 1 FROM units_blocks WHERE partition IN {in_clause(visible)})")[0])
 
 
 def fetch_archived(

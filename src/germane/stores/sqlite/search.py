@@ -15,10 +15,11 @@ from germane.ports.word_vectors import WordVectors
 from germane.search.find import FaintMatch, find
 from germane.search.hit import Found, Hit
 from germane.search.relevance import Relevance
+from germane.stores.sqlite.archive import has_archive
 from germane.stores.sqlite.encoding import to_json
 from germane.stores.sqlite.partitions import Partitions
 from germane.stores.sqlite.readers import Readers, Reading
-from germane.stores.sqlite.rows import only, rows
+from germane.stores.sqlite.rows import rows
 from germane.stores.sqlite.sessions import running_session
 from germane.stores.sqlite.speakers import speaking
 from germane.stores.sqlite.units import Domain
@@ -35,7 +36,6 @@ _Owner = tuple[str, str, str | None]
 _SMALL = 20_000
 """Units that are searched within some two milliseconds."""
 _MAX_SIZES = 16_384
-_ARCHIVED = "SELECT EXISTS (SELECT 1 FROM units_blocks WHERE partition IN {})"
 _TABLES: Mapping[Domain, str] = {
     "events": "events",
     "memories": "memories",
@@ -82,7 +82,7 @@ class Searcher(Generic[T]):
         if limit <= 0 or not visible or impossible(query.filters, self.domain):
             return Found()
         owner = scope.org, scope.agent, scope.user
-        if self.domain == "blocks" and not only(reading.connection, _ARCHIVED.format(in_clause(visible)))[0]:
+        if self.domain == "blocks" and not has_archive(reading.connection, visible):
             self._note(owner, 0)
             return Found()
         loaded = self.partitions.ready(reading, visible, self.domain, wait=wait)
