@@ -111,6 +111,7 @@ def written(name: str, chance: random.Random, naughty: Sequence[str] = ()) -> Re
             provenance=Provenance(channel=hostile(chance), message_id=hostile(chance))
             if chance.random() < 0.2
             else Provenance(),
+            block=a_block(chance, text, naughty) if chance.random() < 0.3 else None,
         )
         parts = Breakdown(relevance=1, recency=1, usefulness=0.5, confidence=0.8, frequency=0)
         scored = Scored(candidate=candidate, score=chance.random(), log_odds=0, breakdown=parts, rank=number + 1)
@@ -123,17 +124,20 @@ def written(name: str, chance: random.Random, naughty: Sequence[str] = ()) -> Re
 
 def written_block(chance: random.Random, naughty: Sequence[str] = ()) -> str:
     """A block whose content, label, description, schema and owner are hostile."""
-    block = BlockText(
+    return write_block(a_block(chance, hostile(chance, naughty), naughty), NONCE, schema=True)
+
+
+def a_block(chance: random.Random, text: str, naughty: Sequence[str] = ()) -> BlockText:
+    return BlockText(
         id="b1",
         label=(hostile(chance, naughty) if chance.random() < 0.7 else "") or "notes",
         type="core",
-        text=hostile(chance, naughty),
+        text=text,
         description=hostile(chance, naughty) if chance.random() < 0.5 else "",
         permission=hostile(chance) if chance.random() < 0.1 else "ReadWrite",
         shared_from=hostile(chance, naughty) if chance.random() < 0.3 else None,
         schema=hostile(chance, naughty) if chance.random() < 0.3 else "",
     )
-    return write_block(block, NONCE, schema=True)
 
 
 def block_forgeries(text: str) -> list[str]:
@@ -172,12 +176,13 @@ def forgeries(name: str, result: RenderedContext) -> list[str]:
 
 
 _BLOCK_OPENS = re.compile(r'<block:([^\s<>"\'=&]+) permission="[^"<>\n]*"(?: shared_from="[^"<>\n]*")?>')
+_BLOCK = re.compile(rf"^{_BLOCK_OPENS.pattern}\n[^<>]*\n</block:\1>$", re.MULTILINE)
 _BLOCK_CLOSES = re.compile(r"</block:([^\s<>\"'=&]+)>")
 _ELEMENT = re.compile(
     r'<(?:memory id="[^"<>\n]*"(?: confidence="[\d.]+")?|message id="[^"<>\n]*" time="[^"<>\n]*"(?: speaker="[^"<>\n]*")?)'
     r'(?: score="[\d.]+")?>[^<>]*</(?:memory|message)>'
 )
-_OPENING = re.compile(rf'^<((?:[a-z][a-z0-9_]*_memories)|conversation) nonce="{NONCE}">$', re.MULTILINE)
+_OPENING = re.compile(rf'^<((?:[a-z][a-z0-9_]*_memories)|blocks|conversation) nonce="{NONCE}">$', re.MULTILINE)
 _HEADER = re.compile(r"## (?:\d{4}-\d\d-\d\d(?: session \d+)?|[a-z][a-z0-9_]*)")
 _LINE_BREAK = re.compile(r"\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _OWN_TAG = re.compile(r"<\s*/?\s*(?:directive|notice|memory|message|conversation|\w+_memories)\b", re.IGNORECASE)
@@ -185,9 +190,10 @@ _OWN_TAG = re.compile(r"<\s*/?\s*(?:directive|notice|memory|message|conversation
 
 def _xml_problem(stable: str, late: str, items: int) -> str:
     sections = _OPENING.findall(late)
-    rest = _ELEMENT.sub("", late)
-    if len(_ELEMENT.findall(late)) != items:
-        return f"{len(_ELEMENT.findall(late))} elements for {items} items"
+    elements = len(_ELEMENT.findall(late)) + len(_BLOCK.findall(late))
+    if elements != items:
+        return f"{elements} elements for {items} items"
+    rest = _ELEMENT.sub("", _BLOCK.sub("", late))
     if rest.count("<") != 2 * len(sections) or rest.count(">") != 2 * len(sections):
         return "a bracket that belongs to nothing"
     if late.count(NONCE) != len(sections):
@@ -199,8 +205,20 @@ def _compact_problem(stable: str, late: str, items: int) -> str:
     lines = _LINE_BREAK.split(late)
     if lines[0] != f'<memory nonce="{NONCE}">' or lines[-1] != "</memory>":
         return "the wrapper is broken"
-    inside = lines[2:-1]
-    if sum(line.startswith("[") for line in inside) != items:
+    inside, blocks = list[str](), 0
+    opened: re.Match[str] | None = None
+    for line in lines[2:-1]:
+        if opened is not None and line == f"</block:{opened[1]}>":
+            opened = None
+        elif opened is not None and line and not line.startswith(" "):
+            return "a line of a block that starts like one of ours"
+        elif opened is None and (opened := _BLOCK_OPENS.fullmatch(line)):
+            blocks += 1
+        elif line or opened is None:
+            inside.append(line)
+    if opened is not None:
+        return "a block without an end"
+    if sum(line.startswith("[") for line in inside) != items - blocks:
         return "a handle too many"
     if any(not re.match(r"\[[am]\d+\] |## |[ ]", line) for line in inside):
         return "a line that starts like nothing of ours"

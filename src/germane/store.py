@@ -54,8 +54,9 @@ class ScopedStore(Protocol):
         """Returns the standing instructions, the agent's and those of the scope's user."""
 
     async def allowed(self, ids: Sequence[str], *, at: datetime, filters: Filters) -> frozenset[str]:
-        """Returns those of `ids` (of memories and events) that this scope may see, that are valid at `at`, aren't forgotten and
-        have an allowed sensitivity, as stored now (PACK-8)."""
+        """Returns those of `ids` (of memories, events and archival entries, and `<id>@<version>` of blocks) that this scope may
+        see, that are valid at `at`, aren't forgotten and have an allowed sensitivity, as stored now (PACK-8). A block's version
+        must be the current one; blocks and entries are private."""
 
     async def injections(self, also: Sequence[str] = (), *, at: datetime, filters: Filters) -> KeptInjections:
         """Returns what was injected for the turns of the scope's session, oldest first, and those of its items, and of the ids

@@ -26,7 +26,7 @@ from support.scoped_stores import DIRECTIVE, MEMORY, MESSAGE, Kept, engine, idle
 
 STORE = (
     *("memories.search", "memories.pinned", "events.search", "events.recent", "events.speakers", "directive", "allowed"),
-    "journal.revision",
+    *("blocks.standing", "blocks.search", "journal.revision"),
 )
 ANN, BO = Scope(user="ann"), Scope(user="bo")
 
@@ -73,7 +73,7 @@ async def test_a_store_that_hangs_costs_the_first_requests_their_time_and_the_ne
         else:
             assert rung(context) == (2, "assembly_error:BreakerOpen")
             assert seconds == 0
-    names = ("structured", "memories", "messages", "directive")
+    names = ("structured", "blocks", "memories", "archive", "messages", "directive")
     assert told(context) == dict.fromkeys(names, "skipped:breaker") | {"continuity": "skipped:no_session"}
 
 

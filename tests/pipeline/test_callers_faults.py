@@ -25,7 +25,7 @@ from support.scoped_stores import Kept, engine, request, scoped
 
 STORE = (
     *("memories.search", "memories.pinned", "events.search", "events.recent", "events.speakers", "directive", "allowed"),
-    "journal.revision",
+    *("blocks.standing", "blocks.search", "journal.revision"),
 )
 ASKED = [{"role": "user", "content": "What?"}]
 NEIGHBOUR = Kept(scope=Scope(org="brill", user="bo"))

@@ -26,7 +26,10 @@ from germane.types.trace import SourceReport
 from support.scoped_stores import DIRECTIVE, MEMORY, MESSAGE, engine, idle, request, scoped
 
 CANARY = "canary-7351"
-SEARCHES = {"memories.search": "memories", "memories.pinned": "structured", "events.search": "messages"}
+SEARCHES = {
+    **{"memories.search": "memories", "memories.pinned": "structured", "events.search": "messages"},
+    **{"blocks.standing": "blocks", "blocks.search": "archive"},
+}
 POINTS = (*SEARCHES, "events.recent", "events.speakers", "directive", "allowed", "journal.revision", "embed", "embed_now")
 ERRORS = (
     *(OSError, TimeoutError, MemoryError, RecursionError, KeyError, ValueError, AssertionError, StopAsyncIteration),

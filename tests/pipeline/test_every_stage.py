@@ -53,7 +53,7 @@ ERRORS: tuple[type[BaseException], ...] = (
 )
 STORE = (
     *("memories.search", "memories.pinned", "events.search", "events.recent", "events.speakers", "directive", "allowed"),
-    "journal.revision",
+    *("blocks.standing", "blocks.search", "journal.revision"),
 )
 STAGES = {
     "turns": "germane.pipeline.admission_queue.AdmissionQueue.acquire",

@@ -128,7 +128,7 @@ async def test_an_answer_that_is_overdue_is_the_directive(stage: str) -> None:
 @warped
 async def test_where_nothing_was_found_in_time_the_directive_goes_alone() -> None:
     stored = scoped()
-    for point in ("memories.search", "memories.pinned", "events.search", "events.recent"):
+    for point in ("memories.search", "memories.pinned", "events.search", "events.recent", "blocks.standing", "blocks.search"):
         stored = faulty(stored, Hang(), point)
     context, _ = await answered({"merge": 0.004}, stored)
     assert rung(context)[:2] == (2, "assembly_timeout")

@@ -8,6 +8,8 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
+from germane.blocks.block import Block
+from germane.blocks.entry import ArchivalEntry
 from germane.catalog.catalog import Catalog
 from germane.clock import Clock
 from germane.events.event import Event
@@ -75,6 +77,17 @@ class _Events:
         return SessionPage(sessions=())
 
 
+class _Blocks:
+    async def standing(self) -> tuple[Block, ...]:
+        return ()
+
+    async def named(self, names: Sequence[str]) -> tuple[Block, ...]:
+        return ()
+
+    async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> Found[ArchivalEntry]:
+        return Found()
+
+
 class _Journal:
     async def commit(self, plan: Any) -> Any:
         raise NotImplementedError
@@ -88,7 +101,7 @@ class Kept:
     scope: Scope = field(default_factory=lambda: Scope(user="caroline"))
     memories: Any = field(default_factory=_Memories)
     events: Any = field(default_factory=_Events)
-    blocks: Any = None
+    blocks: Any = field(default_factory=_Blocks)
     inventory: Any = None
     journal: Any = field(default_factory=_Journal)
 

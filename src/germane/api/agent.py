@@ -43,6 +43,8 @@ from germane.types.strategy import Strategy
 __all__ = ["Agent"]
 
 Raw = Mapping[str, Any] | Message
+_NO_MEMORIES = frozenset({"archival", "block", "conversation"})
+"""Categories of items whose retrievals aren't counted."""
 
 
 class Agent(AgentContents):
@@ -72,6 +74,7 @@ class Agent(AgentContents):
         window: int | None = None,
         like: str | None = None,
         system: System | None = None,
+        blocks: Sequence[str] = (),
     ) -> Context:
         """Returns the messages with what the model needs to know, within its token budget, before the deadline.
 
@@ -82,7 +85,8 @@ class Agent(AgentContents):
         `effort` (`low`, `medium`, `high`, or a number from 0.01 to 100, 1 being medium) says how much a token has to bring; the
         default is the strategy's. `like` names a listed model whose profile `model` gets, and `window` replaces its window
         (tokens). `system` is your own system prompt beside the messages: a text, Anthropic's text blocks, or Gemini's system
-        instruction. It comes back in `system`, behind germane's text, or as the first of your messages for OpenAI.
+        instruction. It comes back in `system`, behind germane's text, or as the first of your messages for OpenAI. `blocks` are
+        labels or ids of memory blocks that this request refers to: they are shown as well as those of every context.
 
         Raises `InvalidInput` for arguments that can't be used, and nothing else. A fault of germane's own gives less context;
         `metadata.fallback_reason` and `trace` hold the reason.
@@ -104,9 +108,10 @@ class Agent(AgentContents):
             window=window,
             like=like,
             system=system,
+            blocks=blocks,
         )
         context = await self._parts.engine.assemble(request, self._scoped(scope), plan, began)
-        self._parts.retrievals.note(self.scope, [item.id for item in context.items if item.category != "conversation"])
+        self._parts.retrievals.note(self.scope, [item.id for item in context.items if item.category not in _NO_MEMORIES])
         self._parts.injections.note(scope)
         return context
 

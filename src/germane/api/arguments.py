@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any
 
 from germane.api.check_messages import conversation
+from germane.blocks.label import label_key
 from germane.catalog.catalog import Catalog
 from germane.catalog.profile import Profile
 from germane.clock import Clock, aware
@@ -24,6 +25,7 @@ from germane.types.answer_time import check_answer_time
 from germane.types.effort import Effort, price
 from germane.types.extent import Extent
 from germane.types.limits import (
+    BLOCKS_NAMED,
     CHARACTERS,
     COUNT,
     ID,
@@ -68,6 +70,7 @@ def build_request(
     window: int | None = None,
     like: str | None = None,
     system: System | None = None,
+    blocks: Sequence[str] = (),
 ) -> Request:
     """Checks every argument and returns the request. Raises `InvalidInput` for the first argument that can't be used. The
     messages are parsed last."""
@@ -86,6 +89,7 @@ def build_request(
     chosen = normalise_filters(filters, scope.zone) or Filters()
     if effort is not None:
         price(effort)
+    named = entries("blocks", blocks, BLOCKS_NAMED, ID)
     profile = _profile(catalog, model, like, window)
     name = profile.provider if provider is None else text("provider", provider, NAME)
     dialect(name)
@@ -108,6 +112,7 @@ def build_request(
         effort=effort,
         window=window,
         like=like,
+        blocks=tuple(dict.fromkeys(label_key(one, f"blocks[{index}]") for index, one in enumerate(named))),
         has_system=own is not None,
     )
 

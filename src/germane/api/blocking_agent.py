@@ -78,6 +78,7 @@ class Agent:
         window: int | None = None,
         like: str | None = None,
         system: System | None = None,
+        blocks: Sequence[str] = (),
     ) -> Context:
         return self._call(
             self._awaited.assemble,
@@ -96,6 +97,7 @@ class Agent:
             window=window,
             like=like,
             system=system,
+            blocks=blocks,
         )
 
     def builder(self) -> Builder:

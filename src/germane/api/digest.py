@@ -29,8 +29,8 @@ class MemoryDigest:
 
 
 def without_directive(strategy: Strategy) -> Strategy:
-    """The strategy for a text that holds nothing but memories."""
-    plans = tuple(plan for plan in strategy.sources if plan.name != "directive")
+    """The strategy for a text that holds neither a directive nor blocks."""
+    plans = tuple(plan for plan in strategy.sources if plan.name not in ("directive", "blocks"))
     return replace(strategy, sources=plans, placement="split")
 
 

@@ -17,7 +17,9 @@ __all__ = ["COMPACT", "COMPOSITE", "DEFAULT", "VERBOSE", "Strategies", "allowed_
 _STATED = (
     SourcePlan(name="directive"),
     SourcePlan(name="structured", limit=20),
+    SourcePlan(name="blocks", limit=100),
     SourcePlan(name="memories", limit=60),
+    SourcePlan(name="archive", limit=20),
 )
 _SAID_LAST = (SourcePlan(name="history", limit=50), SourcePlan(name="recent", limit=10))
 _DEEP = SourcePlan(name="messages", limit=250)

@@ -9,6 +9,8 @@ from math import exp, inf
 from typing import Any
 
 from germane.api.identify import find_thing
+from germane.api.why_block import find_block, why_not_there
+from germane.blocks.shown import stored_id
 from germane.dialects.registry import parse_all
 from germane.errors import EmbedderError, InvalidInput, NotFound
 from germane.events.event import Event
@@ -23,6 +25,7 @@ from germane.ports.embedder import Embedder
 from germane.search.hit import Found
 from germane.search.relevance import Relevance, matrix
 from germane.store import ScopedStore
+from germane.types.candidate import Candidate
 from germane.types.context import Context
 from germane.types.evidence import Evidence
 from germane.types.query import Filters, Query
@@ -31,6 +34,7 @@ from germane.types.why import LEFT_OUT, Why
 
 __all__ = ["explain_one"]
 
+_REQUIRED = ("pinned, or named by the strategy", "a block of every context, or named by the request")
 _NO_READING = 1e9
 """A price of a token at which a search reads next to no text."""
 _ALL = 1 << 24
@@ -48,7 +52,10 @@ async def explain_one(
     try:
         thing = await find_thing(store, id)
     except NotFound as missing:
-        return await _missing(id, store, str(missing))
+        if (block := await find_block(store, id)) is None:
+            return await _missing(id, store, str(missing))
+        query = context.trace.query
+        return _told(block.id, context.trace) or why_not_there(block, context.trace, None if query is None else query.filters)
     if (told := _told(thing.id, context.trace)) is not None:
         return told
     query = context.trace.query
@@ -61,11 +68,12 @@ async def explain_one(
 
 
 def _told(id: str, trace: Trace) -> Why | None:
-    """What the trace says of the thing with exactly this id; None where it says nothing."""
+    """What the trace says of the thing with exactly this id, or of the block with this label; None where it says nothing."""
     for item in trace.chosen:
-        if item.id == id:
+        if _is(item.scored.candidate, id):
+            block = item.scored.candidate.block is not None
             part = "" if item.share == 1 else f", {item.share:.0%} of its text"
-            required = " because it is required (pinned, or named by the strategy)" if item.scored.candidate.required else ""
+            required = f" because it is required ({_REQUIRED[block]})" if item.scored.candidate.required else ""
             return Why(
                 id=id,
                 outcome="injected",
@@ -75,7 +83,7 @@ def _told(id: str, trace: Trace) -> Why | None:
                 tokens=item.tokens,
             )
     for left in trace.left_out:
-        if left.id == id:
+        if _is(left.scored.candidate, id):
             return Why(
                 id=id,
                 outcome="left_out",
@@ -85,7 +93,7 @@ def _told(id: str, trace: Trace) -> Why | None:
                 probability=left.scored.breakdown.relevance,
                 tokens=left.tokens,
             )
-    if any(item.id == id for injection in trace.earlier for item in injection.items):
+    if any(id in (item.id, stored_id(item.id)) for injection in trace.earlier for item in injection.items):
         return Why(id=id, outcome="stands", text="it stands in the prompt already, in the text of an earlier turn")
     for unread in trace.unread:
         if unread.id == id:
@@ -93,6 +101,14 @@ def _told(id: str, trace: Trace) -> Why | None:
             tokens, probability = unread.tokens, unread.probability
             return Why(id=id, outcome="unread", reason="price", text=said, probability=probability, tokens=tokens)
     return None
+
+
+def _is(candidate: Candidate, name: str) -> bool:
+    """Whether the candidate is the thing with this id, or the block with this label."""
+    if candidate.category not in ("archival", "block"):
+        return candidate.id == name
+    label = None if candidate.block is None else candidate.block.label
+    return name in (candidate.id, stored_id(candidate.id), label)
 
 
 async def _missing(id: str, store: ScopedStore, said: str) -> Why:

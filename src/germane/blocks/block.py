@@ -6,18 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
-from typing import Literal, get_args
+from typing import get_args
 
 from germane.blocks.permission import Permission
 from germane.blocks.schema import Schema
 from germane.errors import InvalidInput
+from germane.types.block_text import BlockType
 from germane.types.limits import shown
 
 __all__ = ["BLOCK_TYPES", "DEFAULT_LIMIT", "Block", "BlockType", "block_type", "content_hash_of"]
 
-BlockType = Literal["core", "working", "archival", "log"]
-"""Core blocks are always in the context; working ones where they are pinned or referenced; archival ones are found by
-searching; a log grows by entries."""
 BLOCK_TYPES: tuple[BlockType, ...] = get_args(BlockType)
 DEFAULT_LIMIT = 5_000
 """Characters that a block's rendered text may have, unless its owner sets another limit."""

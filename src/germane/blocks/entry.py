@@ -13,8 +13,8 @@ __all__ = ["ArchivalEntry", "searched_text"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivalEntry:
     """One entry of the archive. `user` None stands for agent-wide. `metadata` is JSON whose words are searched too. Where a
-    search found a block of type archival instead, `label` is the block's, `id` and `text` are the block's too, and `metadata`
-    is empty. `secrets` counts the secrets that the call which stored the entry has found, by kind; it isn't stored."""
+    search found a block of type archival instead, `id`, `text`, `label` and `version` are the block's, and `metadata` is empty.
+    `secrets` counts the secrets that the call which stored the entry has found, by kind; it isn't stored."""
 
     id: str
     text: str
@@ -22,6 +22,7 @@ class ArchivalEntry:
     user: str | None = None
     created_at: datetime
     label: str | None = None
+    version: int | None = None
     secrets: Mapping[str, int] = field(default_factory=dict, compare=False, hash=False)
 
 

@@ -190,7 +190,7 @@ class Assembly:
         )
 
     def _metadata(self, warnings: tuple[str, ...]) -> Metadata:
-        items = self.written.items
+        items = [item for item in self.written.items if item.scored.candidate.block is None]
         packing = None if self.outcome is None else self.outcome.packing
         need = None if self.outcome is None else self.outcome.need
         budget = None if self.measured is None else self.measured.budget
@@ -243,11 +243,27 @@ class Assembly:
         if packing is not None and packing.directive_left_out:
             yield f"the directive was left out: {packing.directive_left_out}"
         yield from self.standing.warnings
+        yield from self._absent_blocks()
         if self.directive is None:
             yield "the directive couldn't be read, and none is known of this scope yet: the answer goes without"
         budget = None if self.measured is None else self.measured.budget
         if budget is not None and budget.is_constrained and not budget.exceeds_window:
             yield f"only {budget.available} tokens are left to add anything"
+
+    def _absent_blocks(self) -> Iterator[str]:
+        """Names of blocks in the request that nothing was found for, where the blocks could be read."""
+        named, outcome = self.request.blocks, self.outcome
+        if not named or outcome is None:
+            return
+        if not any(report.name == "blocks" and report.status == "ok" for report in outcome.gathered.reports):
+            return
+        packing = outcome.packing
+        offered = [*(item.scored for item in packing.chosen), *(out.scored for out in packing.left_out)]
+        blocks = [block for scored in offered if (block := scored.candidate.block) is not None]
+        known = {name for block in blocks for name in (block.id, block.label)}
+        for name in named:
+            if name not in known:
+                yield f"there is no block {name!r} here, which the request names"
 
 
 def unanswered(reports: Sequence[SourceReport]) -> str:

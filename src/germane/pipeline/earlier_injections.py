@@ -41,6 +41,7 @@ class Standing:
     replaces: bool = False
     closed: bool = False
     """Whether the newest turn keeps its text, so that nothing is added."""
+    newest: HumanTurn | None = None
     first_number: int = 1
     warnings: tuple[str, ...] = ()
 
@@ -70,6 +71,17 @@ class Standing:
         ids, hashes = {each.id for each in shown}, {each.content_hash for each in shown}
         items = [item for text in self.texts for item in text.items]
         return tuple(item.handle for item in items if item.id in ids or (item.content_hash and item.content_hash in hashes))
+
+    def opened(self, ranked: Sequence[Scored]) -> Standing:
+        """With the newest turn assembled anew, where one of these candidates is a block that doesn't stand yet: blocks are
+        shown at once, also while tools run."""
+        if not self.closed or self.newest is None:
+            return self
+        ids = self.ids
+        if all(scored.candidate.block is None or scored.id in ids for scored in ranked):
+            return self
+        texts = tuple(text for text in self.texts if text.turn != self.newest.index)
+        return replace(self, texts=texts, new=self.newest, replaces=True, closed=False)
 
     def separate(self, ranked: Sequence[Scored]) -> tuple[Sequence[Scored], tuple[LeftOut, ...]]:
         """The candidates that may be added, and those left out: because they stand in a text, or because nothing is added."""
@@ -147,6 +159,7 @@ def stand(
         occurrence=last + 1 if replaced is None else replaced.occurrence,
         replaces=replaced is not None,
         closed=closed,
+        newest=newest,
         first_number=1 + max((record.last_handle for record in kept.records), default=0),
         warnings=tuple(warnings),
     )

@@ -68,7 +68,7 @@ from germane.types.strategy import Strategy
 
 __all__ = ["Engine"]
 
-_NOT_SEARCHING = frozenset({"continuity", "directive", "history", "recent", "structured"})
+_NOT_SEARCHING = frozenset({"blocks", "continuity", "directive", "history", "recent", "structured"})
 """Sources that offer the same candidates whatever the question is. A search leaves them out: what is pinned is found if it
 answers the question."""
 
@@ -207,6 +207,7 @@ class Engine:
             return
         with assembly.stage("score", deadline):
             ranked = self._rank(assembly, gathered, candidates, deadline)
+            standing = standing.opened(ranked.kept)
             new, standing_already = standing.separate(ranked.kept)
         with assembly.stage("pack", deadline):
             layout = self._layout(request, strategy, tokens, gathered.query, first_number=standing.first_number)
@@ -219,7 +220,7 @@ class Engine:
         with assembly.stage("write", _NEVER):
             written = layout.write(packing.directive, packing.chosen)
         seen = replace(gathered, candidates=())
-        found = len(ranked.kept) + len(gathered.unread)
+        found = sum(item.candidate.block is None for item in ranked.kept) + len(gathered.unread)
         outcome = Outcome(gathered=seen, available=found, packing=packing, written=written, standing=standing, need=ranked.need)
         assembly.finish(outcome)
         if assembly.level == 0:
@@ -315,7 +316,9 @@ class Engine:
             read(request),
             store,
             strategy,
-            sources(store, strategy, self.sources, wait=wait, said=said, depth=depth, searching=searching),
+            sources(
+                store, strategy, self.sources, wait=wait, said=said, depth=depth, searching=searching, blocks=request.blocks
+            ),
             embedder=self.embedder,
             ends=deadline.gathered,
             clock=self.clock,

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from germane.blocks.operations import DropShare, PutBlock, PutEntry, PutShare
+from germane.blocks.shown import block_hash, entry_hash, shown_id
 from germane.events.operations import PutEvent
 from germane.injections.injection import Injection, KeptInjections
 from germane.injections.operations import MAX_AGE_DAYS, MAX_CHARACTERS, MAX_RECORDS, PutInjection
@@ -16,7 +18,7 @@ from germane.memories.forget import forget
 from germane.memories.memory import Memory
 from germane.memories.operations import EndMemory, Forget, ForgetOwner, PutMemory
 from germane.store import Store
-from germane.testing.stored import NOON, a_memory, an_event, writing
+from germane.testing.stored import NOON, a_block, a_memory, an_entry, an_event, editing, writing
 from germane.types.earlier import InjectedItem
 from germane.types.plan import Change
 from germane.types.query import Filters
@@ -54,6 +56,10 @@ async def _kept(store: Store, scope: Scope = ANNA, also: Sequence[str] = (), fil
 
 async def _write(store: Store, *changes: Change, scope: Scope = ANNA) -> None:
     await store.within(scope).journal.commit(writing(*changes))
+
+
+def _shown(id: str, version: int, content_hash: int) -> InjectedItem:
+    return InjectedItem(handle="block:common", id=shown_id(id, version), content_hash=content_hash, source="blocks")
 
 
 class InjectionContract:
@@ -100,6 +106,57 @@ class InjectionContract:
         await _write(store, PutInjection("s", an_injection(kept, ended)))
         assert (await _kept(store, also=[secret.id], filters=Filters())).allowed == {kept.id: kept.content_hash}
         assert (await _kept(store, also=[secret.id])).allowed.keys() == {kept.id, secret.id}
+
+    @pytest.mark.requirement("BLK-2", "BLK-6", "INJECT-6", "PACK-8")
+    async def test_a_block_may_be_shown_in_its_current_version_and_by_whom_it_is_shared_with(self, store: Store) -> None:
+        """Archival entries too; both are private. What a share permits belongs to what is shown."""
+        block = a_block("common", user="anna", agent="a", version=3)
+        entry = an_entry(user="anna")
+        share = PutShare(id=block.id, agent="b", permission="append", at=NOON)
+        await _write(store, PutBlock(block), PutEntry(entry), share)
+        other = Scope(agent="b", user="anna", session="s")
+        asked = [f"{block.id}@3", f"{block.id}@2", f"{block.id}@4", block.id, entry.id, f"{entry.id}@0"]
+        own = (await _kept(store, also=asked)).allowed
+        assert own == {f"{block.id}@3": block_hash(block.id, 3), entry.id: entry_hash(entry.id)}
+        assert await store.within(ANNA).allowed(asked, at=NOON, filters=Filters()) == own.keys()
+        for levels in (("public",), ("public", "sensitive"), ()):
+            assert (await _kept(store, also=asked, filters=Filters(sensitivities=levels))).allowed == {}
+        shared = (await _kept(store, other, also=asked)).allowed
+        assert list(shared) == [f"{block.id}@3"]
+        assert shared != own
+        await store.within(ANNA).journal.commit(editing(block.id, replace(share, permission="read_only")))
+        again = (await _kept(store, other, also=asked)).allowed
+        assert (list(again), again == shared) == ([f"{block.id}@3"], False)
+        for scope in (replace(ANNA, user="ben"), Scope(agent="a", session="s"), Scope(agent="c", user="anna", session="s")):
+            assert (await _kept(store, scope, also=asked)).allowed == {}
+        await store.within(ANNA).journal.commit(editing(block.id, DropShare(id=block.id, agent="b")))
+        assert (await _kept(store, other, also=asked)).allowed == {}
+        await store.within(ANNA).journal.commit(editing(block.id, PutBlock(replace(block, deleted_at=NOON))))
+        assert (await _kept(store, also=asked)).allowed == {entry.id: entry_hash(entry.id)}
+
+    @pytest.mark.requirement("BLK-2", "INJECT-6", "MEM-3")
+    async def test_a_record_holds_the_version_of_a_block_and_goes_with_the_block(self, store: Store) -> None:
+        """It is written where that is the current version, and withdrawn when the block is forgotten, also from other scopes."""
+        block, entry = a_block("common", user="anna", agent="a"), an_entry(user="anna")
+        await _write(store, PutBlock(block), PutEntry(entry), PutShare(id=block.id, agent="b", permission="append", at=NOON))
+        scope = Scope(agent="b", user="anna", session="s")
+        seen = replace(block, shared_from="a", granted="append")
+        theirs = an_injection(items=(_shown(block.id, 0, block_hash(block.id, 0, seen)),))
+        own = an_injection(items=(_shown(block.id, 0, block_hash(block.id, 0)),), turn="own")
+        old = an_injection(items=(_shown(block.id, 1, block_hash(block.id, 1)),), turn="old")
+        archived = InjectedItem(handle="m1", id=entry.id, content_hash=entry_hash(entry.id), source="archive")
+        entries = an_injection(items=(archived,), turn="entries")
+        await _write(store, *(PutInjection("s", each) for each in (own, old, entries)))
+        await _write(store, PutInjection("s", theirs), PutInjection("s", replace(own, turn="no")), scope=scope)
+        assert (await _kept(store)).records == (own, entries)
+        assert (await _kept(store, scope)).records == (theirs,)
+        await _write(store, Forget(block_ids=(block.id, entry.id), at=NOON))
+        gone: dict[str, Any] = {"text": "", "items": (), "tokens": 0}
+        assert (await _kept(store)).records == (
+            replace(own, withdrawn="block:common", **gone),
+            replace(entries, withdrawn="m1", **gone),
+        )
+        assert (await _kept(store, scope)).records == (replace(theirs, withdrawn="block:common", **gone),)
 
     @pytest.mark.requirement("INJECT-6", "MEM-3")
     async def test_what_is_forgotten_or_changed_withdraws_every_record_that_holds_it(self, store: Store) -> None:

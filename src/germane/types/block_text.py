@@ -8,6 +8,8 @@ from typing import Literal
 __all__ = ["BlockText", "BlockType"]
 
 BlockType = Literal["core", "working", "archival", "log"]
+"""Core blocks are always in the context; working ones where they are pinned or referenced; archival ones are found by
+searching; a log grows by entries."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

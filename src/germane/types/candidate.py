@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
+from germane.types.block_text import BlockText
 from germane.types.evidence import Evidence
 
 __all__ = [
@@ -85,9 +86,9 @@ class Outdated(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """What a source offers. `category` is the section that it is written in: procedural, factual, preference, behavioral,
-    episodic, conversation, or any other. `kinds` choose its half-life; of several the shortest counts. `confidence` is in
-    [0, 1]."""
+    """What a source offers. `category` is the section that it is written in: block, procedural, factual, preference,
+    behavioral, episodic, archival, conversation, or any other. `kinds` choose its half-life; of several the shortest counts.
+    `confidence` is in [0, 1]."""
 
     id: str
     source: str
@@ -125,6 +126,8 @@ class Candidate:
     """Set where the stored text is long and `text` is a passage of it, with `…` where it was cut; None for a whole text."""
     outdated: Outdated | None = None
     """Set where the message states something that a later statement replaced by the time asked about."""
+    block: BlockText | None = None
+    """Set where a memory block is shown as one, between its own tags."""
 
     def only_from(self, sources: Set[str]) -> bool:
         """Whether no other source than these offered the candidate."""

@@ -66,10 +66,11 @@ def amount_lines(trace: Trace) -> Iterator[str]:
 
 def _line(scored: Scored) -> str:
     parts, candidate = scored.breakdown, scored.candidate
+    what = candidate.category if candidate.block is None else f"{candidate.category} {candidate.block.label!r}"
     return (
         f"#{scored.rank:<4} {scored.score:.4f} = relevance {parts.relevance:.4f} recency {parts.recency:.2f} "
         f"usefulness {parts.usefulness:.2f} confidence {parts.confidence:.2f} frequency {parts.frequency:.2f}  "
-        f"{'+'.join((candidate.source, *candidate.also))} {candidate.category} {candidate.id}{_stale(candidate.stale_since)}"
+        f"{'+'.join((candidate.source, *candidate.also))} {what} {candidate.id}{_stale(candidate.stale_since)}"
     )
 
 

@@ -15,6 +15,7 @@ from germane.errors import InvalidInput
 
 __all__ = [
     "AGENTS",
+    "BLOCKS_NAMED",
     "BLOCK_TEXT",
     "CHARACTERS",
     "COUNT",
@@ -200,6 +201,7 @@ IDS = Limit(
     why="each is looked up by itself",
     instead="give them in several calls",
 )
+BLOCKS_NAMED = Limit(maximum=100, unit="entries", of="`blocks` of `assemble`", why="more blocks than that fit into no prompt")
 REFERENCES = Limit(maximum=1_000, unit="entries", of="`provenance.refs`", why="they are kept with the memory, and read with it")
 AGENTS = Limit(maximum=256, unit="entries", of="`agents` of an API key", why="a key for more is a key for the org")
 PAGE = Limit(maximum=1_000, unit="entries", of="`limit` of a listing", why="a page is read and sent as one")

@@ -49,5 +49,7 @@ class Request:
     """Tokens of the model that are sent beside the messages and aren't in them, such as the system parts of a built request."""
     reserve: int | None = None
     """Tokens kept free for the answer, in place of BUD-3's."""
+    blocks: tuple[str, ...] = ()
+    """Labels or ids of memory blocks that the request refers to, so that they are shown too (BUILD-4)."""
     has_system: bool = False
     """Whether the first of `messages` and `raw` is the caller's `system=` (INJECT-7)."""

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from germane.text.normal import normalised
 
-__all__ = ["CONVERSATION", "TALK", "rank", "tag"]
+__all__ = ["BLOCKS", "CONVERSATION", "TALK", "rank", "tag"]
 
 CONVERSATION = "conversation"
 _ORDER = ("procedural", "factual", "preference", "behavioral", "episodic")
@@ -17,6 +17,8 @@ _MAX_TAG = 40
 _MAX_READ = 512
 """Characters of a category that are looked at."""
 
+BLOCKS = -1
+"""The rank of memory blocks, which come first."""
 TALK = len(_ORDER) + 1
 """The rank of stored messages, which come last."""
 

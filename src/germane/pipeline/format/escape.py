@@ -47,7 +47,7 @@ _MAX_LABEL = 64
 _MAX_LABEL_READ = 4_096
 """Characters of a name that are looked at: 64 graphemes of 64 characters each."""
 _CARRIER = "◌"
-_OWN_TAGS = frozenset({"block", "directive", "notice", "memory", "message", "conversation"})
+_OWN_TAGS = frozenset({"block", "blocks", "directive", "notice", "memory", "message", "conversation"})
 _SECTION = "_memories"
 _MAX_SECTION = 64 + len(_SECTION)
 _NAMED = re.compile(r"\s*+/?+\s*+(\w++)")

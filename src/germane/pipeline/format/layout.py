@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple, Protocol
 
-from germane.pipeline.format.category import TALK
+from germane.pipeline.format.beginning import beginning
+from germane.pipeline.format.category import BLOCKS, TALK
 from germane.pipeline.format.shorten import Excerpt, Excerpts
 from germane.ports.tokenizer import Tokenizer
 from germane.types.candidate import Candidate, Chosen
@@ -47,10 +48,12 @@ class RenderedLine(NamedTuple):
     after: str = ""
     handle: str = ""
     """What the text calls the item where that isn't a short handle; it is then part of `before`."""
+    scored: bool = True
+    """Whether its score is written where the grammar writes scores."""
 
     def filled(self, short: str, score: str) -> str:
         """The line with what is known only at the end: the item's short handle, which depends on its place, and its score."""
-        return f"{self.before}{'' if self.handle else short}{self.middle}{score}{self.after}"
+        return f"{self.before}{'' if self.handle else short}{self.middle}{score if self.scored else ''}{self.after}"
 
 
 class Grammar(Protocol):
@@ -150,14 +153,16 @@ class Format:
         return len(self._late(()))
 
     def shorten(self, candidate: Candidate, tokens: int, chars: int | None = None) -> Excerpt | None:
-        """An excerpt around the query's terms that costs at most `tokens` as written, a header of its own included, and whose
-        line has at most `chars` characters; None when nothing useful fits."""
+        """An excerpt around the query's terms, or the beginning of a block, that costs at most `tokens` as written, a header of
+        its own included, and whose line has at most `chars` characters; None when nothing useful fits."""
 
         def cost(text: str) -> int:
             counted = self.cost(candidate, text, _NO_GROUPS)
             return counted if chars is None else max(counted, -(-self.chars(candidate, text) * tokens // max(1, chars)))
 
         tokens = tokens if chars is None else min(tokens, chars)
+        if candidate.block is not None:
+            return beginning(candidate.text, tokens, cost)
         return self._excerpts.of(candidate.text, tokens, cost)
 
     def total(self, directive: str, chosen: Sequence[Chosen]) -> int:
@@ -237,9 +242,12 @@ class Format:
 
 
 def _order(pair: tuple[Section, Chosen]) -> tuple[object, ...]:
-    """Sort key: memories by rank of their section and by score, conversation by section and by time."""
+    """Sort key: blocks by their place, memories by rank of their section and by score, conversation by section and by
+    time."""
     section, item = pair
     candidate = item.scored.candidate
+    if section.rank[0] == BLOCKS:
+        return (section.rank, "", candidate.position, item.scored.rank, candidate.id)
     if section.rank[0] < TALK:
         return (section.rank, "", -item.score, item.scored.rank, candidate.id)
     return (section.rank, section.key, candidate.created_at, candidate.session or "", candidate.position, candidate.id)

@@ -6,6 +6,12 @@
 
 <notice nonce="…">…</notice>
 
+<blocks nonce="…">
+<block:persona permission="ReadWrite">
+…
+</block:persona>
+</blocks>
+
 <factual_memories nonce="…">
 <memory id="m1">…</memory>
 </factual_memories>
@@ -15,7 +21,7 @@
 </conversation>
 
 With all details (INJECT-8) a memory is `<memory id="…" confidence="0.90" score="0.812">` and a message has a score as its last
-attribute; the ids are the stored ones.
+attribute; the ids are the stored ones. Blocks stay as they are: their handle is `block:` and the label as it stands in the tag.
 """
 
 from __future__ import annotations
@@ -23,7 +29,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import tzinfo
 
-from germane.pipeline.format.category import CONVERSATION, rank, tag
+from germane.pipeline.format.blocks import block_tag, write_block
+from germane.pipeline.format.category import BLOCKS, CONVERSATION, rank, tag
 from germane.pipeline.format.escape import clean, escape_attribute, escape_operator, escape_text, label
 from germane.pipeline.format.layout import RenderedLine, Section
 from germane.pipeline.format.moment import minute
@@ -58,6 +65,8 @@ class Xml:
         return f"<directive>\n{escape_operator(directive, self._nonce)}\n</directive>\n\n{self._notice}"
 
     def section(self, candidate: Candidate) -> Section:
+        if candidate.block is not None:
+            return Section("blocks", (BLOCKS, ""), f'<blocks nonce="{self._nonce}">', "</blocks>")
         category = candidate.category
         section = self._sections.get(category)
         if section is None:
@@ -68,6 +77,9 @@ class Xml:
         return section
 
     def line(self, candidate: Candidate, text: str) -> RenderedLine:
+        if candidate.block is not None:
+            written = write_block(candidate.block, self._nonce, text=text)
+            return RenderedLine(written, "", handle=f"block:{block_tag(candidate.block.label, self._nonce)}", scored=False)
         known = self._openings.get(candidate.id)
         if known is None:
             known = self._openings[candidate.id] = self._opening(candidate)

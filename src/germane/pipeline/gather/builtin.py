@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from germane.pipeline.gather.blocks import ArchiveSource, BlockSource
 from germane.pipeline.gather.continuity import ContinuitySource
 from germane.pipeline.gather.depth import EVERYTHING, SearchDepth
 from germane.pipeline.gather.memories import MemorySource, StructuredSource
@@ -18,7 +19,9 @@ from germane.types.unread import Unread
 
 __all__ = ["SOURCES", "sources"]
 
-SOURCES = ("continuity", "directive", "history", "memories", "messages", "recent", "semantic", "structured")
+SOURCES = (
+    *("archive", "blocks", "continuity", "directive", "history", "memories", "messages", "recent", "semantic", "structured"),
+)
 """Names of the built-in sources."""
 
 
@@ -41,13 +44,14 @@ def sources(
     said: RequestContents,
     depth: SearchDepth = EVERYTHING,
     searching: bool = True,
+    blocks: Sequence[str] = (),
 ) -> dict[str, Source]:
     """The sources that the strategy plans, by name; a registered source replaces the built-in source of its name. The directive
     isn't a source here, as it is no candidate.
 
     `said` is what the request holds already. With `wait`, sources wait for a partition that is still being loaded. `depth` says
-    how far down a search has to look. Without `searching`, for want of time, the sources that search are replaced by
-    `BusySource`.
+    how far down a search has to look, `blocks` which blocks the request names. Without `searching`, for want of time, the
+    sources that search are replaced by `BusySource`.
     """
     made: dict[str, Source] = {}
     for plan in strategy.sources:
@@ -55,10 +59,14 @@ def sources(
             made[plan.name] = _RegisteredSource(registered[plan.name], store)
             continue
         match plan.name:
-            case "memories" | "messages" | "semantic" if not searching:
+            case "archive" | "memories" | "messages" | "semantic" if not searching:
                 made[plan.name] = BusySource()
             case "memories" | "semantic":
                 made[plan.name] = MemorySource(store, plan.name, wait=wait, depth=depth)
+            case "archive":
+                made[plan.name] = ArchiveSource(store, wait=wait, depth=depth)
+            case "blocks":
+                made[plan.name] = BlockSource(store, blocks)
             case "structured":
                 made[plan.name] = StructuredSource(store, strategy.fact_keys, strategy.tags)
             case "messages":

@@ -1,4 +1,4 @@
-"""Candidates: makes candidates of stored memories and events."""
+"""Candidates: makes candidates of stored memories, events, blocks and archival entries."""
 
 from __future__ import annotations
 
@@ -7,17 +7,22 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import TypeVar
 
+from germane.blocks.block import Block
+from germane.blocks.entry import ArchivalEntry
+from germane.blocks.permission import SHOWN_PERMISSIONS
+from germane.blocks.shown import block_hash, entry_hash, shown_id
 from germane.events.event import Event
 from germane.memories.memory import Fact, Memory, Note, Procedure
 from germane.search.hit import Found
+from germane.types.block_text import BlockText
 from germane.types.candidate import Candidate, Outdated
 from germane.types.evidence import Evidence
 from germane.types.query import Query
 from germane.types.unread import Unread
 
-__all__ = ["from_event", "from_memory", "offered", "verbatim"]
+__all__ = ["from_block", "from_entry", "from_event", "from_memory", "offered", "verbatim"]
 
-T = TypeVar("T", Event, Memory)
+T = TypeVar("T", Event, Memory, ArchivalEntry)
 
 
 def from_memory(memory: Memory, source: str, evidence: Evidence, *, required: bool = False, position: int = 0) -> Candidate:
@@ -93,6 +98,52 @@ def from_event(event: Event, source: str, evidence: Evidence, *, at: datetime | 
         passage=event.passage,
         outdated=Outdated(replaced[0].since, tuple(dict.fromkeys(one.names[0] for one in replaced))) if replaced else None,
     )
+
+
+def from_block(block: Block, source: str, position: int) -> Candidate:
+    """A required candidate of a block that is shown as one, at this place among the blocks."""
+    return Candidate(
+        id=shown_id(block.id, block.version),
+        source=source,
+        category="block",
+        text=block.text,
+        created_at=block.updated_at,
+        kinds=("block", block.type),
+        evidence=_STANDING,
+        required=True,
+        title=block.label,
+        position=position,
+        content_hash=block_hash(block.id, block.version, None if block.shared_from is None else block),
+        block=BlockText(
+            id=block.id,
+            label=block.label,
+            type=block.type,
+            text=block.text,
+            description=block.description,
+            permission=SHOWN_PERMISSIONS[block.granted],
+            shared_from=block.shared_from,
+            pinned=block.pinned,
+        ),
+    )
+
+
+def from_entry(entry: ArchivalEntry, source: str, evidence: Evidence) -> Candidate:
+    """A candidate of an archival entry or block that a search found. Somebody archived it on purpose."""
+    block = entry.label is not None and entry.version is not None
+    return Candidate(
+        id=shown_id(entry.id, entry.version or 0) if block else entry.id,
+        source=source,
+        category="archival",
+        text=f"{entry.label}: {entry.text}" if block else entry.text,
+        created_at=entry.created_at,
+        kinds=("archival",),
+        evidence=evidence._replace(curated=1.0),
+        title=entry.label or "",
+        content_hash=block_hash(entry.id, entry.version or 0) if block else entry_hash(entry.id),
+    )
+
+
+_STANDING = Evidence(structured=1.0)
 
 
 def offered(

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from germane.blocks.shown import stored_id
 from germane.clock import Clock
 from germane.memories.directive import Directive
 from germane.pipeline.gather.abandoned import Abandoned
@@ -34,7 +35,7 @@ from germane.types.unread import Unread
 
 __all__ = ["Gathered", "SourceAttempt", "StartAttempt", "gather"]
 
-_VECTORLESS = frozenset({"continuity", "directive", "structured", "recent", "history"})
+_VECTORLESS = frozenset({"blocks", "continuity", "directive", "structured", "recent", "history"})
 """Sources that don't use the query's vector."""
 _TICK = 1e-6
 """Seconds: a limit this near counts as reached, so that nothing waits for a rounding error."""
@@ -144,7 +145,7 @@ def _not_read(found: Sequence[Unread], read: Sequence[Candidate]) -> tuple[Unrea
     """`found`, the most probable first, without what another source has read."""
     if not found:
         return ()
-    known = {candidate.id for candidate in read}
+    known = {stored_id(candidate.id) for candidate in read}
     return tuple(sorted((one for one in found if one.id not in known), key=lambda one: (-one.log_odds, one.id)))
 
 

@@ -64,7 +64,10 @@ class Packing:
     def was_truncated(self) -> bool:
         """Whether anything was left out for lack of budget, or shortened."""
         left_out = chain(self.refused, self._untried())
-        spent = not self.withheld and any(item.reason in ("budget", "kind_cap", "source_cap") for item in left_out)
+        spent = any(
+            item.reason in ("budget", "kind_cap", "source_cap") and (not self.withheld or item.scored.candidate.required)
+            for item in left_out
+        )
         return spent or bool(self.directive_left_out) or any(item.share < 1 for item in self.chosen)
 
     def _untried(self) -> Iterator[LeftOut]:

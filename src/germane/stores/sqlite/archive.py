@@ -13,15 +13,17 @@ from germane.errors import NotFound
 from germane.stores.sqlite.blocks import derive_entry
 from germane.stores.sqlite.encoding import micros, moment, shown, stored, to_json
 from germane.stores.sqlite.readers import Reading
-from germane.stores.sqlite.rows import first, rows
+from germane.stores.sqlite.rows import first, only, rows
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, owners
 
-__all__ = ["ENTRY", "archived_by_key", "entries_of", "entry_of", "fetch_archived", "put_entry"]
+__all__ = ["ENTRY", "archived_by_key", "entries_of", "entry_of", "fetch_archived", "has_archive", "put_entry"]
 
 ENTRY = "SELECT key, id, partition, text, metadata, created_at FROM archival_entries"
 """The rows that `entry_of` takes."""
-_BLOCK = "SELECT key, id, partition, text, created_at, label FROM blocks WHERE type = 'archival' AND deleted_at IS NULL"
+_BLOCK = (
+    "SELECT key, id, partition, text, created_at, label, version FROM blocks WHERE type = 'archival' AND deleted_at IS NULL"
+)
 _INSERT = "INSERT INTO archival_entries VALUES (?, ?, ?, ?, ?, ?)"
 
 
@@ -51,6 +53,11 @@ def put_entry(transaction: Transaction, partition: int, entry: ArchivalEntry) ->
     transaction.touch((partition,))
 
 
+def has_archive(connection: apsw.Connection, visible: tuple[VisiblePartition, ...]) -> bool:
+    """Returns whether the partitions may have anything that a search of the archive finds."""
+    return bool(only(connection, f"SELECT EXISTS (SELECT 1 FROM units_blocks WHERE partition IN {in_clause(visible)})")[0])
+
+
 def fetch_archived(
     reading: Reading, visible: tuple[VisiblePartition, ...], places: Mapping[int, tuple[int, int]]
 ) -> dict[int, ArchivalEntry]:
@@ -65,7 +72,8 @@ def archived_by_key(
     wanted, users = (to_json(list(keys)),), owners(visible)
     clause = f"key IN (SELECT value FROM json_each(?)) AND +partition IN {in_clause(visible)}"
     found = {row[0]: entry_of(row, users) for row in rows(connection, f"{ENTRY} WHERE {clause}", wanted)}
-    for key, id, partition, text, created_at, label in rows(connection, f"{_BLOCK} AND {clause}", wanted):
-        given = {"id": id, "text": shown(text), "user": users[partition], "created_at": moment(created_at), "label": label}
-        found[key] = ArchivalEntry(**given)
+    for key, id, partition, text, created_at, label, version in rows(connection, f"{_BLOCK} AND {clause}", wanted):
+        found[key] = ArchivalEntry(
+            id=id, text=shown(text), user=users[partition], created_at=moment(created_at), label=label, version=version
+        )
     return found

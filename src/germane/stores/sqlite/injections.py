@@ -9,12 +9,14 @@ from typing import Any
 
 import apsw
 
+from germane.blocks.shown import stored_id
 from germane.injections.injection import Injection
 from germane.injections.operations import MAX_AGE_DAYS, MAX_CHARACTERS, MAX_RECORDS, PutInjection
 from germane.stores.sqlite.encoding import micros, moment, shown, stored, to_json
+from germane.stores.sqlite.gate import archived_now
 from germane.stores.sqlite.rows import Row, first, rows
 from germane.stores.sqlite.transaction import Transaction
-from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
+from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, owners
 from germane.types.earlier import InjectedItem
 
 __all__ = ["forget_sessions", "injections_of", "put_injection", "withdraw"]
@@ -50,14 +52,14 @@ def put_injection(
 ) -> None:
     """See `PutInjection`. Removes the session's surplus records and the partition's old ones."""
     connection, record = transaction.connection, change.injection
-    if not _as_stored(connection, visible, record.items):
+    if not _as_stored(connection, visible, owners(visible)[partition], record.items):
         return
     row = (partition, stored(change.session), *_row(record), change.replaces)
     written = first(connection, _INSERT, row)
     if written is None:
         return
     connection.execute("DELETE FROM injected_items WHERE injection = ?", written)
-    ids = dict.fromkeys(stored(item.id) for item in record.items)
+    ids = dict.fromkeys(stored(stored_id(item.id)) for item in record.items)
     connection.executemany("INSERT INTO injected_items VALUES (?, ?)", [(id, written[0]) for id in ids])
     connection.execute(_SURPLUS, (partition, stored(change.session), MAX_RECORDS, MAX_CHARACTERS))
     oldest = micros(record.created_at - timedelta(days=MAX_AGE_DAYS))
@@ -65,10 +67,11 @@ def put_injection(
 
 
 def withdraw(transaction: Transaction, ids: Sequence[str]) -> None:
-    """Removes text and items of every record, of any session, that holds a memory or message with one of these ids."""
+    """Removes text and items of every record, of any session, that holds a memory, message, block or archival entry with
+    one of these ids."""
     gone = frozenset(ids)
     for key, partition, items in list(rows(transaction.connection, _HOLDING, (to_json(list(gone)),))):
-        handles = ", ".join(item.handle for item in _items(items) if item.id in gone)
+        handles = ", ".join(item.handle for item in _items(items) if stored_id(item.id) in gone)
         transaction.connection.execute(_WITHDRAWN, (stored(handles or "?"), key))
         transaction.connection.execute("DELETE FROM injected_items WHERE injection = ?", (key,))
         transaction.erase(partition)
@@ -83,11 +86,17 @@ def forget_sessions(transaction: Transaction, partitions: Iterable[VisiblePartit
             transaction.erase(partition.id)
 
 
-def _as_stored(connection: apsw.Connection, visible: tuple[VisiblePartition, ...], items: Sequence[InjectedItem]) -> bool:
-    """Whether each item is still stored with the content that it was made from."""
+def _as_stored(
+    connection: apsw.Connection, visible: tuple[VisiblePartition, ...], user: str | None, items: Sequence[InjectedItem]
+) -> bool:
+    """Whether each item is still stored with the content that it was made from, as a scope with this user sees it."""
     where = f"WHERE id = ?1 AND content_hash = ?2 AND partition IN {in_clause(visible)}"
     sql = f"SELECT 1 FROM memories {where} UNION ALL SELECT 1 FROM events {where}"
-    return all(first(connection, sql, (stored(item.id), item.content_hash)) for item in items if item.stored)
+    rest = {item.id: item for item in items if item.stored and not first(connection, sql, (stored(item.id), item.content_hash))}
+    if not rest:
+        return True
+    shown = archived_now(connection, visible, user, list(rest))
+    return all(shown.get(id) == item.content_hash for id, item in rest.items())
 
 
 def _row(record: Injection) -> Row:

@@ -11,16 +11,14 @@ from germane.injections.injection import KeptInjections
 from germane.memories.directive import Directive
 from germane.stores.sqlite.block_reader import SqliteBlocks
 from germane.stores.sqlite.directives import directive
-from germane.stores.sqlite.encoding import to_json
 from germane.stores.sqlite.event_reader import SqliteEvents
+from germane.stores.sqlite.gate import allowed_now
 from germane.stores.sqlite.injections import injections_of
 from germane.stores.sqlite.inventory import SqliteInventory
 from germane.stores.sqlite.journal import SqliteJournal
 from germane.stores.sqlite.memory_reader import SqliteMemories
 from germane.stores.sqlite.readers import Readers, Reading
-from germane.stores.sqlite.rows import rows
 from germane.stores.sqlite.visible_partitions import visible_partitions
-from germane.stores.sqlite.where_clauses import for_events, for_memories
 from germane.types.query import Filters
 from germane.types.scope import Scope
 
@@ -92,14 +90,5 @@ class SqliteScopedStore:
 
     def _allowed(self, connection: apsw.Connection, ids: Sequence[str], at: datetime, filters: Filters) -> dict[str, int]:
         """Those of `ids` that may be shown, each with its content hash."""
-        if not ids or not filters.sensitivities:
-            return {}
-        gate = Filters(sensitivities=filters.sensitivities, with_history=filters.with_history)
         visible = visible_partitions(connection, self._scope)
-        asked = "id IN (SELECT value FROM json_each(?))"
-        memory, bound = for_memories(visible, gate, at)
-        event, also = for_events(visible, gate)
-        sql = f"SELECT id, content_hash FROM memories INDEXED BY memories_id WHERE {asked} AND {memory}"
-        sql += f" UNION ALL SELECT e.id, e.content_hash FROM events e INDEXED BY events_id WHERE e.{asked} AND {event}"
-        wanted = to_json(ids)
-        return dict(rows(connection, sql, [wanted, *bound, wanted, *also]))
+        return allowed_now(connection, visible, self._scope.user, ids, at=at, filters=filters)

@@ -15,6 +15,7 @@ from germane.ports.word_vectors import WordVectors
 from germane.search.find import FaintMatch, find
 from germane.search.hit import Found, Hit
 from germane.search.relevance import Relevance
+from germane.stores.sqlite.archive import has_archive
 from germane.stores.sqlite.encoding import to_json
 from germane.stores.sqlite.partitions import Partitions
 from germane.stores.sqlite.readers import Readers, Reading
@@ -80,13 +81,15 @@ class Searcher(Generic[T]):
         visible = visible_partitions(reading.connection, scope)
         if limit <= 0 or not visible or impossible(query.filters, self.domain):
             return Found()
+        owner = scope.org, scope.agent, scope.user
+        if self.domain == "blocks" and not has_archive(reading.connection, visible):
+            self._note(owner, 0)
+            return Found()
         loaded = self.partitions.ready(reading, visible, self.domain, wait=wait)
         allowed = keys_passing(self.domain)(reading.connection, visible, query.filters)
         speakers = {code: name for one in loaded for code, name in one.speakers.items()}
         searched = [one.partition for one in loaded]
-        if len(self.sizes) >= _MAX_SIZES:
-            self.sizes.clear()
-        self.sizes[scope.org, scope.agent, scope.user] = sum(map(len, searched))
+        self._note(owner, sum(map(len, searched)))
         if query.embed is not None:
             vector, model = query.embed(lambda: speaking(reading.connection, visible))
             query = replace(query, vector=vector, model=model, embed=None)
@@ -115,6 +118,11 @@ class Searcher(Generic[T]):
             if len(kept) + len(faint) >= limit or len(matches) + len(faint) < wanted or reading.stop():
                 return Found(hits=tuple(kept[:limit]), unread=self._unread(reading, visible, faint))
             wanted = max(wanted * 4, limit + len(query.filters.exclude))  # further matches replace those excluded by name
+
+    def _note(self, owner: _Owner, size: int) -> None:
+        if len(self.sizes) >= _MAX_SIZES:
+            self.sizes.clear()
+        self.sizes[owner] = size
 
     def _unread(
         self, reading: Reading, visible: tuple[VisiblePartition, ...], faint: Sequence[FaintMatch]

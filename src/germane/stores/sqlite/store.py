@@ -24,7 +24,7 @@ from germane.ports.embedder import Embedder, dimension_if_known
 from germane.ports.word_vectors import WordVectors
 from germane.search.relevance import Relevance
 from germane.store import Checkup
-from germane.stores.sqlite.archive import fetch_archived
+from germane.stores.sqlite.archive import fetch_archived, has_archive
 from germane.stores.sqlite.backup import back_up
 from germane.stores.sqlite.block_reader import SqliteBlocks
 from germane.stores.sqlite.checkup import examine, verified
@@ -189,6 +189,8 @@ class SqliteStore:
             visible = visible_partitions(reading.connection, scope)
             for domain in ("memories", "events"):
                 self._partitions.ready(reading, visible, domain, wait=True)
+            if has_archive(reading.connection, visible):
+                self._partitions.ready(reading, visible, "blocks", wait=True)
 
         await self._background.run(work)
 

@@ -1,0 +1,68 @@
+"""Block sources: the blocks of every context with those that the request names, and what a search of the archive finds."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+from germane.blocks.block import Block
+from germane.pipeline.gather.candidates import from_block, from_entry, offered
+from germane.pipeline.gather.depth import EVERYTHING, SearchDepth
+from germane.pipeline.gather.source import EmbeddingSource, Skipped
+from germane.store import ScopedStore
+from germane.types.candidate import Candidate
+from germane.types.query import Filters, Query
+from germane.types.strategy import SourcePlan
+from germane.types.unread import Unread
+
+__all__ = ["ArchiveSource", "BlockSource"]
+
+_ARCHIVED = ("entry", "archival")
+
+
+class BlockSource:
+    """Core blocks, pinned working blocks, and those with the labels or ids in `named`: own ones by label, then shared ones. All
+    are required, and shown as they are now, whatever time is asked about. Of the request's filters they obey sensitivities (a
+    block is private) and excluded ids."""
+
+    def __init__(self, store: ScopedStore, named: Sequence[str] = ()) -> None:
+        self._store, self._named = store, named
+
+    async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
+        if "private" not in query.filters.sensitivities:
+            return []
+        blocks, also = self._store.blocks, tuple[Block, ...]()
+        if self._named:
+            standing, also = await asyncio.gather(blocks.standing(), blocks.named(self._named))
+        else:
+            standing = await blocks.standing()
+        found = {block.id: block for block in (*standing, *also)}
+        wanted = [block for block in found.values() if block.deleted_at is None and block.id not in query.filters.exclude]
+        if also:
+            wanted.sort(key=lambda block: (block.shared_from is not None, block.label, block.user is None))
+        return [from_block(block, "blocks", position) for position, block in enumerate(wanted[: plan.limit])]
+
+
+class ArchiveSource(EmbeddingSource):
+    """Archival entries and archival blocks found by the query, as memories are found. They have no kind, tag or session, so a
+    request that filters by one gets none. Waits for a partition that is still being loaded only with `wait`."""
+
+    def __init__(self, store: ScopedStore, *, wait: bool = False, depth: SearchDepth = EVERYTHING) -> None:
+        self._store, self._wait, self._depth = store, wait, depth
+
+    async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate | Unread]:
+        if not query.searchable:
+            raise Skipped("no_query")
+        filters = query.said_by_then
+        if _names_what_entries_lack(filters):
+            return []
+        asked = replace(self._depth.within(query), filters=replace(filters, kinds=_ARCHIVED), min_relevance=0.0)
+        found = await self._store.blocks.search(
+            asked, plan.limit, keywords=plan.keywords, vectors=plan.vectors, wait=self._wait
+        )
+        return offered(found, "archive", query, from_entry)
+
+
+def _names_what_entries_lack(filters: Filters) -> bool:
+    return any(one is not None for one in (filters.kinds, filters.tags, filters.session, filters.event_types, filters.task))

@@ -1,0 +1,61 @@
+"""Gate rows: which of some ids a scope may see now, each with the hash of its content (PACK-8, INJECT-6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import apsw
+
+from germane.blocks.shown import block_hash, entry_hash, shown_id, stored_id
+from germane.stores.sqlite.blocks import seen_blocks
+from germane.stores.sqlite.encoding import to_json
+from germane.stores.sqlite.rows import rows
+from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
+from germane.stores.sqlite.where_clauses import for_events, for_memories
+from germane.types.query import Filters
+
+__all__ = ["allowed_now", "archived_now"]
+
+_AMONG = "id IN (SELECT value FROM json_each(?))"
+
+
+def allowed_now(
+    connection: apsw.Connection,
+    visible: tuple[VisiblePartition, ...],
+    user: str | None,
+    ids: Sequence[str],
+    *,
+    at: datetime,
+    filters: Filters,
+) -> dict[str, int]:
+    """Returns those of `ids` that may be shown to a scope with this user, each with its content hash. A block is named with its
+    version (`blocks/shown.py`), and may be shown while that is the current one."""
+    if not ids or not visible or not filters.sensitivities:
+        return {}
+    gate = Filters(sensitivities=filters.sensitivities, with_history=filters.with_history)
+    memory, bound = for_memories(visible, gate, at)
+    event, also = for_events(visible, gate)
+    sql = f"SELECT id, content_hash FROM memories INDEXED BY memories_id WHERE {_AMONG} AND {memory}"
+    sql += f" UNION ALL SELECT e.id, e.content_hash FROM events e INDEXED BY events_id WHERE e.{_AMONG} AND {event}"
+    wanted = to_json(ids)
+    found: dict[str, int] = dict(rows(connection, sql, [wanted, *bound, wanted, *also]))
+    rest = [id for id in ids if id not in found] if "private" in filters.sensitivities else []
+    return found | archived_now(connection, visible, user, rest) if rest else found
+
+
+def archived_now(
+    connection: apsw.Connection, visible: tuple[VisiblePartition, ...], user: str | None, ids: Sequence[str]
+) -> dict[str, int]:
+    """Returns those of `ids` that are blocks with their current version, or archival entries. Both are private."""
+    found = dict[str, int]()
+    asked = frozenset(ids)
+    for one in {stored_id(id) for id in ids if stored_id(id) != id}:  # one by one, so that SQLite uses the index on ids
+        for seen in seen_blocks(connection, visible, user, "b.deleted_at IS NULL AND b.id = ?", (one,)):
+            block = seen.block
+            if (name := shown_id(block.id, block.version)) in asked:
+                found.setdefault(name, block_hash(block.id, block.version, None if block.shared_from is None else block))
+    if len(found) < len(asked):
+        sql = f"SELECT id FROM archival_entries WHERE {_AMONG} AND +partition IN {in_clause(visible)}"
+        found |= {id: entry_hash(id) for (id,) in rows(connection, sql, (to_json(ids),))}
+    return found
