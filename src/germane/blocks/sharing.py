@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from germane.blocks.consent_request import ConsentRequest
 from germane.blocks.editor import Editor, digest_of, own, permitted
 from germane.blocks.mutation import OPERATIONS
 from germane.blocks.operations import DropShare, PutShare, SharesOf
 from germane.blocks.permission import SHOWN_PERMISSIONS, Permission, at_most
 from germane.blocks.share import Share
-from germane.blocks.consent_request import ConsentRequest
 from germane.errors import InvalidInput, NotPermitted
 from germane.types.plan import Decision, Plan, read
 from germane.types.scope import Scope

@@ -41,8 +41,15 @@ CAPITALS = 4
 
 SENSITIVITY_CODES = {"public": 0, "private": 1, "sensitive": 2}
 KIND_CODES = {
-    **{"behavior": 1, "episode": 2, "fact": 3, "note": 4, "preference": 5, "procedure": 6},
-    **{"entry": 7, "archival": 8, "hidden": 9},
+    "behavior": 1,
+    "episode": 2,
+    "fact": 3,
+    "note": 4,
+    "preference": 5,
+    "procedure": 6,
+    "entry": 7,
+    "archival": 8,
+    "hidden": 9,
 }
 """Codes of the kinds of memories, of archival entries and blocks, and of blocks that aren't found; 0 is an event. Both tables are stored in the search rows: a code never changes its
 meaning."""

@@ -23,8 +23,8 @@ from germane.memories.compose import compose, content_fields
 from germane.memories.memory import Memory
 from germane.memories.remember import ATTRIBUTES, hash_of
 from germane.text.normal import content_hash
-from germane.transfer.line import FORMAT, VERSION
 from germane.transfer.block_line import parsed_block
+from germane.transfer.line import FORMAT, VERSION
 from germane.transfer.stored import Contents, Owned, Owner, Reach, SessionRecord, StoredDirective, Thing
 from germane.types.candidate import Provenance
 from germane.types.extent import bounded

@@ -15,8 +15,8 @@ from weakref import WeakSet
 
 import apsw
 
-from germane.clock import Clock
 from germane.blocks.entry import ArchivalEntry
+from germane.clock import Clock
 from germane.errors import StoreUnavailable
 from germane.events.event import Event
 from germane.memories.memory import Memory
