@@ -18,7 +18,7 @@ import pytest
 from germane import sync
 from germane.access import keyring
 from germane.api import agent as agents
-from germane.api import agent_memories
+from germane.api import agent_blocks, agent_memories
 from germane.api import germane as front
 from germane.api.loop_thread import Loop
 from germane.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
@@ -34,6 +34,7 @@ TWINS = [
     (front.Germane, sync.Germane),
     (agents.Agent, sync.Agent),
     (agent_memories.Recollections, sync.Recollections),
+    (agent_blocks.MemoryBlocks, sync.MemoryBlocks),
     (keyring.Keyring, sync.Keyring),
 ]
 

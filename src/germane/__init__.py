@@ -17,15 +17,18 @@ if TYPE_CHECKING:
     from germane.api.agent import Agent
     from germane.api.germane import Germane
     from germane.api.strategies import Strategies, derive
+    from germane.blocks.block import Block
     from germane.clock import Clock
     from germane.errors import (
         Conflict,
+        ConsentNeeded,
         EmbedderError,
         GermaneError,
         InvalidInput,
         LLMError,
         MissingExtra,
         NotFound,
+        NotPermitted,
         StoreCorrupt,
         StoreError,
         StoreTooNew,
@@ -45,11 +48,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Agent",
+    "Block",
     "Candidate",
     "Cap",
     "Chosen",
     "Clock",
     "Conflict",
+    "ConsentNeeded",
     "Context",
     "EmbedderError",
     "Filters",
@@ -62,6 +67,7 @@ __all__ = [
     "Metadata",
     "MissingExtra",
     "NotFound",
+    "NotPermitted",
     "Provenance",
     "Scope",
     "Scored",
@@ -83,11 +89,12 @@ __all__ = [
 
 _HOMES = {
     "api.agent": ("Agent",),
+    "blocks.block": ("Block",),
     "clock": ("Clock",),
     "types.context": ("Context", "Metadata"),
     "errors": (
-        *("Conflict", "EmbedderError", "GermaneError", "InvalidInput", "LLMError", "MissingExtra", "NotFound"),
-        *("StoreCorrupt", "StoreError", "StoreTooNew", "StoreUnavailable", "UnknownName"),
+        *("Conflict", "ConsentNeeded", "EmbedderError", "GermaneError", "InvalidInput", "LLMError", "MissingExtra"),
+        *("NotFound", "NotPermitted", "StoreCorrupt", "StoreError", "StoreTooNew", "StoreUnavailable", "UnknownName"),
     ),
     "api.germane": ("Germane",),
     "types.candidate": ("Candidate", "Chosen", "Provenance", "Scored"),

@@ -60,8 +60,8 @@ class NotPermitted(GermaneError, PermissionError):
 
 
 class ConsentNeeded(GermaneError):
-    """An edit that needs the consent of a `partner` or a `human`. The request with the id `request` was stored, and nothing else:
-    the edit can be tried again once somebody has approved it."""
+    """An edit that needs the consent of a `partner` or a `human`. The request with the id `request` was stored, and nothing
+    else: the edit can be tried again once somebody has approved it."""
 
     def __init__(self, message: str, *, request: str, asked_of: str) -> None:
         super().__init__(message)

@@ -7,15 +7,16 @@ import germane.sync
 from support.source_tree import modules
 
 FACE = """
-    Agent Candidate Cap Chosen Clock Conflict Context EmbedderError Filters Germane GermaneError InvalidInput LLMError Memory
-    Message Metadata MissingExtra NotFound Provenance Scope Scored Settings Shares SourcePlan State StoreCorrupt StoreError
-    StoreTooNew StoreUnavailable Strategies Strategy Trace UnknownName Weights derive
+    Agent Block Candidate Cap Chosen Clock Conflict ConsentNeeded Context EmbedderError Filters Germane GermaneError
+    InvalidInput LLMError Memory Message Metadata MissingExtra NotFound NotPermitted Provenance Scope Scored Settings Shares
+    SourcePlan State StoreCorrupt StoreError StoreTooNew StoreUnavailable Strategies Strategy Trace UnknownName Weights
+    derive
 """
 
 FOR_TESTS = """
-    builders clocks derivation_contract event_contract faults forget_contract hashed injection_contract inventory_contract
-    key_contract link_contract memory_contract pins pytest_plugin readable scope_contract snapshots store_contract stored
-    time_warp transfer_contract
+    archive_contract block_contract builders clocks derivation_contract event_contract faults forget_contract hashed
+    injection_contract inventory_contract key_contract link_contract memory_contract pins pytest_plugin readable
+    scope_contract snapshots store_contract stored time_warp transfer_contract
 """
 
 
@@ -26,7 +27,7 @@ def test_germane_exports_exactly_its_public_face() -> None:
 
 def test_the_blocking_twin_exports_its_handles() -> None:
     """`germane.sync` has only the blocking handles; values are shared with `germane`."""
-    assert germane.sync.__all__ == ["Agent", "Germane", "Keyring", "Recollections"]
+    assert germane.sync.__all__ == ["Agent", "Germane", "Keyring", "MemoryBlocks", "Recollections"]
 
 
 def test_what_germane_offers_to_tests_of_others_is_this() -> None:

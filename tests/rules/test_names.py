@@ -21,11 +21,12 @@ TWINS: Mapping[str, frozenset[str]] = {
     "Client": frozenset({"grpc.blocking", "grpc.client"}),
     "Germane": frozenset({"api.germane", "sync"}),
     "Keyring": frozenset({"access.keyring", "api.blocking_keyring"}),
+    "MemoryBlocks": frozenset({"api.agent_blocks", "api.blocking_blocks"}),
     "Recollections": frozenset({"api.agent_memories", "api.blocking_agent"}),
 }
 """Classes that exist twice on purpose, once to await and once blocking, with the modules that define them."""
 
-MAX_ROOT_ENTRIES = 31
+MAX_ROOT_ENTRIES = 32
 MAX_PURPOSE = 128
 """Characters of the first sentence of a package."""
 

@@ -134,6 +134,8 @@ def as_before(path: Path) -> None:
         "DROP TABLE extraction_queue; DROP TABLE llm_usage;"
         "DROP TABLE derivations; ALTER TABLE memories DROP COLUMN derived_from;"
         "ALTER TABLE memories DROP COLUMN stale_since;"
+        "DROP TABLE units_blocks; DROP TABLE archival_entries; DROP TABLE block_consents; DROP TABLE block_shares;"
+        "DROP TABLE block_snapshots; DROP TABLE block_versions; DROP TABLE blocks; ALTER TABLE counters DROP COLUMN blocks;"
         f"PRAGMA user_version = 4; PRAGMA application_id = {APPLICATION}"
     )
     connection.close()

@@ -46,7 +46,7 @@ async def test_a_sound_store_is_sound(tmp_path: Path) -> None:
         for full in (False, True):
             found = await germane.verify(full=full, progress=lambda done, total: steps.append((done, total)))
             assert unwell(found) == {}
-        assert {name for name, _, _ in found.findings} == {"checksums", "search rows", "orphans"}
+        assert {name for name, _, _ in found.findings} == {"checksums", "search rows", "blocks", "orphans"}
     assert steps[-1][0] == steps[-1][1]
 
 

@@ -88,6 +88,7 @@ class Kept:
     scope: Scope = field(default_factory=lambda: Scope(user="caroline"))
     memories: Any = field(default_factory=_Memories)
     events: Any = field(default_factory=_Events)
+    blocks: Any = None
     inventory: Any = None
     journal: Any = field(default_factory=_Journal)
 

@@ -44,13 +44,13 @@ __all__ = ["MemoryBlocks"]
 
 
 class MemoryBlocks:
-    """The blocks that one scope sees: its user's, agent-wide ones, and those that other agents share with it. A block is named by
-    its label or its id; a user's block stands before the agent's with the same label, and both before a shared one. A scope
+    """The blocks that one scope sees: its user's, agent-wide ones, and those that other agents share with it. A block is named
+    by its label or its id; a user's block stands before the agent's with the same label, and both before a shared one. A scope
     changes its own user's blocks (agent-wide ones where it has none), and shared ones as far as granted.
 
     `by` and `reason` are kept in the history. `system=True` says that your application changes an own block, and not the agent:
-    then no permission is asked for. Every change raises `NotFound`, `NotPermitted`, `ConsentNeeded`, and `InvalidInput` where it
-    doesn't fit; then nothing is written but the request for consent."""
+    then no permission is asked for. Every change raises `NotFound`, `NotPermitted`, `ConsentNeeded`, and `InvalidInput` where
+    it doesn't fit; then nothing is written but the request for consent."""
 
     def __init__(self, parts: Parts, scope: Scope) -> None:
         self._parts, self._scope, self._room = parts, scope, parts.blocks
@@ -71,9 +71,10 @@ class MemoryBlocks:
         by: str = "",
         reason: str = "",
     ) -> Block:
-        """Makes a block and returns it. `type` is core, working, archival or log; `schema` a `Schema`, its dict, or the name of a
-        shape (default: a log for a log, else plain text). The first content is `text`, or the plain `value` of another schema.
-        `limit` is the most characters of the rendered text. Raises `Conflict` where the label is taken, and `InvalidInput`."""
+        """Makes a block and returns it. `type` is core, working, archival or log; `schema` a `Schema`, its dict, or the name of
+        a shape (default: a log for a log, else plain text). The first content is `text`, or the plain `value` of another
+        schema. `limit` is the most characters of the rendered text. Raises `Conflict` where the label is taken, and
+        `InvalidInput`."""
         flags(pinned=pinned)
         if text is not None and value is not None:
             raise InvalidInput("text and value are both given: text is the value of plain text, so give one of them")
@@ -131,9 +132,9 @@ class MemoryBlocks:
         reason: str = "",
         system: bool = False,
     ) -> Block:
-        """Applies mutations (values, or their dicts), all or none, and returns the block. `if_hash` is the `content_hash` that the
-        caller has read: `Conflict` where the content is another one. `base` is the version that the caller has read: what was
-        changed since stays, and a text that is set is merged with it; `Conflict` for what depends on positions."""
+        """Applies mutations (values, or their dicts), all or none, and returns the block. `if_hash` is the `content_hash` that
+        the caller has read: `Conflict` where the content is another one. `base` is the version that the caller has read: what
+        was changed since stays, and a text that is set is merged with it; `Conflict` for what depends on positions."""
         if base is not None:
             number("base", base, minimum=0, maximum=COUNT.maximum)
         optional("if_hash", if_hash, ID)
@@ -164,8 +165,8 @@ class MemoryBlocks:
         return (await self._commit(redo_edit(label, self._editor(by, reason, system), cache=self._room.documents))).block
 
     async def history(self, label: str) -> tuple[Version, ...]:
-        """Returns the versions of a block that are kept, oldest first: at least the last 8, at most the last 100 after
-        consolidation. Raises `NotFound`."""
+        """Returns the versions of a block that are kept, oldest first: after consolidation the last 3 to 100, as many as fit into
+        8 KB or 1.6 times the text. Raises `NotFound`."""
         block = await self.get(label)
         return tuple(kept.version for kept in await self._store.blocks.history(block.id))
 
@@ -196,8 +197,9 @@ class MemoryBlocks:
         reason: str = "",
         system: bool = False,
     ) -> Block:
-        """Changes settings of an own block and returns it. `if_hash` as in `edit`. A new `schema` takes over the content; `InvalidInput` names what doesn't
-        fit, and edits before it can't be undone any more. Limit, permission and schema need `admin`."""
+        """Changes settings of an own block and returns it. A new `schema` takes over the content; `InvalidInput` names what
+        doesn't fit, and edits before it can't be undone any more. Limit, permission and schema need `admin`. `if_hash` as in
+        `edit`."""
         settings = BlockSettings(
             label=None if new_label is None else checked_label(new_label, "new_label"),
             description=None if description is None else string("description", description, REMARK),
@@ -211,8 +213,8 @@ class MemoryBlocks:
     async def delete(
         self, label: str, *, if_hash: str | None = None, by: str = "", reason: str = "", system: bool = False
     ) -> Block:
-        """Deletes a block and returns it: its label is free, and `restore` brings it back. `agent.forget([block.id])` removes it
-        for good. `if_hash` as in `edit`. Needs `admin`."""
+        """Deletes a block and returns it: its label is free, and `restore` brings it back. `agent.forget([block.id])` removes
+        it for good. `if_hash` as in `edit`. Needs `admin`."""
         optional("if_hash", if_hash, ID)
         return (await self._commit(delete_block(label, self._editor(by, reason, system), if_hash=if_hash))).block
 
@@ -245,8 +247,8 @@ class MemoryBlocks:
         return (await self._commit(restore_block(string("id", id, ID), self._editor(by, reason, system)))).block
 
     async def share(self, label: str, agent: str, permission: str = "append", *, by: str = "", system: bool = False) -> Share:
-        """Shares an own block with another agent of the org, which may do at most what the block's own permission allows; returns
-        the share. A user's block is shared for the same user. Sharing again changes the permission. Needs `admin`."""
+        """Shares an own block with another agent of the org, which may do at most what the block's own permission allows;
+        returns the share. A user's block is shared for the same user. Sharing again changes the permission. Needs `admin`."""
         editor = self._editor(by, "", system)
         plan = share_block(label, agent, checked_permission(permission), editor)
         return agreed(await self._store.journal.commit(plan))
@@ -268,8 +270,8 @@ class MemoryBlocks:
         return await self._store.blocks.consents(at=self._parts.clock.now(), pending=pending, limit=limit)
 
     async def approve(self, id: str, scope: str | float = "once") -> ConsentRequest:
-        """Approves a request: for this edit `once`, for a number of seconds, or for the `block`: all that the same agent does with
-        it. The agent tries its edit again then. Idempotent. Raises `NotFound`, and `InvalidInput` for a request that has
+        """Approves a request: for this edit `once`, for a number of seconds, or for the `block`: all that the same agent does
+        with it. The agent tries its edit again then. Idempotent. Raises `NotFound`, and `InvalidInput` for a request that has
         expired or was answered otherwise."""
         chosen, lasting = consent_scope(scope)
         now = self._parts.clock.now()
@@ -282,15 +284,15 @@ class MemoryBlocks:
         return await self._store.journal.commit(plan)
 
     def subscribe(self, listener: BlockListener) -> Callable[[], None]:
-        """Calls `listener` with each block of this scope that changes from now on, on the event loop; the returned function ends
-        it. What this process commits is told at once, what another one commits when this process next reads the block."""
+        """Calls `listener` with each block of this scope that changes from now on, on the event loop; the returned function
+        ends it. What this process commits is told at once, what another one commits when this process next reads the block."""
         if not callable(listener):
             raise InvalidInput(f"listener must be a function of a block, not {shown(listener)}")
         return self._room.feed.subscribe(self._scope, listener, since=self._parts.clock.now().timestamp())
 
     async def archive(self, text: str, metadata: Mapping[str, Any] | None = None) -> ArchivalEntry:
-        """Keeps a text for later searches, by its words and those of its `metadata` (JSON), and returns the entry, which is never
-        changed. Raises `InvalidInput`."""
+        """Keeps a text for later searches, by its words and those of its `metadata` (JSON), and returns the entry, which is
+        never changed. Raises `InvalidInput`."""
         now = self._parts.clock.now()
         entry = new_entry(text, metadata, user=self._scope.user, at=now, secrets=self._parts.secrets)
         stored = await self._store.journal.commit(keep_entry(entry))
@@ -327,7 +329,7 @@ class MemoryBlocks:
         timeout = timedelta(seconds=self._parts.consent_timeout)
         return Editor(scope=self._scope, at=self._parts.clock.now(), system=bool(system), timeout=timeout, **given)
 
-    async def _commit(self, plan: Plan[Edited | ConsentRequest]) -> Edited:
+    async def _commit(self, plan: Plan[Edited] | Plan[Edited | ConsentRequest]) -> Edited:
         edited = await self._room.commit(self._scope, plan)
         if not self._parts.embedder.quick and edited.block.type == "archival":
             await self._parts.catch_up.settle()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from germane.api.arguments import build_request, number
@@ -31,16 +32,12 @@ async def search_archive(parts: Parts, scope: Scope, query: str, limit: int) -> 
     """See `MemoryBlocks.search_archive`."""
     number("limit", limit, minimum=1, maximum=PAGE.maximum)
     string("query", query, QUERY, valid=False)
-    request = build_request(
-        scope=scope, catalog=parts.catalog, clock=parts.clock, messages=(), model="any", query=query
-    )
+    request = build_request(scope=scope, catalog=parts.catalog, clock=parts.clock, messages=(), model="any", query=query)
     asked = read(request)
     asked = replace(asked, filters=replace(asked.filters, kinds=("entry", "archival")))
     store = parts.store.within(scope)
-    try:
+    with suppress(Skipped):
         asked = await with_vector(asked, store, parts.engine.embedder, patience=None)
-    except Skipped:
-        pass
     if not asked.searchable:
         return ()
     found = await store.blocks.search(asked, limit, keywords=True, vectors=True, wait=True)

@@ -1,7 +1,7 @@
 """Block feed: tells listeners which blocks have changed.
 
-A listener is told of each commit of this process, right after it. Of what another process committed it is told when this process
-next reads or edits the block through a handle on the same scope.
+A listener is told of each commit of this process, right after it. Of what another process committed it is told when this
+process next reads or edits the block through a handle on the same scope.
 """
 
 from __future__ import annotations

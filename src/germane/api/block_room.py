@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from germane.api.block_feed import BlockFeed
 from germane.blocks.cache import DocumentCache
@@ -34,11 +34,12 @@ class BlockRoom:
         self.feed = BlockFeed(store)
         self._consolidation: BatchWriter[tuple[Scope, str]] = BatchWriter(self._consolidate, max_waiting=_MAX_WAITING)
 
-    async def commit(self, scope: Scope, plan: Plan[Edited | ConsentRequest] | Plan[Edited]) -> Edited:
-        """Commits a plan that edits a block, and returns what came of it. Raises `ConsentNeeded` where somebody has to agree first,
-        and what the plan raises."""
+    async def commit(self, scope: Scope, plan: Plan[Edited] | Plan[Edited | ConsentRequest]) -> Edited:
+        """Commits a plan that edits a block, and returns what came of it. Raises `ConsentNeeded` where somebody has to agree
+        first, and what the plan raises."""
         try:
-            edited = agreed(await self._store.within(scope).journal.commit(plan))
+            outcome: Edited | ConsentRequest = await self._store.within(scope).journal.commit(cast("Plan[Any]", plan))
+            edited = agreed(outcome)
         except StoreCorrupt as error:
             _LOG.error("%s", error)
             raise

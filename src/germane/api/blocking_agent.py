@@ -10,6 +10,7 @@ from germane.api import agent as agents
 from germane.api import agent_memories
 from germane.api.agent import Raw
 from germane.api.arguments import System
+from germane.api.blocking_blocks import MemoryBlocks
 from germane.api.consolidating import Consolidated
 from germane.api.digest import MemoryDigest
 from germane.api.export import Exported
@@ -43,6 +44,7 @@ class Agent:
         self._awaited, self._loop, self._call = awaited, loop, loop.call
         self.scope: Scope = awaited.scope
         self.memories = Recollections(awaited.memories, loop)
+        self.blocks = MemoryBlocks(awaited.blocks, loop)
 
     def __repr__(self) -> str:
         return repr(self._awaited)

@@ -16,9 +16,9 @@ Exported = dict[str, Any]
 
 
 async def exported(store: Store, reach: Reach) -> AsyncIterator[Exported]:
-    """Yields the header, then one dict for each thing: `{"type": "directive" | "memory" | "block" | "entry" | "session" | "message" |
-    "tombstone", …}`, all as it was at the first step. Times are ISO 8601. The key of the nonces, API keys, vectors, and records of what was
-    injected are never exported."""
+    """Yields the header, then one dict for each thing: `{"type": "directive" | "memory" | "block" | "entry" | "session" |
+    "message" | "tombstone", …}`, all as it was at the first step. Times are ISO 8601. The key of the nonces, API keys, vectors,
+    and records of what was injected are never exported."""
     async with aclosing(cast("Any", store.dump(reach))) as portions:
         async for portion in portions:
             for thing in portion:

@@ -1,7 +1,9 @@
-"""Archive: the plan that keeps a text for later searches. An entry is never changed; deleting it forgets it for good (BLK-7)."""
+"""Archive: the plan that keeps a text for later searches. An entry is never changed; deleting it forgets it for good
+(BLK-7)."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -30,6 +32,10 @@ def new_entry(
     if not isinstance(given, Mapping):
         raise InvalidInput(f"metadata must be an object with named values, not {shown(given)}")
     bounded("metadata", given)
+    try:
+        given = json.loads(json.dumps(dict(given), allow_nan=False))
+    except (TypeError, ValueError):
+        raise InvalidInput("metadata must be JSON: strings, finite numbers, true, false, null, lists and objects") from None
     screen = SecretScreen(secrets, "the entry")
     kept = screen.json(given)
     written = screen.text(words)

@@ -16,8 +16,8 @@ from germane.types.limits import shown
 __all__ = ["BLOCK_TYPES", "DEFAULT_LIMIT", "Block", "BlockType", "block_type", "content_hash_of"]
 
 BlockType = Literal["core", "working", "archival", "log"]
-"""Core blocks are always in the context; working ones where they are pinned or referenced; archival ones are found by searching;
-a log grows by entries."""
+"""Core blocks are always in the context; working ones where they are pinned or referenced; archival ones are found by
+searching; a log grows by entries."""
 BLOCK_TYPES: tuple[BlockType, ...] = get_args(BlockType)
 DEFAULT_LIMIT = 5_000
 """Characters that a block's rendered text may have, unless its owner sets another limit."""

@@ -38,7 +38,9 @@ def answer_consent(
         raise NotFound(f"no request for consent {shown(id)} here")
     state = request.state_at(at)
     if state == "expired":
-        raise InvalidInput(f"the request expired at {request.expires_at:%Y-%m-%d %H:%M:%S} UTC: try the edit again to ask again")
+        raise InvalidInput(
+            f"the request expired at {request.expires_at:%Y-%m-%d %H:%M:%S} UTC: try the edit again to ask again"
+        )
     if state != "pending":
         same = (state == "approved") == approve and (not approve or _same(request, scope, lasting))
         if not same:

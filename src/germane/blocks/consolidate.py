@@ -1,7 +1,7 @@
 """Consolidate: the plan that stores a block's document as a whole and drops what its history doesn't need any more.
 
-It runs in the background after so many edits, never in an assembly. Who reads or edits the block sees no difference, except that
-the oldest versions are gone.
+It runs in the background after so many edits, never in an assembly. Who reads or edits the block sees no difference, except
+that the oldest versions are gone.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ __all__ = ["consolidate_block"]
 
 
 def consolidate_block(id: str) -> Plan[bool]:
-    """Consolidates the block with this id; the outcome says whether anything was done. Raises `StoreCorrupt` where its document is
-    damaged: then everything stays as it is."""
+    """Consolidates the block with this id; the outcome says whether anything was done. Raises `StoreCorrupt` where its document
+    is damaged: then everything stays as it is."""
     block = next((one for one in (yield from read(BlocksNamed(id))) if one.id == id), None)
     history = () if block is None else (yield from read(HistoryOf(id)))
     if block is None or not history:

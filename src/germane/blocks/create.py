@@ -82,8 +82,8 @@ def create_block(new: NewBlock, editor: Editor, *, cache: DocumentCache, secrets
 
 
 def fitting_schema(type: BlockType, schema: Schema | None) -> Schema:
-    """Returns the schema of a block of this type: by default a log for a log, else plain text. Raises `InvalidInput` for a log that
-    would be something else."""
+    """Returns the schema of a block of this type: by default a log for a log, else plain text. Raises `InvalidInput` for a log
+    that would be something else."""
     if schema is None:
         return LogSchema() if type == "log" else TextSchema()
     if type == "log" and not isinstance(schema, LogSchema):

@@ -1,9 +1,9 @@
 """Edit: the plan that changes the content of a block: all of some mutations, or none.
 
-The plan runs in the store's transaction, so the mutations are applied to the newest state, whoever wrote it. Two preconditions can
-be given. `if_hash` refuses the edit where the content isn't what the caller has read. `base` is the version that the caller has
-read, and keeps what was changed since: a text that is set is merged, what doesn't depend on positions is applied as it is, and
-what does is refused.
+The plan runs in the store's transaction, so the mutations are applied to the newest state, whoever wrote it. Two preconditions
+can be given. `if_hash` refuses the edit where the content isn't what the caller has read. `base` is the version that the caller
+has read, and keeps what was changed since: a text that is set is merged, what doesn't depend on positions is applied as it is,
+and what does is refused.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ def edit_block(
     if_hash: str | None = None,
     secrets: Mapping[str, int] | None = None,
 ) -> Plan[Edited | ConsentRequest]:
-    """Applies the mutations to the block that a label or an id stands for. The outcome is the edited block, or the request where
-    somebody has to agree first. `secrets` are those that
-    the mutations were screened for. Raises `NotFound`, `NotPermitted`, `Conflict` where a precondition doesn't hold, and
-    `InvalidInput` where a mutation doesn't fit or the block gets too long; then nothing is written."""
+    """Applies the mutations to the block that a label or an id stands for. The outcome is the edited block, or the request
+    where somebody has to agree first. `secrets` are those that the mutations were screened for. Raises `NotFound`,
+    `NotPermitted`, `Conflict` where a precondition doesn't hold, and `InvalidInput` where a mutation doesn't fit or the block
+    gets too long; then nothing is written."""
     block = yield from found(name, editor.scope)
     operation = words_of(mutations)
     digest = digest_of(block.id, [as_dict(mutation) for mutation in mutations])
@@ -84,8 +84,8 @@ def edit_block(
 def screened_mutations(
     mutations: Sequence[object], policy: SecretPolicy, label: str = ""
 ) -> tuple[tuple[Mutation, ...], dict[str, int]]:
-    """Returns checked mutations, with the policy on secrets applied to each of their texts, and the secrets found by kind. Raises
-    `InvalidInput`."""
+    """Returns checked mutations, with the policy on secrets applied to each of their texts, and the secrets found by kind.
+    Raises `InvalidInput`."""
     if not mutations:
         raise InvalidInput("nothing to do: give at least one mutation")
     if len(mutations) > MAX_MUTATIONS:
@@ -125,5 +125,5 @@ def _rebased(block: Block, open: Opened, mutations: Sequence[Mutation], base: by
             open.document.apply(mutation, at=editor.at, by=editor.name, system=system)
         else:
             raise Conflict(
-                f"block {block.label!r} was changed since, so that {mutation.op} could hit another place: read it and decide again"
+                f"block {block.label!r} was changed since, so that {mutation.op} could hit another place: read it again"
             )

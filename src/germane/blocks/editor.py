@@ -32,8 +32,8 @@ _MAX_PENDING = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Editor:
-    """`by` and `reason` are kept with the version. `system` says that the owner's own application edits, and not the agent: then
-    no permission of the block is asked for. `timeout` is how long a request for consent can be answered."""
+    """`by` and `reason` are kept with the version. `system` says that the owner's own application edits, and not the agent:
+    then no permission of the block is asked for. `timeout` is how long a request for consent can be answered."""
 
     scope: Scope
     at: datetime
@@ -78,8 +78,8 @@ def refuse_stale(block: Block, if_hash: str | None) -> None:
 def permitted(
     block: Block, operation: str, needs: Iterable[Needs], digest: bytes, editor: Editor
 ) -> Generator[Read[Any], Any, tuple[tuple[Change, ...], ConsentRequest | None]]:
-    """Decides whether the editor may do it. Returns the changes that the permission itself needs (an approval is used up), and the
-    request where consent is needed first: then nothing else may be written. Raises `NotPermitted`."""
+    """Decides whether the editor may do it. Returns the changes that the permission itself needs (an approval is used up), and
+    the request where consent is needed first: then nothing else may be written. Raises `NotPermitted`."""
     if block.user != editor.scope.user:
         raise NotPermitted(
             f"block {block.label!r} is agent-wide: it is changed by a scope without a user, or make one of this user's own"

@@ -12,9 +12,9 @@ __all__ = ["ArchivalEntry", "searched_text"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivalEntry:
-    """One entry of the archive. `user` None stands for agent-wide. `metadata` is JSON whose words are searched too. Where a search
-    found a block of type archival instead, `label` is the block's, `id` and `text` are the block's too, and `metadata` is
-    empty. `secrets` counts the secrets that the call which stored the entry has found, by kind; it isn't stored."""
+    """One entry of the archive. `user` None stands for agent-wide. `metadata` is JSON whose words are searched too. Where a
+    search found a block of type archival instead, `label` is the block's, `id` and `text` are the block's too, and `metadata`
+    is empty. `secrets` counts the secrets that the call which stored the entry has found, by kind; it isn't stored."""
 
     id: str
     text: str

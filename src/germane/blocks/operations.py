@@ -70,8 +70,8 @@ class DocumentOf(Read["StoredDocument"]):
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """A document as it is stored: `snapshot` with the `deltas` that follow it, in order. Where `whole` is false, only the deltas
-    after the version that was asked for are given. `frontiers` is the state after the last of them. `waiting` counts the
+    """A document as it is stored: `snapshot` with the `deltas` that follow it, in order. Where `whole` is false, only the
+    deltas after the version that was asked for are given. `frontiers` is the state after the last of them. `waiting` counts the
     changes that no snapshot holds yet, `size` all bytes of the document and its history."""
 
     whole: bool

@@ -20,8 +20,8 @@ def present_value(block: Block, stored: StoredDocument) -> Any:
 
 
 def past_text(block: Block, stored: StoredDocument, history: Sequence[KeptVersion], version: int) -> str:
-    """Returns the rendered text of the block at a version. Raises `NotFound` for a version that isn't kept, or that was made under
-    another schema, and `StoreCorrupt`."""
+    """Returns the rendered text of the block at a version. Raises `NotFound` for a version that isn't kept, or that was made
+    under another schema, and `StoreCorrupt`."""
     kept = next((one for one in history if one.version.number == version), None)
     if kept is None:
         first = history[0].version.number if history else 0

@@ -19,8 +19,8 @@ __all__ = ["BlockReader"]
 
 
 class BlockReader(Protocol):
-    """What one scope sees: its user's blocks, agent-wide ones, and those that other agents share with it. Texts are as they were
-    rendered last; no method opens a document."""
+    """What one scope sees: its user's blocks, agent-wide ones, and those that other agents share with it. Texts are as they
+    were rendered last; no method opens a document."""
 
     async def standing(self) -> tuple[Block, ...]:
         """Returns the blocks of every context: core blocks and pinned working ones, own ones by label and then shared ones. A
@@ -31,8 +31,8 @@ class BlockReader(Protocol):
         skipped."""
 
     async def list(self, type: BlockType | None = None, *, deleted: bool = False) -> tuple[Block, ...]:
-        """Returns the blocks, own ones by label and then shared ones. With `deleted`, those of the scope's own that were deleted,
-        the latest first."""
+        """Returns the blocks, own ones by label and then shared ones. With `deleted`, those of the scope's own that were
+        deleted, the latest first."""
 
     async def within(self, folder: str) -> tuple[Block, ...]:
         """Returns the blocks whose labels begin with a folder and a slash, as `BlocksUnder` finds them."""

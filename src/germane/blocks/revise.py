@@ -18,17 +18,17 @@ from germane.types.plan import Change, Read, read
 
 __all__ = ["Edited", "Opened", "loaded", "opened", "peer_of", "refuse_long", "revised", "settled"]
 
-_DUE_CHANGES, _DUE_BYTES = 64, 8_192
-"""Changes, and their bytes, that are kept beside the snapshot before the block is consolidated; a long text may have as many bytes
-as itself."""
+_DUE_CHANGES, _DUE_BYTES = 32, 8_192
+"""Changes, and their bytes, that are kept beside the snapshot before the block is consolidated; a long text may have as many
+bytes as itself."""
 _MAX_STORED = 8_000_000
 """Bytes of a document with its history. Only a block whose history couldn't be consolidated comes near it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edited:
-    """The outcome of an edit: the block as it is now, and its new version; None where nothing changed. `document` belongs to that
-    version, and `size` are its bytes in the store. `due` says that the block should be consolidated."""
+    """The outcome of an edit: the block as it is now, and its new version; None where nothing changed. `document` belongs to
+    that version, and `size` are its bytes in the store. `due` says that the block should be consolidated."""
 
     block: Block
     version: Version | None = None
@@ -47,8 +47,8 @@ class Opened:
 
 
 def opened(block: Block, cache: DocumentCache) -> Generator[Read[Any], Any, Opened]:
-    """Opens the newest state of a block's document: a cached one gets what was written since by others. Raises `StoreCorrupt` where
-    it is damaged."""
+    """Opens the newest state of a block's document: a cached one gets what was written since by others. Raises `StoreCorrupt`
+    where it is damaged."""
     held = cache.take(block.id)
     if held is not None and (held.version > block.version or held.document.schema != block.schema):
         held = None
@@ -80,16 +80,16 @@ def loaded(block: Block, stored: StoredDocument) -> Generator[Read[Any], Any, Bl
             except StoreCorrupt:
                 pass
     raise StoreCorrupt(
-        f"block {block.id}: what is stored of its document is damaged. Its text is still shown as it was rendered last: restore a"
-        " backup, or delete the block and make a new one of that text"
+        f"block {block.id}: what is stored of its document is damaged. Its text is still shown as it was rendered last: restore"
+        " a backup, or delete the block and make a new one of that text"
     )
 
 
 def revised(
     block: Block, open: Opened, editor: Editor, *, kind: VersionKind, operation: str, target: int | None = None
 ) -> tuple[tuple[Change, ...], Edited]:
-    """Returns the changes that store what was done to the document, and the outcome. Raises `InvalidInput` where the rendered text
-    is longer than the block's limit."""
+    """Returns the changes that store what was done to the document, and the outcome. Raises `InvalidInput` where the rendered
+    text is longer than the block's limit."""
     document, stored = open.document, open.stored
     after = document.frontiers()
     if after == open.before:
@@ -97,7 +97,9 @@ def revised(
     delta = document.delta(open.before)
     size = stored.size + len(delta)
     if size > _MAX_STORED:
-        raise InvalidInput(f"block {block.label!r} has {size:,} bytes with its history, {_MAX_STORED:,} are allowed: shorten it")
+        raise InvalidInput(
+            f"block {block.label!r} has {size:,} bytes with its history, {_MAX_STORED:,} are allowed: shorten it"
+        )
     text = document.text()
     refuse_long(block.label, text, block.limit)
     now = replace(block, text=text, content_hash=content_hash_of(text))
@@ -136,8 +138,8 @@ def settled(
 
 
 def peer_of(id: str) -> int:
-    """Returns the peer of a block: the editor that all its edits are made by. The store's transaction makes each edit on the newest
-    state, so that one peer is enough; each further one would stay in the document for ever."""
+    """Returns the peer of a block: the editor that all its edits are made by. The store's transaction makes each edit on the
+    newest state, so that one peer is enough; each further one would stay in the document for ever."""
     return int.from_bytes(sha256(id.encode()).digest()[:8]) >> 1
 
 
@@ -146,8 +148,8 @@ def refuse_long(label: str, text: str, limit: int) -> None:
     if len(text) > limit:
         over = len(text) - limit
         raise InvalidInput(
-            f"block {label!r} would have {len(text):,} characters, {limit:,} are allowed: {over:,} too many. Shorten it first, or"
-            " have its limit changed"
+            f"block {label!r} would have {len(text):,} characters, {limit:,} are allowed: {over:,} too many. Shorten it first,"
+            " or have its limit changed"
         )
 
 

@@ -63,10 +63,10 @@ def change_block(
     secrets: SecretPolicy = "redact",
     if_hash: str | None = None,
 ) -> Plan[Edited | ConsentRequest]:
-    """Changes settings of one of the scope's own blocks; the outcome is the block. A new schema takes over what fits. Nothing is
-    written where nothing differs. Raises `NotFound`, `NotPermitted`, `Conflict` where a new label is taken or the content isn't the
-    one with `if_hash`, and `InvalidInput` for a limit that the text exceeds, and for a schema that the content doesn't fit; it
-    names what doesn't."""
+    """Changes settings of one of the scope's own blocks; the outcome is the block. A new schema takes over what fits. Nothing
+    is written where nothing differs. Raises `NotFound`, `NotPermitted`, `Conflict` where a new label is taken or the content
+    isn't the one with `if_hash`, and `InvalidInput` for a limit that the text exceeds, and for a schema that the content
+    doesn't fit; it names what doesn't."""
     block = yield from own(name, editor.scope, "change")
     refuse_stale(block, if_hash)
     screen = SecretScreen(secrets, "the description")
@@ -110,8 +110,8 @@ def delete_block(name: object, editor: Editor, *, if_hash: str | None = None) ->
 
 
 def restore_block(id: str, editor: Editor) -> Plan[Edited | ConsentRequest]:
-    """Brings a deleted block of the scope's own back; the outcome is the block. Idempotent. Raises `NotFound`, `NotPermitted`, and
-    `Conflict` where another block has its label by now."""
+    """Brings a deleted block of the scope's own back; the outcome is the block. Idempotent. Raises `NotFound`, `NotPermitted`,
+    and `Conflict` where another block has its label by now."""
     known = yield from read(BlocksNamed(id))
     block = next((one for one in known if one.id == id and one.shared_from is None and one.user == editor.scope.user), None)
     if block is None:

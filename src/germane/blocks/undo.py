@@ -23,8 +23,8 @@ __all__ = ["redo_edit", "undo_edit"]
 
 
 def undo_edit(name: object, editor: Editor, *, cache: DocumentCache) -> Plan[Edited | ConsentRequest]:
-    """Takes back the latest edit that isn't undone; the outcome is the block. Raises `NotFound`, `NotPermitted`, and `InvalidInput`
-    where no edit is left that can be undone."""
+    """Takes back the latest edit that isn't undone; the outcome is the block. Raises `NotFound`, `NotPermitted`, and
+    `InvalidInput` where no edit is left that can be undone."""
     return _moved(name, editor, cache, undoing=True)
 
 
@@ -47,9 +47,13 @@ def _moved(name: object, editor: Editor, cache: DocumentCache, *, undoing: bool)
         raise InvalidInput(f"block {block.label!r} has nothing to {word}" + ("" if undoing else ": nothing was undone last"))
     number = chosen.version.number
     last = number if chosen.span is None else chosen.span
-    more, edited = yield from _taken_back(block, editor, cache, history, last if undoing else chosen.undone_by or 0, word, number)
+    more, edited = yield from _taken_back(
+        block, editor, cache, history, last if undoing else chosen.undone_by or 0, word, number
+    )
     new = edited.block.version
-    marked = TakeBack(id=block.id, number=number, by=new) if undoing else TakeBack(id=block.id, number=number, by=None, span=new)
+    marked = (
+        TakeBack(id=block.id, number=number, by=new) if undoing else TakeBack(id=block.id, number=number, by=None, span=new)
+    )
     return Decision((*changes, *more, marked), edited)
 
 

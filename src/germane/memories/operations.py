@@ -188,8 +188,8 @@ class ResolveConflict(Change):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forget(Change):
-    """Removes these memories, events, blocks and archival entries, with their search rows, vectors, histories and cached copies,
-    and with what was injected of them in any session; leaves a tombstone without content."""
+    """Removes these memories, events, blocks and archival entries, with their search rows, vectors, histories and cached
+    copies, and with what was injected of them in any session; leaves a tombstone without content."""
 
     memory_ids: tuple[str, ...] = ()
     event_ids: tuple[str, ...] = ()
@@ -203,8 +203,8 @@ class Forget(Change):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetOwner(Change):
-    """Removes all that one owner has, as `Forget` does: memories, messages, blocks, directive, sessions, and the owner's name. The
-    owner is the scope's own user (agent-wide where it has none) or, with `user`, that user of the scope's agent."""
+    """Removes all that one owner has, as `Forget` does: memories, messages, blocks, directive, sessions, and the owner's name.
+    The owner is the scope's own user (agent-wide where it has none) or, with `user`, that user of the scope's agent."""
 
     user: str | None = None
     at: datetime

@@ -88,4 +88,6 @@ def _inserted(file: File, viewed: str | None, line: int, more: str) -> DecidedEd
 
 def _check_plain(path: MemoryPath, file: File) -> None:
     if not file.plain:
-        raise InvalidInput(f"{path} is a {file.block.schema.kind} and no plain text: it can be viewed, but not edited as a file.")
+        raise InvalidInput(
+            f"{path} is a {file.block.schema.kind} and no plain text: it can be viewed, but not edited as a file."
+        )

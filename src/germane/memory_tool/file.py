@@ -28,9 +28,7 @@ class BlockCalls(Protocol):
 
     async def show_version(self, label: str, version: int) -> str: ...
 
-    async def list(
-        self, type: str | None = None, *, folder: str | None = None, deleted: bool = False
-    ) -> tuple[Block, ...]: ...
+    async def list(self, type: str | None = None, *, folder: str | None = None, deleted: bool = False) -> tuple[Block, ...]: ...
 
     async def create(
         self, label: str, *, type: str, text: str | None, permission: str, limit: int, by: str, reason: str
@@ -115,8 +113,6 @@ def inserted(text: str, line: int, more: str) -> str:
     """Returns a text with `more` after line `line` (0: at the beginning), ended by a line break. Raises `InvalidInput`."""
     lines = lines_of(text)
     if not 0 <= line <= len(lines):
-        raise InvalidInput(
-            f"Invalid `insert_line` parameter: {line}. It should be within the range [0, {len(lines)}]."
-        )
+        raise InvalidInput(f"Invalid `insert_line` parameter: {line}. It should be within the range [0, {len(lines)}].")
     lines.insert(line, more.rstrip("\n"))
     return "\n".join(lines) + "\n"

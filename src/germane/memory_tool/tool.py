@@ -74,7 +74,7 @@ def memory_tool(
     `content_sha256` of a file, and an edit can give it back as `if_hash`."""
     chosen: dict[str, Any] = {"permission": permission, "limit": limit, "by": by, "hashes": hashes}
     if isinstance(agent, sync.Agent):
-        return BlockingMemoryTool(MemoryCommands(_Awaited(agent.blocks), **chosen), hashes=hashes)  # type: ignore[arg-type]
+        return BlockingMemoryTool(MemoryCommands(_Awaited(agent.blocks), **chosen), hashes=hashes)
     return MemoryTool(MemoryCommands(agent.blocks, **chosen), hashes=hashes)
 
 

@@ -51,8 +51,8 @@ KIND_CODES = {
     "archival": 8,
     "hidden": 9,
 }
-"""Codes of the kinds of memories, of archival entries and blocks, and of blocks that aren't found; 0 is an event. Both tables are stored in the search rows: a code never changes its
-meaning."""
+"""Codes of the kinds of memories, of archival entries and blocks, and of blocks that aren't found; 0 is an event. Both tables
+are stored in the search rows: a code never changes its meaning."""
 
 
 class Unit(NamedTuple):

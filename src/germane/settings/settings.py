@@ -49,7 +49,17 @@ _LLM_ACCESS = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "ANTHROPIC_BASE_URL", "ANTHR
 """Variables with the addresses and keys of LLMs, as the providers' own libraries call them."""
 _RELATIVE_PATHS = ("db", "tls_cert", "tls_key", "tls_client_ca")
 """Settings whose paths in a TOML file are relative to that file."""
-_PLAIN = ("embedder", "dimensions", "nonce_key", "secrets", "extraction", "llm", "llm_tokens_per_day", "relevance", "consent_timeout")
+_PLAIN = (
+    "embedder",
+    "dimensions",
+    "nonce_key",
+    "secrets",
+    "extraction",
+    "llm",
+    "llm_tokens_per_day",
+    "relevance",
+    "consent_timeout",
+)
 """The settings of the table `[germane]`."""
 _YEAR = 366 * 86_400
 _YAML = frozenset({".yaml", ".yml"})

@@ -1,16 +1,16 @@
-"""Block contract: the tests of `StoreContract` about blocks, shares, consents and the archive. To a store a document is bytes."""
+"""Block contract: the tests of `StoreContract` about blocks, shares, consents and the archive. To a store a document is
+bytes."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from germane.blocks.block import Block, content_hash_of
+from germane.blocks.block import content_hash_of
 from germane.blocks.consent_request import ConsentRequest
-from germane.blocks.entry import ArchivalEntry
 from germane.blocks.operations import (
     BlocksNamed,
     ConsentById,
@@ -18,7 +18,6 @@ from germane.blocks.operations import (
     DocumentOf,
     DropShare,
     HistoryOf,
-    IdsOfBlocks,
     PutBlock,
     PutConsent,
     PutEntry,
@@ -27,50 +26,20 @@ from germane.blocks.operations import (
     PutVersion,
     TakeBack,
 )
-from germane.blocks.schema import TextSchema
 from germane.blocks.version import KeptVersion, Version
 from germane.errors import GermaneError, InvalidInput, NotFound
-from germane.memories.operations import Forget, ForgetOwner, LeftOf, Select
+from germane.memories.operations import Forget, Select
 from germane.store import ScopedStore, Store
 from germane.testing.scope_contract import AGENT, ANNA, BEN, LATER
-from germane.testing.stored import NOON, asking, question, writing
+from germane.testing.stored import NOON, a_block, an_entry, asking, editing, question, writing
 from germane.types.ids import uuid7
-from germane.types.plan import Change, Decision, Plan, read
+from germane.types.plan import Decision, Plan, read
 from germane.types.scope import Scope
 
-__all__ = ["BlockContract", "a_block", "an_entry", "editing"]
+__all__ = ["OTHER", "BlockContract", "a_version", "archived"]
 
-_OTHER = Scope(agent="other")
+OTHER = Scope(agent="other")
 _STRANGER = Scope(org="acme")
-
-
-def a_block(label: str = "persona", text: str = "I am calm", **fields: Any) -> Block:
-    """A block of plain text with defaults. `fields` are fields of `Block`."""
-    made: datetime = fields.get("created_at", NOON)
-    given = {
-        "id": uuid7(int(made.timestamp() * 1000)),
-        "label": label,
-        "schema": TextSchema(),
-        "agent": "default",
-        "text": text,
-        "content_hash": content_hash_of(text),
-        "created_at": made,
-        "updated_at": made,
-    }
-    return Block(**given | fields)
-
-
-def an_entry(text: str = "The tank holds ninety litres", **fields: Any) -> ArchivalEntry:
-    """An archival entry with defaults."""
-    made: datetime = fields.get("created_at", NOON)
-    given: dict[str, Any] = {"id": uuid7(int(made.timestamp() * 1000)), "text": text, "created_at": made}
-    return ArchivalEntry(**given | fields)
-
-
-def editing(name: str, *changes: Change) -> Plan[None]:
-    """A plan that finds a block by its label or id, and then makes `changes`."""
-    yield from read(BlocksNamed(name))
-    return Decision(changes, None)
 
 
 def a_version(number: int, **fields: Any) -> KeptVersion:
@@ -87,11 +56,7 @@ def a_version(number: int, **fields: Any) -> KeptVersion:
     return KeptVersion(**given | fields)
 
 
-async def _labels(scoped: ScopedStore) -> list[str]:
-    return [block.label for block in await scoped.blocks.list()]
-
-
-async def _archived(scoped: ScopedStore, words: str) -> list[str]:
+async def archived(scoped: ScopedStore, words: str) -> list[str]:
     asked = replace(question(words), filters=replace(question(words).filters, kinds=("entry", "archival")))
     found = await scoped.blocks.search(asked, 9, keywords=True, vectors=False, wait=True)
     return sorted(hit.thing.text for hit in found.hits)
@@ -118,7 +83,7 @@ class BlockContract:
     @pytest.mark.requirement("BLK-1", "BLK-6")
     async def test_standing_blocks_are_core_and_pinned_ones(self, store: Store) -> None:
         """Own ones by label, then shared ones; a user's block hides the agent's with its label, and both a shared one."""
-        agent, anna, other = store.within(AGENT), store.within(ANNA), store.within(_OTHER)
+        agent, anna, other = store.within(AGENT), store.within(ANNA), store.within(OTHER)
         wide = [
             a_block("b", type="core"),
             a_block("a", pinned=True),
@@ -159,8 +124,8 @@ class BlockContract:
 
     @pytest.mark.requirement("BLK-4")
     async def test_a_document_is_its_snapshot_and_what_follows(self, scoped: ScopedStore) -> None:
-        """Changes after a version that the plan has; else the whole. A snapshot takes the place of the changes before it once the
-        oldest version goes, and until then the document can be made from its changes alone."""
+        """Changes after a version that the plan has; else the whole. A snapshot takes the place of the changes before it once
+        the oldest version goes, and until then the document can be made from its changes alone."""
         block = a_block()
         versions = [PutVersion(id=block.id, entry=a_version(number), delta=b"d%d" % number) for number in range(4)]
         await scoped.journal.commit(writing(PutBlock(block), *versions))
@@ -220,7 +185,7 @@ class BlockContract:
             assert await stranger.blocks.history(block.id) == ()
             assert (await stranger.blocks.document(block.id)).deltas == ()
             assert await stranger.blocks.entries([entry.id]) == ()
-            assert await _archived(stranger, "tank litres") == []
+            assert await archived(stranger, "tank litres") == []
             stolen = replace(block, user=scope.user, text="stolen", version=9)
             for change in (
                 PutBlock(stolen),
@@ -238,8 +203,8 @@ class BlockContract:
 
     @pytest.mark.requirement("BLK-6")
     async def test_a_shared_block_is_seen_and_edited_as_far_as_granted(self, store: Store) -> None:
-        """With its owner; a user's for the same user; what is granted is never more than the block's own permission. It ends with
-        `DropShare`, and with the block."""
+        """With its owner; a user's for the same user; what is granted is never more than the block's own permission. It ends
+        with `DropShare`, and with the block."""
         owner, other = store.within(ANNA), store.within(Scope(agent="other", user="anna"))
         block = a_block(user="anna")
         before = await other.journal.revision()
@@ -249,7 +214,7 @@ class BlockContract:
         assert seen == replace(block, shared_from="default", granted="read_write")
         assert await other.journal.revision() > before
         assert await store.within(Scope(agent="other", user="ben")).blocks.list() == ()
-        assert await store.within(_OTHER).blocks.list() == ()
+        assert await store.within(OTHER).blocks.list() == ()
         before = await other.journal.revision()
         edit = (PutBlock(replace(seen, text="shared", version=1)), PutVersion(id=block.id, entry=a_version(0), delta=b"d"))
         await other.journal.commit(editing("persona", *edit))
@@ -265,20 +230,21 @@ class BlockContract:
 
     @pytest.mark.requirement("BLK-6")
     async def test_an_agent_wide_block_is_read_only_for_users(self, store: Store) -> None:
-        """The agent's own users and those of the agents that share it: what one user's conversation writes, others don't read."""
+        """The agent's own users and those of the agents that share it: what one user's conversation writes, others don't
+        read."""
         block = a_block(permission="admin")
         share = PutShare(id=block.id, agent="other", permission="admin", at=NOON)
         await store.within(AGENT).journal.commit(writing(PutBlock(block), share))
         granted = [
             (await store.within(scope).blocks.list())[0].granted
-            for scope in (AGENT, ANNA, _OTHER, Scope(agent="other", user="ben"))
+            for scope in (AGENT, ANNA, OTHER, Scope(agent="other", user="ben"))
         ]
         assert granted == ["admin", "read_only", "admin", "read_only"]
 
     @pytest.mark.requirement("BLK-5")
     async def test_requests_for_consent_are_kept_and_answered(self, store: Store) -> None:
         """The requester finds its own; the owner finds all on its blocks; nobody else any."""
-        owner, other = store.within(AGENT), store.within(_OTHER)
+        owner, other = store.within(AGENT), store.within(OTHER)
         block = a_block(permission="human")
         share = PutShare(id=block.id, agent="other", permission="human", at=NOON)
         await owner.journal.commit(writing(PutBlock(block), share))
@@ -316,85 +282,3 @@ class BlockContract:
 
         assert await owner.journal.commit(answer()) == request
         assert await other.journal.commit(asked()) == (approved,)
-
-    @pytest.mark.requirement("BLK-7")
-    async def test_entries_are_found_by_their_words_and_metadata(self, store: Store) -> None:
-        """So are archival blocks, and no other ones; an agent's entries are found by its users."""
-        agent, anna = store.within(AGENT), store.within(ANNA)
-        entry = an_entry(metadata={"source": "manual", "pages": [12, {"chapter": "cooling"}]})
-        blocks = [a_block(type, f"tank of {type}", type=type) for type in ("core", "working", "archival", "log")]
-        await agent.journal.commit(writing(PutEntry(entry), *map(PutBlock, blocks)))
-        await anna.journal.commit(writing(PutEntry(an_entry("her tank", user="anna"))))
-        assert await _archived(agent, "tank") == [entry.text, "tank of archival"]
-        assert await _archived(anna, "tank") == [entry.text, "her tank", "tank of archival"]
-        assert await _archived(agent, "cooling") == [entry.text]
-        assert await _archived(agent, "manual") == [entry.text]
-        assert await agent.blocks.entries([entry.id, "absent"]) == (entry,)
-        with pytest.raises(NotFound):
-            await agent.journal.commit(writing(PutEntry(replace(entry, text="another"))))
-
-    @pytest.mark.requirement("BLK-2", "BLK-7")
-    async def test_the_archive_finds_blocks_as_they_are_now(self, scoped: ScopedStore) -> None:
-        """After an edit, a change of the type, a deletion and a restoration."""
-        block = a_block("notes", "green tank", type="archival")
-        await scoped.journal.commit(writing(PutBlock(block)))
-        assert await _archived(scoped, "tank") == ["green tank"]
-        for change, words, there in (
-            ({"text": "blue pump"}, "tank", []),
-            ({}, "pump", ["blue pump"]),
-            ({"type": "working"}, "pump", []),
-            ({"type": "archival"}, "pump", ["blue pump"]),
-            ({"deleted_at": LATER}, "pump", []),
-            ({"deleted_at": None}, "pump", ["blue pump"]),
-        ):
-            block = replace(block, **change)
-            await scoped.journal.commit(editing(block.id, PutBlock(block)))
-            assert await _archived(scoped, words) == there, change
-
-    @pytest.mark.requirement("BLK-7", "MEM-3")
-    async def test_forgotten_blocks_and_entries_leave_nothing(self, store: Store) -> None:
-        """By id or with their owner: history, snapshot, shares, requests and search rows go too; a tombstone stays."""
-        owner, other = store.within(AGENT), store.within(_OTHER)
-        block, entry, kept = a_block(type="archival"), an_entry(), a_block("kept")
-        put = (
-            *(PutBlock(block), PutEntry(entry), PutBlock(kept)),
-            PutVersion(id=block.id, entry=a_version(0), delta=b"d"),
-            PutSnapshot(id=block.id, number=0, data=b"s", first=0),
-            PutShare(id=block.id, agent="other", permission="append", at=NOON),
-        )
-        await owner.journal.commit(writing(*put))
-        selected = await owner.journal.commit(asking(Select(ids=(block.id, entry.id, "absent"))))
-        assert selected.block_ids == (block.id, entry.id)
-        await owner.journal.commit(writing(Forget(block_ids=selected.block_ids, at=LATER, by="me")))
-        remains = await owner.journal.commit(asking(LeftOf(selected.block_ids)))
-        assert (remains.holding, "histories of blocks" in remains.checked) == ((), True)
-        assert await _archived(owner, "calm tank") == []
-        assert await _labels(owner) == ["kept"]
-        assert await other.blocks.list() == ()
-        stone = await owner.inventory.tombstone(block.id)
-        assert stone is not None
-        assert (stone.what, stone.by) == ("block", "me")
-        use = await owner.journal.commit(asking(IdsOfBlocks((block.id, entry.id, kept.id))))
-        assert (use.forgotten, set(use.blocks), use.elsewhere) == ({block.id, entry.id}, {kept.id}, frozenset())
-        assert await owner.journal.commit(asking(Select(everything=True))) == replace(selected, block_ids=(kept.id,))
-        await owner.journal.commit(writing(ForgetOwner(at=LATER)))
-        assert await _labels(owner) == []
-
-    @pytest.mark.requirement("MEM-3", "BLK-6")
-    async def test_a_forgotten_agent_loses_its_shares_and_requests(self, store: Store) -> None:
-        """Of others' blocks, which stay."""
-        owner, other = store.within(AGENT), store.within(_OTHER)
-        block = a_block()
-        share = PutShare(id=block.id, agent="other", permission="append", at=NOON)
-        await owner.journal.commit(writing(PutBlock(block), share))
-        await other.journal.commit(writing(PutEntry(an_entry())))
-        await other.journal.commit(writing(ForgetOwner(at=LATER)))
-        assert await owner.blocks.shares() == ()
-        assert await owner.blocks.named(["persona"]) == (block,)
-
-    async def test_blocks_and_entries_are_counted(self, scoped: ScopedStore) -> None:
-        """Deleted ones aren't."""
-        gone = a_block("gone", deleted_at=LATER)
-        await scoped.journal.commit(writing(PutBlock(a_block()), PutBlock(gone), PutEntry(an_entry())))
-        stats = await scoped.inventory.stats(at=LATER)
-        assert (stats.blocks, stats.archival_entries, stats.text_bytes) == (1, 1, 9 + len(an_entry().text))

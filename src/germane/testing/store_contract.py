@@ -30,6 +30,7 @@ from germane.memories.operations import (
     SetDirective,
 )
 from germane.store import ScopedStore, Store
+from germane.testing.archive_contract import ArchiveContract
 from germane.testing.block_contract import BlockContract
 from germane.testing.derivation_contract import DerivationContract
 from germane.testing.event_contract import EventContract
@@ -63,6 +64,7 @@ class StoreContract(
     LinkContract,
     TransferContract,
     BlockContract,
+    ArchiveContract,
 ):
     """All tests of a store: memories, events, search, plans, forgetting, scopes, keys, injections, exports, links
     and blocks."""

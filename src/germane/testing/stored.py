@@ -1,10 +1,14 @@
-"""Stored: builders of memories, events and queries, and plans that only write or only read, for tests of stores."""
+"""Stored: builders of memories, events, blocks and queries, and plans that only write or only read, for tests of stores."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
+from germane.blocks.block import Block, content_hash_of
+from germane.blocks.entry import ArchivalEntry
+from germane.blocks.operations import BlocksNamed
+from germane.blocks.schema import TextSchema
 from germane.events.event import Event
 from germane.memories.memory import KINDS, Memory
 from germane.text.analyse import analyse
@@ -13,7 +17,7 @@ from germane.types.ids import uuid7
 from germane.types.plan import Change, Decision, Plan, Read, read
 from germane.types.query import Filters, Query, Term, Vector
 
-__all__ = ["NOON", "a_memory", "an_event", "asking", "question", "writing"]
+__all__ = ["NOON", "a_block", "a_memory", "an_entry", "an_event", "asking", "editing", "question", "writing"]
 
 T = TypeVar("T")
 NOON = datetime(2026, 3, 2, 12, 0, 0, 123457, tzinfo=UTC)
@@ -35,6 +39,35 @@ def a_memory(text: str = "Prefers tea to coffee", kind: str = "note", *, key: st
         "content_hash": content_hash(kind, text),
     }
     return Memory(kind=kind, content=content, **given | fields)
+
+
+def a_block(label: str = "persona", text: str = "I am calm", **fields: Any) -> Block:
+    """A block of plain text with defaults. `fields` are fields of `Block`."""
+    made: datetime = fields.get("created_at", NOON)
+    given: dict[str, Any] = {
+        "id": uuid7(int(made.timestamp() * 1000)),
+        "label": label,
+        "schema": TextSchema(),
+        "agent": "default",
+        "text": text,
+        "content_hash": content_hash_of(text),
+        "created_at": made,
+        "updated_at": made,
+    }
+    return Block(**given | fields)
+
+
+def an_entry(text: str = "The tank holds ninety litres", **fields: Any) -> ArchivalEntry:
+    """An archival entry with defaults."""
+    made: datetime = fields.get("created_at", NOON)
+    given: dict[str, Any] = {"id": uuid7(int(made.timestamp() * 1000)), "text": text, "created_at": made}
+    return ArchivalEntry(**given | fields)
+
+
+def editing(name: str, *changes: Change) -> Plan[None]:
+    """A plan that finds a block by its label or id, and then makes `changes`."""
+    yield from read(BlocksNamed(name))
+    return Decision(changes, None)
 
 
 def an_event(text: str = "I went to Lisbon", *, session: str = "s1", position: int = 0, **fields: Any) -> Event:

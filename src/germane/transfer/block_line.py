@@ -191,7 +191,9 @@ class _Line:
     def text(self, name: str, maximum: int, *, empty: bool = True, default: Any = _MISSING) -> str:
         value = self.take(name, default)
         if not isinstance(value, str) or len(value) > maximum or (not value and not empty):
-            raise InvalidInput(f"{name} must be a string of {'0' if empty else '1'} to {maximum:,} characters, not {shown(value)}")
+            raise InvalidInput(
+                f"{name} must be a string of {'0' if empty else '1'} to {maximum:,} characters, not {shown(value)}"
+            )
         return value
 
     def count(self, name: str) -> int:
@@ -224,4 +226,6 @@ class _Line:
     def end(self) -> None:
         """Raises `InvalidInput` for a field that nobody took."""
         for name in sorted(map(str, self._left)):
-            raise InvalidInput(f"{self._what} has a field {name[:40]!r} that this germane doesn't know: upgrade germane, or remove it")
+            raise InvalidInput(
+                f"{self._what} has a field {name[:40]!r} that this germane doesn't know: upgrade germane, or remove it"
+            )

@@ -91,9 +91,9 @@ def restore_memories(memories: Sequence[Memory], *, scope: Scope, strict: bool) 
 
 
 def restore_blocks(blocks: Sequence[StoredBlock], *, scope: Scope, strict: bool) -> Plan[Placed]:
-    """Stores the blocks that aren't there, each with its document, its history and its shares. A block is there where its id has
-    the same label and was created at the same time: its content may have changed since, and stays. A block clashes where its
-    label is another block's."""
+    """Stores the blocks that aren't there, each with its document, its history and its shares. A block is there where its id
+    has the same label and was created at the same time: its content may have changed since, and stays. A block clashes where
+    its label is another block's."""
     use = yield from read(IdsOfBlocks(tuple(one.block.id for one in blocks)))
     placed, changes, known, labels = Placed(), list[Change](), dict(use.blocks), set[str]()
     for index, one in enumerate(blocks):

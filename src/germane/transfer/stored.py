@@ -103,8 +103,8 @@ class SessionRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredBlock:
-    """A block with what is kept of its document and its history: the version and the bytes of its snapshot, each version with its
-    change where that is kept by itself, and the block's shares. Requests for consent aren't part of an export."""
+    """A block with what is kept of its document and its history: the version and the bytes of its snapshot, each version with
+    its change where that is kept by itself, and the block's shares. Requests for consent aren't part of an export."""
 
     block: Block
     snapshot: tuple[int, bytes] | None = None
@@ -116,8 +116,8 @@ Thing = StoredDirective | Memory | StoredBlock | ArchivalEntry | SessionRecord |
 
 
 class Owned(NamedTuple):
-    """A stored thing and its owner. Of one owner the directive comes first, then the memories, the blocks, the archival entries,
-    each session with its messages by position, and the tombstones."""
+    """A stored thing and its owner. Of one owner the directive comes first, then the memories, the blocks, the archival
+    entries, each session with its messages by position, and the tombstones."""
 
     owner: Owner
     thing: Thing

@@ -15,8 +15,8 @@ from germane.stores.sqlite.visible_partitions import VisiblePartition
 __all__ = ["consents", "put_consent", "shares_of"]
 
 _CONSENT = (
-    "SELECT c.id, b.id, b.label, c.asked_of, c.operation, c.needs, c.digest, c.requested_by, c.requested_at, c.expires_at, c.state,"
-    " c.scope, c.until, c.answered_at, c.used_at FROM block_consents c JOIN blocks b ON b.key = c.block"
+    "SELECT c.id, b.id, b.label, c.asked_of, c.operation, c.needs, c.digest, c.requested_by, c.requested_at, c.expires_at,"
+    " c.state, c.scope, c.until, c.answered_at, c.used_at FROM block_consents c JOIN blocks b ON b.key = c.block"
 )
 _PUT = (
     "INSERT INTO block_consents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"

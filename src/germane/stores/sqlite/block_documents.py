@@ -23,8 +23,8 @@ __all__ = [
 ]
 
 _INSERT = (
-    "INSERT INTO block_versions (block, number, kind, at, by, operation, reason, characters, content_hash, frontiers, delta, size,"
-    " target, span, undone_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO block_versions (block, number, kind, at, by, operation, reason, characters, content_hash, frontiers, delta,"
+    " size, target, span, undone_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _HISTORY = (
     "SELECT number, kind, at, by, operation, reason, characters, content_hash, frontiers, size, target, span,"
@@ -54,7 +54,10 @@ def document_of(connection: apsw.Connection, key: int, read: DocumentOf) -> Stor
     waiting, size = only(connection, _WAITING, (key, number))
     whole = read.since < 0 or read.since < number
     deltas = [delta for (delta,) in rows(connection, _DELTAS, (key, number if whole else read.since))]
-    if read.rebuild and first(connection, "SELECT 1 FROM block_versions WHERE block = ? AND number = 0 AND delta NOT NULL", (key,)) is None:
+    if (
+        read.rebuild
+        and first(connection, "SELECT 1 FROM block_versions WHERE block = ? AND number = 0 AND delta NOT NULL", (key,)) is None
+    ):
         deltas = []
     last = first(connection, "SELECT frontiers FROM block_versions WHERE block = ? ORDER BY number DESC LIMIT 1", (key,))
     held = 0 if snapshot is None else len(snapshot[1])

@@ -37,14 +37,14 @@ class SqliteBlocks:
 
     async def standing(self) -> tuple[Block, ...]:
         def work(reading: Reading) -> tuple[Block, ...]:
-            labels, found = set[str](), list[Block]()
+            labels, found = set[str](), dict[str, Block]()
             for seen in self._seen(reading, STANDING):
                 if seen.block.label in labels:
                     continue
-                found.append(seen.block)
+                found[seen.block.id] = seen.block
                 if seen.block.shared_from is None:
                     labels.add(seen.block.label)
-            return tuple(found)
+            return tuple(found.values())
 
         return await self._readers.read_batched(work)
 
@@ -95,10 +95,11 @@ class SqliteBlocks:
             own = self._own(reading)
             if own is None:
                 return ()
-            clause, values = "b.partition = ?", [own.id]
+            clause = "b.partition = ?"
+            values: tuple[Any, ...] = (own.id,)
             if pending:
-                clause, values = f"{clause} AND c.state = 'pending' AND c.expires_at > ?", [own.id, micros(at)]
-            return consents(reading.connection, clause, tuple(values), limit)
+                clause, values = f"{clause} AND c.state = 'pending' AND c.expires_at > ?", (*values, micros(at))
+            return consents(reading.connection, clause, values, limit)
 
         return await self._readers.run(work)
 
@@ -121,7 +122,7 @@ class SqliteBlocks:
 
         return await self._readers.run(work)
 
-    def _seen(self, reading: Reading, clause: str, values: tuple[Any, ...] = (), *, shared: bool = True) -> list[SeenBlock]:
+    def _seen(self, reading: Reading, clause: str, values: tuple[Any, ...] = (), *, shared: bool = True) -> Sequence[SeenBlock]:
         visible = visible_partitions(reading.connection, self._scope)
         return seen_blocks(reading.connection, visible, self._scope.user, clause, values, shared=shared)
 

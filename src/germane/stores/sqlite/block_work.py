@@ -1,8 +1,8 @@
 """Block work: answers the reads of one plan about blocks, and applies its changes.
 
-A change names a block by its id. It is applied only where a read of the same plan has found the block, so that a plan reaches no
-block that its scope doesn't see. A scope writes to blocks of its own user (agent-wide ones where it has none), and to those that
-are shared with it likewise.
+A change names a block by its id. It is applied only where a read of the same plan has found the block, so that a plan reaches
+no block that its scope doesn't see. A scope writes to blocks of its own user (agent-wide ones where it has none), and to those
+that are shared with it likewise.
 """
 
 from __future__ import annotations

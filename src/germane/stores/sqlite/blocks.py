@@ -37,7 +37,8 @@ STANDING = "b.deleted_at IS NULL AND (b.type = 'core' OR (b.type = 'working' AND
 """The condition for blocks that are in every context; the index `blocks_standing` has it word for word."""
 _PUT = (
     "INSERT INTO blocks (key, id, partition, label, label_key, description, type, schema, permission, max_characters, pinned,"
-    " text, content_hash, version, created_at, updated_at, deleted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " text, content_hash, version, created_at, updated_at, deleted_at)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (key) DO UPDATE SET (label, label_key, description, type, schema, permission, max_characters, pinned, text,"
     " content_hash, version, updated_at, deleted_at) = (excluded.label, excluded.label_key, excluded.description,"
     " excluded.type, excluded.schema, excluded.permission, excluded.max_characters, excluded.pinned, excluded.text,"
@@ -48,8 +49,8 @@ _SCHEMAS = 1_024
 
 
 class SeenBlock(NamedTuple):
-    """A block that a scope sees. `partition` is the owner's; `through` is the partition of the scope by which it sees the block:
-    the same one, or that of a share."""
+    """A block that a scope sees. `partition` is the owner's; `through` is the partition of the scope by which it sees the
+    block: the same one, or that of a share."""
 
     key: int
     partition: int
@@ -58,7 +59,8 @@ class SeenBlock(NamedTuple):
 
     @property
     def rank(self) -> tuple[bool, str, bool, str]:
-        """The order of listings: own blocks before shared ones, then by label, a user's before an agent-wide one, and by owner."""
+        """The order of listings: own blocks before shared ones, then by label, a user's before an agent-wide one, and by
+        owner."""
         block = self.block
         return block.shared_from is not None, block.label, block.user is None, block.shared_from or ""
 

@@ -167,11 +167,14 @@ def left_of(connection: apsw.Connection, read: LeftOf) -> Remains:
 
 
 def _blocks(connection: apsw.Connection, partition: VisiblePartition, read: Select) -> list[str]:
-    """Returns the ids of blocks and entries: they match `everything`, the owner, or ids of germane's, and no other criterion."""
+    """Returns the ids of blocks and entries: they match `everything`, the owner, or ids of germane's, and no other
+    criterion."""
     if any(one is not None for one in (read.key, read.tag, read.session, read.source_kind, read.channel)):
         return []
     among, bound = ("", ()) if read.ids is None else (" AND id IN (SELECT value FROM json_each(?))", (to_json(read.ids),))
-    sql = " UNION ALL ".join(f"SELECT key, id FROM {table} WHERE partition = ?{among}" for table in ("blocks", "archival_entries"))
+    sql = " UNION ALL ".join(
+        f"SELECT key, id FROM {table} WHERE partition = ?{among}" for table in ("blocks", "archival_entries")
+    )
     found = rows(connection, f"SELECT id FROM ({sql}) ORDER BY key", (partition.id, *bound) * 2)
     return [id for (id,) in found]
 

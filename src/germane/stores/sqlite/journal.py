@@ -199,7 +199,8 @@ class _Drive(Generic[T]):
 
     def _apply(self, change: Change) -> None:
         if isinstance(change, BLOCK_CHANGES):
-            return self._block_work.apply(change)
+            self._block_work.apply(change)
+            return
         transaction, scope = self._transaction, self._scope
         connection = transaction.connection
         match change:

@@ -1,4 +1,5 @@
-"""Searcher: searches the memories, the events or the archive of a scope: finds keys in loaded partitions and reads their rows."""
+"""Searcher: searches the memories, the events or the archive of a scope: finds keys in loaded partitions and reads their
+rows."""
 
 from __future__ import annotations
 

@@ -12,12 +12,16 @@ from typing import Any
 
 import apsw
 
+from germane.blocks.entry import searched_text
 from germane.memories.remember import hash_of
 from germane.search.unit import analysed, analysed_parts
+from germane.stores.sqlite.archive import archived_by_key
+from germane.stores.sqlite.block_verification import verify_blocks
 from germane.stores.sqlite.encoding import from_json
 from germane.stores.sqlite.events import EVENT, event_of
 from germane.stores.sqlite.memories import MEMORY, memory_of
 from germane.stores.sqlite.rows import only, rows
+from germane.stores.sqlite.visible_partitions import VisiblePartition
 from germane.text.normal import content_hash
 
 __all__ = ["verify"]
@@ -63,10 +67,12 @@ Finding = tuple[str, str, bool]
 def verify(connection: apsw.Connection, *, full: bool, progress: Callable[[int, int], None] | None) -> list[Finding]:
     """Returns the findings. `full` makes all search rows again. `progress` is called with texts done and in all."""
     memories, events = (only(connection, f"SELECT count(*) FROM {table}")[0] for table in ("memories", "events"))
-    counted = _Counted(memories + events, progress)
+    archived = only(connection, "SELECT count(*) FROM units_blocks WHERE kind <> 9")[0]
+    counted = _Counted(memories + events + archived, progress)
     for check, sql, table, total in (
         (_memory, MEMORY, "key", memories),
         (_event, EVENT, "e.key", events),
+        (_archived, "SELECT key, partition FROM (SELECT * FROM units_blocks WHERE kind <> 9)", "key", archived),
     ):
         every = 1 if full else max(1, total // _SAMPLE)
         for number, row in enumerate(_rows(connection, sql, table)):
@@ -74,7 +80,8 @@ def verify(connection: apsw.Connection, *, full: bool, progress: Callable[[int, 
             counted.add(same, terms)
     orphans = {name: only(connection, f"SELECT count(*) FROM {sql}")[0] for name, sql in _ORPHANS.items()}
     there = ", ".join(f"{count} {name}" for name, count in orphans.items() if count)
-    return [*counted.findings(), ("orphans", there or "every row belongs to something", not there)]
+    blocks = verify_blocks(connection)
+    return [*counted.findings(), blocks, ("orphans", there or "every row belongs to something", not there)]
 
 
 class _Counted:
@@ -132,6 +139,15 @@ def _event(connection: apsw.Connection, row: tuple[Any, ...], looked_up: bool) -
     terms = [one.terms for one in analysed_parts(event.text)]
     whole = _stored(connection, "units_events", row[0])
     return same, (whole or _stored(connection, "units_parts", row[0])) == terms
+
+
+def _archived(connection: apsw.Connection, row: tuple[Any, ...], looked_up: bool) -> tuple[bool | None, bool | None]:
+    """An archival entry or block; the checksums of blocks are compared with their documents."""
+    if not looked_up:
+        return True, None
+    key, partition = row
+    found = archived_by_key(connection, (VisiblePartition(partition, None, 0),), (key,))
+    return True, key not in found or _stored(connection, "units_blocks", key) == [analysed(searched_text(found[key])).terms]
 
 
 def _stored(connection: apsw.Connection, table: str, key: int) -> list[bytes]:

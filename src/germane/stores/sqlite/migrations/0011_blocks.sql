@@ -1,5 +1,5 @@
--- Memory blocks: labelled texts that an agent keeps and edits. `text` is the content as it was rendered last, `version` the number
--- of the last entry in the block's history.
+-- Memory blocks: labelled texts that an agent keeps and edits. `text` is the content as it was rendered last, `version` the
+-- number of the last entry in the block's history.
 ALTER TABLE counters ADD COLUMN blocks INTEGER NOT NULL DEFAULT 0;
 
 CREATE TABLE blocks (
@@ -24,11 +24,12 @@ CREATE TABLE blocks (
 CREATE UNIQUE INDEX blocks_id ON blocks (id);
 CREATE UNIQUE INDEX blocks_label ON blocks (partition, label_key) WHERE deleted_at IS NULL;
 CREATE INDEX blocks_deleted ON blocks (partition) WHERE deleted_at IS NOT NULL;
-CREATE INDEX blocks_standing ON blocks (partition) WHERE deleted_at IS NULL AND (type = 'core' OR (type = 'working' AND pinned));
+CREATE INDEX blocks_standing ON blocks (partition)
+  WHERE deleted_at IS NULL AND (type = 'core' OR (type = 'working' AND pinned));
 
--- What happened to a block, and by whom. `delta` is what the document gained, of `size` bytes (NULL once only a snapshot holds it),
--- `frontiers` its state afterwards. An undo or redo names the edit it concerns in `target`. `span` is the version that made this edit's change last, and
--- `undone_by` the one that took it back.
+-- What happened to a block, and by whom. `delta` is what the document gained, of `size` bytes (NULL once only a snapshot holds
+-- it), `frontiers` its state afterwards. An undo or redo names the edit it concerns in `target`. `span` is the version that made
+-- this edit's change last, and `undone_by` the one that took it back.
 CREATE TABLE block_versions (
   block INTEGER NOT NULL REFERENCES blocks (key) ON DELETE CASCADE,
   number INTEGER NOT NULL,
