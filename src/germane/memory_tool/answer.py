@@ -23,8 +23,8 @@ class Answer:
 
 
 def refusal(error: GermaneError, path: MemoryPath | None = None) -> Answer:
-    """Returns an error as an answer. `path` stands in for the block that the error names. What is wrong with the store is logged,
-    and isn't told."""
+    """Returns an error as an answer. `path` stands in for the block that the error names. What is wrong with the store is
+    logged, and isn't told."""
     if isinstance(error, StoreError):
         _LOG.error("the memory tool couldn't reach the store: %s", error)
         text = "The memory can't be reached at the moment, nothing was changed. Go on without it, and try again later."

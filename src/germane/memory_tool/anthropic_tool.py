@@ -27,7 +27,8 @@ class AnthropicMemoryTool(BetaAsyncAbstractMemoryTool):
         self._tool = memory_tool(agent, **options)
 
     async def call(self, input: object) -> str:
-        """Carries out the input of a tool call. Raises the SDK's `ToolError` for a mistake, which the runner tells the model."""
+        """Carries out the input of a tool call. Raises the SDK's `ToolError` for a mistake, which the runner tells the
+        model."""
         return _told(await self._tool.answer(_plain(input)))
 
     async def execute(self, command: Any) -> str:

@@ -1,8 +1,7 @@
 """Commands: the six commands of the memory tool (view, create, str_replace, insert, delete, rename) over an agent's blocks.
 
-An edit is made on the newest content, whoever wrote it. What a model has viewed may be older: so the commands remember the version
-of each file that was viewed last, and an edit that means that version is merged with what was changed since.
-"""
+An edit is made on the newest content, whoever wrote it. What a model has viewed may be older: so the commands remember the
+version of each file that was viewed last, and an edit that means that version is merged with what was changed since. """
 
 from __future__ import annotations
 
@@ -32,6 +31,7 @@ _TRIES = 8
 _CONTEXT = 2
 """Lines that are shown before and after a replaced one."""
 _MERGED = " Others had changed it since it was viewed; both changes are in it. View it before the next edit."
+_ADVICE = ". Please provide a valid path."
 _SECRETS = " What looked like a secret in it wasn't stored."
 
 
@@ -49,8 +49,8 @@ class MemoryCommands:
         self._viewed: OrderedDict[str, _Viewed] = OrderedDict()
 
     async def answer(self, command: Mapping[str, Any]) -> Answer:
-        """Carries out one command and returns what to tell the model. A mistake of the model's is an answer too, and so is a store
-        that can't be reached. Raises `MissingExtra`."""
+        """Carries out one command and returns what to tell the model. A mistake of the model's is an answer too, and so is a
+        store that can't be reached. Raises `MissingExtra`."""
         path = None
         try:
             name = command.get("command")
@@ -79,11 +79,11 @@ class MemoryCommands:
             text = numbered(path, file.text, view_range)
             self._saw(file.block)
             return Answer(text=f"{text}\n[content_sha256: {file.block.content_hash}]" if self._hashes else text)
-        return Answer(text=directory(path, await self._under(path)))
+        return Answer(text=directory(path, await self._under(path, _ADVICE)))
 
     async def _create(self, path: MemoryPath, command: Mapping[str, Any]) -> Answer:
         text = given_text(command, "file_text")
-        if path.folder:
+        if path.folder and not path.root:
             raise InvalidInput(f"{path} is a directory. Give the path of a file: its directories are made with it.")
         await self._check_free(path, f"File {path} already exists")
         block = await self._blocks.create(
@@ -101,7 +101,7 @@ class MemoryCommands:
         for _ in range(_TRIES):
             file = await opened(self._blocks, path)
             if file is None:
-                await self._under(path)
+                await self._under(path, _ADVICE)
                 raise InvalidInput(f"The path {path} is not a file.")
             held = self._viewed.get(path.label)
             behind = held if held is not None and held != (file.block.id, file.block.version) else None
@@ -144,10 +144,10 @@ class MemoryCommands:
     async def _rename(self, old: MemoryPath, new: MemoryPath, command: Mapping[str, Any]) -> Answer:
         if old.root:
             raise InvalidInput(f"Cannot rename the {old} directory itself")
+        await self._check_free(new, f"The destination {new} already exists")
         file = await opened(self._blocks, old)
         if file is None:
             await self._under(old)
-        await self._check_free(new, f"The destination {new} already exists")
         inside = [f"{path.label}/".startswith(f"{SYSTEM}/") and (file is None or path.label != SYSTEM) for path in (old, new)]
         type = None if inside[0] == inside[1] else "core" if inside[1] else "working"
         if file is None:
@@ -162,16 +162,17 @@ class MemoryCommands:
         self._forget(old)
         return Answer(text=f"Successfully renamed {old} to {new}")
 
-    async def _under(self, path: MemoryPath) -> tuple[Block, ...]:
-        """Returns the blocks under a directory. Raises `InvalidInput` where there is no such directory; the root is always there."""
+    async def _under(self, path: MemoryPath, advice: str = "") -> tuple[Block, ...]:
+        """Returns the blocks under a directory. Raises `InvalidInput` where there is no such directory; the root is always
+        there."""
         blocks = await self._blocks.list(folder=None if path.root else path.label)
         if not blocks and not path.root:
-            raise InvalidInput(f"The path {path} does not exist. Please provide a valid path.")
+            raise InvalidInput(f"The path {path} does not exist{advice}")
         return blocks
 
     async def _check_free(self, path: MemoryPath, taken: str) -> None:
-        """Raises `InvalidInput` with the text `taken` where a file or a directory has this path, and where a directory above it is
-        a file."""
+        """Raises `InvalidInput` with the text `taken` where a file or a directory has this path, and where a directory above it
+        is a file."""
         if path.root:
             raise InvalidInput(taken)
         first, *rest = path.label.split("/")

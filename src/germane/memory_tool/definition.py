@@ -13,18 +13,18 @@ __all__ = ["NAME", "PROVIDERS", "definition"]
 NAME = "memory"
 PROVIDERS = ("anthropic", "openai", "openai-responses", "gemini", "json")
 _WHAT = (
-    "Your own memory: text files under /memories that stay between conversations. View /memories before you begin, keep the files"
-    " short and up to date, and note what you will need later. Files under /memories/system are always shown to you; others only"
-    " when you view them. `view` shows a directory or the numbered lines of a file. `create` makes a new file. `str_replace` replaces"
-    " a text that occurs exactly once in a file. `insert` adds lines after a line (0: at the beginning). `delete` and `rename` take"
-    " a file or a directory."
+    "Your own memory: text files under /memories that stay between conversations. View /memories before you begin, keep the"
+    " files short and up to date, and note what you will need later. Files under /memories/system are always shown to you;"
+    " others only when you view them. `view` shows a directory or the numbered lines of a file. `create` makes a new file."
+    " `str_replace` replaces a text that occurs exactly once in a file. `insert` adds lines after a line (0: at the beginning)."
+    " `delete` and `rename` take a file or a directory."
 )
 
 
 def definition(provider: str, *, hashes: bool = False) -> dict[str, Any]:
     """Returns the tool in the shape of `provider`: Anthropic's own memory tool, a function of OpenAI's chat completions or
-    responses, a function declaration of Gemini's, or (`json`) its name, description and JSON schema. `hashes` adds `if_hash` to the
-    schema. Raises `UnknownName`."""
+    responses, a function declaration of Gemini's, or (`json`) its name, description and JSON schema. `hashes` adds `if_hash` to
+    the schema. Raises `UnknownName`."""
     if provider == "anthropic":
         return {"type": "memory_20250818", "name": NAME}
     function = {"name": NAME, "description": _WHAT, "parameters": _schema(hashes)}
@@ -58,7 +58,7 @@ def _schema(hashes: bool) -> dict[str, Any]:
     }
     if hashes:
         fields["if_hash"] = _string(
-            "For a change of a file: the content_sha256 that view showed; the change is refused where the file isn't so any more."
+            "The content_sha256 that view showed, for a change of that file: it is refused where the file has changed since."
         )
     return {"type": "object", "properties": fields, "required": ["command"]}
 

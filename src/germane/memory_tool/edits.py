@@ -1,9 +1,8 @@
 """Edits: decides which mutation a `str_replace` or an `insert` is, from the newest content and from what the model has viewed.
 
-Where both are the same, an edit is the obvious one. Where others have changed the file since it was viewed, a line number means a
-line of what was viewed, and a text that isn't there any more is replaced where it was viewed. The whole text that comes of it is
-then merged with what was changed since.
-"""
+Where both are the same, an edit is the obvious one. Where others have changed the file since it was viewed, a line number means
+a line of what was viewed, and a text that isn't there any more is replaced where it was viewed. The whole text that comes of it
+is then merged with what was changed since. """
 
 from __future__ import annotations
 
@@ -32,8 +31,8 @@ class DecidedEdit(NamedTuple):
 
 
 def decide_edit(path: MemoryPath, file: File, viewed: str | None, command: Mapping[str, Any]) -> DecidedEdit:
-    """Decides on one command. `viewed` is the text that the model has viewed, None where that is the present one or isn't known.
-    Raises `InvalidInput` in the words of Anthropic's tool."""
+    """Decides on one command. `viewed` is the text that the model has viewed, None where that is the present one or isn't
+    known. Raises `InvalidInput` in the words of Anthropic's tool."""
     if command["command"] == "str_replace":
         _check_plain(path, file)
         return _replaced(path, file, viewed, given_text(command, "old_str"), given_text(command, "new_str", missing=""))

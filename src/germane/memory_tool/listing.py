@@ -20,17 +20,18 @@ _Names = dict[tuple[str, bool], int]
 
 
 def directory(path: MemoryPath, blocks: Iterable[Block]) -> str:
-    """Returns the listing of a directory from the blocks under it: two levels, with sizes, without hidden names. A directory has
-    the size of what is shown in it."""
+    """Returns the listing of a directory from the blocks under it: two levels, with sizes, without hidden names. A directory
+    has the size of what is shown in it."""
     start = 0 if path.root else len(path.label) + 1
     names, inside = _Names(), dict[str, _Names]()
     for label, size in _files(blocks):
         parts = label[start:].split("/")
-        if any(part.startswith(".") for part in parts):
-            continue
+        counted = 0 if any(part.startswith(".") for part in parts) else size
         for level, known in enumerate((names, inside.setdefault(parts[0], _Names()))[: len(parts)]):
+            if parts[level].startswith("."):
+                break
             entry = (parts[level], level + 1 < len(parts))
-            known[entry] = known.get(entry, 0) + size
+            known[entry] = known.get(entry, 0) + counted
     lines = [f"{_size(sum(names.values()))}\t{path}", *_entries(str(path), names, inside)]
     if len(lines) > _MAX_ENTRIES:
         left = len(lines) - _MAX_ENTRIES
@@ -40,8 +41,8 @@ def directory(path: MemoryPath, blocks: Iterable[Block]) -> str:
 
 
 def numbered(path: MemoryPath, text: str, view_range: object = None) -> str:
-    """Returns the lines of a file with their numbers; those of `view_range`, the first and the last one (-1: the end), where it is
-    given. Raises `InvalidInput`."""
+    """Returns the lines of a file with their numbers; those of `view_range`, the first and the last one (-1: the end), where it
+    is given. Raises `InvalidInput`."""
     lines = text.split("\n")
     first, last = 1, len(lines)
     if view_range is not None:

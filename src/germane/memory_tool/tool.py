@@ -1,4 +1,4 @@
-"""Tool: the memory tool as a function for any agent loop: it takes the input of a tool call and returns the text of its result."""
+"""Tool: the memory tool as a function for any agent loop, from the input of a tool call to the text of its result."""
 
 from __future__ import annotations
 
