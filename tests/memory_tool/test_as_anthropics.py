@@ -23,7 +23,9 @@ paths = st.lists(st.sampled_from(NAMES), max_size=3).map(lambda names: "/".join(
 texts = st.sampled_from(TEXTS)
 commands = st.one_of(
     st.fixed_dictionaries({"command": st.just("view"), "path": paths}),
-    st.fixed_dictionaries({"command": st.just("view"), "path": paths, "view_range": st.sampled_from(([1, 1], [1, -1], [1, 3]))}),
+    st.fixed_dictionaries(
+        {"command": st.just("view"), "path": paths, "view_range": st.sampled_from(([1, 1], [1, -1], [1, 3]))}
+    ),
     st.fixed_dictionaries({"command": st.just("create"), "path": paths, "file_text": texts}),
     st.fixed_dictionaries({"command": st.just("create"), "path": paths, "file_text": texts}),
     st.fixed_dictionaries({"command": st.just("str_replace"), "path": paths, "old_str": texts.filter(bool), "new_str": texts}),
@@ -80,5 +82,3 @@ def _sizeless(text: str) -> str:
         return text
     header, own, *entries = text.split("\n")
     return "\n".join((header, own.split("\t")[1], *(SIZE.sub(r"\1", line) for line in entries)))
-
-

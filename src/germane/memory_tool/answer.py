@@ -9,20 +9,20 @@ from germane.blocks.block import Block
 from germane.errors import ConsentNeeded, GermaneError, NotPermitted, StoreError
 from germane.memory_tool.paths import MemoryPath
 
-__all__ = ["Answer", "refusal", "stale"]
+__all__ = ["ToolAnswer", "refusal", "stale"]
 
 _LOG = logging.getLogger("germane.memory_tool")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ToolAnswer:
     """The text for the model, and whether it is an error: then nothing was written but a request for consent."""
 
     text: str
     is_error: bool = False
 
 
-def refusal(error: GermaneError, path: MemoryPath | None = None) -> Answer:
+def refusal(error: GermaneError, path: MemoryPath | None = None) -> ToolAnswer:
     """Returns an error as an answer. `path` stands in for the block that the error names. What is wrong with the store is
     logged, and isn't told."""
     if isinstance(error, StoreError):
@@ -38,12 +38,12 @@ def refusal(error: GermaneError, path: MemoryPath | None = None) -> Answer:
         text = f"Not permitted, nothing was changed: {_renamed(str(error), path)}. Go on without this change."
     else:
         text = _renamed(str(error), path)
-    return Answer(text=text, is_error=True)
+    return ToolAnswer(text=text, is_error=True)
 
 
-def stale(path: MemoryPath, block: Block, view: str) -> Answer:
+def stale(path: MemoryPath, block: Block, view: str) -> ToolAnswer:
     """Returns the answer to an edit that was made from another content than the present one."""
-    return Answer(
+    return ToolAnswer(
         text=f"{path} has changed since it was read, so nothing was done. Its content_sha256 is {block.content_hash} now."
         f" Decide again from its present content.\n{view}",
         is_error=True,

@@ -7,7 +7,7 @@ from typing import Any
 from germane import sync
 from germane.api.agent import Agent
 from germane.errors import MissingExtra
-from germane.memory_tool.answer import Answer
+from germane.memory_tool.answer import ToolAnswer
 from germane.memory_tool.tool import memory_tool
 
 try:
@@ -54,7 +54,7 @@ class BlockingAnthropicMemoryTool(BetaAbstractMemoryTool):
     view = create = str_replace = insert = delete = rename = execute
 
 
-def _told(answer: Answer) -> str:
+def _told(answer: ToolAnswer) -> str:
     if answer.is_error:
         raise ToolError(answer.text)
     return answer.text

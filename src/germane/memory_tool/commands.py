@@ -1,7 +1,7 @@
 """Commands: the six commands of the memory tool (view, create, str_replace, insert, delete, rename) over an agent's blocks.
 
 An edit is made on the newest content, whoever wrote it. What a model has viewed may be older: so the commands remember the
-version of each file that was viewed last, and an edit that means that version is merged with what was changed since. """
+version of each file that was viewed last, and an edit that means that version is merged with what was changed since."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from germane.blocks.block import Block
 from germane.blocks.render import unmarked
 from germane.errors import Conflict, GermaneError, InvalidInput, MissingExtra
-from germane.memory_tool.answer import Answer, refusal, stale
+from germane.memory_tool.answer import ToolAnswer, refusal, stale
 from germane.memory_tool.edits import DecidedEdit, decide_edit, given_text
 from germane.memory_tool.file import BlockCalls, File, opened, text_at
 from germane.memory_tool.listing import directory, numbered, numbered_lines
@@ -48,7 +48,7 @@ class MemoryCommands:
         self._blocks, self._permission, self._limit, self._by, self._hashes = blocks, permission, limit, by, hashes
         self._viewed: OrderedDict[str, _Viewed] = OrderedDict()
 
-    async def answer(self, command: Mapping[str, Any]) -> Answer:
+    async def answer(self, command: Mapping[str, Any]) -> ToolAnswer:
         """Carries out one command and returns what to tell the model. A mistake of the model's is an answer too, and so is a
         store that can't be reached. Raises `MissingExtra`."""
         path = None
@@ -73,31 +73,34 @@ class MemoryCommands:
         except GermaneError as error:
             return refusal(error, path)
 
-    async def _view(self, path: MemoryPath, view_range: object) -> Answer:
+    async def _view(self, path: MemoryPath, view_range: object) -> ToolAnswer:
         file = await opened(self._blocks, path)
         if file is not None:
             text = numbered(path, file.text, view_range)
             self._saw(file.block)
-            return Answer(text=f"{text}\n[content_sha256: {file.block.content_hash}]" if self._hashes else text)
-        return Answer(text=directory(path, await self._under(path, _ADVICE)))
+            return ToolAnswer(text=f"{text}\n[content_sha256: {file.block.content_hash}]" if self._hashes else text)
+        return ToolAnswer(text=directory(path, await self._under(path, _ADVICE)))
 
-    async def _create(self, path: MemoryPath, command: Mapping[str, Any]) -> Answer:
+    async def _create(self, path: MemoryPath, command: Mapping[str, Any]) -> ToolAnswer:
         text = given_text(command, "file_text")
         if path.folder and not path.root:
             raise InvalidInput(f"{path} is a directory. Give the path of a file: its directories are made with it.")
         await self._check_free(path, f"File {path} already exists")
-        block = await self._blocks.create(
-            path.label,
-            type="core" if path.label.startswith(f"{SYSTEM}/") else "working",
-            text=text,
-            permission=self._permission,
-            limit=self._limit,
-            **self._noted(command),
-        )
+        try:
+            block = await self._blocks.create(
+                path.label,
+                type="core" if path.label.startswith(f"{SYSTEM}/") else "working",
+                text=text,
+                permission=self._permission,
+                limit=self._limit,
+                **self._noted(command),
+            )
+        except Conflict:  # somebody else was faster
+            raise InvalidInput(f"File {path} already exists") from None
         self._saw(block)
-        return Answer(text=f"File created successfully at: {path}" + (f".{_SECRETS}" if block.secrets else ""))
+        return ToolAnswer(text=f"File created successfully at: {path}" + (f".{_SECRETS}" if block.secrets else ""))
 
-    async def _edit(self, path: MemoryPath, command: Mapping[str, Any]) -> Answer:
+    async def _edit(self, path: MemoryPath, command: Mapping[str, Any]) -> ToolAnswer:
         for _ in range(_TRIES):
             file = await opened(self._blocks, path)
             if file is None:
@@ -124,10 +127,10 @@ class MemoryCommands:
                 del self._viewed[path.label]
             elif held is not None:
                 self._saw(block)
-            return Answer(text=_edited(path, file, block, edit, command) + (_MERGED if behind else ""))
+            return ToolAnswer(text=_edited(path, file, block, edit, command) + (_MERGED if behind else ""))
         raise InvalidInput(f"No edit was made, because others are changing {path} at the moment. Try again.")
 
-    async def _delete(self, path: MemoryPath, command: Mapping[str, Any]) -> Answer:
+    async def _delete(self, path: MemoryPath, command: Mapping[str, Any]) -> ToolAnswer:
         if path.root:
             raise InvalidInput(f"Cannot delete the {path} directory itself")
         file = await opened(self._blocks, path)
@@ -139,9 +142,9 @@ class MemoryCommands:
         else:
             await self._blocks.delete(path.label, if_hash=command.get("if_hash"), **self._noted(command))
         self._forget(path)
-        return Answer(text=f"Successfully deleted {path}")
+        return ToolAnswer(text=f"Successfully deleted {path}")
 
-    async def _rename(self, old: MemoryPath, new: MemoryPath, command: Mapping[str, Any]) -> Answer:
+    async def _rename(self, old: MemoryPath, new: MemoryPath, command: Mapping[str, Any]) -> ToolAnswer:
         if old.root:
             raise InvalidInput(f"Cannot rename the {old} directory itself")
         await self._check_free(new, f"The destination {new} already exists")
@@ -160,7 +163,7 @@ class MemoryCommands:
                 old.label, new_label=new.label, type=type, if_hash=command.get("if_hash"), **self._noted(command)
             )
         self._forget(old)
-        return Answer(text=f"Successfully renamed {old} to {new}")
+        return ToolAnswer(text=f"Successfully renamed {old} to {new}")
 
     async def _under(self, path: MemoryPath, advice: str = "") -> tuple[Block, ...]:
         """Returns the blocks under a directory. Raises `InvalidInput` where there is no such directory; the root is always

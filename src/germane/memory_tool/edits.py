@@ -2,7 +2,7 @@
 
 Where both are the same, an edit is the obvious one. Where others have changed the file since it was viewed, a line number means
 a line of what was viewed, and a text that isn't there any more is replaced where it was viewed. The whole text that comes of it
-is then merged with what was changed since. """
+is then merged with what was changed since."""
 
 from __future__ import annotations
 

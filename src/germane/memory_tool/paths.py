@@ -7,11 +7,11 @@ percent signs are decoded, backslashes turned, look-alikes of `/` and `.` folded
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 
 from germane.blocks.label import checked_label
 from germane.errors import InvalidInput
+from germane.text.normal import normalised
 from germane.types.limits import shown
 
 __all__ = ["ROOT", "MemoryPath", "parse_path", "path_of"]
@@ -68,7 +68,7 @@ def path_of(label: str) -> MemoryPath | None:
 
 
 def _check_segment(segment: str, path: str) -> None:
-    folded = unicodedata.normalize("NFKC", segment)
+    folded = normalised(segment, "NFKC")
     if not segment:
         raise InvalidInput(f"Path {shown(path)} has an empty name in it: write one / between two names")
     if all(character in _DOTS for character in folded):

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, overload
 
 from germane import sync
 from germane.api.agent import Agent
-from germane.memory_tool.answer import Answer
+from germane.memory_tool.answer import ToolAnswer
 from germane.memory_tool.commands import MemoryCommands
 from germane.memory_tool.definition import definition
 from germane.types.limits import shown
@@ -30,10 +30,10 @@ class MemoryTool:
     async def __call__(self, input: ToolInput) -> str:
         return (await self.answer(input)).text
 
-    async def answer(self, input: ToolInput) -> Answer:
+    async def answer(self, input: ToolInput) -> ToolAnswer:
         """Returns the text for the model, with whether it is an error."""
         command = _parsed(input)
-        return command if isinstance(command, Answer) else await self._commands.answer(command)
+        return command if isinstance(command, ToolAnswer) else await self._commands.answer(command)
 
     def definition(self, provider: str = "anthropic") -> dict[str, Any]:
         """Returns the tool in the shape of a provider; see `germane.memory_tool.definition`."""
@@ -49,7 +49,7 @@ class BlockingMemoryTool:
     def __call__(self, input: ToolInput) -> str:
         return self.answer(input).text
 
-    def answer(self, input: ToolInput) -> Answer:
+    def answer(self, input: ToolInput) -> ToolAnswer:
         return _driven(self._awaited.answer(input))
 
     def definition(self, provider: str = "anthropic") -> dict[str, Any]:
@@ -104,12 +104,12 @@ def _driven(coroutine: Coroutine[Any, Any, T]) -> T:
     raise AssertionError("the blocking blocks waited")
 
 
-def _parsed(input: object) -> Mapping[str, Any] | Answer:
+def _parsed(input: object) -> Mapping[str, Any] | ToolAnswer:
     if isinstance(input, str):
         try:
             input = json.loads(input)
         except (ValueError, RecursionError):
-            return Answer(text="The input of the call isn't a JSON object: send the command again.", is_error=True)
+            return ToolAnswer(text="The input of the call isn't a JSON object: send the command again.", is_error=True)
     if isinstance(input, Mapping):
         return input
-    return Answer(text=f"The input of the call must be an object with a command, not {shown(input)}.", is_error=True)
+    return ToolAnswer(text=f"The input of the call must be an object with a command, not {shown(input)}.", is_error=True)
