@@ -7,7 +7,7 @@ signs are decoded (twice), with backslashes for slashes, in each normal form, an
 
 In a pair, two conversations view the same file and then edit it from that reading, in random order: each replaces a run of
 words, or inserts a line, and adds a mark. Both marks must be in the file, each in one piece and once, or the second
-conversation was told that its edit wasn't made. With `if_hash` the second one must always be told. """
+conversation was told that its edit wasn't made. With `if_hash` the second one must always be told."""
 
 from __future__ import annotations
 

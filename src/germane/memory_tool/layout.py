@@ -1,7 +1,7 @@
 """Layout: memory files of two products as blocks, and back: Anthropic's plain files, and Letta's Markdown with front matter.
 
 In both, what is under `system/` is always in the prompt: core blocks. Letta's labels have no `.md`, and its front matter holds
-a description, a limit and whether the agent may write. """
+a description, a limit and whether the agent may write."""
 
 from __future__ import annotations
 
