@@ -52,19 +52,19 @@ SAMPLES: Mapping[str, tuple[str, dict[str, Any]]] = {
 """A mutation of each kind that changes something, with the kind of block that it fits."""
 Do = Callable[[MemoryBlocks, str], Awaitable[object]]
 OTHERS: Mapping[str, Do] = {
-    "rewrite": lambda blocks, id: blocks.set_text(id, "one and more", base=0),
-    "undo": lambda blocks, id: blocks.undo(id),
-    "redo": lambda blocks, id: blocks.redo(id),
-    "pin": lambda blocks, id: blocks.pin(id),
-    "describe": lambda blocks, id: blocks.change(id, description="new"),
-    "change_type": lambda blocks, id: blocks.change(id, type="core"),
-    "change_schema": lambda blocks, id: blocks.change(id, schema="list"),
-    "change_limit": lambda blocks, id: blocks.change(id, limit=99),
-    "change_permission": lambda blocks, id: blocks.change(id, permission="read_only"),
-    "share": lambda blocks, id: blocks.share(id, "z", "read_only"),
-    "unshare": lambda blocks, id: blocks.unshare(id, "w"),
-    "delete": lambda blocks, id: blocks.delete(id),
-    "restore": lambda blocks, id: blocks.restore(id),
+    "rewrite": lambda blocks, name: blocks.set_text(name, "one and more", base=0),
+    "undo": lambda blocks, name: blocks.undo(name),
+    "redo": lambda blocks, name: blocks.redo(name),
+    "pin": lambda blocks, name: blocks.pin(name),
+    "describe": lambda blocks, name: blocks.change(name, description="new"),
+    "change_type": lambda blocks, name: blocks.change(name, type="core"),
+    "change_schema": lambda blocks, name: blocks.change(name, schema="list"),
+    "change_limit": lambda blocks, name: blocks.change(name, limit=99),
+    "change_permission": lambda blocks, name: blocks.change(name, permission="read_only"),
+    "share": lambda blocks, name: blocks.share(name, "z", "read_only"),
+    "unshare": lambda blocks, name: blocks.unshare(name, "w"),
+    "delete": lambda blocks, name: blocks.delete(name),
+    "restore": lambda blocks, name: blocks.restore(name),
 }
 """The operations on a block itself."""
 OWNERS = {"pin", "describe", "change_type", "change_schema", "change_limit", "change_permission", "share", "unshare"}
@@ -98,9 +98,9 @@ async def prepared(owner: MemoryBlocks, op: str, permission: Permission) -> str:
 def asked(op: str, permission: Permission) -> Do:
     if op in SAMPLES:
         mutation = parse_mutation({"op": op, **SAMPLES[op][1]})
-        return lambda blocks, id: blocks.edit(id, mutation)
+        return lambda blocks, name: blocks.edit(name, mutation)
     if op == "change_permission":
-        return lambda blocks, id: blocks.change(id, permission="append" if permission == "read_only" else "read_only")
+        return lambda blocks, name: blocks.change(name, permission="append" if permission == "read_only" else "read_only")
     return OTHERS[op]
 
 
@@ -216,3 +216,14 @@ async def test_several_shared_blocks_with_one_label_are_named_by_their_ids(germa
     assert (await other.append(ids[1], "!")).text == "y!"
     await other.create("notes", text="own")
     assert (await other.append("notes", "!")).text == "own!"
+
+
+async def test_a_share_cant_be_labelled_as_another_block(germane: Germane) -> None:
+    """An id stands for its block, whatever somebody calls a block that he shares."""
+    mine = germane.agent("x").blocks
+    block = await mine.create("notes", text="mine")
+    thief = germane.agent("y").blocks
+    await thief.create(block.id, text="a trap", permission="admin")
+    await thief.share(block.id, "x", "admin")
+    assert (await mine.get(block.id)).text == "mine"
+    assert (await mine.append(block.id, "!")).text == "mine!"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -27,6 +26,10 @@ def folder_of(path: Path, files: dict[str, str]) -> Path:
         (path / name).parent.mkdir(parents=True, exist_ok=True)
         (path / name).write_bytes(text.encode())
     return path
+
+
+def names_in(path: Path) -> list[str]:
+    return sorted(entry.name for entry in path.iterdir())
 
 
 @pytest.mark.requirement("BLK-8")
@@ -126,7 +129,7 @@ async def test_only_what_has_a_place_is_written_and_nothing_is_overwritten(agent
     assert (written.files, written.left_out) == (("a/b",), ("..%2f..", "a", "back\\slash", "log", "old", "persona"))
     written = await export_folder(agent, tmp_path / "letta", "letta")
     assert written.files == ("a.md", "a/b.md", "system/persona.md")
-    assert sorted(os.listdir(tmp_path)) == ["letta", "plain"]
+    assert names_in(tmp_path) == ["letta", "plain"]
     with pytest.raises(InvalidInput, match="isn't empty"):
         await export_folder(agent, tmp_path / "plain")
     with pytest.raises(UnknownName, match="layout must be one of anthropic, letta"):

@@ -1,7 +1,7 @@
 """Strict provider: a local server that speaks the protocols of OpenAI, Anthropic and Gemini, and refuses what they refuse.
 
-It answers a conversation without a tool's result with a call of the tool `order`, where tools are given, or of `memory` where that
-is the first one, and any other with a text. It listens on the loopback address only.
+It answers a conversation without a tool's result with a call of the tool `order`, where tools are given, or of `memory` where
+that is the first one, and any other with a text. It listens on the loopback address only.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 r"""Render: the text of a block's content, as a prompt shows it.
 
-Structure stands at the beginning of a line: `name: value`, `1. item`, `[x] item`, `- [time] (agent) entry`, `=== section ===`,
-`[Showing lines A-B of N]`. What follows a line break inside a value is indented by two spaces. A line of content that looks
-like a header or like the line of a viewport gets a backslash in front, whether or not it has one already. So content can't be
-taken for structure, and taking one backslash away gives the content back. Plain text is shown as it is otherwise.
+Structure stands at the beginning of a line: `name: value`, `1. item`, `[x] item`, `- [time] (agent) entry`,
+`=== section ===`, `[Showing lines A-B of N]`. What follows a line break inside a value is indented by two spaces. A line of content
+that looks like a header or like the line of a viewport gets a backslash in front, whether or not it has one already. So content
+can't be taken for structure, and taking one backslash away gives the content back. Plain text is shown as it is otherwise.
 """
 
 from __future__ import annotations
@@ -80,6 +80,8 @@ def _text(schema: TextSchema, text: str, *, headers: bool) -> str:
         if last - first + 1 < len(lines):
             marker = f"[Showing lines {first}-{last} of {len(lines)}]\n"
             text = "\n".join(lines[first - 1 : last])
+    if text.isascii() and "=" not in text and "[" not in text:
+        return marker + text
     parts = _BREAK.split(text)
     parts[::2] = [_told_apart(line, headers=headers) for line in parts[::2]]
     return marker + "".join(parts)
@@ -141,6 +143,8 @@ def _object(value: Any) -> str:
 
 def _told_apart(line: str, *, headers: bool) -> str:
     """Returns a line of content with a backslash in front where it looks like the line of a viewport, or like a header."""
+    if line[:1].isalnum() and line[0].isascii():
+        return line
     look = _look(line)
     forged = look.startswith("[showinglines") or (headers and look.startswith("==="))
     return "\\" + line if forged else line

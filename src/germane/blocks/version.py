@@ -24,8 +24,8 @@ _MIN_VERSIONS = 3
 _MIN_BYTES = 8_192
 """Bytes of history that a block of any size may have."""
 _BYTES_A_CHARACTER = 1.6
-"""Bytes of history for each character of a longer text: with the text itself and the present state of the document, a block takes
-less than five times the bytes of its text."""
+"""Bytes of history for each character of a longer text: with the text itself and the present state of the document, a block
+takes less than five times the bytes of its text."""
 _ENTRY = 128
 """Bytes that an entry takes beside its change."""
 

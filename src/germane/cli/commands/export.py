@@ -32,8 +32,8 @@ def export(
         typer.Option(metavar="anthropic|letta", help="Write the blocks alone, as memory files into the new folder FILE."),
     ] = None,
 ) -> None:
-    """Write the directives, memories, sessions, messages and tombstones of the agent, or with --user of that user, as JSON
-    Lines.
+    """Write the directives, memories, contradictions, sessions, messages and tombstones of the agent, or with --user of that
+    user, as JSON Lines.
 
     The export shows the store at one moment, and germane import restores it as it was. A new file is readable by its owner
     only. Vectors and API keys are not exported."""

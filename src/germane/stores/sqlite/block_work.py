@@ -116,7 +116,7 @@ class BlockWork:
                 put_snapshot(connection, self._reached(change.id).key, change)
             case RestoreHistory():
                 restore_history(connection, self._own(change.id).key, change)
-                for share in change.shares:
+                for share in (one for one in change.shares if one.agent != self._scope.agent):
                     self._share(PutShare(id=change.id, agent=share.agent, permission=share.permission, at=share.created_at))
             case PutShare():
                 self._share(change)
@@ -135,7 +135,7 @@ class BlockWork:
         return tuple(seen.block for seen in found)
 
     def _put(self, block: Block) -> None:
-        seen = self._found.get(block.id)
+        seen = self._reached(block.id) if block.id in self._found else None
         if block.user != self._scope.user:
             raise InvalidInput(
                 "a block that is written must belong to the scope's own user, or be agent-wide where it has none"
