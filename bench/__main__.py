@@ -14,6 +14,7 @@ budget         the budget invariant over generated cases
 digest         the budgets of the memory digest over generated stores
 minilm         time of a query's vector and of a search with MiniLM
 linear         whether CPU time of every function that reads text is linear in its length
+memory_tool    whether a path leaves /memories, and whether an edit of two conversations on one file is lost
 blocks         memory blocks: editors, rewrites and renderings at random; time and stored size
 forgery        whether hostile content can forge germane's delimiters
 crowd DATA     calibration of probabilities by store size
@@ -65,6 +66,7 @@ from bench import (
     leftover,
     linear,
     load,
+    memory_tool,
     minilm,
     neighbour,
     observing,
@@ -92,6 +94,7 @@ _LONG: Mapping[str, Callable[[], int]] = {
     "giant": lambda: giant.main([]),
     "port": lambda: port.main([]),
     "neighbour": lambda: neighbour.main([]),
+    "memory_tool": lambda: memory_tool.main([]),
 }
 
 
@@ -154,6 +157,8 @@ def main() -> int:
             return blocks.main(rest)
         case "forgery":
             return forgery.main(rest)
+        case "memory_tool":
+            return memory_tool.main(rest)
         case "embedders":
             embedders.main(rest)
         case "distil":

@@ -15,6 +15,7 @@ EXPECTED = {
     "own_source.py": "Blue vase, 24 euros",
     "chat_loop.py": "a model would answer",
     "service_client.py": "<Answer 1 messages",
+    "memory_agent.py": "Wants very short answers",
 }
 
 

@@ -19,7 +19,7 @@ FLOORS = {
     "engine": "pipeline",
     "front": "api settings sync __init__",
     "evaluation": "evaluate",
-    "surfaces": "cli grpc http observe serve",
+    "surfaces": "cli grpc http memory_tool observe serve",
 }
 """The floors from the ground up. A floor may import from itself and from those before it."""
 

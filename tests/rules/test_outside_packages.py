@@ -15,6 +15,7 @@ ANYWHERE = {"numpy"}
 KNOWN_BY = {
     "Stemmer": "text",
     "aiohttp": "ports",
+    "anthropic": "memory_tool",
     "apsw": "stores",
     "google": "grpc",
     "grpc": "grpc",
@@ -41,6 +42,7 @@ KNOWN_BY = {
 
 OPTIONAL = {
     "aiohttp",
+    "anthropic",
     "google",
     "grpc",
     "h11",

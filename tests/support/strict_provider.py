@@ -1,7 +1,7 @@
 """Strict provider: a local server that speaks the protocols of OpenAI, Anthropic and Gemini, and refuses what they refuse.
 
-It answers a conversation without a tool's result with a call of the tool `order`, where tools are given, and any other with a
-text. It listens on the loopback address only.
+It answers a conversation without a tool's result with a call of the tool `order`, where tools are given, or of `memory` where
+that is the first one, and any other with a text. It listens on the loopback address only.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -55,7 +55,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         for ending, (refuses, answers) in PROTOCOLS.items():
-            if self.path.endswith(ending):
+            if self.path.partition("?")[0].endswith(ending):
                 problems = list(refuses(body))
                 if problems:
                     self.provider.refused.extend(problems)
@@ -80,7 +80,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _chat(body: Body) -> Body:
     asked = bool(body.get("tools")) and all(message["role"] != "tool" for message in body["messages"])
-    call = {"id": "call_1", "type": "function", "function": {"name": "order", "arguments": "{}"}}
+    name, arguments = _call([tool["function"] for tool in body.get("tools") or ()])
+    call = {"id": "call_1", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
     message = {"role": "assistant", "content": None, "tool_calls": [call]} if asked else {"role": "assistant", "content": SAID}
     choice = {"index": 0, "finish_reason": "tool_calls" if asked else "stop", "message": message}
     return {"id": "c", "object": "chat.completion", "created": 1, "model": body["model"], "choices": [choice]}
@@ -108,7 +109,8 @@ def _responses(body: Body) -> Body:
 def _anthropic(body: Body) -> Body:
     asked = "tool_result" not in json.dumps(body["messages"])
     thinking = {"type": "thinking", "thinking": "hm", "signature": "s"}
-    use = {"type": "tool_use", "id": "toolu_1", "name": "order", "input": {}}
+    name, arguments = _call(body.get("tools") or [])
+    use = {"type": "tool_use", "id": "toolu_1", "name": name, "input": arguments}
     content = [thinking, use] if asked else [{"type": "text", "text": SAID, "citations": None}]
     head = {"id": "msg_1", "type": "message", "role": "assistant", "model": body["model"], "stop_sequence": None}
     usage = {"input_tokens": 1, "output_tokens": 1}
@@ -120,6 +122,13 @@ def _gemini(body: Body) -> Body:
     call = {"functionCall": {"name": "order", "args": {}}, "thoughtSignature": SIGNATURE}
     content = {"role": "model", "parts": [call if asked else {"text": SAID}]}
     return {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}]}
+
+
+def _call(tools: Sequence[Body]) -> tuple[str, Body]:
+    """The tool that is called, and its input."""
+    if tools and tools[0].get("name") == "memory":
+        return "memory", {"command": "view", "path": "/memories/system/user.md"}
+    return "order", {}
 
 
 PROTOCOLS: dict[str, tuple[Callable[[Body], Iterator[str]], Callable[[Body], Body]]] = {

@@ -21,9 +21,10 @@ from germane.blocks.create import NewBlock, create_block, fitting_schema
 from germane.blocks.edit import edit_block, screened_mutations
 from germane.blocks.editor import Editor
 from germane.blocks.entry import ArchivalEntry
+from germane.blocks.folder import delete_folder, rename_folder
 from germane.blocks.label import checked_label, label_key
 from germane.blocks.mutation import AppendText, Mutation, ReplaceText, SetText
-from germane.blocks.past import past_text
+from germane.blocks.past import past_text, present_value
 from germane.blocks.permission import checked_permission
 from germane.blocks.revise import Edited
 from germane.blocks.schema import Schema, parse_schema
@@ -100,11 +101,24 @@ class MemoryBlocks:
         self._room.feed.seen(self._scope, found)
         return found[0]
 
-    async def list(self, type: str | None = None, *, deleted: bool = False) -> tuple[Block, ...]:
-        """Returns the blocks, own ones by label and then shared ones; of one `type` where it is given. With `deleted`, the own
-        ones that were deleted, the latest first."""
+    async def value(self, label: str) -> Any:
+        """Returns the content of a block as plain JSON of its schema; of plain text, the whole text without any mark. Raises
+        `NotFound`."""
+        block = await self.get(label)
+        return await asyncio.to_thread(present_value, block, await self._store.blocks.document(block.id))
+
+    async def list(self, type: str | None = None, *, folder: str | None = None, deleted: bool = False) -> tuple[Block, ...]:
+        """Returns the blocks, own ones by label and then shared ones; of one `type`, and with labels that begin with `folder/`,
+        where these are given. With `deleted`, the own ones that were deleted, the latest first."""
         flags(deleted=deleted)
-        found = await self._store.blocks.list(None if type is None else block_type(type), deleted=deleted)
+        chosen = None if type is None else block_type(type)
+        if folder is not None and not deleted:
+            found = await self._store.blocks.within(label_key(folder, "folder"))
+            found = tuple(block for block in found if chosen in (None, block.type))
+        else:
+            found = await self._store.blocks.list(chosen, deleted=deleted)
+        if folder is not None and deleted:
+            found = tuple(block for block in found if block.label.startswith(f"{label_key(folder, 'folder')}/"))
         self._room.feed.seen(self._scope, () if deleted else found)
         return found
 
@@ -178,12 +192,14 @@ class MemoryBlocks:
         schema: Schema | Mapping[str, Any] | str | None = None,
         permission: str | None = None,
         limit: int | None = None,
+        if_hash: str | None = None,
         by: str = "",
         reason: str = "",
         system: bool = False,
     ) -> Block:
         """Changes settings of an own block and returns it. A new `schema` takes over the content; `InvalidInput` names what
-        doesn't fit, and edits before it can't be undone any more. Limit, permission and schema need `admin`."""
+        doesn't fit, and edits before it can't be undone any more. Limit, permission and schema need `admin`. `if_hash` as in
+        `edit`."""
         settings = BlockSettings(
             label=None if new_label is None else checked_label(new_label, "new_label"),
             description=None if description is None else string("description", description, REMARK),
@@ -192,12 +208,38 @@ class MemoryBlocks:
             permission=None if permission is None else checked_permission(permission),
             limit=None if limit is None else number("limit", limit, minimum=1, maximum=BLOCK_TEXT.maximum),
         )
-        return await self._change(label, settings, self._editor(by, reason, system))
+        return await self._change(label, settings, self._editor(by, reason, system), if_hash)
 
-    async def delete(self, label: str, *, by: str = "", reason: str = "", system: bool = False) -> Block:
+    async def delete(
+        self, label: str, *, if_hash: str | None = None, by: str = "", reason: str = "", system: bool = False
+    ) -> Block:
         """Deletes a block and returns it: its label is free, and `restore` brings it back. `agent.forget([block.id])` removes
-        it for good. Needs `admin`."""
-        return (await self._commit(delete_block(label, self._editor(by, reason, system)))).block
+        it for good. `if_hash` as in `edit`. Needs `admin`."""
+        optional("if_hash", if_hash, ID)
+        return (await self._commit(delete_block(label, self._editor(by, reason, system), if_hash=if_hash))).block
+
+    async def rename_folder(
+        self,
+        folder: str,
+        new_folder: str,
+        *,
+        type: str | None = None,
+        by: str = "",
+        reason: str = "",
+        system: bool = False,
+    ) -> tuple[Block, ...]:
+        """Renames all blocks with labels that begin with `folder/` so that they begin with `new_folder/`, or none of them, and
+        returns them. Core and working blocks also get `type`, where it is given. Raises `NotFound` for a folder without
+        blocks."""
+        kind, editor = None if type is None else block_type(type), self._editor(by, reason, system)
+        plan = rename_folder(folder, new_folder, editor, cache=self._room.documents, type=kind)
+        return tuple(edited.block for edited in await self._room.commit_all(self._scope, plan))
+
+    async def delete_folder(self, folder: str, *, by: str = "", reason: str = "", system: bool = False) -> tuple[Block, ...]:
+        """Deletes all blocks with labels that begin with `folder/`, or none of them, and returns them; see `delete`. Raises
+        `NotFound` for a folder without blocks."""
+        plan = delete_folder(folder, self._editor(by, reason, system))
+        return tuple(edited.block for edited in await self._room.commit_all(self._scope, plan))
 
     async def restore(self, id: str, *, by: str = "", reason: str = "", system: bool = False) -> Block:
         """Brings back the deleted block with this id and returns it. Idempotent. Needs `admin`. Raises `Conflict` where another
@@ -293,8 +335,10 @@ class MemoryBlocks:
             await self._parts.catch_up.settle()
         return edited
 
-    async def _change(self, label: str, settings: BlockSettings, editor: Editor) -> Block:
-        plan = change_block(label, settings, editor, cache=self._room.documents, secrets=self._parts.secrets)
+    async def _change(self, label: str, settings: BlockSettings, editor: Editor, if_hash: str | None = None) -> Block:
+        optional("if_hash", if_hash, ID)
+        documents, secrets = self._room.documents, self._parts.secrets
+        plan = change_block(label, settings, editor, cache=documents, secrets=secrets, if_hash=if_hash)
         return (await self._commit(plan)).block
 
     async def _forget(self, id: str, by: str, reason: str) -> Receipt:

@@ -52,6 +52,13 @@ class BlockRoom:
             await self.feed.committed(scope, block)
         return edited
 
+    async def commit_all(self, scope: Scope, plan: Plan[tuple[Edited, ...] | ConsentRequest]) -> tuple[Edited, ...]:
+        """Commits a plan that changes several blocks but not their content, and returns what came of it. Raises as `commit`."""
+        edits = agreed(await self._store.within(scope).journal.commit(plan))
+        for edited in edits:
+            await self.feed.committed(scope, edited.block)
+        return edits
+
     async def consolidate(self) -> None:
         """Consolidates the blocks that wait for it, now. Raises nothing of the store's."""
         await self._consolidation.flush()

@@ -63,8 +63,11 @@ class MemoryBlocks:
     def get(self, label: str) -> Block:
         return self._call(self._awaited.get, label)
 
-    def list(self, type: str | None = None, *, deleted: bool = False) -> tuple[Block, ...]:
-        return self._call(self._awaited.list, type, deleted=deleted)
+    def value(self, label: str) -> Any:
+        return self._call(self._awaited.value, label)
+
+    def list(self, type: str | None = None, *, folder: str | None = None, deleted: bool = False) -> tuple[Block, ...]:
+        return self._call(self._awaited.list, type, folder=folder, deleted=deleted)
 
     def edit(
         self,
@@ -114,6 +117,7 @@ class MemoryBlocks:
         schema: Schema | Mapping[str, Any] | str | None = None,
         permission: str | None = None,
         limit: int | None = None,
+        if_hash: str | None = None,
         by: str = "",
         reason: str = "",
         system: bool = False,
@@ -127,13 +131,29 @@ class MemoryBlocks:
             schema=schema,
             permission=permission,
             limit=limit,
+            if_hash=if_hash,
             by=by,
             reason=reason,
             system=system,
         )
 
-    def delete(self, label: str, *, by: str = "", reason: str = "", system: bool = False) -> Block:
-        return self._call(self._awaited.delete, label, by=by, reason=reason, system=system)
+    def delete(self, label: str, *, if_hash: str | None = None, by: str = "", reason: str = "", system: bool = False) -> Block:
+        return self._call(self._awaited.delete, label, if_hash=if_hash, by=by, reason=reason, system=system)
+
+    def rename_folder(
+        self,
+        folder: str,
+        new_folder: str,
+        *,
+        type: str | None = None,
+        by: str = "",
+        reason: str = "",
+        system: bool = False,
+    ) -> tuple[Block, ...]:
+        return self._call(self._awaited.rename_folder, folder, new_folder, type=type, by=by, reason=reason, system=system)
+
+    def delete_folder(self, folder: str, *, by: str = "", reason: str = "", system: bool = False) -> tuple[Block, ...]:
+        return self._call(self._awaited.delete_folder, folder, by=by, reason=reason, system=system)
 
     def restore(self, id: str, *, by: str = "", reason: str = "", system: bool = False) -> Block:
         return self._call(self._awaited.restore, id, by=by, reason=reason, system=system)

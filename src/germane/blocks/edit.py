@@ -14,7 +14,7 @@ from dataclasses import replace
 from germane.blocks.block import Block
 from germane.blocks.cache import DocumentCache
 from germane.blocks.consent_request import ConsentRequest
-from germane.blocks.editor import Editor, digest_of, found, permitted
+from germane.blocks.editor import Editor, digest_of, found, permitted, refuse_stale
 from germane.blocks.mutation import (
     AppendEntry,
     AppendText,
@@ -61,8 +61,7 @@ def edit_block(
     block = yield from found(name, editor.scope)
     operation = words_of(mutations)
     digest = digest_of(block.id, [as_dict(mutation) for mutation in mutations])
-    if if_hash is not None and if_hash != block.content_hash:
-        raise Conflict(f"block {block.label!r} isn't what was read: its content has changed since. Read it and decide again")
+    refuse_stale(block, if_hash)
     needs = [mutation.needs for mutation in mutations]
     changes, request = yield from permitted(block, operation, needs, digest, editor)
     if request is not None:

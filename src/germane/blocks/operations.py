@@ -21,6 +21,7 @@ from germane.types.plan import Change, Read
 __all__ = [
     "BlockIds",
     "BlocksNamed",
+    "BlocksUnder",
     "ConsentById",
     "ConsentsOn",
     "DocumentOf",
@@ -47,6 +48,14 @@ class BlocksNamed(Read[tuple[Block, ...]]):
     first, then agent-wide ones, then those that are shared with it, by owner."""
 
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class BlocksUnder(Read[tuple[Block, ...]]):
+    """The blocks whose labels begin with this folder and a slash and that aren't deleted, in the order of listings: own ones by
+    label, a user's before an agent-wide one, and then those that are shared with the scope."""
+
+    folder: str
 
 
 @dataclass(frozen=True, slots=True)

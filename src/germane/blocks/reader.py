@@ -34,6 +34,9 @@ class BlockReader(Protocol):
         """Returns the blocks, own ones by label and then shared ones. With `deleted`, those of the scope's own that were
         deleted, the latest first."""
 
+    async def within(self, folder: str) -> tuple[Block, ...]:
+        """Returns the blocks whose labels begin with a folder and a slash, as `BlocksUnder` finds them."""
+
     async def history(self, id: str) -> tuple[KeptVersion, ...]:
         """Returns the versions of a block that are kept, by number; none of a block that this scope doesn't see."""
 

@@ -18,7 +18,7 @@ from germane.blocks.field import Field
 from germane.blocks.schema import CompositeSchema, ListSchema, LogSchema, MapSchema, Schema, SimpleSchema, TextSchema, Viewport
 from germane.text.normal import normalised
 
-__all__ = ["READ_ONLY", "render", "shown_lines"]
+__all__ = ["READ_ONLY", "render", "shown_lines", "unmarked"]
 
 READ_ONLY = " [read-only]"
 """What follows the name of a field or a section that agents can't write."""
@@ -41,6 +41,17 @@ def render(schema: Schema, value: Any) -> str:
         content = _simple(section.schema, value[section.name], headers=True)
         parts.append(f"{header}\n{content}" if content else header)
     return "\n\n".join(parts)
+
+
+def unmarked(text: str) -> str:
+    """Returns the content of plain text without a viewport from its rendered text."""
+    if "\\" not in text:
+        return text
+    parts = _BREAK.split(text)
+    parts[::2] = [
+        line[1:] if line.startswith("\\") and _told_apart(line, headers=False) != line else line for line in parts[::2]
+    ]
+    return "".join(parts)
 
 
 def shown_lines(viewport: Viewport, count: int) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from germane.blocks.block import Block, BlockType, content_hash_of
 from germane.blocks.cache import DocumentCache
 from germane.blocks.consent_request import ConsentRequest
 from germane.blocks.create import fitting_schema
-from germane.blocks.editor import Editor, digest_of, found, own, permitted
+from germane.blocks.editor import Editor, digest_of, found, own, permitted, refuse_stale
 from germane.blocks.mutation import OPERATIONS
 from germane.blocks.operations import BlocksNamed, HistoryOf
 from germane.blocks.permission import Needs, Permission
@@ -55,12 +55,20 @@ class BlockSettings:
 
 
 def change_block(
-    name: object, settings: BlockSettings, editor: Editor, *, cache: DocumentCache, secrets: SecretPolicy = "redact"
+    name: object,
+    settings: BlockSettings,
+    editor: Editor,
+    *,
+    cache: DocumentCache,
+    secrets: SecretPolicy = "redact",
+    if_hash: str | None = None,
 ) -> Plan[Edited | ConsentRequest]:
     """Changes settings of one of the scope's own blocks; the outcome is the block. A new schema takes over what fits. Nothing
-    is written where nothing differs. Raises `NotFound`, `NotPermitted`, `Conflict` where a new label is taken, and
-    `InvalidInput` for a limit that the text exceeds, and for a schema that the content doesn't fit; it names what doesn't."""
+    is written where nothing differs. Raises `NotFound`, `NotPermitted`, `Conflict` where a new label is taken or the content
+    isn't the one with `if_hash`, and `InvalidInput` for a limit that the text exceeds, and for a schema that the content
+    doesn't fit; it names what doesn't."""
     block = yield from own(name, editor.scope, "change")
+    refuse_stale(block, if_hash)
     screen = SecretScreen(secrets, "the description")
     if settings.description is not None:
         settings = replace(settings, description=screen.text(settings.description))
@@ -87,10 +95,12 @@ def change_block(
     return Decision((*changes, *more), replace(edited, block=replace(edited.block, secrets=dict(screen.found))))
 
 
-def delete_block(name: object, editor: Editor) -> Plan[Edited | ConsentRequest]:
-    """Deletes a block: it is neither shown nor found any more, its label is free, and `restore_block` brings it back.
-    Forgetting it by its id removes it for good. The outcome is the deleted block. Raises `NotFound`, `NotPermitted`."""
+def delete_block(name: object, editor: Editor, *, if_hash: str | None = None) -> Plan[Edited | ConsentRequest]:
+    """Deletes a block: it is neither shown nor found any more, its label is free, and `restore_block` brings it back. Forgetting
+    it by its id removes it for good. The outcome is the deleted block. Raises `NotFound`, `NotPermitted`, and
+    `Conflict` where the content isn't the one with `if_hash`."""
     block = yield from found(name, editor.scope)
+    refuse_stale(block, if_hash)
     digest = digest_of(block.id, [{"op": "delete"}])
     changes, request = yield from permitted(block, "delete", [OPERATIONS["delete"]], digest, editor)
     if request is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from germane.cli.block_folders import export_blocks
 from germane.cli.files import owner_only
 from germane.cli.global_options import GlobalOptions, options_of, run_async
 from germane.cli.screen import console, print_json, printable_json, progress
@@ -26,6 +27,10 @@ def export(
     all_users: Annotated[bool, typer.Option("--all-users", help="The agent with all its users.")] = False,
     all_agents: Annotated[bool, typer.Option("--all-agents", help="The org with all its agents and users.")] = False,
     everything: Annotated[bool, typer.Option("--everything", help="The whole store: every org in it.")] = False,
+    layout: Annotated[
+        str | None,
+        typer.Option(metavar="anthropic|letta", help="Write the blocks alone, as memory files into the new folder FILE."),
+    ] = None,
 ) -> None:
     """Write the directives, memories, contradictions, sessions, messages and tombstones of the agent, or with --user of that
     user, as JSON Lines.
@@ -35,6 +40,11 @@ def export(
     from germane.transfer.line import written
 
     options = options_of(context)
+    if layout is not None:
+        if file == "-" or all_users or all_agents or everything:
+            raise InvalidInput("--layout writes the blocks of one scope: give a new folder, and none of the --all options")
+        export_blocks(options, file, layout)
+        return
     if all_users + all_agents + everything > 1:
         raise InvalidInput("--all-users, --all-agents and --everything exclude each other: give the largest one")
     wrong = options.named & ({"user"} if all_users else {"user", "agent"} if all_agents else set())

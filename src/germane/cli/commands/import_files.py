@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
+from germane.cli.block_folders import import_blocks
 from germane.cli.files import open_bytes
 from germane.cli.global_options import GlobalOptions, options_of, run_async
 from germane.cli.imports import FORMATS, Row, read, read_all
@@ -47,9 +48,15 @@ def import_files(
     read_as: Annotated[
         str,
         typer.Option(
-            "--as", metavar="memory|directive", help="What AGENTS.md or CLAUDE.md becomes: memories, or the directive."
+            "--as",
+            metavar="memory|directive|blocks",
+            help="What AGENTS.md or CLAUDE.md becomes: memories, or the directive; blocks: each file of a folder becomes one.",
         ),
     ] = "memory",
+    layout: Annotated[
+        str | None,
+        typer.Option(metavar="anthropic|letta", help="With --as blocks: plain files (default), or Letta's with front matter."),
+    ] = None,
     into: Annotated[
         bool, typer.Option("--into", help="Let an export go into the scope that --org, --agent and --user name.")
     ] = False,
@@ -65,8 +72,13 @@ def import_files(
     options = options_of(context)
     if format not in ("auto", *FORMATS):
         raise InvalidInput(f"--format must be one of auto, {', '.join(FORMATS)}, not {format[:40]!r}")
-    if read_as not in ("memory", "directive"):
-        raise InvalidInput(f"--as must be memory or directive, not {read_as[:40]!r}")
+    if read_as not in ("memory", "directive", "blocks"):
+        raise InvalidInput(f"--as must be memory, directive or blocks, not {read_as[:40]!r}")
+    if layout is not None and read_as != "blocks":
+        raise InvalidInput("--layout is for memory files that become blocks: add --as blocks, or leave it out")
+    if read_as == "blocks":
+        import_blocks(options, files, layout or "anthropic")
+        return
     with ExitStack() as open_files:
         loaded = list[Loaded]()
         for file in files:

@@ -13,6 +13,7 @@ from germane.blocks.block import Block
 from germane.blocks.operations import (
     BlockIds,
     BlocksNamed,
+    BlocksUnder,
     ConsentById,
     ConsentsOn,
     DocumentOf,
@@ -42,7 +43,7 @@ from germane.stores.sqlite.block_documents import (
     restore_history,
     take_back,
 )
-from germane.stores.sqlite.blocks import SeenBlock, block_named, put_block, seen_blocks, touch_block
+from germane.stores.sqlite.blocks import SeenBlock, block_named, put_block, seen_blocks, touch_block, under
 from germane.stores.sqlite.encoding import micros, to_json
 from germane.stores.sqlite.rows import rows
 from germane.stores.sqlite.transaction import Transaction
@@ -52,7 +53,17 @@ from germane.types.scope import Scope
 
 __all__ = ["BLOCK_CHANGES", "BLOCK_READS", "BlockWork"]
 
-BLOCK_READS = (BlocksNamed, DocumentOf, HistoryOf, SharesOf, ConsentsOn, ConsentById, EntriesById, IdsOfBlocks)
+BLOCK_READS = (
+    BlocksNamed,
+    BlocksUnder,
+    DocumentOf,
+    HistoryOf,
+    SharesOf,
+    ConsentsOn,
+    ConsentById,
+    EntriesById,
+    IdsOfBlocks,
+)
 BLOCK_CHANGES = (PutBlock, PutVersion, TakeBack, PutSnapshot, RestoreHistory, PutShare, DropShare, PutConsent, PutEntry)
 _LIVE = "(c.state = 'pending' OR (c.state = 'approved' AND c.used_at IS NULL))"
 _MAX_LIVE = 200
@@ -71,6 +82,8 @@ class BlockWork:
         match read:
             case BlocksNamed(name):
                 return self._noted(block_named(connection, visible, self._scope.user, name))
+            case BlocksUnder(folder):
+                return self._noted(seen_blocks(connection, visible, self._scope.user, *under(folder)))
             case DocumentOf(id):
                 return document_of(connection, self._found[id].key, read) if id in self._found else StoredDocument(whole=True)
             case HistoryOf(id, limit):

@@ -19,7 +19,7 @@ from germane.stores.sqlite.rows import first, rows
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
 
-__all__ = ["STANDING", "SeenBlock", "block_named", "derive_entry", "put_block", "seen_blocks", "touch_block"]
+__all__ = ["STANDING", "SeenBlock", "block_named", "derive_entry", "put_block", "seen_blocks", "touch_block", "under"]
 
 _COLUMNS = (
     "b.key, b.id, b.partition, b.label, b.description, b.type, b.schema, b.permission, b.max_characters, b.pinned, b.text,"
@@ -93,6 +93,12 @@ def block_named(
     whoever shares a block could label it with the id of another one."""
     found = seen_blocks(connection, visible, user, "b.id = ?", (name,)) if len(name) == _ID else []
     return found or seen_blocks(connection, visible, user, "b.label_key = ? AND b.deleted_at IS NULL", (name,))
+
+
+def under(folder: str) -> tuple[str, tuple[str, str]]:
+    """Returns the clause, and its values, for blocks whose labels begin with a folder and a slash."""
+    after = chr(ord("/") + 1)  # the first character behind the slash
+    return "b.label_key >= ? AND b.label_key < ? AND b.deleted_at IS NULL", (f"{folder}/", f"{folder}{after}")
 
 
 def put_block(transaction: Transaction, partition: int, key: int | None, block: Block) -> int:
