@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-__all__ = ["ArchivalEntry", "searched_text"]
+__all__ = ["ArchivalEntry", "FoundEntry", "searched_text"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +23,14 @@ class ArchivalEntry:
     created_at: datetime
     label: str | None = None
     secrets: Mapping[str, int] = field(default_factory=dict, compare=False, hash=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundEntry:
+    """What a search of the archive found. `relevance` is the estimated probability that the entry helps."""
+
+    entry: ArchivalEntry
+    relevance: float
 
 
 def searched_text(entry: ArchivalEntry) -> str:

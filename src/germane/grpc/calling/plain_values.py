@@ -16,7 +16,16 @@ from germane.memories.memory import KINDS, Content, Memory, Note
 from germane.types.candidate import PassageRange, Provenance, Sensitivity, SourceKind
 from germane.types.inventory import Stats, UserSummary
 
-__all__ = ["memory_of_wire", "message_of_wire", "session_of_wire", "stats_of_wire", "thing_of_wire", "user_of_wire"]
+__all__ = [
+    "memory_of_wire",
+    "message_of_wire",
+    "session_of_wire",
+    "stats_of_wire",
+    "struct_of_wire",
+    "thing_of_wire",
+    "time_of_wire",
+    "user_of_wire",
+]
 
 _TIMES = frozenset({"observed_at", "occurred_at"})
 _MAX_EXACT_INTEGER = 2**53
@@ -29,11 +38,11 @@ def memory_of_wire(wire: pb.Memory) -> Memory:
         kind=wire.kind,
         content=_content(wire),
         user=wire.user_id or None,
-        created_at=_time(wire.created_at),
-        updated_at=_time(wire.updated_at),
-        valid_from=_time(wire.valid_from),
-        valid_to=_time(wire.valid_to) if wire.HasField("valid_to") else None,
-        expires_at=_time(wire.expires_at) if wire.HasField("expires_at") else None,
+        created_at=time_of_wire(wire.created_at),
+        updated_at=time_of_wire(wire.updated_at),
+        valid_from=time_of_wire(wire.valid_from),
+        valid_to=time_of_wire(wire.valid_to) if wire.HasField("valid_to") else None,
+        expires_at=time_of_wire(wire.expires_at) if wire.HasField("expires_at") else None,
         superseded_by=wire.superseded_by or None,
         tags=tuple(wire.tags),
         sensitivity=cast("Sensitivity", wire.sensitivity),
@@ -56,8 +65,8 @@ def message_of_wire(wire: pb.StoredMessage) -> Event:
         session=wire.session_id,
         position=wire.position,
         text=wire.text,
-        created_at=_time(wire.created_at),
-        recorded_at=_time(wire.recorded_at),
+        created_at=time_of_wire(wire.created_at),
+        recorded_at=time_of_wire(wire.recorded_at),
         role=wire.role,
         name=wire.name,
         message_id=wire.message_id or None,
@@ -76,8 +85,8 @@ def session_of_wire(wire: pb.Session) -> Session:
         id=wire.id,
         user=wire.user_id or None,
         number=wire.number,
-        started_at=_time(wire.started_at),
-        last_at=_time(wire.last_at),
+        started_at=time_of_wire(wire.started_at),
+        last_at=time_of_wire(wire.last_at),
         length=wire.length,
     )
 
@@ -88,7 +97,7 @@ def user_of_wire(wire: pb.UserSummary) -> UserSummary:
         memories=wire.memories,
         messages=wire.messages,
         sessions=wire.sessions,
-        last_at=_time(wire.last_at) if wire.HasField("last_at") else None,
+        last_at=time_of_wire(wire.last_at) if wire.HasField("last_at") else None,
     )
 
 
@@ -102,8 +111,10 @@ def stats_of_wire(wire: pb.GetStatsResponse) -> Stats:
         users=wire.users if wire.HasField("users") else None,
         text_bytes=wire.text_bytes,
         pending_vectors=wire.pending_vectors,
-        oldest=_time(wire.oldest) if wire.HasField("oldest") else None,
-        newest=_time(wire.newest) if wire.HasField("newest") else None,
+        blocks=wire.blocks,
+        archival_entries=wire.archival_entries,
+        oldest=time_of_wire(wire.oldest) if wire.HasField("oldest") else None,
+        newest=time_of_wire(wire.newest) if wire.HasField("newest") else None,
     )
 
 
@@ -112,7 +123,7 @@ def _content(wire: pb.Memory) -> Content:
     kind = KINDS.get(wire.kind)
     if kind is None:
         return Note(body=wire.text)
-    given = _struct(wire.fields)
+    given = struct_of_wire(wire.fields)
     known: dict[str, Any] = {field.name: given[field.name] for field in fields(kind) if field.name in given}
     return kind(**known | {name: datetime.fromisoformat(known[name]) for name in _TIMES & known.keys()})
 
@@ -125,11 +136,11 @@ def _provenance(wire: pb.Provenance) -> Provenance:
         message_id=wire.message_id or None,
         tool_call_id=wire.tool_call_id or None,
         refs=tuple(wire.refs),
-        metadata=_struct(wire.metadata),
+        metadata=struct_of_wire(wire.metadata),
     )
 
 
-def _struct(wire: Struct) -> dict[str, Any]:
+def struct_of_wire(wire: Struct) -> dict[str, Any]:
     """The values of a `Struct`, which holds doubles only: whole ones become whole numbers again."""
     whole: dict[str, Any] = _whole(MessageToDict(wire))
     return whole
@@ -147,5 +158,6 @@ def _whole(value: Any) -> Any:
             return value
 
 
-def _time(wire: Timestamp) -> datetime:
+def time_of_wire(wire: Timestamp) -> datetime:
+    """The time in UTC."""
     return wire.ToDatetime(UTC)
