@@ -104,14 +104,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     pools = {count: ranked(count) for count in (10_000, 70)}
     freeze()
     for count, items in pools.items():
-        for name in sorted(FORMATS):
+        for name in sorted(FORMATS.keys() & STRATEGIES.keys()):
             for room in options.room:
                 work = packing(items, name, room)
                 work(opened(name, warm))
                 spent = (timed(options.runs, work, name, each) for each in (lambda: warm, cold))
                 print(f"{'pack':<10}{count:>11,}{room:>7}  {name:<7}{' '.join(spent)}", flush=True)
     some = [Chosen(scored=item, text=item.candidate.text, tokens=0) for item in pools[10_000][:50]]
-    for name in sorted(FORMATS):
+    for name in sorted(FORMATS.keys() & STRATEGIES.keys()):
         written = timed(options.runs, lambda layout: layout.write("Be brief and kind.", some), name, lambda: warm)
         counted = timed(options.runs, lambda layout: layout.total("Be brief and kind.", some), name, cold)
         print(f"{'format 50':<10}{'':>18}  {name:<7}{written} {counted}   cold: and counted")

@@ -83,8 +83,8 @@ async def test_a_block_over_its_limit_is_refused_with_by_how_much(blocks: Memory
 
 @pytest.mark.requirement("BLK-2", "BLK-4")
 async def test_two_editors_from_one_reading_are_both_there_or_the_second_is_told(blocks: MemoryBlocks) -> None:
-    """Without a precondition the later text stays; with `base` both edits are there; with `if_hash` the second is refused, as is
-    with `base` what depends on positions."""
+    """Without a precondition the later text stays; with `base` both edits are there; with `if_hash` the second is refused, as
+    is with `base` what depends on positions."""
     read = await blocks.create("notes", text="red green blue")
     await blocks.set_text("notes", "crimson green blue")
     merged = await blocks.set_text("notes", "red green azure", base=read.version)
@@ -265,7 +265,12 @@ async def test_nobody_sees_or_changes_anothers_blocks(germane: Germane) -> None:
                     await refused
     wide = await germane.agent("x").blocks.create("wide", text="for all", permission="admin")
     assert (await anna.get("wide")).granted == "read_only"
-    for refused in (anna.append(wide.id, "x"), anna.undo("wide"), anna.delete("wide", system=True), anna.pin("wide", system=True)):
+    for refused in (
+        anna.append(wide.id, "x"),
+        anna.undo("wide"),
+        anna.delete("wide", system=True),
+        anna.pin("wide", system=True),
+    ):
         with pytest.raises(NotPermitted):
             await refused
     own = await anna.create("wide", text="hers")

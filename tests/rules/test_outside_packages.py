@@ -21,6 +21,7 @@ KNOWN_BY = {
     "grpc_health": "grpc",
     "grpc_reflection": "grpc",
     "h11": "http",
+    "loro": "blocks",
     "onnxruntime": "embedders",
     "opentelemetry": "observe",
     "orjson": "observe",

@@ -151,8 +151,8 @@ class MemoryBlocks:
         return (await self._commit(redo_edit(label, self._editor(by, reason, system), cache=self._room.documents))).block
 
     async def history(self, label: str) -> tuple[Version, ...]:
-        """Returns the versions of a block that are kept, oldest first: at least the last 8, at most the last 100 after
-        consolidation. Raises `NotFound`."""
+        """Returns the versions of a block that are kept, oldest first: after consolidation the last 3 to 100, as many as fit
+        into 8 KB or 1.6 times the text. Raises `NotFound`."""
         block = await self.get(label)
         return tuple(kept.version for kept in await self._store.blocks.history(block.id))
 

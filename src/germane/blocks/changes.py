@@ -43,11 +43,13 @@ def splices(old: str, new: str, scratch: Scratch) -> list[Splice]:
     """Returns the splices that turn `old` into `new`, from the beginning to the end; they don't overlap. Deterministic."""
     if old == new:
         return []
+    first, last = _same_ends(old, new)
+    old, new = old[first : len(old) - last], new[first : len(new) - last]
     for pattern in (_WORD, _LINE):
         before, after = pattern.findall(old), pattern.findall(new)
-        first, last = _common(before, after)
-        removed, inserted = before[first : len(before) - last], after[first : len(after) - last]
-        start = sum(map(len, before[:first]))
+        same, ending = _common(before, after)
+        removed, inserted = before[same : len(before) - ending], after[same : len(after) - ending]
+        start = first + sum(map(len, before[:same]))
         if not removed or not inserted:
             break
         if len(removed) * len(inserted) <= _STEPS:
@@ -136,6 +138,35 @@ def _updates(document: LoroDoc, other: LoroDoc) -> bytes:
     from loro import ExportMode
 
     return document.export(ExportMode.Updates(other.oplog_vv))
+
+
+def _same_ends(old: str, new: str) -> tuple[int, int]:
+    """Returns how many characters are the same at the beginning and at the end, without the parts of words that differ."""
+    shorter = min(len(old), len(new))
+    first = _same_length(shorter, lambda start, end: old[start:end] == new[start:end])
+    while first and _in_word(old[first - 1]):
+        first -= 1
+    a, b = len(old), len(new)
+    last = _same_length(shorter - first, lambda start, end: old[a - end : a - start] == new[b - end : b - start])
+    while last and _in_word(old[a - last]):
+        last -= 1
+    return first, last
+
+
+def _in_word(character: str) -> bool:
+    return character == "_" or character.isalnum()
+
+
+def _same_length(longest: int, equal: Callable[[int, int], bool]) -> int:
+    """Returns for how many positions two texts are equal, by halving; `equal` compares the positions of a range."""
+    low, high = 0, longest
+    while low < high:
+        middle = (low + high + 1) // 2
+        if equal(low, middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def _common(before: Sequence[str], after: Sequence[str]) -> tuple[int, int]:

@@ -43,8 +43,8 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class BlocksNamed(Read[tuple[Block, ...]]):
-    """The blocks with this label key that aren't deleted, or the one with this id, deleted or not; the scope's own first, then
-    agent-wide ones, then those that are shared with it, by owner."""
+    """The block with this id, deleted or not, or else the blocks with this label key that aren't deleted; the scope's own
+    first, then agent-wide ones, then those that are shared with it, by owner."""
 
     name: str
 

@@ -69,6 +69,8 @@ def _text(schema: TextSchema, text: str, *, headers: bool) -> str:
         if last - first + 1 < len(lines):
             marker = f"[Showing lines {first}-{last} of {len(lines)}]\n"
             text = "\n".join(lines[first - 1 : last])
+    if text.isascii() and "=" not in text and "[" not in text:
+        return marker + text
     parts = _BREAK.split(text)
     parts[::2] = [_told_apart(line, headers=headers) for line in parts[::2]]
     return marker + "".join(parts)
@@ -130,6 +132,8 @@ def _object(value: Any) -> str:
 
 def _told_apart(line: str, *, headers: bool) -> str:
     """Returns a line of content with a backslash in front where it looks like the line of a viewport, or like a header."""
+    if line[:1].isalnum() and line[0].isascii():
+        return line
     look = _look(line)
     forged = look.startswith("[showinglines") or (headers and look.startswith("==="))
     return "\\" + line if forged else line

@@ -18,7 +18,7 @@ from germane.types.plan import Change, Read, read
 
 __all__ = ["Edited", "Opened", "loaded", "opened", "peer_of", "refuse_long", "revised", "settled"]
 
-_DUE_CHANGES, _DUE_BYTES = 64, 8_192
+_DUE_CHANGES, _DUE_BYTES = 32, 8_192
 """Changes, and their bytes, that are kept beside the snapshot before the block is consolidated; a long text may have as many
 bytes as itself."""
 _MAX_STORED = 8_000_000

@@ -19,10 +19,13 @@ before it can be undone."""
 
 _MAX_VERSIONS = 100
 """Entries of the history at most."""
-_MIN_VERSIONS = 8
+_MIN_VERSIONS = 3
 """Entries that stay however large their changes are."""
-_MIN_BYTES = 4_096
-"""Bytes of history that a block of any size may have; a larger one has as many as its text."""
+_MIN_BYTES = 8_192
+"""Bytes of history that a block of any size may have."""
+_BYTES_A_CHARACTER = 1.6
+"""Bytes of history for each character of a longer text: with the text itself and the present state of the document, a block
+takes less than five times the bytes of its text."""
 _ENTRY = 128
 """Bytes that an entry takes beside its change."""
 
@@ -81,7 +84,7 @@ def redoable(history: Sequence[KeptVersion]) -> KeptVersion | None:
 
 def first_kept(history: Sequence[KeptVersion], characters: int) -> int:
     """Returns the number of the oldest version that stays when a block with a text of so many characters is consolidated."""
-    allowed, total = max(_MIN_BYTES, characters), 0
+    allowed, total = max(_MIN_BYTES, _BYTES_A_CHARACTER * characters), 0
     for count, kept in enumerate(reversed(history), start=1):
         total += kept.size + len(kept.frontiers) + _ENTRY
         if count >= _MAX_VERSIONS or (count >= _MIN_VERSIONS and total > allowed):

@@ -63,6 +63,15 @@ class _Stems(NamedTuple):
         return places
 
 
+class _Asked(NamedTuple):
+    """The words of one question with their vectors; `unknown` tells which have none."""
+
+    words: tuple[str, ...]
+    values: NDArray[np.int8]
+    scales: Floats
+    unknown: list[bool]
+
+
 class StaticWordVectors:
     """Implements `ports.word_vectors.WordVectors`. The table of stems is made at the first use and takes 256 bytes a stem."""
 
@@ -70,6 +79,7 @@ class StaticWordVectors:
         self._table = table
         self._making = threading.Lock()
         self._stems: _Stems | None = None
+        self._last = _Asked((), np.empty((0, 0), np.int8), np.empty(0, np.float32), [])
 
     def cosines(self, stems: NDArray[np.uint32], words: Sequence[str]) -> Floats:
         known = self._known()
@@ -77,13 +87,23 @@ class StaticWordVectors:
         needed = np.zeros(len(known.hashes) + 1, np.bool_)
         needed[places] = True
         rows = np.flatnonzero(needed[:-1])
-        asked, scales = quantise(_centred(self._table.embed_now(words), known.mean))
+        asked = self._asked(tuple(words), known)
         found = np.zeros((len(rows) + 1, len(words)), np.float32)
-        found[:-1] = dot_matrix(known.values[rows], known.scales[rows], asked, scales)
-        found[:, [not scale or FOREIGN.search(word) is not None for scale, word in zip(scales, words, strict=True)]] = np.nan
+        found[:-1] = dot_matrix(known.values[rows], known.scales[rows], asked.values, asked.scales)
+        found[:, asked.unknown] = np.nan
         index = np.full(len(needed), len(rows), np.int32)
         index[rows] = np.arange(len(rows))
         return found[index[places]]
+
+    def _asked(self, words: tuple[str, ...], known: _Stems) -> _Asked:
+        """The vectors of a question's words. A question is asked of messages and memories in turn, so that the last ones are
+        kept."""
+        last = self._last
+        if last.words != words:
+            values, scales = quantise(_centred(self._table.embed_now(words), known.mean))
+            unknown = [not scale or FOREIGN.search(word) is not None for scale, word in zip(scales, words, strict=True)]
+            last = self._last = _Asked(words, values, scales, unknown)
+        return last
 
     def _known(self) -> _Stems:
         if self._stems is None:

@@ -124,12 +124,14 @@ def find(
         if partition.has_parts:
             _thin_out(rough, partition)
         best = _top(rough, partition.columns["key"][:rows], _OVERSAMPLING * limit)
-        if not stop():
+        if len(best) and not stop():
             walked = snapshot.walk(best, STEPS)
             table = extractor.table(best, walked)
-            if len(best):
-                table[:, _NEIGHBOURS] = neighbours(links(walked, best), relevance.log_odds(table))
-            found.append(Ranking.of(index, partition, best, table, relevance.log_odds(table), session))
+            odds = relevance.log_odds(table)
+            if snapshot.linked:
+                table[:, _NEIGHBOURS] = neighbours(links(walked, best), odds)
+                odds = relevance.log_odds(table)
+            found.append(Ranking.of(index, partition, best, table, odds, session))
     if not found:
         return Matches([])
     ranking = Ranking.merged(found, limit, parts=any(partition.has_parts for partition in partitions))

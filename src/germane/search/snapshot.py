@@ -52,6 +52,11 @@ class Snapshot(NamedTuple):
     extras: dict[str, Any]
     """Where other modules store what they derive from the snapshot, for as long as rows are only appended."""
 
+    @property
+    def linked(self) -> bool:
+        """Whether any row has a neighbour; memories have none."""
+        return bool(len(self.distant[0]) or self.adjacent.any())
+
     def neighbour_sum(self, values: Floats) -> Floats:
         """Returns for each row the sum of its two neighbours' values, shape (rows,). Most neighbours are adjacent rows, where
         adding slices is ten times as fast as looking each neighbour up."""

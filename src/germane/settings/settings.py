@@ -8,6 +8,7 @@ secrets = "redact"               # GERMANE_SECRETS; what happens to secrets in w
 extraction = true                # GERMANE_EXTRACTION; whether recording extracts memories from the users' own turns, by rules
 llm = "openai:gpt-4o-mini"       # GERMANE_LLM; extracts memories in the background; default: none
 llm_tokens_per_day = 500000      # GERMANE_LLM_TOKENS_PER_DAY; by default as many as there is work for
+consent_timeout = 300            # GERMANE_CONSENT_TIMEOUT; seconds in which consent to an edit of a block can be given
 relevance = "mine.toml"          # GERMANE_RELEVANCE; from `germane eval fit`, relative to this file; default: the shipped model
 
 [models."my-model"]              # fields as in the model catalog

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, get_args
 
-from germane.blocks.block import Block, block_type, content_hash_of
+from germane.blocks.block import DEFAULT_LIMIT, Block, block_type, content_hash_of
 from germane.blocks.label import checked_label
 from germane.blocks.permission import checked_permission
 from germane.blocks.schema import parse_schema
@@ -20,7 +20,7 @@ from germane.blocks.version import KeptVersion, Version, VersionKind
 from germane.errors import InvalidInput
 from germane.memories.checks import moment
 from germane.transfer.stored import Owner, StoredBlock
-from germane.types.limits import ID, MESSAGE_TEXT, REMARK, shown
+from germane.types.limits import BLOCK_TEXT, ID, MESSAGE_TEXT, REMARK, shown
 from germane.types.limits import text as string
 
 __all__ = ["block_line", "parsed_block"]
@@ -66,7 +66,7 @@ def parsed_block(line: Mapping[str, Any], owner: Owner) -> StoredBlock:
         type=block_type(given.take("block_type", "working")),
         schema=parse_schema(given.take("schema")),
         permission=checked_permission(given.take("permission", "read_write")),
-        limit=given.count("limit"),
+        limit=given.count("limit", DEFAULT_LIMIT, maximum=BLOCK_TEXT.maximum),
         pinned=given.flag("pinned"),
         user=owner.user,
         agent=owner.agent or "",
@@ -119,7 +119,7 @@ def _parsed_version(value: Any) -> tuple[KeptVersion, bytes | None]:
         number=given.count("number"),
         kind=kind,  # type: ignore[arg-type]
         at=given.time("at"),
-        by=given.text("by", REMARK.maximum, default=""),
+        by=given.text("by", REMARK.maximum + ID.maximum + 3, default=""),
         operation=given.text("operation", REMARK.maximum, default=""),
         reason=given.text("reason", REMARK.maximum, default=""),
         characters=given.count("characters"),
@@ -196,10 +196,10 @@ class _Line:
             )
         return value
 
-    def count(self, name: str) -> int:
-        value = self.take(name, 0)
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _COUNTS:
-            raise InvalidInput(f"{name} must be a whole number from 0 to {_COUNTS - 1}, not {shown(value)}")
+    def count(self, name: str, default: int = 0, *, maximum: int = _COUNTS) -> int:
+        value = self.take(name, default)
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= maximum:
+            raise InvalidInput(f"{name} must be a whole number from 0 to {maximum}, not {shown(value)}")
         return value
 
     def maybe_count(self, name: str) -> int | None:

@@ -43,11 +43,15 @@ def unread(name: str, task: asyncio.Future[Any]) -> Sequence[Unread]:
     return () if name in _ANSWERS else [item for item in answer(name, task) or () if isinstance(item, Unread)]
 
 
+def _count(name: str, task: asyncio.Future[Any]) -> int:
+    return 0 if name in _ANSWERS else sum(isinstance(item, (Candidate, Unread)) for item in answer(name, task) or ())
+
+
 def source_report(name: str, task: asyncio.Future[Any], latency: float | None) -> SourceReport:
     """The report of one task for the trace. `latency` in seconds; None for a task that was abandoned."""
     if latency is None:
         return SourceReport(name=name, status="timeout")
-    report = SourceReport(name=name, status="ok", latency=latency, found=len(candidates(name, task)) + len(unread(name, task)))
+    report = SourceReport(name=name, status="ok", latency=latency, found=_count(name, task))
     error = asyncio.CancelledError() if task.cancelled() else task.exception()
     if isinstance(error, Warming):
         return replace(report, status="skipped", reason="warming")

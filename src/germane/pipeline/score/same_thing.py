@@ -34,7 +34,12 @@ def once(ranked: Sequence[Scored]) -> tuple[Scored, ...]:
     if len(found) == len(ranked):
         return tuple(ranked)
     kept = sorted(found.values(), key=lambda item: (-item.log_odds, item.rank))
-    return tuple(replace(item, rank=rank) for rank, item in enumerate(kept, start=1))
+    return tuple(_ranked(item, rank) for rank, item in enumerate(kept, start=1))
+
+
+def _ranked(item: Scored, rank: int) -> Scored:
+    """`replace` takes three times as long."""
+    return Scored(candidate=item.candidate, score=item.score, log_odds=item.log_odds, breakdown=item.breakdown, rank=rank)
 
 
 def _sources(candidate: Candidate) -> tuple[str, ...]:

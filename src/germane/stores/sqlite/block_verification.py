@@ -35,12 +35,8 @@ def verify_blocks(connection: apsw.Connection) -> tuple[str, str, bool]:
         return ("blocks", f"{count} documents are what is shown of them", True)
     named = ", ".join(damaged[:_NAMED])
     more = f" and {len(damaged) - _NAMED} more" if len(damaged) > _NAMED else ""
-    return (
-        "blocks",
-        f"{len(damaged)} of {count} documents are damaged ({named}{more}): their texts are shown as they were rendered last; restore"
-        " a backup, or set each text again under a new label",
-        False,
-    )
+    said = f"{len(damaged)} of {count} documents are damaged ({named}{more}): their texts are shown as they were rendered last;"
+    return ("blocks", f"{said} restore a backup, or set each text again under a new label", False)
 
 
 def _all(connection: apsw.Connection) -> Iterator[SeenBlock]:

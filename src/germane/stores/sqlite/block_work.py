@@ -103,7 +103,7 @@ class BlockWork:
                 put_snapshot(connection, self._reached(change.id).key, change)
             case RestoreHistory():
                 restore_history(connection, self._own(change.id).key, change)
-                for share in change.shares:
+                for share in (one for one in change.shares if one.agent != self._scope.agent):
                     self._share(PutShare(id=change.id, agent=share.agent, permission=share.permission, at=share.created_at))
             case PutShare():
                 self._share(change)

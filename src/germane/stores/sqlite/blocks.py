@@ -46,6 +46,8 @@ _PUT = (
 )
 _HIDE = "UPDATE units_blocks SET kind = ?, terms = x'', vector = x'', words = 0, revision = ? WHERE key = ?"
 _SCHEMAS = 1_024
+_ID = 36
+"""Characters of an id."""
 
 
 class SeenBlock(NamedTuple):
@@ -87,11 +89,10 @@ def seen_blocks(
 def block_named(
     connection: apsw.Connection, visible: tuple[VisiblePartition, ...], user: str | None, name: str
 ) -> list[SeenBlock]:
-    """Returns the blocks with this label key, or the one with this id, deleted or not; see `BlocksNamed`."""
-    found = seen_blocks(connection, visible, user, "b.label_key = ? AND b.deleted_at IS NULL", (name,))
-    if not found:
-        found = seen_blocks(connection, visible, user, "+b.partition IS NOT NULL AND b.id = ?", (name,))
-    return found
+    """Returns the block with this id, deleted or not, or those with this label key; see `BlocksNamed`. The id comes first: else
+    whoever shares a block could label it with the id of another one."""
+    found = seen_blocks(connection, visible, user, "b.id = ?", (name,)) if len(name) == _ID else []
+    return found or seen_blocks(connection, visible, user, "b.label_key = ? AND b.deleted_at IS NULL", (name,))
 
 
 def put_block(transaction: Transaction, partition: int, key: int | None, block: Block) -> int:

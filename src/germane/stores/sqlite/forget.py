@@ -33,6 +33,11 @@ TOMBSTONE_KINDS: dict[Domain, Literal["memory", "message", "block"]] = {
 }
 """What a tombstone stands for, by the domain in its row."""
 _NAMED_TABLES = ("memories", "events", "blocks", "archival_entries")
+_CONTENTS = (
+    *(("memories", "partition"), ("sessions", "partition"), ("directives", "partition"), ("blocks", "partition")),
+    *(("archival_entries", "partition"), ("block_shares", "grantee"), ("tombstones", "partition")),
+)
+"""What a partition can hold, so that its names are needed."""
 _TOMBSTONE = "INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _KEPT = _TOMBSTONE.replace("REPLACE", "IGNORE")
 _IDS = "(SELECT value FROM json_each(?1))"
@@ -108,16 +113,31 @@ def forget_whole(transaction: Transaction, partition: VisiblePartition, change: 
     names = _names_only_here(connection, partition)
     told = not any(name in f"{change.by}\n{change.reason}".casefold() for name in names)
     by, reason = (change.by, change.reason) if told else ("", "")
+    sql = "SELECT DISTINCT s.grantee FROM block_shares s JOIN blocks b ON b.key = s.block WHERE b.partition = ?"
+    grantees = [grantee for (grantee,) in rows(connection, sql, (partition.id,))]
     gone = Forget(memory_ids=memories, event_ids=events, block_ids=blocks, at=change.at, by=by, reason=reason)
     forget(transaction, (partition,), gone)
+    for grantee in grantees:
+        if not _holds(connection, grantee):
+            _unname(connection, grantee)
     connection.execute("DELETE FROM block_shares WHERE grantee = ?", (partition.id,))
     connection.execute("DELETE FROM block_consents WHERE requester = ?", (partition.id,))
     for table in ("directives", "injections", "sessions", "speakers"):
         connection.execute(f"DELETE FROM {table} WHERE partition = ?", (partition.id,))
-    row = (FORGOTTEN_ORG, secrets.token_hex(16), partition.id)
-    connection.execute("UPDATE partitions SET org = ?, agent = ?, user = '' WHERE id = ?", row)
+    _unname(connection, partition.id)
     transaction.near.drop(partition.id)
     transaction.erase(partition.id, vanished=True)
+
+
+def _holds(connection: apsw.Connection, partition: int) -> bool:
+    """Whether anything is stored in a partition, or shared with it."""
+    return any(first(connection, f"SELECT 1 FROM {table} WHERE {column} = ?", (partition,)) for table, column in _CONTENTS)
+
+
+def _unname(connection: apsw.Connection, partition: int) -> None:
+    """Replaces the names of org, agent and user by ones that no scope has."""
+    row = (FORGOTTEN_ORG, secrets.token_hex(16), partition)
+    connection.execute("UPDATE partitions SET org = ?, agent = ?, user = '' WHERE id = ?", row)
 
 
 def ids_in_use(transaction: Transaction, partition: VisiblePartition | None, read: IdsInUse) -> IdUse:
