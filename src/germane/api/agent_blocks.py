@@ -23,7 +23,7 @@ from germane.blocks.editor import Editor
 from germane.blocks.entry import ArchivalEntry, FoundEntry
 from germane.blocks.label import checked_label, label_key
 from germane.blocks.mutation import AppendText, Mutation, ReplaceText, SetText
-from germane.blocks.past import past_text
+from germane.blocks.past import past_text, present_value
 from germane.blocks.permission import checked_permission
 from germane.blocks.revise import Edited
 from germane.blocks.schema import Schema, parse_schema
@@ -99,6 +99,12 @@ class MemoryBlocks:
             raise NotFound(f"no block {shown(label)} here")
         self._room.feed.seen(self._scope, found)
         return found[0]
+
+    async def value(self, label: str) -> Any:
+        """Returns the content of a block as plain JSON of its schema; of plain text, the whole text without any mark. Raises
+        `NotFound`."""
+        block = await self.get(label)
+        return await asyncio.to_thread(present_value, block, await self._store.blocks.document(block.id))
 
     async def list(self, type: str | None = None, *, deleted: bool = False) -> tuple[Block, ...]:
         """Returns the blocks, own ones by label and then shared ones; of one `type` where it is given. With `deleted`, the own

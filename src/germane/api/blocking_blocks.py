@@ -62,6 +62,9 @@ class MemoryBlocks:
     def get(self, label: str) -> Block:
         return self._call(self._awaited.get, label)
 
+    def value(self, label: str) -> Any:
+        return self._call(self._awaited.value, label)
+
     def list(self, type: str | None = None, *, deleted: bool = False) -> tuple[Block, ...]:
         return self._call(self._awaited.list, type, deleted=deleted)
 

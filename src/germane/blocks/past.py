@@ -1,8 +1,9 @@
-"""Past: the text of a block as it was at a version of its history."""
+"""Past: the content of a block as plain JSON, and its text as it was at a version of its history."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from germane.blocks.block import Block
 from germane.blocks.document import BlockDocument
@@ -10,7 +11,12 @@ from germane.blocks.operations import StoredDocument
 from germane.blocks.version import KeptVersion
 from germane.errors import NotFound
 
-__all__ = ["past_text"]
+__all__ = ["past_text", "present_value"]
+
+
+def present_value(block: Block, stored: StoredDocument) -> Any:
+    """Returns the content of the block as plain JSON. Raises `StoreCorrupt`."""
+    return BlockDocument.load(block.schema, stored.snapshot, stored.deltas).value()
 
 
 def past_text(block: Block, stored: StoredDocument, history: Sequence[KeptVersion], version: int) -> str:

@@ -14,7 +14,7 @@ from germane.blocks.consent import MAX_CONSENT
 from germane.errors import InvalidInput
 from germane.grpc.agent_resolver import AgentResolver
 from germane.grpc.authentication import denied
-from germane.grpc.block_to_wire import archival_entry, block, consent_request, share, version
+from germane.grpc.block_to_wire import archival_entry, block, consent_request, json_value, share, version
 from germane.grpc.call import RpcCall
 from germane.grpc.from_wire import plain, plain_object
 from germane.grpc.memory_servicer import limit_of
@@ -82,7 +82,9 @@ class BlockServicer:
 
     async def get_block(self, request: pb.GetBlockRequest, call: RpcCall) -> pb.GetBlockResponse:
         blocks = self._resolver.scoped(request.scope, call).blocks
-        return pb.GetBlockResponse(block=_block(await blocks.get(_named("block", request.block)), call))
+        found = await blocks.get(_named("block", request.block))
+        content = json_value(await blocks.value(found.id)) if request.with_value else None
+        return pb.GetBlockResponse(block=_block(found, call), value=content)
 
     async def list_blocks(self, request: pb.ListBlocksRequest, call: RpcCall) -> AsyncGenerator[pb.ListBlocksResponse, None]:
         blocks = self._resolver.scoped(request.scope, call).blocks

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from google.protobuf.struct_pb2 import Struct
+from typing import Any
+
+from google.protobuf.struct_pb2 import Struct, Value
 
 from germane.blocks.block import Block
 from germane.blocks.consent_request import ConsentRequest
@@ -12,7 +14,7 @@ from germane.blocks.version import Version
 from germane.grpc.stubs import block_pb2 as pb
 from germane.grpc.to_wire import plain, stamp, text
 
-__all__ = ["archival_entry", "block", "consent_request", "share", "version"]
+__all__ = ["archival_entry", "block", "consent_request", "json_value", "share", "version"]
 
 
 def block(stored: Block, *, readable: bool) -> pb.Block:
@@ -95,6 +97,11 @@ def archival_entry(stored: ArchivalEntry, *, readable: bool) -> pb.ArchivalEntry
         label=stored.label or "",
         secrets=stored.secrets,
     )
+
+
+def json_value(value: Any) -> Value:
+    """Returns plain JSON as a value."""
+    return _struct({"value": value}).fields["value"]
 
 
 def _struct(value: dict[str, object]) -> Struct:

@@ -35,6 +35,7 @@ class ClientBlocks:
 
     create = _raises(block_rpcs.create)
     get = _raises(block_rpcs.get)
+    value = _raises(block_rpcs.value)
     list = _raises(block_rpcs.list_blocks)
     edit = _raises(block_rpcs.edit)
     set_text = _raises(block_rpcs.set_text)

@@ -23,6 +23,7 @@ from germane.grpc.calling.block_values import (
     share_of_wire,
     version_of_wire,
 )
+from germane.grpc.calling.plain_values import struct_of_wire
 from germane.grpc.calling.rpcs import ClientRpc, scope_to_wire
 from germane.grpc.stubs import block_pb2 as pb
 from germane.grpc.stubs.block_pb2_grpc import BlockServiceStub
@@ -55,6 +56,7 @@ __all__ = [
     "show_version",
     "undo",
     "unshare",
+    "value",
 ]
 
 
@@ -96,6 +98,17 @@ def create(
 def get(scope: ClientScope, label: str) -> ClientRpc[Block]:
     """Returns a block as it is now, by its label or id. Raises `NotFound`."""
     return ClientRpc(BlockServiceStub, "GetBlock", pb.GetBlockRequest(**_named(scope, label)), _block)
+
+
+def value(scope: ClientScope, label: str) -> ClientRpc[Any]:
+    """Returns the content of a block as plain JSON of its schema; of plain text, the whole text without any mark. Raises
+    `NotFound`."""
+    request = pb.GetBlockRequest(**_named(scope, label), with_value=True)
+
+    def read(response: pb.GetBlockResponse) -> Any:
+        return struct_of_wire(Struct(fields={"value": response.value}))["value"]
+
+    return ClientRpc(BlockServiceStub, "GetBlock", request, read)
 
 
 def list_blocks(scope: ClientScope, type: str | None = None, *, deleted: bool = False) -> ClientRpc[tuple[Block, ...]]:

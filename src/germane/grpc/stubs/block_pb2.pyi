@@ -540,8 +540,11 @@ class GetBlockRequest(_message.Message):
 
     SCOPE_FIELD_NUMBER: _builtins.int
     BLOCK_FIELD_NUMBER: _builtins.int
+    WITH_VALUE_FIELD_NUMBER: _builtins.int
     block: _builtins.str
     """The block's label or id. Required."""
+    with_value: _builtins.bool
+    """Whether to return the content as a plain value too."""
     @_builtins.property
     def scope(self) -> _memory_pb2.Scope:
         """The owner, or an agent that the block is shared with. Required."""
@@ -551,10 +554,11 @@ class GetBlockRequest(_message.Message):
         *,
         scope: _memory_pb2.Scope | None = ...,
         block: _builtins.str = ...,
+        with_value: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["block", b"block", "scope", b"scope"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["block", b"block", "scope", b"scope", "with_value", b"with_value"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -567,18 +571,26 @@ class GetBlockResponse(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     BLOCK_FIELD_NUMBER: _builtins.int
+    VALUE_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def block(self) -> Global___Block:
         """The block as it is now."""
+
+    @_builtins.property
+    def value(self) -> _struct_pb2.Value:
+        """The content as a plain value of the block's schema; of plain text the whole text without any mark. Not set unless it was
+        asked for.
+        """
 
     def __init__(
         self,
         *,
         block: Global___Block | None = ...,
+        value: _struct_pb2.Value | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["block", b"block"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["block", b"block", "value", b"value"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["block", b"block"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["block", b"block", "value", b"value"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
