@@ -308,6 +308,16 @@ def test_the_archive_is_searched_and_prints_what_it_keeps(run: Run) -> None:
     assert "archived" in run("archive", "-", stdin="from a pipe")
 
 
+def test_a_block_and_an_archived_text_are_forgotten_by_their_ids(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    """`germane forget` counts them, also where nothing else is named."""
+    block = parsed(run("create", "plan", "one", *ADA, "--json"))["id"]
+    entry = parsed(run("archive", "The blue vase", *ADA, "--json"))["id"]
+    assert main(["forget", block, entry, "--yes", *ADA]) == 0
+    assert "forgot 0 memories and 0 messages and 2 blocks or archived texts" in capsys.readouterr().out
+    assert "nothing found" in run("search", "vase", *ADA)
+    run("show", block, *ADA, expect=1)
+
+
 def test_secrets_in_a_block_are_told_and_control_characters_escaped(run: Run) -> None:
     """By the same policy as memories."""
     assert "1 secret found" in run("create", "keys", "the key is AKIAIOSFODNN7EXAMPLE ok")
