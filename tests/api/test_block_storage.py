@@ -98,6 +98,19 @@ async def test_another_process_reads_on_after_a_consolidation(tmp_path: Path) ->
         assert (await first.append("notes", "!")).text == "edit 119!!"
 
 
+async def test_another_process_takes_over_a_changed_schema(tmp_path: Path) -> None:
+    """A cached document of the former schema isn't used."""
+    async with opened(tmp_path) as one, opened(tmp_path) as two:
+        first, second = one.agent("x").blocks, two.agent("x").blocks
+        await first.create("notes", text="one")
+        await second.append("notes", "\ntwo")
+        viewport = {"type": "text", "viewport": {"start": 2, "lines": 1}}
+        await first.change("notes", schema=viewport, system=True)
+        assert (await second.append("notes", "!")).text == (await first.get("notes")).text
+        assert "two!" in (await first.get("notes")).text
+        assert "one" not in (await first.get("notes")).text
+
+
 @pytest.mark.requirement("BLK-4")
 async def test_a_damaged_snapshot_is_made_anew_where_the_changes_suffice(tmp_path: Path) -> None:
     """As long as no version is gone."""

@@ -13,9 +13,11 @@ from germane.grpc.stubs import context_pb2, ibex_pb2, memory_pb2
 from germane.memories.memory import Memory
 from germane.types.candidate import Provenance, Scored
 from germane.types.context import Metadata
-from germane.types.inventory import Stats, UserSummary
+from germane.types.inventory import AgentSummary, Stats, UserSummary
+from germane.types.why import Why
 
 __all__ = [
+    "agent",
     "ibex_metadata",
     "memory",
     "message",
@@ -27,6 +29,7 @@ __all__ = [
     "stats",
     "text",
     "user",
+    "why",
 ]
 
 
@@ -51,6 +54,10 @@ def memory(stored: Memory) -> memory_pb2.Memory:
         harmful=stored.harmful,
         retrieval_count=stored.retrieval_count,
         provenance=_provenance(stored.provenance),
+        derived_from=stored.derived_from,
+        stale_since=stamp(stored.stale_since),
+        near_duplicates=stored.near_duplicates,
+        secrets=stored.secrets,
     )
     content = {field.name: getattr(stored.content, field.name) for field in fields(stored.content)}
     wire.fields.update({name: plain(value) for name, value in content.items() if value is not None})
@@ -97,6 +104,12 @@ def user(counted: UserSummary) -> memory_pb2.UserSummary:
     )
 
 
+def agent(counted: AgentSummary) -> memory_pb2.AgentSummary:
+    return memory_pb2.AgentSummary(
+        agent_id=counted.agent, users=counted.users, memories=counted.memories, messages=counted.messages
+    )
+
+
 def stats(counted: Stats) -> memory_pb2.GetStatsResponse:
     return memory_pb2.GetStatsResponse(
         memories=counted.memories,
@@ -111,6 +124,20 @@ def stats(counted: Stats) -> memory_pb2.GetStatsResponse:
         archival_entries=counted.archival_entries,
         oldest=stamp(counted.oldest),
         newest=stamp(counted.newest),
+        extracted=counted.extracted,
+    )
+
+
+def why(found: Why) -> memory_pb2.WhyResponse:
+    return memory_pb2.WhyResponse(
+        id=text(found.id),
+        outcome=found.outcome,
+        text=text(found.text),
+        reason=text(found.reason),
+        rank=found.rank,
+        probability=found.probability,
+        tokens=found.tokens,
+        at=stamp(found.at),
     )
 
 

@@ -240,6 +240,9 @@ class BlockContract:
             for scope in (AGENT, ANNA, OTHER, Scope(agent="other", user="ben"))
         ]
         assert granted == ["admin", "read_only", "admin", "read_only"]
+        for scope in (ANNA, Scope(agent="other", user="ben")):
+            with pytest.raises(NotFound):
+                await store.within(scope).journal.commit(editing(block.id, PutBlock(replace(block, user=scope.user))))
 
     @pytest.mark.requirement("BLK-5")
     async def test_requests_for_consent_are_kept_and_answered(self, store: Store) -> None:

@@ -122,7 +122,7 @@ class BlockWork:
         return tuple(seen.block for seen in found)
 
     def _put(self, block: Block) -> None:
-        seen = self._found.get(block.id)
+        seen = self._reached(block.id) if block.id in self._found else None
         if block.user != self._scope.user:
             raise InvalidInput(
                 "a block that is written must belong to the scope's own user, or be agent-wide where it has none"
