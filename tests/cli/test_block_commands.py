@@ -276,6 +276,7 @@ def test_a_label_is_looked_for_near_by_and_elsewhere_in_the_org(run: Run) -> Non
     assert "use --agent default" in run("show", "persona", "--agent", "other", expect=1)
     foreign = run("show", "project/plan", "--org", "other", *ADA, expect=1)
     assert foreign == "germane: no block 'project/plan' here\n"
+    assert "(" not in run("show", "project/plan", "--org", "other", "--agent", "x", *ADA, expect=1)
     assert "no core blocks here; of all types there are 2" in run("list", "--type", "core", *ADA)
     assert "no blocks here" in run("list", "--org", "other")
 

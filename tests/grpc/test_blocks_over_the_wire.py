@@ -12,6 +12,7 @@ from typing import Any
 import grpc.aio
 import pytest
 from google.protobuf.message import Message
+from google.protobuf.struct_pb2 import Value
 
 from germane import Conflict, ConsentNeeded, Germane, InvalidInput, NotFound, NotPermitted, Stale
 from germane.api.agent_blocks import MemoryBlocks
@@ -164,7 +165,7 @@ async def test_errors_are_the_librarys_own(service: tuple[MemoryBlocks, Client])
         lambda: blocks.get(""),
     ):
         with pytest.raises(InvalidInput):
-            await call()  # type: ignore[no-untyped-call]
+            await call()
 
 
 async def test_the_blocking_client_has_the_same_calls(service: tuple[MemoryBlocks, Client]) -> None:
@@ -231,8 +232,11 @@ async def test_no_text_of_any_request_is_quoted(tmp_path: Path) -> None:
         own = germane.agent("support", org="acme").blocks
         await own.create("plan", text=CANARY)
         await own.create("tasks", schema="list", value=[CANARY])
-        requests = [
-            (wire.blocks.CreateBlock, pb.CreateBlockRequest(scope=SCOPE, label="plan", text="x", value={"string_value": "y"})),
+        requests: list[tuple[Any, Message]] = [
+            (
+                wire.blocks.CreateBlock,
+                pb.CreateBlockRequest(scope=SCOPE, label="plan", text="x", value=Value(string_value="y")),
+            ),
             (wire.blocks.EditBlock, pb.EditBlockRequest(scope=SCOPE, block="plan", mutations=[struct(op="set_text")])),
             (wire.blocks.SearchArchive, pb.SearchArchiveRequest(scope=SCOPE, query="x", limit=-1)),
             (wire.blocks.Archive, pb.ArchiveRequest(scope=SCOPE)),
@@ -277,9 +281,21 @@ async def test_no_text_of_any_request_is_quoted(tmp_path: Path) -> None:
         ("ShareBlock", pb.ShareBlockRequest(scope=SCOPE, block="x", agent_id="\n"), "agent_id can't be an agent's name"),
         ("ListConsents", pb.ListConsentsRequest(scope=SCOPE, limit=1001), "limit must be 1 to 1,000"),
         ("AnswerConsent", pb.AnswerConsentRequest(scope=SCOPE, id="x"), "answer is missing"),
-        ("AnswerConsent", pb.AnswerConsentRequest(scope=SCOPE, id="x", answer=3), "seconds must be above 0"),
-        ("AnswerConsent", pb.AnswerConsentRequest(scope=SCOPE, id="x", answer=3, seconds=1e9), "seconds must be above 0"),
-        ("AnswerConsent", pb.AnswerConsentRequest(scope=SCOPE, id="x", answer=1, seconds=1), "seconds: they belong"),
+        (
+            "AnswerConsent",
+            pb.AnswerConsentRequest(scope=SCOPE, id="x", answer=pb.CONSENT_ANSWER_APPROVE_UNTIL),
+            "seconds must be above 0",
+        ),
+        (
+            "AnswerConsent",
+            pb.AnswerConsentRequest(scope=SCOPE, id="x", answer=pb.CONSENT_ANSWER_APPROVE_UNTIL, seconds=1e9),
+            "seconds must be above 0",
+        ),
+        (
+            "AnswerConsent",
+            pb.AnswerConsentRequest(scope=SCOPE, id="x", answer=pb.CONSENT_ANSWER_DENY, seconds=1),
+            "seconds: they belong",
+        ),
         ("Archive", pb.ArchiveRequest(scope=SCOPE), "text "),
         ("SearchArchive", pb.SearchArchiveRequest(scope=SCOPE), "query is missing"),
     ],
@@ -372,7 +388,11 @@ async def test_blocks_of_others_are_absent(tmp_path: Path) -> None:
                 await refused(stub.ShareBlock(pb.ShareBlockRequest(scope=scope, block=block.id, agent_id="x", system=True))),
                 await refused(stub.GetArchivalEntry(pb.GetArchivalEntryRequest(scope=scope, id=entry.id))),
                 await refused(stub.DeleteArchivalEntry(pb.DeleteArchivalEntryRequest(scope=scope, id=entry.id))),
-                await refused(stub.AnswerConsent(pb.AnswerConsentRequest(scope=scope, id=asked.value.request, answer=2))),
+                await refused(
+                    stub.AnswerConsent(
+                        pb.AnswerConsentRequest(scope=scope, id=asked.value.request, answer=pb.CONSENT_ANSWER_APPROVE_ONCE)
+                    )
+                ),
             }
             assert {code for code, _ in told} == {"NOT_FOUND"}
             assert [one async for one in stub.ListBlocks(pb.ListBlocksRequest(scope=scope))] == []
