@@ -57,6 +57,7 @@ def shown(run: Run, label: str, *more: str) -> Any:
     return parsed(run("show", label, "--json", *more))
 
 
+@pytest.mark.requirement("BLK-2")
 def test_a_block_is_made_read_changed_and_undone(run: Run) -> None:
     """create, show, set, append, undo, redo, history: with who, when and why."""
     made = parsed(run("create", "project/plan", "First. ", "--description", "what to do", "--json", *ADA))
@@ -161,6 +162,7 @@ def editing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
     return editor
 
 
+@pytest.mark.requirement("BLK-2")
 def test_an_editor_opens_the_text_and_what_changed_meanwhile_stays(run: Run, editing: Any, tmp_path: Path) -> None:
     """While the editor is open, somebody else appends; both changes are there, and no file is left."""
     run("create", "plan", "one\ntwo\n")
@@ -216,6 +218,7 @@ def test_without_an_editor_or_a_person_it_is_said_what_to_do(run: Run, monkeypat
     assert "an editor is for plain text" in run("edit", "tasks", expect=2)
 
 
+@pytest.mark.requirement("BLK-5")
 def test_an_edit_that_needs_consent_is_made_after_the_approval(run: Run) -> None:
     """The error names the command; approvals are for once, a time or the block; system edits need none."""
     run("create", "plan", "one", "--permission", "human")
@@ -281,6 +284,7 @@ def test_a_label_is_looked_for_near_by_and_elsewhere_in_the_org(run: Run) -> Non
     assert "no blocks here" in run("list", "--org", "other")
 
 
+@pytest.mark.requirement("BLK-6")
 def test_a_block_is_shared_with_another_agent_and_back(run: Run) -> None:
     """share, its listing, an edit through the share, unshare."""
     run("create", "team", "one. ", "--permission", "admin")
@@ -297,6 +301,7 @@ def test_a_block_is_shared_with_another_agent_and_back(run: Run) -> None:
     assert "nothing is shared" in run("share")
 
 
+@pytest.mark.requirement("BLK-7")
 def test_the_archive_is_searched_and_prints_what_it_keeps(run: Run) -> None:
     """By the words of the text and of the metadata."""
     run("archive", "The blue vase came from Lisbon", "--metadata", '{"dealer": "Almeida"}', *ADA)

@@ -49,6 +49,7 @@ async def service(tmp_path: Path) -> AsyncIterator[tuple[MemoryBlocks, Client]]:
         yield germane.agent("support", org="acme").blocks, client
 
 
+@pytest.mark.requirement("BLK-2")
 async def test_what_the_client_makes_and_reads_is_what_the_library_returns(service: tuple[MemoryBlocks, Client]) -> None:
     """create, get, value, list, edit, history, show_version, undo, redo: every field."""
     own, client = service
@@ -103,6 +104,7 @@ async def test_settings_shares_and_the_archive_come_back_too(service: tuple[Memo
     assert list((await client.forget([deleted.id])).block_ids) == [deleted.id]
 
 
+@pytest.mark.requirement("BLK-5")
 async def test_an_edit_waits_for_consent_and_is_made_after_the_approval(service: tuple[MemoryBlocks, Client]) -> None:
     """The error carries the request's id; approve once, for a time, for the block; deny. Each is idempotent."""
     own, client = service
@@ -344,7 +346,7 @@ async def test_a_key_that_may_only_write_gets_no_content(tmp_path: Path) -> None
         assert read.block.text == f"{CANARY}!"
 
 
-@pytest.mark.requirement("RPC-5")
+@pytest.mark.requirement("RPC-5", "BLK-6")
 async def test_a_block_is_shared_only_with_an_agent_that_the_key_allows(tmp_path: Path) -> None:
     """A shared block gets into the other agent's prompts: a key for one agent reaches no other one that way."""
     async with served(tmp_path, keyed=True) as (germane, wire):
@@ -362,7 +364,7 @@ async def test_a_block_is_shared_only_with_an_agent_that_the_key_allows(tmp_path
         assert await shared(None) == "OK"
 
 
-@pytest.mark.requirement("SCOPE-3")
+@pytest.mark.requirement("SCOPE-3", "BLK-6")
 async def test_blocks_of_others_are_absent(tmp_path: Path) -> None:
     """Of another user, another agent, another org: by label and by id, in lists, in the archive and in consents."""
     async with served(tmp_path) as (germane, wire):
