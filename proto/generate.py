@@ -19,6 +19,7 @@ from grpc_tools import protoc
 HERE = Path(__file__).parent
 TARGET = HERE.parent / "src" / "germane" / "grpc" / "stubs"
 NAMES = {
+    "germane/context/v1/block": "block",
     "germane/context/v1/context": "context",
     "germane/context/v1/filters": "filters",
     "germane/context/v1/memory": "memory",

@@ -3,7 +3,8 @@
     GermaneError
     ├── InvalidInput          a value the caller passed can't be used; the message names it and says what to do
     │   ├── UnknownName       no strategy, provider, embedder or kind has this name
-    │   └── Conflict          something else is stored under this id or label, or the content isn't what the caller has read
+    │   └── Conflict          something else is stored under this id or label; nothing was written
+    │       └── Stale         the content isn't what the caller has read: read it and decide again
     ├── NotPermitted          the permission of a block doesn't allow it
     ├── ConsentNeeded         a partner or a person has to agree to it first; nothing was written but the request
     ├── NotFound              no such thing within this scope (absent and forbidden look the same)
@@ -31,6 +32,7 @@ __all__ = [
     "MissingExtra",
     "NotFound",
     "NotPermitted",
+    "Stale",
     "StoreCorrupt",
     "StoreError",
     "StoreTooNew",
@@ -52,7 +54,11 @@ class UnknownName(InvalidInput):
 
 
 class Conflict(InvalidInput):
-    """Something else is stored under this id or label, or the content isn't what the caller has read; nothing was written."""
+    """Something else is stored under this id or label; nothing was written."""
+
+
+class Stale(Conflict):
+    """The content isn't what the caller has read: it was changed since, and nothing was written."""
 
 
 class NotPermitted(GermaneError, PermissionError):

@@ -9,7 +9,7 @@ from support.source_tree import modules
 FACE = """
     Agent Block Candidate Cap Chosen Clock Conflict ConsentNeeded Context EmbedderError Filters Germane GermaneError
     InvalidInput LLMError Memory Message Metadata MissingExtra NotFound NotPermitted Provenance Scope Scored Settings Shares
-    SourcePlan State StoreCorrupt StoreError StoreTooNew StoreUnavailable Strategies Strategy Trace UnknownName Weights
+    SourcePlan Stale State StoreCorrupt StoreError StoreTooNew StoreUnavailable Strategies Strategy Trace UnknownName Weights
     derive
 """
 

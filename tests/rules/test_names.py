@@ -20,6 +20,7 @@ TWINS: Mapping[str, frozenset[str]] = {
     "Agent": frozenset({"api.agent", "api.blocking_agent"}),
     "Builder": frozenset({"api.builder.builder", "api.blocking_agent"}),
     "Client": frozenset({"grpc.blocking", "grpc.client"}),
+    "ClientBlocks": frozenset({"grpc.blocking_blocks", "grpc.client_blocks"}),
     "Germane": frozenset({"api.germane", "sync"}),
     "Keyring": frozenset({"access.keyring", "api.blocking_keyring"}),
     "MemoryBlocks": frozenset({"api.agent_blocks", "api.blocking_blocks"}),

@@ -17,7 +17,15 @@ from germane.grpc.call import RpcObserver
 from germane.grpc.handover.worker_loads import WorkerPlace
 from germane.grpc.org_slots import Limits
 from germane.grpc.server import GrpcServer
-from germane.grpc.stubs import context_pb2, context_pb2_grpc, ibex_pb2, ibex_pb2_grpc, memory_pb2, memory_pb2_grpc
+from germane.grpc.stubs import (
+    block_pb2_grpc,
+    context_pb2,
+    context_pb2_grpc,
+    ibex_pb2,
+    ibex_pb2_grpc,
+    memory_pb2,
+    memory_pb2_grpc,
+)
 from germane.settings.address import Address
 from germane.settings.serving import ServiceSettings
 
@@ -35,6 +43,7 @@ class Wire:
         self.ibex = ibex_pb2_grpc.ContextAssemblyServiceStub(channel)
         self.memories = memory_pb2_grpc.MemoryServiceStub(channel)
         self.events = memory_pb2_grpc.EventServiceStub(channel)
+        self.blocks = block_pb2_grpc.BlockServiceStub(channel)
         self.directives = memory_pb2_grpc.DirectiveServiceStub(channel)
 
     async def assembled(self, request: context_pb2.AssembleContextRequest) -> context_pb2.AssembleContextResponse:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from germane.api.archive_search import FoundEntry, search_archive
+from germane.api.archive_search import search_archive
 from germane.api.arguments import flags, number, optional
 from germane.api.block_feed import BlockListener
 from germane.api.block_room import agreed
@@ -20,7 +20,7 @@ from germane.blocks.consent_request import ConsentRequest
 from germane.blocks.create import NewBlock, create_block, fitting_schema
 from germane.blocks.edit import edit_block, screened_mutations
 from germane.blocks.editor import Editor
-from germane.blocks.entry import ArchivalEntry
+from germane.blocks.entry import ArchivalEntry, FoundEntry
 from germane.blocks.folder import delete_folder, rename_folder
 from germane.blocks.label import checked_label, label_key
 from germane.blocks.mutation import AppendText, Mutation, ReplaceText, SetText
@@ -133,8 +133,8 @@ class MemoryBlocks:
         system: bool = False,
     ) -> Block:
         """Applies mutations (values, or their dicts), all or none, and returns the block. `if_hash` is the `content_hash` that
-        the caller has read: `Conflict` where the content is another one. `base` is the version that the caller has read: what
-        was changed since stays, and a text that is set is merged with it; `Conflict` for what depends on positions."""
+        the caller has read: `Stale` where the content is another one. `base` is the version that the caller has read: what
+        was changed since stays, and a text that is set is merged with it; `Stale` for what depends on positions."""
         if base is not None:
             number("base", base, minimum=0, maximum=COUNT.maximum)
         optional("if_hash", if_hash, ID)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from germane.api.arguments import build_request, number
 from germane.api.wiring import Parts
-from germane.blocks.entry import ArchivalEntry
+from germane.blocks.entry import FoundEntry
 from germane.pipeline.gather.source import Skipped
 from germane.pipeline.gather.vector import with_vector
 from germane.pipeline.signals.read import read
@@ -17,15 +17,7 @@ from germane.types.limits import PAGE, QUERY
 from germane.types.limits import text as string
 from germane.types.scope import Scope
 
-__all__ = ["FoundEntry", "search_archive"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundEntry:
-    """What a search of the archive found. `relevance` is the estimated probability that the entry helps."""
-
-    entry: ArchivalEntry
-    relevance: float
+__all__ = ["search_archive"]
 
 
 async def search_archive(parts: Parts, scope: Scope, query: str, limit: int) -> tuple[FoundEntry, ...]:

@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from germane.api import agent_blocks
-from germane.api.archive_search import FoundEntry
 from germane.api.block_feed import BlockListener
 from germane.api.loop_thread import Loop
 from germane.blocks.block import DEFAULT_LIMIT, Block
 from germane.blocks.consent_request import ConsentRequest
-from germane.blocks.entry import ArchivalEntry
+from germane.blocks.entry import ArchivalEntry, FoundEntry
 from germane.blocks.mutation import Mutation
 from germane.blocks.schema import Schema
 from germane.blocks.share import Share

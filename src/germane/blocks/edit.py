@@ -30,7 +30,7 @@ from germane.blocks.mutation import (
 )
 from germane.blocks.operations import HistoryOf
 from germane.blocks.revise import Edited, Opened, opened, revised
-from germane.errors import Conflict, InvalidInput
+from germane.errors import InvalidInput, Stale
 from germane.text.secrets.screen import SecretPolicy, SecretScreen
 from germane.types.plan import Decision, Plan, read
 
@@ -56,7 +56,7 @@ def edit_block(
 ) -> Plan[Edited | ConsentRequest]:
     """Applies the mutations to the block that a label or an id stands for. The outcome is the edited block, or the request
     where somebody has to agree first. `secrets` are those that the mutations were screened for. Raises `NotFound`,
-    `NotPermitted`, `Conflict` where a precondition doesn't hold, and `InvalidInput` where a mutation doesn't fit or the block
+    `NotPermitted`, `Stale` where a precondition doesn't hold, and `InvalidInput` where a mutation doesn't fit or the block
     gets too long; then nothing is written."""
     block = yield from found(name, editor.scope)
     operation = words_of(mutations)
@@ -72,7 +72,7 @@ def edit_block(
         history = yield from read(HistoryOf(block.id))
         state = next((kept.frontiers for kept in history if kept.version.number == base), None)
         if state is None or any(kept.version.kind == "schema" and kept.version.number > base for kept in history):
-            raise Conflict(f"version {base} of block {block.label!r} isn't kept any more: read the block and decide again")
+            raise Stale(f"version {base} of block {block.label!r} isn't kept any more: read the block and decide again")
     if state is None or state == open.before:
         open.document.apply(*mutations, at=editor.at, by=editor.name, system=editor.system and block.shared_from is None)
     else:
@@ -124,6 +124,6 @@ def _rebased(block: Block, open: Opened, mutations: Sequence[Mutation], base: by
         elif isinstance(mutation, _ANYWHERE):
             open.document.apply(mutation, at=editor.at, by=editor.name, system=system)
         else:
-            raise Conflict(
+            raise Stale(
                 f"block {block.label!r} was changed since, so that {mutation.op} could hit another place: read it again"
             )

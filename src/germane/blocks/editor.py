@@ -18,7 +18,7 @@ from germane.blocks.consent_request import CONSENT_TIMEOUT, ConsentRequest
 from germane.blocks.label import label_key
 from germane.blocks.operations import BlocksNamed, ConsentsOn, PutConsent
 from germane.blocks.permission import Needs, decide
-from germane.errors import Conflict, InvalidInput, NotFound, NotPermitted
+from germane.errors import InvalidInput, NotFound, NotPermitted, Stale
 from germane.types.ids import uuid7
 from germane.types.limits import shown
 from germane.types.plan import Change, Read, read
@@ -70,9 +70,9 @@ def own(name: object, scope: Scope, operation: str) -> Generator[Read[Any], Any,
 
 
 def refuse_stale(block: Block, if_hash: str | None) -> None:
-    """Raises `Conflict` where the content isn't the one with this hash; None stands for any."""
+    """Raises `Stale` where the content isn't the one with this hash; None stands for any."""
     if if_hash is not None and if_hash != block.content_hash:
-        raise Conflict(f"block {block.label!r} isn't what was read: its content has changed since. Read it and decide again")
+        raise Stale(f"block {block.label!r} isn't what was read: its content has changed since. Read it and decide again")
 
 
 def permitted(

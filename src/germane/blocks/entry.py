@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-__all__ = ["ArchivalEntry", "searched_text"]
+__all__ = ["ArchivalEntry", "FoundEntry", "searched_text"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +24,14 @@ class ArchivalEntry:
     label: str | None = None
     version: int | None = None
     secrets: Mapping[str, int] = field(default_factory=dict, compare=False, hash=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundEntry:
+    """What a search of the archive found. `relevance` is the estimated probability that the entry helps."""
+
+    entry: ArchivalEntry
+    relevance: float
 
 
 def searched_text(entry: ArchivalEntry) -> str:

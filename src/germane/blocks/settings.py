@@ -85,6 +85,7 @@ def change_block(
         yield from _free(given["label"], editor.scope)
     schema = given.pop("schema", None)
     now = replace(block, **given)
+    now = replace(now, granted=now.permission)  # only its own scope gets here
     if "type" in given or schema is not None:
         fitting_schema(now.type, schema or now.schema)
     if schema is None:

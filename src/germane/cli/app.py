@@ -18,6 +18,7 @@ from germane.cli.commands import (
     assemble,
     audit,
     backup,
+    block,
     consolidate,
     demo,
     digest,
@@ -192,6 +193,7 @@ app.command("review", short_help="List memories that contradict each other, and 
 app.command("forget", short_help="Erase memories and messages for good.")(forget.forget)
 app.command("audit", short_help="List duplicates, contradictions, secrets, what is unused.")(audit.audit)
 app.command("consolidate", short_help="Bring the memories within a storage budget.")(consolidate.consolidate)
+app.add_typer(block.app, name="block", short_help="Make, read, edit and share memory blocks.")
 app.command("directive", short_help="Set or print an agent's standing instructions.")(directive.directive)
 app.command("import", short_help="Import an export, conversations, or another product's memories.")(import_files.import_files)
 eval_group.app.command("fit", short_help="Fit the relevance model to labelled conversations or feedback.")(eval_fit.fit)
@@ -206,7 +208,12 @@ app.add_typer(keys.app, name="keys", short_help="Create, list and revoke the API
 app.command("pseudonym", short_help="Print the pseudonym of an id in the service's log.")(pseudonym.pseudonym)
 app.command("reembed", short_help="Compute the missing vectors after a change of embedder.")(reembed.reembed)
 
-for _command in (*app.registered_commands, *eval_group.app.registered_commands, *keys.app.registered_commands):
+for _command in (
+    *app.registered_commands,
+    *eval_group.app.registered_commands,
+    *keys.app.registered_commands,
+    *block.app.registered_commands,
+):
     _command.epilog = "The options of all commands, such as --db, --user and --json: germane --help"
 
 

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from germane.errors import StoreUnavailable
+from germane.grpc.blocking_blocks import ClientBlocks
 from germane.grpc.calling import assemble_call, looking_rpcs, rpcs
 from germane.grpc.calling.answer import Answer
 from germane.grpc.calling.assemble_call import AssembleCall, ClientScope
@@ -107,6 +108,11 @@ class Client(ScopedClient[grpc.Channel]):
     why = _raises(looking_rpcs.why)
     stats = _raises(looking_rpcs.stats)
     check = _raises(looking_rpcs.check)
+
+    @property
+    def blocks(self) -> ClientBlocks:
+        """The memory blocks of the client's scope."""
+        return ClientBlocks(self.scope, self._run)
 
     def _assemble(self, call: AssembleCall) -> Answer:
         try:

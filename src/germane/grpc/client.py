@@ -30,6 +30,7 @@ from germane.grpc.calling.channel import ServerAddress, grpc
 from germane.grpc.calling.fallback_policy import Fallback
 from germane.grpc.calling.rpcs import ClientRpc
 from germane.grpc.calling.scoped_client import ScopedClient
+from germane.grpc.client_blocks import ClientBlocks
 
 __all__ = ["Client"]
 
@@ -124,6 +125,11 @@ class Client(ScopedClient[grpc.aio.Channel]):
     why = _raises(looking_rpcs.why)
     stats = _raises(looking_rpcs.stats)
     check = _raises(looking_rpcs.check)
+
+    @property
+    def blocks(self) -> ClientBlocks:
+        """The memory blocks of the client's scope."""
+        return ClientBlocks(self.scope, self._run)
 
     async def _assemble(self, call: AssembleCall) -> Answer:
         try:

@@ -20,7 +20,7 @@ from germane.types.candidate import Sensitivity
 from germane.types.limits import FIELD_VALUES, NAMES, within
 from germane.types.query import Filters
 
-__all__ = ["WireMessage", "fields", "filters", "json_list", "message", "moment"]
+__all__ = ["WireMessage", "fields", "filters", "json_list", "message", "moment", "plain", "plain_object"]
 
 _FIELD_NAME = re.compile(r"[a-z][a-z_]{0,31}")
 _MAX_EXACT_INTEGER = 2**53
@@ -92,6 +92,18 @@ def fields(wire: Struct, reserved: Sequence[str]) -> dict[str, Any]:
         if name in reserved:
             raise invalid(f"fields: {name} has a field of its own in the request")
     return {name: _FieldReader(f"fields.{name}").read(value) for name, value in wire.fields.items()}
+
+
+def plain(wire: Value, where: str) -> Any:
+    """Returns a value as plain JSON. `where` names the field in errors. Raises `InvalidInput` where too many values are inside
+    it."""
+    return _FieldReader(where).read(wire)
+
+
+def plain_object(wire: Struct, where: str) -> dict[str, Any]:
+    """Returns an object as plain JSON; see `plain`."""
+    read: dict[str, Any] = _FieldReader(where).read(Value(struct_value=wire))
+    return read
 
 
 class _FieldReader:

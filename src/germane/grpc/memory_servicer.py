@@ -21,7 +21,7 @@ from germane.grpc.to_wire import memory, message, search_result, stats, user
 from germane.memories.memory import Memory
 from germane.types.limits import EXPLAINED, within
 
-__all__ = ["ALL_SENSITIVITIES", "MemoryServicer", "page_size"]
+__all__ = ["ALL_SENSITIVITIES", "MemoryServicer", "limit_of", "page_size"]
 
 _DEFAULT_PAGE_SIZE = 50
 _DEFAULT_LIMIT = 10
@@ -95,7 +95,7 @@ class MemoryServicer:
             raise invalid("query is missing: say what to look for")
         results = await agent.recall(
             request.query,
-            _limit("limit", request.limit, _DEFAULT_LIMIT),
+            limit_of("limit", request.limit, _DEFAULT_LIMIT),
             filters=filters(request.filters),
             at=moment(request.at, "at") if request.HasField("at") else None,
             strategy=request.strategy or "default",
@@ -125,6 +125,7 @@ class MemoryServicer:
             scrubbed=receipt.scrubbed,
             waiting_for=receipt.waiting_for,
             checked=receipt.checked,
+            block_ids=receipt.block_ids,
         )
 
     async def give_feedback(self, request: pb.GiveFeedbackRequest, call: RpcCall) -> pb.GiveFeedbackResponse:
@@ -180,10 +181,11 @@ def _id(value: str) -> str:
 
 def page_size(given: int) -> int:
     """Returns how many entries a page has. Raises `Refused`."""
-    return _limit("page_size", given, _DEFAULT_PAGE_SIZE)
+    return limit_of("page_size", given, _DEFAULT_PAGE_SIZE)
 
 
-def _limit(name: str, value: int, default: int) -> int:
+def limit_of(name: str, value: int, default: int) -> int:
+    """Returns how many things a call returns at most. Raises `Refused`."""
     if not 0 <= value <= _MAX_LIMIT:
         raise invalid(f"{name} must be 1 to {_MAX_LIMIT:,}, or 0 for {default}")
     return value or default

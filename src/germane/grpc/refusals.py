@@ -16,26 +16,32 @@ from google.protobuf.message import Message
 
 from germane.errors import (
     Conflict,
+    ConsentNeeded,
     EmbedderError,
     InvalidInput,
     LLMError,
     MissingExtra,
     NotFound,
+    NotPermitted,
+    Stale,
     StoreCorrupt,
     StoreError,
     StoreTooNew,
     StoreUnavailable,
 )
 
-__all__ = ["Refused", "Status", "invalid", "refusal"]
+__all__ = ["Refused", "Status", "invalid", "refusal", "trailers"]
 
 Status = tuple[grpc.StatusCode, str]
 
 _MAX_CHARACTERS = 400
 _CODES: tuple[tuple[type[Exception], grpc.StatusCode], ...] = (
+    (Stale, grpc.StatusCode.FAILED_PRECONDITION),
     (Conflict, grpc.StatusCode.ALREADY_EXISTS),
     (InvalidInput, grpc.StatusCode.INVALID_ARGUMENT),
     (NotFound, grpc.StatusCode.NOT_FOUND),
+    (NotPermitted, grpc.StatusCode.PERMISSION_DENIED),
+    (ConsentNeeded, grpc.StatusCode.PERMISSION_DENIED),
 )
 _FAULTS: tuple[tuple[type[Exception], grpc.StatusCode, str], ...] = (
     (StoreUnavailable, grpc.StatusCode.UNAVAILABLE, "the store can't be reached now: try again"),
@@ -48,7 +54,7 @@ _FAULTS: tuple[tuple[type[Exception], grpc.StatusCode, str], ...] = (
 )
 _NAME_FIELDS = frozenset(
     {"org_id", "agent_id", "user_id", "session_id", "model", "zone", "strategy", "provider", "source_kind"}
-    | {"kind", "kinds", "sensitivities", "id", "ids", "page_token"}
+    | {"kind", "kinds", "sensitivities", "id", "ids", "page_token", "block", "label", "new_label", "type", "permission"}
 )
 """Fields whose values are names, which an error text may quote."""
 _EXAMPLES = frozenset({"gpt-4o", "Europe/Vienna", "UTC", "id", "type", "function", "text"})
@@ -75,6 +81,7 @@ _FIELD_NAMES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"^tools(?=\[| has)", "{options}tools_json"),
         (r"^at (?=\d)", "{options}at "),
         (r"^directive (?=has|holds|must)", "text "),
+        (r"^label (?=must|has|holds|is|piles)", "{label} "),
         (r"^(body|summary|text|value)(?= (?:has|holds|is|must|can't)|:)", "{main}"),
         (r"^(title|key|tags|tag|confidence|sensitivity|pinned|\w+_at|valid_\w+)(?= |\[)", r"{fields}\1"),
     )
@@ -108,6 +115,15 @@ def refusal(error: BaseException, request: Message | None = None) -> Status:
     return grpc.StatusCode.INTERNAL, f"internal error ({type(error).__name__})"
 
 
+def trailers(error: BaseException) -> tuple[tuple[str, str], ...]:
+    """Returns the trailing metadata of a refused call: the name of an error that shares its status with others, and of a
+    request for consent its id and who is asked."""
+    if isinstance(error, ConsentNeeded):
+        consent = (("germane-consent-request", error.request), ("germane-asked-of", error.asked_of))
+        return (("germane-error", "ConsentNeeded"), *consent)
+    return (("germane-error", type(error).__name__),) if isinstance(error, NotPermitted | Stale) else ()
+
+
 def _with_field_names(text: str, request: Message | None) -> str:
     """Replaces the API's argument names by the request's field names, and removes content."""
     fields = () if request is None else request.DESCRIPTOR.fields_by_name
@@ -116,7 +132,8 @@ def _with_field_names(text: str, request: Message | None) -> str:
         "where": "scope." if "scope" in fields else "options." if text.startswith(("unknown time zone", "zone ")) else "",
         "limit": "page_size" if "page_size" in fields else "limit",
         "fields": "fields." if "fields" in fields else "",
-        "main": "text" if getattr(request, "text", "") else r"fields.\1",
+        "main": "text" if getattr(request, "text", "") else r"\1" if fields and "fields" not in fields else r"fields.\1",
+        "label": "block" if "block" in fields else "label",
     }
     for pattern, said in _FIELD_NAMES:
         if pattern.search(text):

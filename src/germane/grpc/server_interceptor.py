@@ -27,7 +27,7 @@ from germane.grpc.methods import Method
 from germane.grpc.org_slots import Limits, OrgSlots
 from germane.grpc.port import LOOKAHEAD_BYTES
 from germane.grpc.refusal_pace import RefusalPace
-from germane.grpc.refusals import Refused, Status, invalid, refusal
+from germane.grpc.refusals import Refused, Status, invalid, refusal, trailers
 
 __all__ = ["ServerInterceptor"]
 
@@ -141,6 +141,7 @@ class ServerInterceptor(grpc.aio.ServerInterceptor):
                 return None, _record_failure(record, _server_stops() if self._stopping else error, request)
             except Exception as error:
                 status = _record_failure(record, error, request)
+                context.set_trailing_metadata(trailers(error))
                 if grant is not None and status[0] in _CALLER_ERRORS:
                     await asyncio.sleep(self._pace.delay(grant.org, self._clock.steady(), len(data)))
                 return None, status

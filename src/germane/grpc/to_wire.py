@@ -22,8 +22,10 @@ __all__ = [
     "memory",
     "message",
     "metadata",
+    "plain",
     "search_result",
     "session",
+    "stamp",
     "stats",
     "text",
     "user",
@@ -42,23 +44,23 @@ def memory(stored: Memory) -> memory_pb2.Memory:
         sensitivity=stored.sensitivity,
         confidence=stored.confidence,
         pinned=stored.pinned,
-        created_at=_moment(stored.created_at),
-        updated_at=_moment(stored.updated_at),
-        valid_from=_moment(stored.valid_from),
-        valid_to=_moment(stored.valid_to),
-        expires_at=_moment(stored.expires_at),
+        created_at=stamp(stored.created_at),
+        updated_at=stamp(stored.updated_at),
+        valid_from=stamp(stored.valid_from),
+        valid_to=stamp(stored.valid_to),
+        expires_at=stamp(stored.expires_at),
         superseded_by=stored.superseded_by or "",
         helpful=stored.helpful,
         harmful=stored.harmful,
         retrieval_count=stored.retrieval_count,
         provenance=_provenance(stored.provenance),
         derived_from=stored.derived_from,
-        stale_since=_moment(stored.stale_since),
+        stale_since=stamp(stored.stale_since),
         near_duplicates=stored.near_duplicates,
         secrets=stored.secrets,
     )
     content = {field.name: getattr(stored.content, field.name) for field in fields(stored.content)}
-    wire.fields.update({name: _plain(value) for name, value in content.items() if value is not None})
+    wire.fields.update({name: plain(value) for name, value in content.items() if value is not None})
     return wire
 
 
@@ -74,8 +76,8 @@ def message(stored: Event) -> memory_pb2.StoredMessage:
         text=text(stored.text),
         message_id=text(stored.message_id or ""),
         sensitivity=stored.sensitivity,
-        created_at=_moment(stored.created_at),
-        recorded_at=_moment(stored.recorded_at),
+        created_at=stamp(stored.created_at),
+        recorded_at=stamp(stored.recorded_at),
         whole_size=0 if stored.passage is None else stored.passage.size,
         provenance=_provenance(stored.provenance),
     )
@@ -86,8 +88,8 @@ def session(stored: Session) -> memory_pb2.Session:
         id=text(stored.id),
         user_id=stored.user or "",
         number=stored.number,
-        started_at=_moment(stored.started_at),
-        last_at=_moment(stored.last_at),
+        started_at=stamp(stored.started_at),
+        last_at=stamp(stored.last_at),
         length=stored.length,
     )
 
@@ -98,7 +100,7 @@ def user(counted: UserSummary) -> memory_pb2.UserSummary:
         memories=counted.memories,
         messages=counted.messages,
         sessions=counted.sessions,
-        last_at=_moment(counted.last_at),
+        last_at=stamp(counted.last_at),
     )
 
 
@@ -118,8 +120,10 @@ def stats(counted: Stats) -> memory_pb2.GetStatsResponse:
         users=counted.users,
         text_bytes=counted.text_bytes,
         pending_vectors=counted.pending_vectors,
-        oldest=_moment(counted.oldest),
-        newest=_moment(counted.newest),
+        blocks=counted.blocks,
+        archival_entries=counted.archival_entries,
+        oldest=stamp(counted.oldest),
+        newest=stamp(counted.newest),
         extracted=counted.extracted,
     )
 
@@ -133,7 +137,7 @@ def why(found: Why) -> memory_pb2.WhyResponse:
         rank=found.rank,
         probability=found.probability,
         tokens=found.tokens,
-        at=_moment(found.at),
+        at=stamp(found.at),
     )
 
 
@@ -147,7 +151,7 @@ def search_result(scored: Scored) -> memory_pb2.SearchResponse:
         text=text(candidate.text),
         category=candidate.category,
         source=candidate.source,
-        created_at=_moment(candidate.created_at),
+        created_at=stamp(candidate.created_at),
         speaker=text(candidate.speaker),
         session_id=candidate.session or "",
     )
@@ -210,11 +214,12 @@ def _provenance(origin: Provenance) -> memory_pb2.Provenance:
         refs=map(text, origin.refs),
     )
     if origin.metadata:
-        wire.metadata.update(_plain(dict(origin.metadata)))
+        wire.metadata.update(plain(dict(origin.metadata)))
     return wire
 
 
-def _moment(value: datetime | None) -> Timestamp | None:
+def stamp(value: datetime | None) -> Timestamp | None:
+    """Returns a time as a timestamp; None for none."""
     if value is None:
         return None
     wire = Timestamp()
@@ -222,7 +227,7 @@ def _moment(value: datetime | None) -> Timestamp | None:
     return wire
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Returns a value as `Struct` can hold it: a time becomes ISO 8601 text, a whole number that no double can hold becomes
     text."""
     match value:
@@ -238,8 +243,8 @@ def _plain(value: Any) -> Any:
             except OverflowError:
                 return str(value)
         case dict():
-            return {text(str(name)): _plain(item) for name, item in value.items()}
+            return {text(str(name)): plain(item) for name, item in value.items()}
         case list() | tuple():
-            return [_plain(item) for item in value]
+            return [plain(item) for item in value]
         case _:
             return str(value)

@@ -1,4 +1,4 @@
-"""`germane forget`: erases memories and messages for good, after a question."""
+"""`germane forget`: erases memories, messages and blocks for good, after a question."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from germane.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
     from germane.api.agent import Agent
+    from germane.memories.forget import Receipt
 
 __all__ = ["forget"]
 
@@ -24,7 +25,10 @@ _LEAST, _BEYOND_HYPHEN, _WHOLE = 4, 10, 36
 def forget(
     context: typer.Context,
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="ID", help="Ids of memories or messages, or their first characters.")
+        list[str] | None,
+        typer.Argument(
+            metavar="ID", help="Ids of memories and messages, or their first characters; ids of blocks and entries."
+        ),
     ] = None,
     key: Annotated[str | None, typer.Option(help="Every fact with this key.")] = None,
     tag: Annotated[str | None, typer.Option(help="Every memory with this tag.")] = None,
@@ -66,8 +70,8 @@ async def _forget(options: GlobalOptions, criteria: dict[str, Any], *, dry_run: 
     async with options.open_store() as (_, agent):
         criteria["ids"] = await _whole_ids(agent, criteria["ids"], yes=yes and not dry_run)
         receipt = await agent.forget(**criteria, dry_run=True)
-        counts = f"{len(receipt.memory_ids)} memories and {len(receipt.event_ids)} messages"
-        matches = bool(receipt.memory_ids or receipt.event_ids or criteria["everything"])
+        counts = _counts(receipt)
+        matches = bool(len(receipt) or criteria["everything"])
         if not matches and not dry_run:
             # Nothing was confirmed, so nothing is erased: this call only reports the state of earlier erasures.
             receipt = await agent.forget([])
@@ -76,12 +80,13 @@ async def _forget(options: GlobalOptions, criteria: dict[str, Any], *, dry_run: 
                 console(stderr=True).print("nothing was forgotten")
                 raise typer.Exit(Exit.FAILED)
             receipt = await agent.forget(**criteria, reason=reason)
-            counts = f"{len(receipt.memory_ids)} memories and {len(receipt.event_ids)} messages"
+            counts = _counts(receipt)
     if options.json:
         print_json(
             {
                 "memory_ids": list(receipt.memory_ids),
                 "event_ids": list(receipt.event_ids),
+                "block_ids": list(receipt.block_ids),
                 "dry_run": dry_run,
                 "scrubbed": receipt.scrubbed,
                 "waiting_for": receipt.waiting_for,
@@ -115,6 +120,11 @@ async def _whole_id(agent: Agent, id: str) -> str:
         return (await agent.find(id)).id
     except NotFound:
         return id
+
+
+def _counts(receipt: Receipt) -> str:
+    blocks = f" and {len(receipt.block_ids)} blocks or archived texts" if receipt.block_ids else ""
+    return f"{len(receipt.memory_ids)} memories and {len(receipt.event_ids)} messages{blocks}"
 
 
 def _confirmed(counts: str, options: GlobalOptions) -> bool:

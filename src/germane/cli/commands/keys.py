@@ -56,7 +56,8 @@ def create(
     rights: Annotated[
         Literal["read", "write", "both"] | None,
         typer.Option(
-            help="read allows assemble, search and export; write allows remember, record, feedback, forget and directive.  "
+            help="read allows assemble, search and export; write allows remember, record, feedback, forget, directive and "
+            "changes of blocks.  "
             "[default: both]"
         ),
     ] = None,

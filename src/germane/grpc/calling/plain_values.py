@@ -24,7 +24,9 @@ __all__ = [
     "recorded_of_wire",
     "session_of_wire",
     "stats_of_wire",
+    "struct_of_wire",
     "thing_of_wire",
+    "time_of_wire",
     "user_of_wire",
     "why_of_wire",
 ]
@@ -40,11 +42,11 @@ def memory_of_wire(wire: pb.Memory) -> Memory:
         kind=wire.kind,
         content=_content(wire),
         user=wire.user_id or None,
-        created_at=_time(wire.created_at),
-        updated_at=_time(wire.updated_at),
-        valid_from=_time(wire.valid_from),
-        valid_to=_time(wire.valid_to) if wire.HasField("valid_to") else None,
-        expires_at=_time(wire.expires_at) if wire.HasField("expires_at") else None,
+        created_at=time_of_wire(wire.created_at),
+        updated_at=time_of_wire(wire.updated_at),
+        valid_from=time_of_wire(wire.valid_from),
+        valid_to=time_of_wire(wire.valid_to) if wire.HasField("valid_to") else None,
+        expires_at=time_of_wire(wire.expires_at) if wire.HasField("expires_at") else None,
         superseded_by=wire.superseded_by or None,
         tags=tuple(wire.tags),
         sensitivity=cast("Sensitivity", wire.sensitivity),
@@ -55,7 +57,7 @@ def memory_of_wire(wire: pb.Memory) -> Memory:
         retrieval_count=wire.retrieval_count,
         provenance=_provenance(wire.provenance),
         derived_from=tuple(wire.derived_from),
-        stale_since=_time(wire.stale_since) if wire.HasField("stale_since") else None,
+        stale_since=time_of_wire(wire.stale_since) if wire.HasField("stale_since") else None,
         near_duplicates=tuple(wire.near_duplicates),
         secrets=dict(wire.secrets),
     )
@@ -71,8 +73,8 @@ def message_of_wire(wire: pb.StoredMessage) -> Event:
         session=wire.session_id,
         position=wire.position,
         text=wire.text,
-        created_at=_time(wire.created_at),
-        recorded_at=_time(wire.recorded_at),
+        created_at=time_of_wire(wire.created_at),
+        recorded_at=time_of_wire(wire.recorded_at),
         role=wire.role,
         name=wire.name,
         message_id=wire.message_id or None,
@@ -91,8 +93,8 @@ def session_of_wire(wire: pb.Session) -> Session:
         id=wire.id,
         user=wire.user_id or None,
         number=wire.number,
-        started_at=_time(wire.started_at),
-        last_at=_time(wire.last_at),
+        started_at=time_of_wire(wire.started_at),
+        last_at=time_of_wire(wire.last_at),
         length=wire.length,
     )
 
@@ -103,7 +105,7 @@ def user_of_wire(wire: pb.UserSummary) -> UserSummary:
         memories=wire.memories,
         messages=wire.messages,
         sessions=wire.sessions,
-        last_at=_time(wire.last_at) if wire.HasField("last_at") else None,
+        last_at=time_of_wire(wire.last_at) if wire.HasField("last_at") else None,
     )
 
 
@@ -131,7 +133,7 @@ def why_of_wire(wire: pb.WhyResponse) -> Why:
         rank=wire.rank if wire.HasField("rank") else None,
         probability=wire.probability if wire.HasField("probability") else None,
         tokens=wire.tokens if wire.HasField("tokens") else None,
-        at=_time(wire.at) if wire.HasField("at") else None,
+        at=time_of_wire(wire.at) if wire.HasField("at") else None,
     )
 
 
@@ -145,8 +147,10 @@ def stats_of_wire(wire: pb.GetStatsResponse) -> Stats:
         users=wire.users if wire.HasField("users") else None,
         text_bytes=wire.text_bytes,
         pending_vectors=wire.pending_vectors,
-        oldest=_time(wire.oldest) if wire.HasField("oldest") else None,
-        newest=_time(wire.newest) if wire.HasField("newest") else None,
+        blocks=wire.blocks,
+        archival_entries=wire.archival_entries,
+        oldest=time_of_wire(wire.oldest) if wire.HasField("oldest") else None,
+        newest=time_of_wire(wire.newest) if wire.HasField("newest") else None,
         extracted=dict(sorted(wire.extracted.items())),
     )
 
@@ -156,7 +160,7 @@ def _content(wire: pb.Memory) -> Content:
     kind = KINDS.get(wire.kind)
     if kind is None:
         return Note(body=wire.text)
-    given = _struct(wire.fields)
+    given = struct_of_wire(wire.fields)
     known: dict[str, Any] = {field.name: given[field.name] for field in fields(kind) if field.name in given}
     return kind(**known | {name: datetime.fromisoformat(known[name]) for name in _TIMES & known.keys()})
 
@@ -169,11 +173,11 @@ def _provenance(wire: pb.Provenance) -> Provenance:
         message_id=wire.message_id or None,
         tool_call_id=wire.tool_call_id or None,
         refs=tuple(wire.refs),
-        metadata=_struct(wire.metadata),
+        metadata=struct_of_wire(wire.metadata),
     )
 
 
-def _struct(wire: Struct) -> dict[str, Any]:
+def struct_of_wire(wire: Struct) -> dict[str, Any]:
     """The values of a `Struct`, which holds doubles only: whole ones become whole numbers again."""
     whole: dict[str, Any] = _whole(MessageToDict(wire))
     return whole
@@ -191,5 +195,6 @@ def _whole(value: Any) -> Any:
             return value
 
 
-def _time(wire: Timestamp) -> datetime:
+def time_of_wire(wire: Timestamp) -> datetime:
+    """The time in UTC."""
     return wire.ToDatetime(UTC)

@@ -14,7 +14,17 @@ from typing import Any, Generic, TypeVar
 
 from google.protobuf.struct_pb2 import Struct
 
-from germane.errors import Conflict, GermaneError, InvalidInput, NotFound, StoreCorrupt, StoreUnavailable
+from germane.errors import (
+    Conflict,
+    ConsentNeeded,
+    GermaneError,
+    InvalidInput,
+    NotFound,
+    NotPermitted,
+    Stale,
+    StoreCorrupt,
+    StoreUnavailable,
+)
 from germane.events.event import Recorded
 from germane.grpc.calling.assemble_call import ClientScope, checked_text, filters_to_wire, time_to_wire
 from germane.grpc.calling.channel import grpc
@@ -181,6 +191,16 @@ def germane_error(error: grpc.RpcError) -> GermaneError:
     """Returns the error of germane's that a gRPC status stands for."""
     code: grpc.StatusCode = error.code()
     details = error.details() or "no more is said"
+    trailing: Any = error.trailing_metadata() or ()
+    more = {name: value for name, value in trailing if isinstance(value, str)}
+    match more.get("germane-error"):
+        case "ConsentNeeded":
+            request, asked = more.get("germane-consent-request", ""), more.get("germane-asked-of", "")
+            return ConsentNeeded(details, request=request, asked_of=asked)
+        case "NotPermitted":
+            return NotPermitted(details)
+        case "Stale":
+            return Stale(details)
     match code:
         case grpc.StatusCode.INVALID_ARGUMENT | grpc.StatusCode.OUT_OF_RANGE:
             return InvalidInput(details)

@@ -893,6 +893,7 @@ class ForgetResponse(_message.Message):
     SCRUBBED_FIELD_NUMBER: _builtins.int
     WAITING_FOR_FIELD_NUMBER: _builtins.int
     CHECKED_FIELD_NUMBER: _builtins.int
+    BLOCK_IDS_FIELD_NUMBER: _builtins.int
     dry_run: _builtins.bool
     """Whether this was a dry run, so that nothing is forgotten yet."""
     scrubbed: _builtins.bool
@@ -915,6 +916,10 @@ class ForgetResponse(_message.Message):
     def checked(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The places of the store that were searched afterwards, and hold nothing of it."""
 
+    @_builtins.property
+    def block_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The ids of blocks and of archival entries."""
+
     def __init__(
         self,
         *,
@@ -924,10 +929,11 @@ class ForgetResponse(_message.Message):
         scrubbed: _builtins.bool = ...,
         waiting_for: _builtins.str = ...,
         checked: _abc.Iterable[_builtins.str] | None = ...,
+        block_ids: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["checked", b"checked", "dry_run", b"dry_run", "event_ids", b"event_ids", "memory_ids", b"memory_ids", "scrubbed", b"scrubbed", "waiting_for", b"waiting_for"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["block_ids", b"block_ids", "checked", b"checked", "dry_run", b"dry_run", "event_ids", b"event_ids", "memory_ids", b"memory_ids", "scrubbed", b"scrubbed", "waiting_for", b"waiting_for"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1023,7 +1029,7 @@ class ExportResponse(_message.Message):
 
     JSON_FIELD_NUMBER: _builtins.int
     json: _builtins.str
-    """A JSON object with a type: directive, memory or message."""
+    """A JSON object with a type, such as directive, memory or message."""
     def __init__(
         self,
         *,
@@ -1616,6 +1622,8 @@ class GetStatsResponse(_message.Message):
     OLDEST_FIELD_NUMBER: _builtins.int
     NEWEST_FIELD_NUMBER: _builtins.int
     EXTRACTED_FIELD_NUMBER: _builtins.int
+    BLOCKS_FIELD_NUMBER: _builtins.int
+    ARCHIVAL_ENTRIES_FIELD_NUMBER: _builtins.int
     ended: _builtins.int
     """The number of memories that were superseded or are no longer valid."""
     pinned: _builtins.int
@@ -1630,6 +1638,10 @@ class GetStatsResponse(_message.Message):
     """The bytes of the texts, in UTF-8."""
     pending_vectors: _builtins.int
     """The number of texts that have no vector yet."""
+    blocks: _builtins.int
+    """The number of blocks."""
+    archival_entries: _builtins.int
+    """The number of archival entries."""
     @_builtins.property
     def memories(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
         """The number of memories that are valid now, by kind."""
@@ -1660,10 +1672,12 @@ class GetStatsResponse(_message.Message):
         oldest: _timestamp_pb2.Timestamp | None = ...,
         newest: _timestamp_pb2.Timestamp | None = ...,
         extracted: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        blocks: _builtins.int = ...,
+        archival_entries: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_users", b"_users", "newest", b"newest", "oldest", b"oldest", "users", b"users"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_users", b"_users", "ended", b"ended", "extracted", b"extracted", "memories", b"memories", "messages", b"messages", "newest", b"newest", "oldest", b"oldest", "pending_vectors", b"pending_vectors", "pinned", b"pinned", "sessions", b"sessions", "text_bytes", b"text_bytes", "users", b"users"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_users", b"_users", "archival_entries", b"archival_entries", "blocks", b"blocks", "ended", b"ended", "extracted", b"extracted", "memories", b"memories", "messages", b"messages", "newest", b"newest", "oldest", b"oldest", "pending_vectors", b"pending_vectors", "pinned", b"pinned", "sessions", b"sessions", "text_bytes", b"text_bytes", "users", b"users"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__users: _TypeAlias = _typing.Literal["users"]  # noqa: Y015
     _WhichOneofArgType__users: _TypeAlias = _typing.Literal["_users", b"_users"]  # noqa: Y015

@@ -1,0 +1,203 @@
+"""Block screen: prints blocks, their history, shares, requests for consent and archival entries; and their JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from germane.cli.codec import encode
+from germane.cli.global_options import GlobalOptions
+from germane.cli.listing import ListColumn, print_fields, print_rows
+from germane.cli.screen import console, plain, print_json, secrets_line
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from germane.blocks.block import Block
+    from germane.blocks.consent_request import ConsentRequest
+    from germane.blocks.entry import ArchivalEntry
+    from germane.blocks.share import Share
+    from germane.blocks.version import Version
+
+__all__ = [
+    "block_shape",
+    "consent_shape",
+    "consent_state",
+    "print_block",
+    "print_blocks",
+    "print_changed",
+    "print_consents",
+    "print_entries",
+    "print_history",
+    "print_shares",
+]
+
+_BLOCKS = (*map(ListColumn, ("label", "type", "may", "")), ListColumn("size", named=True), ListColumn("text"))
+_DELETED = (ListColumn("id", id=True), ListColumn("label"), ListColumn("deleted", named=True), ListColumn("text"))
+_HISTORY = (*map(ListColumn, ("version", "when", "", "what", "who")), ListColumn("why"))
+_SHARES = (ListColumn("label"), ListColumn("agent"), ListColumn("may"), ListColumn("since", named=True))
+_CONSENTS = (ListColumn("id", id=True), *map(ListColumn, ("block", "what", "who", "asked")), ListColumn("state"))
+_PREVIEW = 240
+
+
+def block_shape(block: Block) -> dict[str, Any]:
+    """The JSON of a block."""
+    return {"type": "block", **{name: value for name, value in encode(block).items() if name != "type"}} | {
+        "block_type": block.type,
+        "schema": block.schema.as_dict(),
+    }
+
+
+def consent_shape(request: ConsentRequest, at: datetime) -> dict[str, Any]:
+    """The JSON of a request for consent. Its state is the one at a time."""
+    shown = {name: value for name, value in encode(request).items() if name != "digest"}
+    return shown | {"state": request.state_at(at)}
+
+
+def print_block(block: Block, options: GlobalOptions) -> None:
+    """Prints everything of a block, its text last."""
+    if options.json:
+        print_json(block_shape(block))
+        return
+    screen = console()
+    schema = block.schema.as_dict()
+    fields = [
+        ("id", block.id),
+        ("label", block.label),
+        ("for", block.description),
+        ("of", "all users" if block.user is None else f"user {block.user}"),
+        ("shared by", block.shared_from or ""),
+        ("type", " ".join(filter(None, (block.type, "pinned" if block.pinned else "")))),
+        ("schema", schema["type"] if len(schema) == 1 else _json_line(schema)),
+        ("permission", _permission(block)),
+        ("size", f"{len(block.text):,} of {block.limit:,} characters"),
+        ("version", str(block.version)),
+        ("made", _time(block.created_at)),
+        ("changed", _time(block.updated_at) if block.updated_at != block.created_at else ""),
+        ("deleted", _time(block.deleted_at)),
+        ("hash", block.content_hash),
+    ]
+    print_fields(screen, fields)
+    screen.print()
+    screen.print(plain(block.text) if block.text else "(empty)", soft_wrap=True)
+
+
+def print_changed(what: str, block: Block, options: GlobalOptions) -> None:
+    """Prints one line about a block that was changed, and one about secrets that were found; as JSON the whole block."""
+    if options.json:
+        print_json(block_shape(block))
+        return
+    size = f"version {block.version}, {len(block.text):,} of {block.limit:,} characters"
+    console().print(plain(f"{what} {block.label} ({size})"))
+    if block.secrets:
+        console().print(secrets_line(block.secrets))
+
+
+def print_blocks(blocks: Sequence[Block], options: GlobalOptions, *, deleted: bool) -> None:
+    """Prints the blocks as rows."""
+    if options.json:
+        print_json({"blocks": [block_shape(block) for block in blocks]})
+    elif deleted:
+        rows = [(one.id, one.label, _day(one.deleted_at), plain(one.text, _PREVIEW)) for one in blocks]
+        print_rows(console(), _DELETED, rows)
+    else:
+        rows_of_all = [
+            (
+                one.label,
+                one.type,
+                one.granted,
+                _marks(one, options),
+                f"{len(one.text):,}/{one.limit:,}",
+                plain(" ".join(one.text[: 4 * _PREVIEW].split()), _PREVIEW),
+            )
+            for one in blocks
+        ]
+        print_rows(console(), _BLOCKS, rows_of_all)
+
+
+def print_history(label: str, versions: Sequence[Version], options: GlobalOptions) -> None:
+    """Prints the versions, oldest first."""
+    if options.json:
+        print_json({"label": label, "versions": encode(tuple(versions))})
+        return
+    rows = [
+        (
+            str(one.number),
+            f"{one.at:%Y-%m-%d %H:%M}",
+            "undone" if one.undone else "",
+            one.operation if one.target is None else f"{one.operation} {one.target}",
+            one.by,
+            plain(one.reason, _PREVIEW),
+        )
+        for one in versions
+    ]
+    print_rows(console(), _HISTORY, rows)
+
+
+def print_shares(shares: Sequence[Share], options: GlobalOptions) -> None:
+    """Prints the shares as rows."""
+    if options.json:
+        print_json({"shares": encode(tuple(shares))})
+    elif not shares:
+        console().print("nothing is shared (germane block share LABEL AGENT does it)")
+    else:
+        rows = [(one.label, one.agent, one.permission, _day(one.created_at)) for one in shares]
+        print_rows(console(), _SHARES, rows)
+
+
+def print_consents(requests: Sequence[ConsentRequest], options: GlobalOptions, at: datetime) -> None:
+    """Prints the requests for consent as rows, newest first."""
+    if options.json:
+        print_json({"requests": [consent_shape(one, at) for one in requests]})
+        return
+    rows = [
+        (one.id, one.label, one.operation, one.requested_by, f"{one.requested_at:%Y-%m-%d %H:%M}", consent_state(one, at))
+        for one in requests
+    ]
+    print_rows(console(), _CONSENTS, rows)
+
+
+def consent_state(request: ConsentRequest, at: datetime) -> str:
+    """The state of a request in words."""
+    state = request.state_at(at)
+    if state == "pending":
+        return f"a {request.asked_of} may answer until {request.expires_at:%H:%M:%S} UTC"
+    if state != "approved":
+        return state
+    if request.scope == "until" and request.until is not None:
+        return f"approved until {request.until:%Y-%m-%d %H:%M:%S} UTC"
+    return "approved for the block" if request.scope == "block" else f"approved once{', used' if request.used_at else ''}"
+
+
+def print_entries(found: Sequence[tuple[ArchivalEntry, float]]) -> None:
+    """Prints what a search of the archive found."""
+    columns = (ListColumn("id", id=True), ListColumn("relevance"), ListColumn("when"), ListColumn("text"))
+    rows = []
+    for entry, relevance in found:
+        text = f"{entry.label}: {entry.text}" if entry.label else entry.text
+        rows.append((entry.id, f"{relevance:.3f}", _day(entry.created_at), plain(text, _PREVIEW)))
+    print_rows(console(), columns, rows)
+
+
+def _permission(block: Block) -> str:
+    return block.permission if block.granted == block.permission else f"{block.permission}, here {block.granted}"
+
+
+def _marks(block: Block, options: GlobalOptions) -> str:
+    marks = ["pinned"] * block.pinned + [f"shared by {block.shared_from}"] * (block.shared_from is not None)
+    marks += ["of all users"] * (options.user is not None and block.user is None)
+    return ", ".join(marks)
+
+
+def _json_line(value: Any) -> str:
+    from json import dumps
+
+    return dumps(value, ensure_ascii=False)
+
+
+def _time(at: datetime | None) -> str:
+    return "" if at is None else f"{at:%Y-%m-%d %H:%M:%S}"
+
+
+def _day(at: datetime | None) -> str:
+    return "" if at is None else f"{at:%Y-%m-%d}"

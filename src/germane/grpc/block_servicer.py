@@ -1,0 +1,263 @@
+"""Block servicer: the RPCs of `BlockService`; each calls the method of `agent.blocks` with the same meaning."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from google.protobuf.struct_pb2 import Struct
+
+from germane.access.key import Right
+from germane.blocks.block import DEFAULT_LIMIT, Block
+from germane.blocks.consent import MAX_CONSENT
+from germane.errors import InvalidInput
+from germane.grpc.agent_resolver import AgentResolver
+from germane.grpc.authentication import denied
+from germane.grpc.block_to_wire import archival_entry, block, consent_request, json_value, share, version
+from germane.grpc.call import RpcCall
+from germane.grpc.from_wire import plain, plain_object
+from germane.grpc.memory_servicer import limit_of
+from germane.grpc.refusals import invalid
+from germane.grpc.stubs import block_pb2 as pb
+from germane.grpc.to_wire import text
+from germane.types.limits import LIST_ITEMS, within
+from germane.types.scope import Scope
+
+__all__ = ["BlockServicer"]
+
+_DEFAULT_CONSENTS = 50
+_DEFAULT_RESULTS = 10
+
+
+class BlockServicer:
+    """Runs on the engine's loop. Every method raises `Refused` and `InvalidInput` for a request that its caller has to correct,
+    and germane's other errors. What a key without the right to read gets holds no content."""
+
+    rights: ClassVar[Mapping[str, Right]] = MappingProxyType(
+        {
+            "CreateBlock": "write",
+            "GetBlock": "read",
+            "ListBlocks": "read",
+            "EditBlock": "write",
+            "UndoBlockEdit": "write",
+            "RedoBlockEdit": "write",
+            "GetBlockHistory": "read",
+            "GetBlockVersion": "read",
+            "PinBlock": "write",
+            "ChangeBlock": "write",
+            "DeleteBlock": "write",
+            "RestoreBlock": "write",
+            "ShareBlock": "write",
+            "UnshareBlock": "write",
+            "ListBlockShares": "read",
+            "ListConsents": "read",
+            "AnswerConsent": "write",
+            "Archive": "write",
+            "GetArchivalEntry": "read",
+            "SearchArchive": "read",
+            "DeleteArchivalEntry": "write",
+        }
+    )
+
+    def __init__(self, resolver: AgentResolver) -> None:
+        self._resolver = resolver
+
+    async def create_block(self, request: pb.CreateBlockRequest, call: RpcCall) -> pb.CreateBlockResponse:
+        blocks = self._resolver.scoped(request.scope, call).blocks
+        made = await blocks.create(
+            _named("label", request.label),
+            description=request.description,
+            type=request.type or "working",
+            schema=_object(request, "schema"),
+            text=request.text or None,
+            value=plain(request.value, "value") if request.HasField("value") else None,
+            permission=request.permission or "read_write",
+            limit=request.limit or DEFAULT_LIMIT,
+            pinned=request.pinned,
+            by=request.by,
+            reason=request.reason,
+        )
+        return pb.CreateBlockResponse(block=_block(made, call))
+
+    async def get_block(self, request: pb.GetBlockRequest, call: RpcCall) -> pb.GetBlockResponse:
+        blocks = self._resolver.scoped(request.scope, call).blocks
+        found = await blocks.get(_named("block", request.block))
+        content = json_value(await blocks.value(found.id)) if request.with_value else None
+        return pb.GetBlockResponse(block=_block(found, call), value=content)
+
+    async def list_blocks(self, request: pb.ListBlocksRequest, call: RpcCall) -> AsyncGenerator[pb.ListBlocksResponse, None]:
+        blocks = self._resolver.scoped(request.scope, call).blocks
+        for one in await blocks.list(request.type or None, deleted=request.deleted):
+            yield pb.ListBlocksResponse(block=_block(one, call))
+
+    async def edit_block(self, request: pb.EditBlockRequest, call: RpcCall) -> pb.EditBlockResponse:
+        blocks = self._resolver.scoped(request.scope, call).blocks
+        within("mutations", len(request.mutations), LIST_ITEMS)
+        mutations = [plain_object(one, f"mutations[{index}]") for index, one in enumerate(request.mutations)]
+        edited = await blocks.edit(
+            _named("block", request.block),
+            *mutations,
+            base=request.base_version if request.HasField("base_version") else None,
+            if_hash=request.if_hash or None,
+            **_history(request),
+        )
+        return pb.EditBlockResponse(block=_block(edited, call))
+
+    async def undo_block_edit(self, request: pb.UndoBlockEditRequest, call: RpcCall) -> pb.UndoBlockEditResponse:
+        blocks = self._resolver.scoped(request.scope, call).blocks
+        undone = await blocks.undo(_named("block", request.block), **_history(request))
+        return pb.UndoBlockEditResponse(block=_block(undone, call))
+
+    async def redo_block_edit(self, request: pb.RedoBlockEditRequest, call: RpcCall) -> pb.RedoBlockEditResponse:
+        blocks = self._resolver.scoped(request.scope, call).blocks
+        redone = await blocks.redo(_named("block", request.block), **_history(request))
+        return pb.RedoBlockEditResponse(block=_block(redone, call))
+
+    async def get_block_history(self, request: pb.GetBlockHistoryRequest, call: RpcCall) -> pb.GetBlockHistoryResponse:
+        blocks = self._resolver.scoped(request.scope, call).blocks
+        return pb.GetBlockHistoryResponse(versions=map(version, await blocks.history(_named("block", request.block))))
+
+    async def get_block_version(self, request: pb.GetBlockVersionRequest, call: RpcCall) -> pb.GetBlockVersionResponse:
+        blocks = self._resolver.scoped(request.scope, call).blocks
+        return pb.GetBlockVersionResponse(text=text(await blocks.show_version(_named("block", request.block), request.version)))
+
+    async def pin_block(self, request: pb.PinBlockRequest, call: RpcCall) -> pb.PinBlockResponse:
+        blocks = self._resolver.scoped(request.scope, call).blocks
+        pinned = await blocks.pin(_named("block", request.block), request.pinned, by=request.by, system=request.system)
+        return pb.PinBlockResponse(block=_block(pinned, call))
+
+    async def change_block(self, request: pb.ChangeBlockRequest, call: RpcCall) -> pb.ChangeBlockResponse:
+        blocks = self._resolver.scoped(request.scope, call).blocks
+        changed = await blocks.change(
+            _named("block", request.block),
+            new_label=request.new_label or None,
+            description=request.description if request.HasField("description") else None,
+            type=request.type or None,
+            schema=_object(request, "schema"),
+            permission=request.permission or None,
+            limit=request.limit or None,
+            **_history(request),
+        )
+        return pb.ChangeBlockResponse(block=_block(changed, call))
+
+    async def delete_block(self, request: pb.DeleteBlockRequest, call: RpcCall) -> pb.DeleteBlockResponse:
+        blocks = self._resolver.scoped(request.scope, call).blocks
+        deleted = await blocks.delete(_named("block", request.block), **_history(request))
+        return pb.DeleteBlockResponse(block=_block(deleted, call))
+
+    async def restore_block(self, request: pb.RestoreBlockRequest, call: RpcCall) -> pb.RestoreBlockResponse:
+        blocks = self._resolver.scoped(request.scope, call).blocks
+        restored = await blocks.restore(_named("id", request.id), **_history(request))
+        return pb.RestoreBlockResponse(block=_block(restored, call))
+
+    async def share_block(self, request: pb.ShareBlockRequest, call: RpcCall) -> pb.ShareBlockResponse:
+        """The block gets into the other agent's prompts, so the key has to allow writing for that agent too."""
+        blocks = self._resolver.scoped(request.scope, call).blocks
+        other = _agent(request.agent_id)
+        if call.grant is not None and not call.grant.allows("write", org=call.record.org, agent=other):
+            raise denied()
+        shared = await blocks.share(
+            _named("block", request.block), other, request.permission or "append", by=request.by, system=request.system
+        )
+        return pb.ShareBlockResponse(share=share(shared))
+
+    async def unshare_block(self, request: pb.UnshareBlockRequest, call: RpcCall) -> pb.UnshareBlockResponse:
+        blocks = self._resolver.scoped(request.scope, call).blocks
+        named, other = _named("block", request.block), _agent(request.agent_id)
+        return pb.UnshareBlockResponse(ended=await blocks.unshare(named, other, by=request.by, system=request.system))
+
+    async def list_block_shares(
+        self, request: pb.ListBlockSharesRequest, call: RpcCall
+    ) -> AsyncGenerator[pb.ListBlockSharesResponse, None]:
+        blocks = self._resolver.scoped(request.scope, call).blocks
+        for one in await blocks.shares(request.block or None):
+            yield pb.ListBlockSharesResponse(share=share(one))
+
+    async def list_consents(self, request: pb.ListConsentsRequest, call: RpcCall) -> pb.ListConsentsResponse:
+        blocks = self._resolver.scoped(request.scope, call).blocks
+        limit = limit_of("limit", request.limit, _DEFAULT_CONSENTS)
+        found = await blocks.consents(pending=not request.answered_too, limit=limit)
+        return pb.ListConsentsResponse(requests=map(consent_request, found))
+
+    async def answer_consent(self, request: pb.AnswerConsentRequest, call: RpcCall) -> pb.AnswerConsentResponse:
+        blocks = self._resolver.scoped(request.scope, call).blocks
+        id = _named("id", request.id)
+        if request.seconds and request.answer != pb.CONSENT_ANSWER_APPROVE_UNTIL:
+            raise invalid("seconds: they belong to CONSENT_ANSWER_APPROVE_UNTIL")
+        match request.answer:
+            case pb.CONSENT_ANSWER_DENY:
+                answered = await blocks.deny(id)
+            case pb.CONSENT_ANSWER_APPROVE_ONCE:
+                answered = await blocks.approve(id)
+            case pb.CONSENT_ANSWER_APPROVE_UNTIL:
+                if not 0 < request.seconds <= MAX_CONSENT.total_seconds():
+                    raise invalid("seconds must be above 0 and at most a year: say for how long the approval is good")
+                answered = await blocks.approve(id, request.seconds)
+            case pb.CONSENT_ANSWER_APPROVE_BLOCK:
+                answered = await blocks.approve(id, "block")
+            case _:
+                raise invalid("answer is missing: give CONSENT_ANSWER_DENY or one of CONSENT_ANSWER_APPROVE_…")
+        return pb.AnswerConsentResponse(request=consent_request(answered))
+
+    async def archive(self, request: pb.ArchiveRequest, call: RpcCall) -> pb.ArchiveResponse:
+        blocks = self._resolver.scoped(request.scope, call).blocks
+        kept = await blocks.archive(request.text, _object(request, "metadata"))
+        return pb.ArchiveResponse(entry=archival_entry(kept, readable=_may_read(call)))
+
+    async def get_archival_entry(self, request: pb.GetArchivalEntryRequest, call: RpcCall) -> pb.GetArchivalEntryResponse:
+        blocks = self._resolver.scoped(request.scope, call).blocks
+        found = await blocks.entry(_named("id", request.id))
+        return pb.GetArchivalEntryResponse(entry=archival_entry(found, readable=_may_read(call)))
+
+    async def search_archive(
+        self, request: pb.SearchArchiveRequest, call: RpcCall
+    ) -> AsyncGenerator[pb.SearchArchiveResponse, None]:
+        blocks = self._resolver.scoped(request.scope, call).blocks
+        if not request.query:
+            raise invalid("query is missing: say what to look for")
+        for found in await blocks.search_archive(request.query, limit_of("limit", request.limit, _DEFAULT_RESULTS)):
+            entry = archival_entry(found.entry, readable=_may_read(call))
+            yield pb.SearchArchiveResponse(entry=entry, relevance=found.relevance)
+
+    async def delete_archival_entry(
+        self, request: pb.DeleteArchivalEntryRequest, call: RpcCall
+    ) -> pb.DeleteArchivalEntryResponse:
+        blocks = self._resolver.scoped(request.scope, call).blocks
+        receipt = await blocks.delete_entry(_named("id", request.id), by=request.by, reason=request.reason)
+        return pb.DeleteArchivalEntryResponse(scrubbed=receipt.scrubbed, waiting_for=receipt.waiting_for)
+
+
+def _block(stored: Block, call: RpcCall) -> pb.Block:
+    return block(stored, readable=_may_read(call))
+
+
+def _may_read(call: RpcCall) -> bool:
+    """Whether the key allows reading what the call is about."""
+    record = call.record
+    return call.grant is None or call.grant.allows("read", org=record.org, agent=record.agent)
+
+
+def _history(request: Any) -> dict[str, Any]:
+    """What a request says about who changes a block, and why."""
+    return {"by": request.by, "reason": request.reason, "system": request.system}
+
+
+def _named(field: str, value: str) -> str:
+    if not value:
+        raise invalid(f"{field} is missing: say which {'label' if field == 'label' else 'one'}")
+    return value
+
+
+def _agent(value: str) -> str:
+    if not value:
+        raise invalid("agent_id is missing: say which agent it is")
+    try:
+        return Scope(org="any", agent=value).agent
+    except InvalidInput:
+        raise invalid("agent_id can't be an agent's name: it is too long, or holds control characters") from None
+
+
+def _object(request: Any, field: str) -> dict[str, Any] | None:
+    wire: Struct = getattr(request, field)
+    return plain_object(wire, field) if request.HasField(field) else None
