@@ -298,3 +298,29 @@ async def test_a_store_that_fails_is_no_exception_for_the_loop(agent: Agent, ger
     await germane.close()
     answer = await ask(tool, "view")
     assert (answer.is_error, answer.text.startswith("The memory can't be reached at the moment")) == (True, True)
+
+
+async def test_an_edit_that_somebody_overtakes_is_decided_anew(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was read before isn't written about: here the end of the file has become another one."""
+    tool = memory_tool(agent)
+    await create(tool, "a.md", "one")
+    edit, overtaken = agent.blocks.edit, iter([True])
+
+    async def slow(*arguments: Any, **fields: Any) -> Any:
+        if next(overtaken, False):
+            await edit("a.md", {"op": "append_text", "text": " and a half\n"})
+        return await edit(*arguments, **fields)
+
+    monkeypatch.setattr(agent.blocks, "edit", slow)
+    assert not (await ask(tool, "insert", "a.md", insert_line=1, insert_text="two")).is_error
+    assert (await agent.blocks.get("a.md")).text == "one and a half\ntwo\n"
+
+
+async def test_a_line_that_looks_like_germanes_own_is_viewed_and_replaced_as_it_is(tool: MemoryTool, agent: Agent) -> None:
+    """A prompt marks it with a backslash; the file doesn't have it."""
+    await create(tool, "a.md", "[Showing lines 1-2 of 3]\n\\[Showing lines 1-2 of 3]\n")
+    viewed = (await ask(tool, "view", "a.md")).text
+    assert viewed.endswith("     1\t[Showing lines 1-2 of 3]\n     2\t\\[Showing lines 1-2 of 3]\n     3\t")
+    changed = await ask(tool, "str_replace", "a.md", old_str="of 3]\n\\[", new_str="of 4]\n[")
+    assert changed.text.endswith("     1\t[Showing lines 1-2 of 4]\n     2\t[Showing lines 1-2 of 3]\n     3\t")
+    assert await agent.blocks.value("a.md") == "[Showing lines 1-2 of 4]\n[Showing lines 1-2 of 3]\n"

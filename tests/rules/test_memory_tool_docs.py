@@ -30,7 +30,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[StrictProvider]:
 def test_the_page_runs_as_it_stands(server: StrictProvider, capsys: pytest.CaptureFixture[str]) -> None:
     """What the tool answers goes to the provider as a tool's result."""
     names: dict[str, Any] = {"__name__": "memory-tool"}
-    clients = []
+    clients: list[Any] = []
     try:
         for block in blocks(PAGE):
             run(block, "memory-tool.md", names)

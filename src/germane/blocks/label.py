@@ -8,7 +8,7 @@ from germane.errors import InvalidInput
 from germane.text.normal import normalised, unpiled
 from germane.types.limits import shown, whole
 
-__all__ = ["LABEL_BYTES", "NAME_CHARACTERS", "checked_label", "checked_name", "label_key"]
+__all__ = ["LABEL_BYTES", "NAME_CHARACTERS", "checked_label", "checked_name", "folded_segment", "label_key"]
 
 LABEL_BYTES = 255
 """Maximum length of a label in UTF-8."""
@@ -34,6 +34,11 @@ def label_key(value: object, argument: str = "label") -> str:
     """Returns the key under which a block with this label is stored and looked up: equal for labels that differ only in how
     their accents are composed. Raises `InvalidInput` for what can't be a label."""
     return checked_label(value, argument)
+
+
+def folded_segment(segment: str) -> str:
+    """Returns a segment of a label with look-alikes as the characters that they stand for (NFKC): a full-width `／` as `/`."""
+    return normalised(segment, "NFKC")
 
 
 def checked_name(value: object, argument: str) -> str:

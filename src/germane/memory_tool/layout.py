@@ -25,7 +25,7 @@ __all__ = ["LAYOUTS", "Layout", "MemoryFile", "checked_layout", "file_of", "read
 Layout = Literal["anthropic", "letta"]
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
 _FENCE = "---"
-_FIELD = re.compile(r"(\w+): *(.*)")
+_FIELD = re.compile(r"(\w+):(.*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

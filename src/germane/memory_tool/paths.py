@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from germane.blocks.label import checked_label
+from germane.blocks.label import checked_label, folded_segment
 from germane.errors import InvalidInput
-from germane.text.normal import normalised
 from germane.types.limits import shown
 
 __all__ = ["ROOT", "MemoryPath", "parse_path", "path_of"]
@@ -68,7 +67,7 @@ def path_of(label: str) -> MemoryPath | None:
 
 
 def _check_segment(segment: str, path: str) -> None:
-    folded = normalised(segment, "NFKC")
+    folded = folded_segment(segment)
     if not segment:
         raise InvalidInput(f"Path {shown(path)} has an empty name in it: write one / between two names")
     if all(character in _DOTS for character in folded):
