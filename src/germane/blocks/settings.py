@@ -99,7 +99,7 @@ def change_block(
 def delete_block(name: object, editor: Editor, *, if_hash: str | None = None) -> Plan[Edited | ConsentRequest]:
     """Deletes a block: it is neither shown nor found any more, its label is free, and `restore_block` brings it back.
     Forgetting it by its id removes it for good. The outcome is the deleted block. Raises `NotFound`, `NotPermitted`, and
-    `Conflict` where the content isn't the one with `if_hash`."""
+    `Stale` where the content isn't the one with `if_hash`."""
     block = yield from found(name, editor.scope)
     refuse_stale(block, if_hash)
     digest = digest_of(block.id, [{"op": "delete"}])

@@ -16,7 +16,8 @@ from germane.api.builder.activity import Activity, lately, write_activity
 from germane.api.builder.build_plan import BuildPlan
 from germane.api.builder.built_request import BuildMetadata, BuiltRequest, CachePoint, TokensByPart
 from germane.api.builder.exchanges import KeptHistory, batches, keep_newest
-from germane.api.builder.system_parts import BlockPacking, BlockSource, pack_blocks
+from germane.api.builder.stored_blocks import StoredBlocks
+from germane.api.builder.system_parts import BlockPacking, pack_blocks
 from germane.api.strategies import allowed_filters
 from germane.api.wiring import Parts
 from germane.catalog.bounded import CountedTokenizer, count_within
@@ -59,11 +60,10 @@ class _Read(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Building:
-    """Builds requests for one agent's handle. `blocks` is the agent's source of blocks, None where it has none."""
+    """Builds requests for one agent's handle."""
 
     parts: Parts
     scope: Scope
-    blocks: BlockSource | None = None
 
     async def build(self, plan: BuildPlan) -> BuiltRequest:
         """Raises `InvalidInput` for arguments that can't be used, and nothing else but cancellation."""
@@ -120,8 +120,9 @@ class _Build:
     def __init__(
         self, building: Building, plan: BuildPlan, strategy: Strategy, request: Request, tools: WrittenTools, began: float
     ) -> None:
-        self._parts, self._own_blocks = building.parts, building.blocks
-        self._plan, self._strategy, self._tools, self._began = plan, strategy, tools, began
+        self._parts, self._plan, self._tools, self._began = building.parts, plan, tools, began
+        self._strategy = replace(strategy, sources=tuple(each for each in strategy.sources if each.name != "blocks"))
+        self._asked = strategy
         self._nonce = nonce(self._parts.engine.nonce_key, request.scope)
         self._request = without_returned(request, self._nonce) if strategy.placement == "append" else request
         self._faults: list[str] = []
@@ -198,7 +199,7 @@ class _Build:
         """Blocks, the references of the running exchange, and the directive; without what can't be read in time."""
         plan, request, engine = self._plan, self._request, self._parts.engine
         references = self._parts.batch_references.of(request.scope, request.messages, engine.nonce_key, plan.references)
-        source = self._own_blocks if plan.blocks is None else plan.blocks
+        source = self._stored_blocks() if plan.blocks is None else plan.blocks
         blocks: Sequence[BlockText] = ()
         if isinstance(source, tuple):
             blocks = source
@@ -209,6 +210,13 @@ class _Build:
                 self._faults.append("blocks: TypeError")
                 blocks = ()
         return _Read(blocks, references, await self._directive())
+
+    def _stored_blocks(self) -> StoredBlocks | None:
+        """The agent's own source; None where the strategy shows no blocks, or the request nothing that is private."""
+        request = self._request
+        if "private" not in request.filters.sensitivities or not any(each.name == "blocks" for each in self._asked.sources):
+            return None
+        return StoredBlocks(self._parts.store.within(request.scope), schemas=self._plan.schemas)
 
     async def _directive(self) -> str:
         """The directive as last known, else as read: its tokens are kept free before the blocks take any."""

@@ -9,12 +9,11 @@ from typing import TypeVar
 
 from germane.blocks.block import Block
 from germane.blocks.entry import ArchivalEntry
-from germane.blocks.permission import SHOWN_PERMISSIONS
+from germane.blocks.prompt_text import prompt_text
 from germane.blocks.shown import block_hash, entry_hash, shown_id
 from germane.events.event import Event
 from germane.memories.memory import Fact, Memory, Note, Procedure
 from germane.search.hit import Found
-from germane.types.block_text import BlockText
 from germane.types.candidate import Candidate, Outdated
 from germane.types.evidence import Evidence
 from germane.types.query import Query
@@ -114,16 +113,7 @@ def from_block(block: Block, source: str, position: int) -> Candidate:
         title=block.label,
         position=position,
         content_hash=block_hash(block.id, block.version, None if block.shared_from is None else block),
-        block=BlockText(
-            id=block.id,
-            label=block.label,
-            type=block.type,
-            text=block.text,
-            description=block.description,
-            permission=SHOWN_PERMISSIONS[block.granted],
-            shared_from=block.shared_from,
-            pinned=block.pinned,
-        ),
+        block=prompt_text(block),
     )
 
 
