@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +176,9 @@ async def test_the_blocking_client_has_the_same_calls(service: tuple[MemoryBlock
     own, client = service
     names = {name for name in dir(MemoryBlocks) if not name.startswith("_")} - {"subscribe"}
     assert names == {name for name in dir(ClientBlocks) if not name.startswith("_")}
+    for name in names:
+        library, wire = (list(signature(getattr(kind, name)).parameters)[1:] for kind in (MemoryBlocks, ClientBlocks))
+        assert wire == library, name
     target = client._connection.address.target
 
     def blocking() -> list[Any]:
