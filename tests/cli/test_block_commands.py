@@ -204,7 +204,14 @@ def test_no_work_in_an_editor_is_lost(run: Run, editing: Any, tmp_path: Path) ->
     assert file.stat().st_mode & 0o777 == 0o600
     assert folder.stat().st_mode & 0o777 == 0o700
     editing("sys.exit(3)")
-    assert "exit code 3" in run("edit", "plan", expect=2)
+    error = run("edit", "plan", expect=2)
+    assert "exit code 3" in error
+    assert "kept" not in error
+    assert [*(tmp_path / "texts").iterdir()] == [folder]
+    run("create", "ruled", "one", "--permission", "read_only")
+    editing("text = 'two'")
+    assert "the permission is ReadOnly" in (error := run("edit", "ruled", expect=1))
+    assert "your text is kept in" in error
     assert shown(run, "plan")["text"] == "one"
 
 

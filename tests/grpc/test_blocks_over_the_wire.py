@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +176,9 @@ async def test_the_blocking_client_has_the_same_calls(service: tuple[MemoryBlock
     own, client = service
     names = {name for name in dir(MemoryBlocks) if not name.startswith("_")} - {"subscribe"}
     assert names == {name for name in dir(ClientBlocks) if not name.startswith("_")}
+    for name in names:
+        library, wire = (list(signature(getattr(kind, name)).parameters)[1:] for kind in (MemoryBlocks, ClientBlocks))
+        assert wire == library, name
     target = client._connection.address.target
 
     def blocking() -> list[Any]:
@@ -409,13 +413,15 @@ async def test_values_beyond_the_limits_are_refused_before_any_work(tmp_path: Pa
     async with served(tmp_path) as (germane, wire):
         own = germane.agent("support", org="acme").blocks
         await own.create("tasks", schema={"type": "list", "item": "object"})
-        wide = struct(op="push_item", value={"list": [0] * 20_000})
+        for value in ({"list": [0] * 20_000}, {"list": [[0] * 9_000, [0] * 9_000]}):
+            wide = pb.EditBlockRequest(scope=SCOPE, block="tasks", mutations=[struct(op="push_item", value=value)])
+            code, told = await refused(wire.blocks.EditBlock(wide))
+            assert (code, told.startswith("mutations[0] has at least")) == ("INVALID_ARGUMENT", True)
         deep: Any = "x"
-        for _ in range(40):
+        for _ in range(28):
             deep = [deep]
-        for mutation in (wide, struct(op="push_item", value={"deep": deep[0][0][0][0][0][0][0][0][0][0][0][0]})):
-            request = pb.EditBlockRequest(scope=SCOPE, block="tasks", mutations=[mutation])
-            assert (await refused(wire.blocks.EditBlock(request)))[0] == "INVALID_ARGUMENT"
+        nested = pb.EditBlockRequest(scope=SCOPE, block="tasks", mutations=[struct(op="push_item", value={"deep": deep})])
+        assert (await refused(wire.blocks.EditBlock(nested)))[0] == "INVALID_ARGUMENT"
         long = pb.CreateBlockRequest(scope=SCOPE, label="x", text="x" * 100_001)
         code, told = await refused(wire.blocks.CreateBlock(long))
         assert (code, told.startswith("text has 100,001 characters")) == ("INVALID_ARGUMENT", True)

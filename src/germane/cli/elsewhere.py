@@ -59,7 +59,7 @@ def _belongs_to(owner: Scope | None, options: GlobalOptions) -> str:
 
 def _counted(memories: int, messages: int) -> str:
     parts = [(memories, "memory" if memories == 1 else "memories"), (messages, "message" if messages == 1 else "messages")]
-    return " and ".join(f"{count:,} {name}" for count, name in parts if count) or "a directive"
+    return " and ".join(f"{count:,} {name}" for count, name in parts if count) or "a directive or blocks"
 
 
 def _argument(name: str) -> str:

@@ -19,7 +19,7 @@ __all__ = ["edited_text"]
 @contextmanager
 def edited_text(text: str, instead: str, environment: Mapping[str, str] | None = None) -> Iterator[str]:
     """Yields the text as a person left it in `$VISUAL` or `$EDITOR`. The file has mode 0600 and is removed at the end; where
-    the body fails it is kept, and the error names it, so that no work is lost. `instead` says what to do without an editor.
+    the body fails and the text was changed, it is kept, and the error names it. `instead` says what to do without an editor.
 
     A line break that the editor added at the end of a text without one is taken away. Raises `InvalidInput`."""
     variables = os.environ if environment is None else environment
@@ -28,23 +28,21 @@ def edited_text(text: str, instead: str, environment: Mapping[str, str] | None =
         raise InvalidInput(f"no editor is known: set EDITOR, or {instead}")
     if sys.stdin is None or not sys.stdin.isatty():
         raise InvalidInput(f"nobody is there to edit: {instead}")
-    folder = Path(tempfile.mkdtemp(prefix="germane-"))
+    folder, given = Path(tempfile.mkdtemp(prefix="germane-")), text.encode("utf-8", "surrogatepass")
     file = folder / "block.md"
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as stream:
-        stream.write(text.encode("utf-8", "surrogatepass"))
+        stream.write(given)
     try:
         _run(editor, file)
         left = _read(file)
-        if not text.endswith("\n") and left == f"{text}\n" * bool(text):
-            left = text
-        elif not text.endswith("\n"):
-            left = left.removesuffix("\n")
-        yield left
+        yield left if text.endswith("\n") else left.removesuffix("\n")
     except GermaneError as error:
-        error.args = (f"{error} (your text is kept in {file})", *error.args[1:])
+        if _worked(file, given):
+            error.args = (f"{error} (your text is kept in {file})", *error.args[1:])
+        else:
+            _remove(folder)
         raise
-    file.unlink(missing_ok=True)
     _remove(folder)
 
 
@@ -65,6 +63,14 @@ def _read(file: Path) -> str:
         raise InvalidInput(f"what the editor wrote isn't UTF-8 at byte {error.start + 1}") from None
     except OSError as error:
         raise InvalidInput(f"what the editor wrote can't be read: {error.strerror}") from None
+
+
+def _worked(file: Path, given: bytes) -> bool:
+    """Whether the file holds something else than what was given to the editor."""
+    try:
+        return file.read_bytes() != given
+    except OSError:
+        return False
 
 
 def _remove(folder: Path) -> None:
