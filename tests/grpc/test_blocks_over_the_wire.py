@@ -171,6 +171,23 @@ async def test_errors_are_the_librarys_own(service: tuple[MemoryBlocks, Client])
             await call()
 
 
+async def test_folders_are_listed_renamed_and_deleted_as_one(service: tuple[MemoryBlocks, Client]) -> None:
+    """And a hash guards settings and deleting as it guards edits."""
+    own, client = service
+    for label in ("old/a", "old/b", "other"):
+        await client.blocks.create(label, text=label, permission="admin")
+    assert [one.label for one in await client.blocks.list(folder="old")] == ["old/a", "old/b"]
+    assert [one.label for one in await client.blocks.rename_folder("old", "new")] == ["new/a", "new/b"]
+    with pytest.raises(Stale):
+        await client.blocks.change("new/a", description="read long ago", if_hash="0" * 64)
+    with pytest.raises(Stale):
+        await client.blocks.delete("new/a", if_hash="0" * 64)
+    assert [one.label for one in await client.blocks.delete_folder("new", system=True)] == ["new/a", "new/b"]
+    with pytest.raises(NotFound):
+        await client.blocks.rename_folder("new", "old")
+    assert [one.label for one in await own.list()] == ["other"]
+
+
 async def test_the_blocking_client_has_the_same_calls(service: tuple[MemoryBlocks, Client]) -> None:
     """And every method of the library but `subscribe`."""
     own, client = service
@@ -283,6 +300,8 @@ async def test_no_text_of_any_request_is_quoted(tmp_path: Path) -> None:
         ("EditBlock", pb.EditBlockRequest(scope=SCOPE, block="x"), "nothing to do"),
         ("EditBlock", pb.EditBlockRequest(scope=SCOPE, block="x", mutations=[struct()] * 1001), "mutations has 1,001 entries"),
         ("RestoreBlock", pb.RestoreBlockRequest(scope=SCOPE), "id is missing"),
+        ("RenameBlockFolder", pb.RenameBlockFolderRequest(scope=SCOPE, folder="a"), "new_folder is missing"),
+        ("DeleteBlockFolder", pb.DeleteBlockFolderRequest(scope=SCOPE), "folder is missing"),
         ("ShareBlock", pb.ShareBlockRequest(scope=SCOPE, block="x"), "agent_id is missing"),
         ("ShareBlock", pb.ShareBlockRequest(scope=SCOPE, block="x", agent_id="\n"), "agent_id can't be an agent's name"),
         ("ListConsents", pb.ListConsentsRequest(scope=SCOPE, limit=1001), "limit must be 1 to 1,000"),

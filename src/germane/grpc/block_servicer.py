@@ -47,6 +47,8 @@ class BlockServicer:
             "PinBlock": "write",
             "ChangeBlock": "write",
             "DeleteBlock": "write",
+            "RenameBlockFolder": "write",
+            "DeleteBlockFolder": "write",
             "RestoreBlock": "write",
             "ShareBlock": "write",
             "UnshareBlock": "write",
@@ -88,7 +90,7 @@ class BlockServicer:
 
     async def list_blocks(self, request: pb.ListBlocksRequest, call: RpcCall) -> AsyncGenerator[pb.ListBlocksResponse, None]:
         blocks = self._resolver.scoped(request.scope, call).blocks
-        for one in await blocks.list(request.type or None, deleted=request.deleted):
+        for one in await blocks.list(request.type or None, folder=request.folder or None, deleted=request.deleted):
             yield pb.ListBlocksResponse(block=_block(one, call))
 
     async def edit_block(self, request: pb.EditBlockRequest, call: RpcCall) -> pb.EditBlockResponse:
@@ -137,14 +139,26 @@ class BlockServicer:
             schema=_object(request, "schema"),
             permission=request.permission or None,
             limit=request.limit or None,
+            if_hash=request.if_hash or None,
             **_history(request),
         )
         return pb.ChangeBlockResponse(block=_block(changed, call))
 
     async def delete_block(self, request: pb.DeleteBlockRequest, call: RpcCall) -> pb.DeleteBlockResponse:
         blocks = self._resolver.scoped(request.scope, call).blocks
-        deleted = await blocks.delete(_named("block", request.block), **_history(request))
+        deleted = await blocks.delete(_named("block", request.block), if_hash=request.if_hash or None, **_history(request))
         return pb.DeleteBlockResponse(block=_block(deleted, call))
+
+    async def rename_block_folder(self, request: pb.RenameBlockFolderRequest, call: RpcCall) -> pb.RenameBlockFolderResponse:
+        blocks = self._resolver.scoped(request.scope, call).blocks
+        named, new = _named("folder", request.folder), _named("new_folder", request.new_folder)
+        renamed = await blocks.rename_folder(named, new, type=request.type or None, **_history(request))
+        return pb.RenameBlockFolderResponse(blocks=[_block(one, call) for one in renamed])
+
+    async def delete_block_folder(self, request: pb.DeleteBlockFolderRequest, call: RpcCall) -> pb.DeleteBlockFolderResponse:
+        blocks = self._resolver.scoped(request.scope, call).blocks
+        deleted = await blocks.delete_folder(_named("folder", request.folder), **_history(request))
+        return pb.DeleteBlockFolderResponse(blocks=[_block(one, call) for one in deleted])
 
     async def restore_block(self, request: pb.RestoreBlockRequest, call: RpcCall) -> pb.RestoreBlockResponse:
         blocks = self._resolver.scoped(request.scope, call).blocks

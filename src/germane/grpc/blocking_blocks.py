@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from germane.grpc.calling import block_rpcs
+from germane.grpc.calling import block_folder_rpcs, block_rpcs
 from germane.grpc.calling.assemble_call import ClientScope
 from germane.grpc.calling.rpcs import ClientRpc
 
@@ -48,6 +48,8 @@ class ClientBlocks:
     pin = _raises(block_rpcs.pin)
     change = _raises(block_rpcs.change)
     delete = _raises(block_rpcs.delete)
+    rename_folder = _raises(block_folder_rpcs.rename_folder)
+    delete_folder = _raises(block_folder_rpcs.delete_folder)
     restore = _raises(block_rpcs.restore)
     share = _raises(block_rpcs.share)
     unshare = _raises(block_rpcs.unshare)

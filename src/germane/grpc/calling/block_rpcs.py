@@ -111,10 +111,17 @@ def value(scope: ClientScope, label: str) -> ClientRpc[Any]:
     return ClientRpc(BlockServiceStub, "GetBlock", request, read)
 
 
-def list_blocks(scope: ClientScope, type: str | None = None, *, deleted: bool = False) -> ClientRpc[tuple[Block, ...]]:
+def list_blocks(
+    scope: ClientScope, type: str | None = None, *, folder: str | None = None, deleted: bool = False
+) -> ClientRpc[tuple[Block, ...]]:
     """Returns the blocks, own ones by label and then shared ones; with `deleted` the own ones that were deleted, the latest
     first."""
-    request = pb.ListBlocksRequest(scope=scope_to_wire(scope), type=checked_text("type", type, optional=True), deleted=deleted)
+    request = pb.ListBlocksRequest(
+        scope=scope_to_wire(scope),
+        type=checked_text("type", type, optional=True),
+        folder=_given("folder", folder),
+        deleted=deleted,
+    )
     return ClientRpc(BlockServiceStub, "ListBlocks", request, _blocks, streams=True)
 
 
@@ -205,6 +212,7 @@ def change(
     schema: Schema | Mapping[str, Any] | str | None = None,
     permission: str | None = None,
     limit: int | None = None,
+    if_hash: str | None = None,
     by: str = "",
     reason: str = "",
     system: bool = False,
@@ -218,6 +226,7 @@ def change(
         schema=_schema(schema),
         permission=_given("permission", permission),
         limit=0 if limit is None else _number("limit", limit, 1, BLOCK_TEXT.maximum),
+        if_hash=_given("if_hash", if_hash),
         by=by,
         reason=reason,
         system=system,
@@ -225,9 +234,13 @@ def change(
     return ClientRpc(BlockServiceStub, "ChangeBlock", request, _block)
 
 
-def delete(scope: ClientScope, label: str, *, by: str = "", reason: str = "", system: bool = False) -> ClientRpc[Block]:
+def delete(
+    scope: ClientScope, label: str, *, if_hash: str | None = None, by: str = "", reason: str = "", system: bool = False
+) -> ClientRpc[Block]:
     """Deletes a block and returns it: its label is free, and `restore` brings it back."""
-    request = pb.DeleteBlockRequest(**_named(scope, label), by=by, reason=reason, system=system)
+    request = pb.DeleteBlockRequest(
+        **_named(scope, label), if_hash=_given("if_hash", if_hash), by=by, reason=reason, system=system
+    )
     return ClientRpc(BlockServiceStub, "DeleteBlock", request, _block)
 
 

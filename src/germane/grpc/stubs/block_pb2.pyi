@@ -605,10 +605,13 @@ class ListBlocksRequest(_message.Message):
     SCOPE_FIELD_NUMBER: _builtins.int
     TYPE_FIELD_NUMBER: _builtins.int
     DELETED_FIELD_NUMBER: _builtins.int
+    FOLDER_FIELD_NUMBER: _builtins.int
     type: _builtins.str
     """Only those of a type: core, working, archival or log; empty: all."""
     deleted: _builtins.bool
     """Whether to list the own blocks that were deleted instead, the latest first."""
+    folder: _builtins.str
+    """Only those with labels that begin with this folder and a slash; empty: all."""
     @_builtins.property
     def scope(self) -> _memory_pb2.Scope:
         """Whose blocks. Required."""
@@ -619,10 +622,11 @@ class ListBlocksRequest(_message.Message):
         scope: _memory_pb2.Scope | None = ...,
         type: _builtins.str = ...,
         deleted: _builtins.bool = ...,
+        folder: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["deleted", b"deleted", "scope", b"scope", "type", b"type"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deleted", b"deleted", "folder", b"folder", "scope", b"scope", "type", b"type"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1049,6 +1053,7 @@ class ChangeBlockRequest(_message.Message):
     BY_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     SYSTEM_FIELD_NUMBER: _builtins.int
+    IF_HASH_FIELD_NUMBER: _builtins.int
     block: _builtins.str
     """The block's label or id. Required."""
     new_label: _builtins.str
@@ -1067,6 +1072,8 @@ class ChangeBlockRequest(_message.Message):
     """Why; it is stored in the history."""
     system: _builtins.bool
     """As in EditBlockRequest."""
+    if_hash: _builtins.str
+    """The content_hash that the caller has read: FAILED_PRECONDITION where it is another one by now."""
     @_builtins.property
     def scope(self) -> _memory_pb2.Scope:
         """The owner. Required."""
@@ -1089,10 +1096,11 @@ class ChangeBlockRequest(_message.Message):
         by: _builtins.str = ...,
         reason: _builtins.str = ...,
         system: _builtins.bool = ...,
+        if_hash: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_description", b"_description", "description", b"description", "schema", b"schema", "scope", b"scope"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_description", b"_description", "block", b"block", "by", b"by", "description", b"description", "limit", b"limit", "new_label", b"new_label", "permission", b"permission", "reason", b"reason", "schema", b"schema", "scope", b"scope", "system", b"system", "type", b"type"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_description", b"_description", "block", b"block", "by", b"by", "description", b"description", "if_hash", b"if_hash", "limit", b"limit", "new_label", b"new_label", "permission", b"permission", "reason", b"reason", "schema", b"schema", "scope", b"scope", "system", b"system", "type", b"type"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__description: _TypeAlias = _typing.Literal["description"]  # noqa: Y015
     _WhichOneofArgType__description: _TypeAlias = _typing.Literal["_description", b"_description"]  # noqa: Y015
@@ -1125,18 +1133,90 @@ class ChangeBlockResponse(_message.Message):
 Global___ChangeBlockResponse: _TypeAlias = ChangeBlockResponse  # noqa: Y015
 
 @_typing.final
-class DeleteBlockRequest(_message.Message):
-    """Which block to delete."""
+class RenameBlockFolderRequest(_message.Message):
+    """Which folder to rename."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     SCOPE_FIELD_NUMBER: _builtins.int
-    BLOCK_FIELD_NUMBER: _builtins.int
+    FOLDER_FIELD_NUMBER: _builtins.int
+    NEW_FOLDER_FIELD_NUMBER: _builtins.int
+    TYPE_FIELD_NUMBER: _builtins.int
     BY_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
     SYSTEM_FIELD_NUMBER: _builtins.int
-    block: _builtins.str
-    """The block's label or id. Required."""
+    folder: _builtins.str
+    """The folder, without a slash at its end. Required."""
+    new_folder: _builtins.str
+    """What the labels begin with afterwards. Required."""
+    type: _builtins.str
+    """The type that core and working blocks get: core or working; empty: theirs."""
+    by: _builtins.str
+    """Who renames it; it is stored in the history."""
+    reason: _builtins.str
+    """Why; it is stored in the history."""
+    system: _builtins.bool
+    """As in EditBlockRequest."""
+    @_builtins.property
+    def scope(self) -> _memory_pb2.Scope:
+        """The owner. Required."""
+
+    def __init__(
+        self,
+        *,
+        scope: _memory_pb2.Scope | None = ...,
+        folder: _builtins.str = ...,
+        new_folder: _builtins.str = ...,
+        type: _builtins.str = ...,
+        by: _builtins.str = ...,
+        reason: _builtins.str = ...,
+        system: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["by", b"by", "folder", b"folder", "new_folder", b"new_folder", "reason", b"reason", "scope", b"scope", "system", b"system", "type", b"type"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RenameBlockFolderRequest: _TypeAlias = RenameBlockFolderRequest  # noqa: Y015
+
+@_typing.final
+class RenameBlockFolderResponse(_message.Message):
+    """The blocks that were renamed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BLOCKS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def blocks(self) -> _containers.RepeatedCompositeFieldContainer[Global___Block]:
+        """The blocks as they are now."""
+
+    def __init__(
+        self,
+        *,
+        blocks: _abc.Iterable[Global___Block] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["blocks", b"blocks"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RenameBlockFolderResponse: _TypeAlias = RenameBlockFolderResponse  # noqa: Y015
+
+@_typing.final
+class DeleteBlockFolderRequest(_message.Message):
+    """Which folder to delete."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    FOLDER_FIELD_NUMBER: _builtins.int
+    BY_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    SYSTEM_FIELD_NUMBER: _builtins.int
+    folder: _builtins.str
+    """The folder, without a slash at its end. Required."""
     by: _builtins.str
     """Who deletes it; it is stored in the history."""
     reason: _builtins.str
@@ -1151,14 +1231,82 @@ class DeleteBlockRequest(_message.Message):
         self,
         *,
         scope: _memory_pb2.Scope | None = ...,
-        block: _builtins.str = ...,
+        folder: _builtins.str = ...,
         by: _builtins.str = ...,
         reason: _builtins.str = ...,
         system: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["block", b"block", "by", b"by", "reason", b"reason", "scope", b"scope", "system", b"system"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["by", b"by", "folder", b"folder", "reason", b"reason", "scope", b"scope", "system", b"system"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeleteBlockFolderRequest: _TypeAlias = DeleteBlockFolderRequest  # noqa: Y015
+
+@_typing.final
+class DeleteBlockFolderResponse(_message.Message):
+    """The blocks that were deleted."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BLOCKS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def blocks(self) -> _containers.RepeatedCompositeFieldContainer[Global___Block]:
+        """The blocks as they were."""
+
+    def __init__(
+        self,
+        *,
+        blocks: _abc.Iterable[Global___Block] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["blocks", b"blocks"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeleteBlockFolderResponse: _TypeAlias = DeleteBlockFolderResponse  # noqa: Y015
+
+@_typing.final
+class DeleteBlockRequest(_message.Message):
+    """Which block to delete."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SCOPE_FIELD_NUMBER: _builtins.int
+    BLOCK_FIELD_NUMBER: _builtins.int
+    BY_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    SYSTEM_FIELD_NUMBER: _builtins.int
+    IF_HASH_FIELD_NUMBER: _builtins.int
+    block: _builtins.str
+    """The block's label or id. Required."""
+    by: _builtins.str
+    """Who deletes it; it is stored in the history."""
+    reason: _builtins.str
+    """Why; it is stored in the history."""
+    system: _builtins.bool
+    """As in EditBlockRequest."""
+    if_hash: _builtins.str
+    """The content_hash that the caller has read: FAILED_PRECONDITION where it is another one by now."""
+    @_builtins.property
+    def scope(self) -> _memory_pb2.Scope:
+        """The owner. Required."""
+
+    def __init__(
+        self,
+        *,
+        scope: _memory_pb2.Scope | None = ...,
+        block: _builtins.str = ...,
+        by: _builtins.str = ...,
+        reason: _builtins.str = ...,
+        system: _builtins.bool = ...,
+        if_hash: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["block", b"block", "by", b"by", "if_hash", b"if_hash", "reason", b"reason", "scope", b"scope", "system", b"system"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

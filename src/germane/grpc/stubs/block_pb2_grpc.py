@@ -95,6 +95,16 @@ class BlockServiceStub:
                 request_serializer=germane_dot_context_dot_v1_dot_block__pb2.DeleteBlockRequest.SerializeToString,
                 response_deserializer=germane_dot_context_dot_v1_dot_block__pb2.DeleteBlockResponse.FromString,
                 _registered_method=True)
+        self.RenameBlockFolder = channel.unary_unary(
+                '/germane.context.v1.BlockService/RenameBlockFolder',
+                request_serializer=germane_dot_context_dot_v1_dot_block__pb2.RenameBlockFolderRequest.SerializeToString,
+                response_deserializer=germane_dot_context_dot_v1_dot_block__pb2.RenameBlockFolderResponse.FromString,
+                _registered_method=True)
+        self.DeleteBlockFolder = channel.unary_unary(
+                '/germane.context.v1.BlockService/DeleteBlockFolder',
+                request_serializer=germane_dot_context_dot_v1_dot_block__pb2.DeleteBlockFolderRequest.SerializeToString,
+                response_deserializer=germane_dot_context_dot_v1_dot_block__pb2.DeleteBlockFolderResponse.FromString,
+                _registered_method=True)
         self.RestoreBlock = channel.unary_unary(
                 '/germane.context.v1.BlockService/RestoreBlock',
                 request_serializer=germane_dot_context_dot_v1_dot_block__pb2.RestoreBlockRequest.SerializeToString,
@@ -233,6 +243,20 @@ class BlockServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RenameBlockFolder(self, request, context):
+        """Renames all blocks with labels that begin with a folder and a slash, or none of them. NOT_FOUND for a folder without blocks.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteBlockFolder(self, request, context):
+        """Deletes all blocks with labels that begin with a folder and a slash, or none of them. NOT_FOUND for a folder without blocks.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def RestoreBlock(self, request, context):
         """Brings back a deleted block. Idempotent. ALREADY_EXISTS where another block has its label by now.
         """
@@ -360,6 +384,16 @@ def add_BlockServiceServicer_to_server(servicer, server):
                     servicer.DeleteBlock,
                     request_deserializer=germane_dot_context_dot_v1_dot_block__pb2.DeleteBlockRequest.FromString,
                     response_serializer=germane_dot_context_dot_v1_dot_block__pb2.DeleteBlockResponse.SerializeToString,
+            ),
+            'RenameBlockFolder': grpc.unary_unary_rpc_method_handler(
+                    servicer.RenameBlockFolder,
+                    request_deserializer=germane_dot_context_dot_v1_dot_block__pb2.RenameBlockFolderRequest.FromString,
+                    response_serializer=germane_dot_context_dot_v1_dot_block__pb2.RenameBlockFolderResponse.SerializeToString,
+            ),
+            'DeleteBlockFolder': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteBlockFolder,
+                    request_deserializer=germane_dot_context_dot_v1_dot_block__pb2.DeleteBlockFolderRequest.FromString,
+                    response_serializer=germane_dot_context_dot_v1_dot_block__pb2.DeleteBlockFolderResponse.SerializeToString,
             ),
             'RestoreBlock': grpc.unary_unary_rpc_method_handler(
                     servicer.RestoreBlock,
@@ -715,6 +749,60 @@ class BlockService:
             '/germane.context.v1.BlockService/DeleteBlock',
             germane_dot_context_dot_v1_dot_block__pb2.DeleteBlockRequest.SerializeToString,
             germane_dot_context_dot_v1_dot_block__pb2.DeleteBlockResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RenameBlockFolder(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/germane.context.v1.BlockService/RenameBlockFolder',
+            germane_dot_context_dot_v1_dot_block__pb2.RenameBlockFolderRequest.SerializeToString,
+            germane_dot_context_dot_v1_dot_block__pb2.RenameBlockFolderResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteBlockFolder(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/germane.context.v1.BlockService/DeleteBlockFolder',
+            germane_dot_context_dot_v1_dot_block__pb2.DeleteBlockFolderRequest.SerializeToString,
+            germane_dot_context_dot_v1_dot_block__pb2.DeleteBlockFolderResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -61,6 +61,10 @@ class BlockServiceStub:
     """Changes settings of an own block. A new schema takes over the content, or is refused with what doesn't fit."""
     DeleteBlock: _grpc.UnaryUnaryMultiCallable[_block_pb2.DeleteBlockRequest, _block_pb2.DeleteBlockResponse]
     """Deletes a block: its label is free, and RestoreBlock brings it back. MemoryService.Forget removes it for good."""
+    RenameBlockFolder: _grpc.UnaryUnaryMultiCallable[_block_pb2.RenameBlockFolderRequest, _block_pb2.RenameBlockFolderResponse]
+    """Renames all blocks with labels that begin with a folder and a slash, or none of them. NOT_FOUND for a folder without blocks."""
+    DeleteBlockFolder: _grpc.UnaryUnaryMultiCallable[_block_pb2.DeleteBlockFolderRequest, _block_pb2.DeleteBlockFolderResponse]
+    """Deletes all blocks with labels that begin with a folder and a slash, or none of them. NOT_FOUND for a folder without blocks."""
     RestoreBlock: _grpc.UnaryUnaryMultiCallable[_block_pb2.RestoreBlockRequest, _block_pb2.RestoreBlockResponse]
     """Brings back a deleted block. Idempotent. ALREADY_EXISTS where another block has its label by now."""
     ShareBlock: _grpc.UnaryUnaryMultiCallable[_block_pb2.ShareBlockRequest, _block_pb2.ShareBlockResponse]
@@ -115,6 +119,10 @@ class BlockServiceAsyncStub(BlockServiceStub):
     """Changes settings of an own block. A new schema takes over the content, or is refused with what doesn't fit."""
     DeleteBlock: _aio.UnaryUnaryMultiCallable[_block_pb2.DeleteBlockRequest, _block_pb2.DeleteBlockResponse]  # type: ignore[assignment]
     """Deletes a block: its label is free, and RestoreBlock brings it back. MemoryService.Forget removes it for good."""
+    RenameBlockFolder: _aio.UnaryUnaryMultiCallable[_block_pb2.RenameBlockFolderRequest, _block_pb2.RenameBlockFolderResponse]  # type: ignore[assignment]
+    """Renames all blocks with labels that begin with a folder and a slash, or none of them. NOT_FOUND for a folder without blocks."""
+    DeleteBlockFolder: _aio.UnaryUnaryMultiCallable[_block_pb2.DeleteBlockFolderRequest, _block_pb2.DeleteBlockFolderResponse]  # type: ignore[assignment]
+    """Deletes all blocks with labels that begin with a folder and a slash, or none of them. NOT_FOUND for a folder without blocks."""
     RestoreBlock: _aio.UnaryUnaryMultiCallable[_block_pb2.RestoreBlockRequest, _block_pb2.RestoreBlockResponse]  # type: ignore[assignment]
     """Brings back a deleted block. Idempotent. ALREADY_EXISTS where another block has its label by now."""
     ShareBlock: _aio.UnaryUnaryMultiCallable[_block_pb2.ShareBlockRequest, _block_pb2.ShareBlockResponse]  # type: ignore[assignment]
@@ -232,6 +240,22 @@ class BlockServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_block_pb2.DeleteBlockResponse, _abc.Awaitable[_block_pb2.DeleteBlockResponse]]:
         """Deletes a block: its label is free, and RestoreBlock brings it back. MemoryService.Forget removes it for good."""
+
+    @_abc_1.abstractmethod
+    def RenameBlockFolder(
+        self,
+        request: _block_pb2.RenameBlockFolderRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_block_pb2.RenameBlockFolderResponse, _abc.Awaitable[_block_pb2.RenameBlockFolderResponse]]:
+        """Renames all blocks with labels that begin with a folder and a slash, or none of them. NOT_FOUND for a folder without blocks."""
+
+    @_abc_1.abstractmethod
+    def DeleteBlockFolder(
+        self,
+        request: _block_pb2.DeleteBlockFolderRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_block_pb2.DeleteBlockFolderResponse, _abc.Awaitable[_block_pb2.DeleteBlockFolderResponse]]:
+        """Deletes all blocks with labels that begin with a folder and a slash, or none of them. NOT_FOUND for a folder without blocks."""
 
     @_abc_1.abstractmethod
     def RestoreBlock(
