@@ -27,8 +27,11 @@ from support.scoped_stores import DIRECTIVE, MEMORY, MESSAGE, engine, idle, requ
 
 CANARY = "canary-7351"
 SEARCHES = {
-    **{"memories.search": "memories", "memories.pinned": "structured", "events.search": "messages"},
-    **{"blocks.standing": "blocks", "blocks.search": "archive"},
+    "memories.search": "memories",
+    "memories.pinned": "structured",
+    "events.search": "messages",
+    "blocks.standing": "blocks",
+    "blocks.search": "archive",
 }
 POINTS = (*SEARCHES, "events.recent", "events.speakers", "directive", "allowed", "journal.revision", "embed", "embed_now")
 ERRORS = (
