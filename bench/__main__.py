@@ -14,6 +14,7 @@ budget         the budget invariant over generated cases
 digest         the budgets of the memory digest over generated stores
 minilm         time of a query's vector and of a search with MiniLM
 linear         whether CPU time of every function that reads text is linear in its length
+blocks         memory blocks: editors, rewrites and renderings at random; time and stored size
 forgery        whether hostile content can forge germane's delimiters
 crowd DATA     calibration of probabilities by store size
 tuning DATA    recall by relevance floor and recency weight
@@ -27,7 +28,7 @@ forgetting     time to forget in a large store, and the delay for other callers
 kills          traces left in files by a process killed while it forgets
 roundtrip      export, import, export: byte-identical; time and memory of 100,000 messages
 leftover       tasks, threads, files and memory left after 10,000 time-outs
-soak           the long runs in turn: budget, digest, forgery, linear, proven, roundtrip, leftover, kills …
+soak           the long runs in turn: blocks, budget, digest, forgery, linear, proven, roundtrip, leftover, kills …
 secrets DATA   secrets that are recognised, false alarms, and the cost of the search
 embedders DATA questions in thirteen scripts, and texts a second, of the embedders without a network
 distil         makes the table of the default embedder from MiniLM
@@ -43,6 +44,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from bench import (
     answers,
+    blocks,
     budget,
     burst,
     client,
@@ -78,6 +80,7 @@ from bench import (
 )
 
 _LONG: Mapping[str, Callable[[], int]] = {
+    "blocks": lambda: blocks.main(["--count", "100000"]),
     "budget": lambda: budget.main(["--count", "100000"]),
     "digest": lambda: digest.main(["--count", "100000"]),
     "forgery": lambda: forgery.main(["--count", "100000"]),
@@ -147,6 +150,8 @@ def main() -> int:
             ingest.main(rest)
         case "budget":
             return budget.main(rest)
+        case "blocks":
+            return blocks.main(rest)
         case "forgery":
             return forgery.main(rest)
         case "embedders":

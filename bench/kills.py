@@ -2,12 +2,14 @@
 
     python -m bench kills [--count 2000] [--seed 1]
 
-A process records, remembers, corrects, replaces directives, keeps what was injected for a turn, and forgets one item, several,
-or all of a user. Every text, name, key and id contains a unique mark; what was injected has a mark of its own, which has to go
-when one of its items does. The process is killed (SIGKILL) while it forgets: every other time at a random moment, otherwise
-before a random write to a file. Then the store is opened and closed, and all files are searched for marks. No mark may be found
-that the store doesn't list, nor any that was reported as forgotten; of the interrupted forgetting all marks or none may be
-left. The same store is used for the next round.
+A process records, remembers, derives memories from messages and from other memories, has a language model's answers stored,
+records contradictions, corrects, replaces directives, keeps what was injected for a turn, and forgets one item, several, or all
+of a user. Every text, name, key and id contains a unique mark; what was injected has a mark of its own, which has to go when
+one of its items does, and so has a memory that derives from what is forgotten, directly or through others. The process is
+killed (SIGKILL) while it forgets: every other time at a random moment, otherwise before a random write to a file. Then the
+store is opened and closed, and all files are searched for marks. No mark may be found that the store doesn't list, nor any that
+was reported as forgotten; of the interrupted forgetting all marks or none may be left. The same store is used for the next
+round.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,12 +39,15 @@ from germane.clock import Clock
 from germane.events.operations import PutEvent
 from germane.injections.injection import Injection
 from germane.injections.operations import PutInjection
-from germane.memories.operations import Forget, ForgetOwner, PutMemory, SetDirective
+from germane.memories.forget import forget
+from germane.memories.llm_extraction.store_accepted import store_accepted
+from germane.memories.operations import ForgetOwner, PutConflict, PutMemory, SetDirective
 from germane.stores.sqlite.store import SqliteStore
 from germane.testing.hashed import Hashed
 from germane.testing.stored import NOON, a_memory, an_event, writing
+from germane.types.candidate import Provenance
 from germane.types.earlier import InjectedItem
-from germane.types.plan import Change
+from germane.types.plan import Change, Plan
 from germane.types.scope import Scope
 
 __all__ = ["Killed", "kills", "main"]
@@ -93,13 +99,14 @@ class _Life:
 
 
 class _Kept(NamedTuple):
-    """A memory or an event, and the marks in it."""
+    """A memory or an event, the marks in it, and the ids that it derives from."""
 
     scope: Scope
     id: str
     marks: set[str]
     kind: str
     content_hash: int
+    sources: frozenset[str] = frozenset()
 
 
 class _Injected(NamedTuple):
@@ -121,18 +128,18 @@ class _Child:
         self.forgetting = False
 
     async def live(self) -> None:
+        await self._store.extraction.begin()
         users = [Scope(), *(Scope(user=self._mark()) for _ in range(2))]
         while True:
             scope = self._rng.choice(users)
             await self._keep(scope)
             await self._inject(scope)
+            await self._extract()
             act = self._rng.random()
             if act < 0.3:
-                await self._forget([self._kept.pop(self._rng.randrange(len(self._kept)))])
+                await self._forget([self._rng.choice(self._kept)])
             elif act < 0.4:
-                some = [one for one in self._kept if one.scope == scope][:9]
-                self._kept = [one for one in self._kept if one not in some]
-                await self._forget(some)
+                await self._forget([one for one in self._kept if one.scope == scope][:9])
             elif act < 0.6:
                 await self._correct()
             elif act < 0.75:
@@ -159,14 +166,37 @@ class _Child:
             mark = self._mark()
             user: dict[str, Any] = {"user": scope.user}
             if self._rng.random() < 0.5:
-                memory = a_memory(self._text(mark), "fact", key=mark, tags=(mark,), **user)
-                changes.append(PutMemory(memory))
-                self._kept.append(_Kept(scope, memory.id, {mark}, "memory", memory.content_hash))
+                own = [one for one in self._kept if one.scope == scope]
+                sources = [one.id for one in self._rng.sample(own, min(len(own), self._rng.choice((0, 0, 1, 2))))]
+                memory = a_memory(self._text(mark), "fact", key=mark, tags=(mark,), derived_from=tuple(sources), **user)
+                changes.append(PutMemory(memory, restored=self._rng.random() < 0.2))
+                self._kept.append(_Kept(scope, memory.id, {mark}, "memory", memory.content_hash, frozenset(sources)))
+                if memories := [one for one in own if one.kind == "memory"]:
+                    older = self._rng.choice(memories).id
+                    changes.append(PutConflict(older=older, newer=memory.id, reason="number", at=NOON))
             else:
                 event = an_event(self._text(mark), session=mark, name=mark, message_id=mark, raw={"content": mark}, **user)
                 changes.append(PutEvent(event))
                 self._kept.append(_Kept(scope, event.id, {mark}, "event", event.content_hash))
         await self._commit(scope, *changes)
+
+    async def _extract(self) -> None:
+        """Stores what a language model could have answered about the messages that wait, or gives them back."""
+        at = datetime.now(UTC)
+        claim = await self._store.extraction.claim("me", now=at, until=at + timedelta(minutes=10), within=None, eager=True)
+        if claim is None:
+            return
+        scope = Scope(user=claim.scope.user)
+        known = [turn for turn in claim.turns if any(one.id == turn.id for one in self._kept)]
+        if not known or self._rng.random() < 0.3:
+            retry_at = None if self._rng.random() < 0.5 else at
+            await self._store.extraction.release(claim, reason="no JSON", retry_at=retry_at)
+            return
+        mark, source = self._mark(), known[0].id
+        memory = a_memory(self._text(mark), derived_from=(source,), user=scope.user, provenance=Provenance(refs=(mark,)))
+        stored = await self._store.within(scope).journal.commit(store_accepted(claim, [memory]))
+        if stored:
+            self._kept.append(_Kept(scope, memory.id, {mark}, "memory", memory.content_hash, frozenset({source})))
 
     async def _inject(self, scope: Scope) -> None:
         """Keeps a text that holds up to four items, as an assembly of the scope would."""
@@ -203,22 +233,28 @@ class _Child:
         if memories:
             chosen, new = self._rng.choice(memories), self._mark()
             memory = a_memory(self._text(new), "fact", key=new, id=chosen.id, user=chosen.scope.user)
-            self._kept[self._kept.index(chosen)] = chosen._replace(marks={new}, content_hash=memory.content_hash)
+            self._kept[self._kept.index(chosen)] = chosen._replace(
+                marks={new}, content_hash=memory.content_hash, sources=frozenset()
+            )
             await self._take(chosen.scope, chosen.marks | self._withdrawn([chosen.id]), PutMemory(memory))
 
     async def _forget(self, things: list[_Kept]) -> None:
+        """Forgets by ids, and with them what derives from them."""
         for scope in dict.fromkeys(one.scope for one in things):
-            own = [one for one in things if one.scope == scope]
-            memories = tuple(one.id for one in own if one.kind == "memory")
-            events = tuple(one.id for one in own if one.kind == "event")
-            gone = Forget(memory_ids=memories, event_ids=events, at=NOON)
-            marks = {mark for one in own for mark in one.marks} | self._withdrawn(memories + events)
-            await self._take(scope, marks, gone)
+            ids = [one.id for one in things if one.scope == scope]
+            gone, before = set(ids), 0
+            while len(gone) > before:
+                before = len(gone)
+                gone |= {one.id for one in self._kept if one.scope == scope and one.sources & gone}
+            marks = {mark for one in self._kept if one.id in gone for mark in one.marks} | self._withdrawn(sorted(gone))
+            self._kept = [one for one in self._kept if one.id not in gone]
+            await self._take(scope, marks, forget(ids=ids, scope=scope, at=NOON))
 
-    async def _take(self, scope: Scope, marks: set[str], change: Change) -> None:
+    async def _take(self, scope: Scope, marks: set[str], change: Change | Plan[Any]) -> None:
         self._say("going", marks)
         self.forgetting = True
-        await self._commit(scope, change)
+        plan = writing(change) if isinstance(change, Change) else change
+        await self._store.within(scope).journal.commit(plan)
         self.forgetting = False
         self._say("gone", marks)
 

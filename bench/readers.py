@@ -44,6 +44,7 @@ from germane.grpc.to_wire import text as wire_text
 from germane.memories import checks
 from germane.memories.compose import compose
 from germane.memories.contrast import contrast
+from germane.memories.extraction.exclusive import alternatives
 from germane.memories.extraction.extract import extract
 from germane.memories.extraction.language import language
 from germane.memories.extraction.own_words import own_words as own_part
@@ -339,6 +340,7 @@ _SIGNALS: dict[str, Reader] = {
     "pipeline.signals.personal.is_personal": is_personal,
     "pipeline.signals.identifiers.phrases": phrases,
     "pipeline.signals.read.read": lambda text: read(_request(text)),
+    "memories.extraction.exclusive.alternatives": lambda text: alternatives(f"always answer in german {text}"),
     "memories.extraction.extract.extract": lambda text: (
         extract(f"i prefer {text}, and my sister {text}. always use {text}", speaker=text[:80]),
         extract(f"ich mag {text}. immer wenn ich {text}"),

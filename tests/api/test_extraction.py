@@ -70,6 +70,62 @@ async def test_what_is_restated_supersedes(agent: Agent) -> None:
     assert [fact.superseded_by for fact in facts] == [*(fact.id for fact in facts[1:]), None]
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Always answer in German.", "From now on, answer in French."),
+        ("Please always reply in German.", "Please always reply in Spanish."),
+        ("From now on use metric units.", "From now on use imperial units."),
+        ("Antworte immer auf Deutsch.", "Antworte immer auf Englisch."),
+    ],
+)
+async def test_of_instructions_that_exclude_each_other_the_later_holds(agent: Agent, first: str, second: str) -> None:
+    """The earlier one stays in the history, and may be given again; one that arrives late has ended already."""
+    one, two = first.rstrip("."), second.rstrip(".")
+    said = [user(text, created_at=MARCH + timedelta(days=day)) for day, text in ((9, second), (0, first), (20, first))]
+    for number, message in enumerate(said):
+        await agent.record([message], session=f"s{number}")
+        assert [memory.text for memory in (await agent.memories.list()).memories] == [(two, two, one)[number]]
+    told = await kept(agent)
+    assert [memory.text for memory in told] == [one, two, one]
+    assert [memory.superseded_by for memory in told] == [told[1].id, told[2].id, None]
+    assert [memory.valid_to for memory in told] == [told[1].valid_from, told[2].valid_from, None]
+
+
+async def test_instructions_that_exclude_each_other_within_one_call(agent: Agent) -> None:
+    """Two of one moment both stay, and so does what was remembered on purpose."""
+    await agent.remember("Always answer in Italian", kind="behavior", valid_from=MARCH)
+    said = [
+        user(f"Always answer in {name}.", created_at=MARCH + timedelta(days=day))
+        for day, name in enumerate(("German", "French"))
+    ]
+    await agent.record(said, session="s1")
+    now = [memory.text.rpartition(" ")[2] for memory in (await agent.memories.list()).memories]
+    assert sorted(now) == ["French", "Italian"]
+    await agent.record(
+        [user("Always answer in Polish. Always answer in Dutch.", created_at=MARCH + timedelta(days=9))], session="s2"
+    )
+    now = [memory.text.rpartition(" ")[2] for memory in (await agent.memories.list()).memories]
+    assert sorted(now) == ["Dutch", "Italian", "Polish"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Never answer in German.", "Never answer in French."),
+        ("Always translate German to English.", "Always translate French to English."),
+        ("When I write to Anna, always answer in German.", "When I write to Tom, always answer in French."),
+        ("Always include the German name.", "Always include the French name."),
+        ("Always answer in German and English.", "Always answer in French."),
+    ],
+)
+async def test_instructions_that_can_both_be_followed_stay(agent: Agent, first: str, second: str) -> None:
+    """A refusal, a condition, another subject or a further word makes them two."""
+    for day, text in enumerate((first, second)):
+        await agent.record([user(text, created_at=MARCH + timedelta(days=day))], session=f"s{day}")
+    assert {one.text for one in (await agent.memories.list()).memories} == {first.rstrip("."), second.rstrip(".")}
+
+
 async def test_what_was_remembered_on_purpose_stays(agent: Agent) -> None:
     """An extracted fact neither ends one that was stated with `remember`, nor inherits its pin."""
     stated = await agent.remember("Berlin", kind="fact", key="user.home", pinned=True, valid_from=MARCH)

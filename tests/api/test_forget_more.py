@@ -78,6 +78,8 @@ async def test_an_end_before_the_beginning_is_refused(agent: Agent) -> None:
     for name in ("valid_to", "expires_at"):
         with pytest.raises(InvalidInput, match=f"{name} .* is not after the beginning"):
             await agent.remember("x", valid_from="2024-05-02T00:00Z", **{name: "2024-05-01T00:00Z"})  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match=r"valid_to .*: give valid_from too, where it held before"):
+        await agent.remember("x", valid_to="2024-05-01T00:00Z")
     memory = await agent.remember("x", valid_from="2024-05-02T00:00Z")
     with pytest.raises(InvalidInput, match="valid_to"):
         await agent.memories.update(memory.id, valid_to="2024-05-01T00:00Z")

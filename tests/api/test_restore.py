@@ -115,6 +115,82 @@ async def test_counts_that_went_on_are_no_conflict(agent: Agent) -> None:
     assert found.superseded_by is not None
 
 
+BUDGETS = tuple(f"The budget for the kitchen of the house in Leith is {number},000 euros" for number in (10, 11, 12))
+
+
+async def conflicts_of(agent: Agent) -> list[tuple[str, str, str]]:
+    return [(one.id, one.older.id, one.newer.id) for one in await agent.memories.review()]
+
+
+@pytest.mark.requirement("MEM-3", "MEM-4")
+async def test_contradictions_come_back_with_how_they_were_resolved(agent: Agent, empty: Germane, calendar: Calendar) -> None:
+    """Open ones are open, what a person kept is kept, and what was stale is stale; importing again changes nothing."""
+    for text in BUDGETS:
+        await agent.remember(text)
+    home = await agent.remember(kind="fact", key="home", value="Leith")
+    way = await agent.remember("The way to work takes ten minutes", derived_from=[home.id])
+    await agent.remember(kind="fact", key="home", value="Oslo")
+    found = await agent.memories.review()
+    first, second = [one for one in found if one.reason == "number"][:2]
+    (values,) = [one for one in found if one.reason == "same_time"]
+    await agent.memories.resolve(first.id, keep="both")
+    done = await agent.memories.resolve(values.id, keep=home.id)
+    calendar.advance(days=9)
+    lines = await lines_of(agent)
+    copy = empty.agent("support", org="acme", user="caroline")
+    restored = await copy.restore(lines)
+    assert (restored.memories, restored.contradictions, restored.conflicts) == (6, 4, [])
+    assert await lines_of(copy) == lines
+    assert await conflicts_of(copy) == await conflicts_of(agent)
+    same = await copy.memories.resolve(values.id, keep=home.id)
+    assert (same.resolved_at, same.kept) == (done.resolved_at, home.id)
+    assert (await copy.memories.get(way.id)).stale_since is not None
+    assert second.id in {id for id, _, _ in await conflicts_of(copy)}
+    again = await copy.restore(lines)
+    assert (again.contradictions, again.conflicts) == (0, [])
+
+
+async def test_what_contradicts_a_restored_memory_later_is_noticed(agent: Agent, empty: Germane) -> None:
+    """A new memory, and a restored one whose text changes; between two restored ones only the export tells."""
+    one, two = [await agent.remember(text) for text in BUDGETS[:2]]
+    (conflict,) = await agent.memories.review()
+    lines = [line for line in await lines_of(agent) if line["type"] != "contradiction"]
+    lines[0]["holds"]["contradictions"] = 0
+    copy = empty.agent("support", org="acme", user="caroline")
+    await copy.restore(lines)
+    assert await conflicts_of(copy) == []
+    three = await copy.remember(BUDGETS[2])
+    assert {(older, newer) for _, older, newer in await conflicts_of(copy)} == {(one.id, three.id), (two.id, three.id)}
+    await copy.memories.update(two.id, BUDGETS[1].replace("euros", "euro"))
+    assert {(one.id, two.id)} < {(older, newer) for _, older, newer in await conflicts_of(copy)}
+    assert (conflict.older.id, conflict.newer.id) == (one.id, two.id)
+
+
+@pytest.mark.requirement("MEM-3", "SCOPE-2")
+async def test_a_contradiction_whose_memories_arent_here_is_told(agent: Agent, germane: Germane, empty: Germane) -> None:
+    """One whose memory is forgotten here is counted; one about another user's memories, or with a taken id, is a conflict."""
+    one, two = [await agent.remember(text) for text in BUDGETS[:2]]
+    lines = await lines_of(agent)
+    number = next(number for number, line in enumerate(lines) if line["type"] == "contradiction")
+    copy = empty.agent("support", org="acme", user="caroline")
+    await copy.restore(lines)
+    await copy.forget([one.id])
+    done = await copy.restore(lines)
+    assert (done.forgotten, done.known, done.contradictions) == (2, 1, 0)
+    ben = germane.agent("support", org="acme", user="ben")
+    theirs = [await ben.remember(text) for text in BUDGETS[1:]]
+    for change in ({"older": theirs[0].id}, {"newer": theirs[1].id}, {"older": "absent"}):
+        with pytest.raises(Conflict, match=rf"^line {number + 1}: one of its memories isn't stored here"):
+            await agent.restore([*lines[:number], lines[number] | change])
+    three = await agent.remember("Something else")
+    taken = lines[number] | {"newer": three.id}
+    with pytest.raises(Conflict, match="its id stands for another contradiction"):
+        await agent.restore([*lines[:number], taken])
+    assert await conflicts_of(agent) == [(lines[number]["id"], one.id, two.id)]
+    (their_conflict,) = await ben.memories.review()
+    assert their_conflict.older.id == theirs[0].id
+
+
 @pytest.mark.parametrize(
     ("place", "change", "why"),
     [

@@ -256,3 +256,35 @@ def test_help_is_short_too_and_names_values_for_people(run: Run) -> None:
         assert "-h, --help" in text
         for kind in ("int range", "<int", "<float", "<str", "<path", "list["):
             assert kind not in text, (command, kind)
+
+
+def test_what_a_memory_was_made_from_is_shown(run: Run, told: dict[str, str]) -> None:
+    """Its sources, since when it is stale, and what says nearly the same."""
+    made = ("remember", "The way to work takes some ten minutes by bus and a bit less on foot along the canal", "--user", "ada")
+    sources = ("--derived-from", told["new"], "--valid-from", "2020-01-01", "--valid-to", "2999-01-01")
+    first = parsed(run(*made, *sources, "--json"))
+    assert (first["derived_from"], first["valid_to"][:4]) == ([told["new"]], "2999")
+    second = parsed(run("remember", made[1] + "!", "--user", "ada", "--json"))
+    run("update", told["new"], "--value", "Linz", "--user", "ada")
+    shown = run("show", first["id"], "--user", "ada")
+    assert all(word in shown for word in ("made from", told["new"], "stale since", "near-duplicates", second["id"]))
+
+
+def test_a_review_of_narrow_screens_keeps_texts_under_their_ids(run: Run) -> None:
+    """Each id alone in its line, the text behind it in lines of its own."""
+    for number in (12, 15):
+        run("remember", f"The budget for the kitchen of the house in Leith is {number},000 euros")
+    lines = run("review", columns=40).splitlines()
+    texts = [line for line in lines if "budget" in line or "Leith" in line]
+    assert texts
+    assert all(line.startswith("    ") for line in texts)
+    ids = [line.split()[0] for line in lines if line.startswith("  01")]
+    assert len(ids) == 2
+    assert all(len(id) == 36 for id in ids)
+
+
+@pytest.mark.parametrize("command", ["remember", "audit", "digest", "review"])
+def test_help_fits_into_a_narrow_terminal(run: Run, command: str) -> None:
+    """But for examples, which are to be copied."""
+    lines = run(command, "-h", columns=40).splitlines()
+    assert all(len(line) <= 40 for line in lines if "germane " not in line), lines

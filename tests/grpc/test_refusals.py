@@ -76,7 +76,7 @@ async def test_what_an_assembly_lacks_is_named_as_the_proto_names_it(wire: Wire,
         ("Remember", pb.RememberRequest(text="x"), "scope.org_id is missing"),
         ("Remember", pb.RememberRequest(scope=pb.Scope(org_id="o"), text="x"), "scope.agent_id is missing"),
         ("Remember", pb.RememberRequest(scope=pb.Scope(org_id="o", agent_id="a", zone="x"), text="x"), "scope.zone: unknown"),
-        ("Remember", pb.RememberRequest(scope=SCOPE), "a note needs body"),
+        ("Remember", pb.RememberRequest(scope=SCOPE), "a note needs its body"),
         ("Remember", pb.RememberRequest(scope=SCOPE, text="x", kind="y"), "kind: unknown kind 'y'"),
         (
             "Remember",

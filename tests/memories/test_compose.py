@@ -48,11 +48,20 @@ def test_a_field_of_another_kind_is_refused_with_the_allowed_ones() -> None:
         compose("x", given={"key": "city", "observed_at": None})
 
 
-@pytest.mark.parametrize(("kind", "missing"), [("fact", "key and value"), ("note", "body"), ("episode", "summary")])
+@pytest.mark.parametrize(
+    ("kind", "missing"), [("a fact", "its key and its value"), ("a note", "its body"), ("an episode", "its summary")]
+)
 def test_what_is_missing_is_named(kind: str, missing: str) -> None:
     """A kind's needed fields have no defaults."""
-    with pytest.raises(InvalidInput, match=f"a {kind} needs {missing}"):
-        compose(kind=kind, given={})
+    with pytest.raises(InvalidInput, match=f"^{kind} needs {missing}$"):
+        compose(kind=kind.split()[1], given={})
+
+
+@pytest.mark.parametrize("value", [float("nan"), [1.5, {"a": float("inf")}]])
+def test_a_number_that_json_lacks_is_named(value: object) -> None:
+    """NaN and infinities, however deep."""
+    with pytest.raises(InvalidInput, match="value can't be written as JSON: NaN and infinities aren't JSON"):
+        compose(kind="fact", given={"key": "k", "value": value})
 
 
 def test_the_main_field_cannot_be_given_twice() -> None:

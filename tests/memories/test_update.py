@@ -57,6 +57,7 @@ def test_attributes_change_without_the_content(ledger: MemoryOperations) -> None
         ("note", {"body": " "}, "body is empty"),
         ("note", {"confidence": 2}, "confidence must be"),
         ("note", {"expires_at": NOW}, "not after the beginning"),
+        ("episode", {"title": "Tea"}, "an episode has no title"),
         ("note", {}, "nothing to update"),
     ],
 )
@@ -67,6 +68,15 @@ def test_what_does_not_fit_is_refused_and_nothing_is_written(
     old = keep(ledger, kind=kind)
     with pytest.raises(InvalidInput, match=message):
         ledger.commit(update(old.id, changes, at=LATER, scope=SCOPE))
+    assert ledger.memories == {old.id: old}
+
+
+def test_a_beginning_behind_the_end_is_refused(ledger: MemoryOperations) -> None:
+    """Whichever of the two is given."""
+    old = keep(ledger, valid_to=LATER)
+    for changes in ({"valid_from": LATER}, {"valid_to": NOW}):
+        with pytest.raises(InvalidInput, match=r"valid_to .* is not after the beginning"):
+            ledger.commit(update(old.id, changes, at=LATER, scope=SCOPE))
     assert ledger.memories == {old.id: old}
 
 

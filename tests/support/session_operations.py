@@ -8,9 +8,9 @@ from itertools import count
 from typing import Any
 
 from germane.events.appending import Origin
-from germane.events.event import Event, EventHead
+from germane.events.event import Event, EventHead, Recorded
 from germane.events.operations import EventsByMessageId, PutEvent, SessionLength, SessionTail
-from germane.events.record import Recorded, record
+from germane.events.record import record
 from germane.types.message import Message
 from germane.types.plan import Plan, Read, run_plan
 from germane.types.scope import Scope

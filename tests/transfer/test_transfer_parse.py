@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from germane.errors import InvalidInput
+from germane.memories.link import ContradictionRecord
 from germane.memories.memory import Memory
 from germane.testing.stored import NOON, a_memory, an_event
 from germane.transfer.line import header_line, line_of, written
@@ -28,6 +29,7 @@ THINGS: list[Any] = [
     SessionRecord(id="s", next=7, length=2, started_at=NOON, last_at=NOON),
     an_event("hi", user="ada", message_id="m", name="Ada", raw={"n": [1.5, None]}, provenance=Provenance(channel="mail")),
     Tombstone(id="t", what="message", at=NOON, by="me", reason="asked"),
+    ContradictionRecord(id="c", reason="number", older="a", newer="b", created_at=NOON, resolved_at=NOON, kept="both"),
 ]
 
 
@@ -98,7 +100,7 @@ def changed(number: int, **fields: Any) -> dict[str, Any]:
         (changed(0, text="\ud800"), "lone surrogate"),
         (changed(1, kind="poem"), "unknown kind"),
         (changed(1, value=float("inf")), "can't be written as JSON"),
-        (changed(2, text="gone"), "needs text"),
+        (changed(2, text="gone"), "needs its text"),
         (changed(2, created_at="gone"), "lacks its created_at"),
         (changed(2, created_at="soon"), "created_at isn't a time"),
         (changed(2, created_at=5), "created_at must be a time"),
@@ -125,6 +127,12 @@ def changed(number: int, **fields: Any) -> dict[str, Any]:
         (changed(9, position=True), "position must be"),
         (changed(9, raw=[1]), "raw must be an object"),
         (changed(9, text="hello"), "'text' that this germane doesn't know"),
+        (changed(11, reason="taste"), "reason must be one of same_time"),
+        (changed(11, newer="a"), "older and newer are the same"),
+        (changed(11, kept="c"), "kept must be the id of one of the two memories, or both"),
+        (changed(11, kept=None), "has resolved_at and kept"),
+        (changed(11, resolved_at=None), "an open one neither"),
+        (changed(11, older="gone"), "lacks its older"),
         (changed(10, what="poem"), "what must be memory, message or block"),
         (changed(10, reason="x" * 1001), "reason has 1,001"),
         ({"type": "header", "format": "other"}, "format must be"),

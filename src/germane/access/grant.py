@@ -27,3 +27,7 @@ class Grant:
         """Whether the caller has `right` on `agent` of `org`. Callers of this method must answer each refusal in the same way,
         so that nobody learns which of the three was wrong or whether the agent exists (SCOPE-3)."""
         return org == self.org and right in self.rights and (self.agents is None or agent in self.agents)
+
+    def allows_all(self, right: Right, *, org: str) -> bool:
+        """Whether the caller has `right` on every agent of `org`. Refusals are answered as those of `allows`."""
+        return org == self.org and right in self.rights and self.agents is None

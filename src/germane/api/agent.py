@@ -20,7 +20,7 @@ from germane.api.extraction_worker import ExtractionRun
 from germane.api.recording import Recording, origin_of
 from germane.api.strategies import allowed_filters
 from germane.api.wiring import Parts
-from germane.events.record import Recorded
+from germane.events.event import Recorded
 from germane.memories.checks import check_provenance
 from germane.memories.directive import set_directive
 from germane.memories.feedback import feedback

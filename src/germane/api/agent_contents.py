@@ -127,8 +127,8 @@ class AgentContents:
 
     def export(self) -> AsyncIterator[Exported]:
         """Yields all that this scope can see, one dict at a time, as it was at the first step: a header, the directives,
-        memories, sessions with their messages, and tombstones. `docs/use/export.md` describes them. API keys and vectors aren't
-        part of it."""
+        memories, contradictions, sessions with their messages, and tombstones. `docs/use/export.md` describes them. API keys
+        and vectors aren't part of it."""
         return exported(self._parts.store, self._reach)
 
     async def restore(

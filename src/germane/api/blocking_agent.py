@@ -17,9 +17,8 @@ from germane.api.export import Exported
 from germane.api.extraction_worker import ExtractionRun
 from germane.api.loop_thread import Loop
 from germane.api.restore import Line, Restored
-from germane.events.event import Event
+from germane.events.event import Event, Recorded
 from germane.events.reader import MessagePage, SessionPage
-from germane.events.record import Recorded
 from germane.memories.audit import Audit
 from germane.memories.forget import Receipt
 from germane.memories.link import Contradiction

@@ -21,10 +21,10 @@ from germane.api.wiring import Parts
 from germane.dialects.registry import parse_all
 from germane.errors import InvalidInput
 from germane.events.appending import Origin, append, find_by_message_id, read_tail
-from germane.events.event import EventHead
+from germane.events.event import EventHead, Recorded
 from germane.events.extracting import found_in
 from germane.events.prepared_message import PreparedMessage
-from germane.events.record import Recorded, check_conflicts, record, retry_time, tail_length, without_repeats
+from germane.events.record import check_conflicts, record, retry_time, tail_length, without_repeats
 from germane.events.resent import Resent, resent
 from germane.events.screened_message import counted_secrets, screened
 from germane.pipeline.background import Background

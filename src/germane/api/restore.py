@@ -16,6 +16,7 @@ from germane.api.wiring import Parts
 from germane.blocks.entry import ArchivalEntry
 from germane.errors import Conflict, GermaneError, InvalidInput
 from germane.events.event import Event
+from germane.memories.link import ContradictionRecord
 from germane.memories.memory import Memory
 from germane.pipeline.background import Background
 from germane.search.unit import Analysis, analysed_parts
@@ -24,6 +25,7 @@ from germane.transfer.parse import Header, parse_line, read_line
 from germane.transfer.restore import (
     Placed,
     restore_blocks,
+    restore_contradictions,
     restore_directive,
     restore_entries,
     restore_memories,
@@ -55,6 +57,7 @@ class Restored:
 
     directives: int = 0
     memories: int = 0
+    contradictions: int = 0
     blocks: int = 0
     entries: int = 0
     messages: int = 0
@@ -223,6 +226,8 @@ class _Restoring:
                 return "directives", restore_directive(text)
             case Memory():
                 return "memories", restore_memories(things, scope=scope, strict=self._strict)
+            case ContradictionRecord():
+                return "contradictions", restore_contradictions(things, scope=scope, strict=self._strict)
             case StoredBlock():
                 return "blocks", restore_blocks(things, scope=scope, strict=self._strict)
             case ArchivalEntry():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from dataclasses import replace
 from math import exp, inf
@@ -197,19 +198,24 @@ async def _not_reached(
     query = replace(query, embed=None, price=_NO_READING, min_relevance=0.0)
     reader: MemoryReader | EventReader = store.memories if isinstance(thing, Memory) else store.events
     found: Found[Any] = await reader.search(query, _ALL, keywords=True, vectors=True, wait=True)
-    odds = {one.id: one.log_odds for one in found.unread}
-    if found.hits:
-        read = relevance.log_odds(matrix([hit.evidence for hit in found.hits])).tolist()
-        odds |= {hit.thing.id: value for hit, value in zip(found.hits, read, strict=True)}
-    own = odds.get(thing.id, -inf)
+    own, rank, ranked = await asyncio.to_thread(_rank, thing.id, found, relevance)  # of a large scope it takes a while
     if own == -inf:
         return Why(
             id=thing.id,
             outcome="not_reached",
             text="no search finds it: it has neither a word nor a meaning in common with the question",
         )
-    rank = 1 + sum(other > own for other in odds.values())
     probability = 1 / (1 + exp(min(60.0, -own)))
     sort = "memories" if isinstance(thing, Memory) else "messages"
-    said = f"the search ended before it: it ranks {rank:,} of {len(odds):,} {sort}, with P = {probability:.4f}"
+    said = f"the search ended before it: it ranks {rank:,} of {ranked:,} {sort}, with P = {probability:.4f}"
     return Why(id=thing.id, outcome="not_reached", reason="depth", text=said, rank=rank, probability=probability)
+
+
+def _rank(id: str, found: Found[Any], relevance: Relevance) -> tuple[float, int, int]:
+    """The log odds of one thing (-inf where it wasn't found), its rank, and how many things were found."""
+    odds = {one.id: one.log_odds for one in found.unread}
+    if found.hits:
+        read = relevance.log_odds(matrix([hit.evidence for hit in found.hits])).tolist()
+        odds |= {hit.thing.id: value for hit, value in zip(found.hits, read, strict=True)}
+    own = odds.get(id, -inf)
+    return own, 1 + sum(other > own for other in odds.values()), len(odds)

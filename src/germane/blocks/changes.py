@@ -8,6 +8,7 @@ splice. So the time is bounded by a constant beside what is linear.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -25,6 +26,10 @@ _STEPS = 1_000_000
 _FIRST = 0x10000
 """The characters from here on stand for words."""
 _NAME = "text"
+_END = "\uffff"
+"""Ends each word of a text that is merged: it stands for no character."""
+_WIDE = re.compile(r"[\u2e80-\u9fff]").match
+"""Whether a character belongs to a script that writes no spaces."""
 
 Scratch = Callable[[], "LoroDoc"]
 """Makes an empty document, which is used for one computation and dropped."""
@@ -45,16 +50,23 @@ def splices(old: str, new: str, scratch: Scratch) -> list[Splice]:
         return []
     first, last = _same_ends(old, new)
     old, new = old[first : len(old) - last], new[first : len(new) - last]
-    for pattern in (_WORD, _LINE):
-        before, after = pattern.findall(old), pattern.findall(new)
-        same, ending = _common(before, after)
-        removed, inserted = before[same : len(before) - ending], after[same : len(after) - ending]
-        start = first + sum(map(len, before[:same]))
-        if not removed or not inserted:
-            break
-        if len(removed) * len(inserted) <= _STEPS:
-            return _compared(removed, inserted, start, scratch)
-    return [Splice(start, sum(map(len, removed)), "".join(inserted))]
+    return _between(_WORD.findall(old), _WORD.findall(new), scratch, first)
+
+
+def _between(before: Sequence[str], after: Sequence[str], scratch: Scratch, start: int = 0) -> list[Splice]:
+    """Returns the splices between two sequences of words; the first word is at position `start`."""
+    keys = _keys(before), _keys(after)
+    same, ending = _common(*keys)
+    start += sum(map(len, before[:same]))
+    before, after = before[same : len(before) - ending], after[same : len(after) - ending]
+    if before and after:
+        if len(before) * len(after) <= _STEPS:
+            old, new = keys[0][same : same + len(before)], keys[1][same : same + len(after)]
+            return _compared(before, after, (old, new), start, scratch)
+        lines = _LINE.findall("".join(before)), _LINE.findall("".join(after))
+        if len(lines[0]) * len(lines[1]) <= _STEPS:
+            return _compared(*lines, lines, start, scratch)
+    return [Splice(start, sum(map(len, before)), "".join(after))] if before or after else []
 
 
 def spliced(text: LoroText, found: Sequence[Splice]) -> None:
@@ -66,7 +78,7 @@ def spliced(text: LoroText, found: Sequence[Splice]) -> None:
             text.insert(one.start, one.inserted)
 
 
-def merged_text(base: str, ours: str, theirs: str, scratch: Scratch) -> str:
+def merged_text(base: str, ours: str, theirs: str, scratch: Scratch, *, yielding: bool = False) -> str:
     """Merges two texts that were both made from `base`, as concurrent edits of one document (a CRDT). Each character that
     either side removed is gone, each run that either side inserted is there in one piece, and what both kept is there once,
     in its order. So leaving out what one side inserted gives the other side's text less what the first removed. Where both
@@ -75,17 +87,41 @@ def merged_text(base: str, ours: str, theirs: str, scratch: Scratch) -> str:
         return theirs
     if theirs == base:
         return ours
+    words = [[word + _END for word in _WORD.findall(text.replace(_END, "\ufffd"))] for text in (base, ours, theirs)]
     document = scratch()
     document.peer_id = 1
-    document.get_text(_NAME).insert(0, base)
+    document.get_text(_NAME).insert(0, "".join(words[0]))
     document.commit()
     other = document.fork()
     document.peer_id, other.peer_id = 2, 3
-    for side, text in ((document, ours), (other, theirs)):
-        spliced(side.get_text(_NAME), splices(base, text, scratch))
+    mine, others = (_between(words[0], text, scratch) for text in words[1:])
+    for side, found in ((document, _yielded(mine, others) if yielding else mine), (other, others)):
+        spliced(side.get_text(_NAME), found)
         side.commit()
     document.import_(_updates(other, document))
-    return document.get_text(_NAME).to_string()
+    return _spaced(document.get_text(_NAME).to_string().split(_END)[:-1])
+
+
+def _yielded(mine: Sequence[Splice], others: Sequence[Splice]) -> list[Splice]:
+    """Returns the splices of one side; one that replaces something which the other side replaces too only removes it."""
+    found, later = list[Splice](), list(reversed(others))
+    for one in mine:
+        while later and later[-1].start + later[-1].removed <= one.start:
+            later.pop()
+        overlaps = bool(later) and bool(one.removed) and later[-1].start < one.start + one.removed and later[-1].removed > 0
+        found.append(Splice(one.start, one.removed, "") if overlaps else one)
+    return found
+
+
+def _spaced(words: Sequence[str]) -> str:
+    """Joins words; two that come from different sides, with nothing between them, get a space."""
+    parts, before = list[str](), ""
+    for word in words:
+        if before and _in_word(before[-1]) and _in_word(word[0]) and not (_WIDE(before[-1]) or _WIDE(word[0])):
+            parts.append(" ")
+        parts.append(word)
+        before = word
+    return "".join(parts)
 
 
 def merged_items(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str], scratch: Scratch) -> list[str]:
@@ -107,31 +143,54 @@ def merged_items(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]
         reorder(side.get_movable_list(_NAME), list(base), items)
         side.commit()
     document.import_(_updates(other, document))
-    return list(dict.fromkeys(map(str, document.get_movable_list(_NAME).to_vec())))
+    gone = set(base) - (set(ours) & set(theirs))  # the list keeps what was moved and removed at once
+    found = dict.fromkeys(map(str, document.get_movable_list(_NAME).to_vec()))
+    return [one for one in found if one not in gone]
 
 
 def reorder(order: Any, present: list[str], wanted: Sequence[str], values: Callable[[str], str] = str) -> None:
     """Removes, adds and moves the items of a list in a document, so that they are `wanted` after being `present`, both by id;
     `values` gives what is stored of an added one."""
     keep = set(wanted)
+    seen = set[str]()
     for index in range(len(present) - 1, -1, -1):
-        if present[index] not in keep:
+        if present[index] not in keep or present[index] in seen:
             order.delete(index, 1)
             del present[index]
-    there = set(present)
-    for index, one in enumerate(wanted):
-        if index < len(present) and present[index] == one:
-            continue
-        if one in there:
-            here = present.index(one, index)
-            order.mov(here, index)
-            del present[here]
         else:
-            order.insert(index, values(one))
-        present.insert(index, one)
-    for index in range(len(present) - 1, len(wanted) - 1, -1):  # an id that was there twice
-        order.delete(index, 1)
-        del present[index]
+            seen.add(present[index])
+    stay = _in_order(present, [one for one in wanted if one in seen])
+    end = 0
+    for one in wanted:
+        if one not in stay:
+            if one in seen:
+                here = present.index(one)
+                del present[here]
+                end -= here < end
+                if here != end:
+                    order.mov(here, end)
+            else:
+                order.insert(end, values(one))
+            present.insert(end, one)
+        end = present.index(one, end) + 1
+
+
+def _in_order(present: Sequence[str], wanted: Sequence[str]) -> set[str]:
+    """Returns the most items of `present` that are in the order of `wanted` already, so that all others have to be moved: a
+    longest increasing subsequence."""
+    place = {one: index for index, one in enumerate(present)}
+    tops, last, before = list[int](), list[str](), dict[str, str]()
+    for one in wanted:
+        index = bisect_left(tops, place[one])
+        if index:
+            before[one] = last[index - 1]
+        tops[index : index + 1], last[index : index + 1] = [place[one]], [one]
+    stay = set[str]()
+    current = last[-1] if last else None
+    while current is not None:
+        stay.add(current)
+        current = before.get(current)
+    return stay
 
 
 def _updates(document: LoroDoc, other: LoroDoc) -> bytes:
@@ -177,15 +236,30 @@ def _common(before: Sequence[str], after: Sequence[str]) -> tuple[int, int]:
     return first, last
 
 
-def _compared(removed: Sequence[str], inserted: Sequence[str], start: int, scratch: Scratch) -> list[Splice]:
-    """Compares two sequences of words as texts of which each character stands for a word."""
-    signs = {word: chr(_FIRST + number) for number, word in enumerate(dict.fromkeys((*removed, *inserted)))}
+def _keys(words: Sequence[str]) -> list[str]:
+    """Returns what is compared of each word: itself, and of a space or a sign the word before too, because a space that
+    stays while its word goes isn't the same."""
+    keys, before = list[str](), ""
+    for word in words:
+        if _in_word(word[0]):
+            before = word
+            keys.append(word)
+        else:
+            keys.append(f"{before}{_END}{word}")
+    return keys
+
+
+def _compared(
+    removed: Sequence[str], inserted: Sequence[str], keys: tuple[Sequence[str], Sequence[str]], start: int, scratch: Scratch
+) -> list[Splice]:
+    """Compares two sequences of words, by their keys, as texts of which each character stands for a key."""
+    signs = {key: chr(_FIRST + number) for number, key in enumerate(dict.fromkeys((*keys[0], *keys[1])))}
     document = scratch()
     text = document.get_text(_NAME)
-    text.insert(0, "".join(map(signs.__getitem__, removed)))
+    text.insert(0, "".join(map(signs.__getitem__, keys[0])))
     document.commit()
     began = document.oplog_frontiers
-    text.update("".join(map(signs.__getitem__, inserted)))
+    text.update("".join(map(signs.__getitem__, keys[1])), use_refined_diff=False)  # the refined one drops short matches
     document.commit()
     found = list[Splice]()
     old = new = 0

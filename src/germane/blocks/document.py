@@ -147,7 +147,8 @@ class BlockDocument:
         ours, theirs = self._held(past), self._held(self._document)
         editing = self._editing(self._document, system=system)
         targets = [
-            (leaf, merged(leaf, base[leaf.key], ours[leaf.key], theirs[leaf.key], _empty)) for leaf in leaves(self.schema)
+            (leaf, merged(leaf, base[leaf.key], ours[leaf.key], theirs[leaf.key], _empty, yielding=True))
+            for leaf in leaves(self.schema)
         ]
         changed = [(leaf, target) for leaf, target in targets if not same(target, theirs[leaf.key])]
         for leaf, target in changed:

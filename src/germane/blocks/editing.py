@@ -153,7 +153,9 @@ class Editing:
                 rows[index] = item(id, value, mutation.done)
             case m.MoveItem():
                 index, to = _index(mutation.index, len(rows), leaf), _index(mutation.to, len(rows), leaf)
-                rows.insert(to, rows.pop(index))
+                self.check(leaf, held)
+                self.document.get_movable_list(leaf.container).mov(index, to)  # this item moves, and none beside it
+                return
             case m.DeleteItem():
                 del rows[_index(mutation.index, len(rows), leaf)]
         self.write(leaf, tuple(rows))

@@ -162,11 +162,12 @@ def empty(leaf: Leaf) -> Stored:
     return _EMPTY[leaf.kind]
 
 
-def merged(leaf: Leaf, base: Any, ours: Any, theirs: Any, scratch: Scratch) -> Any:
-    """Returns what a leaf holds after both sides changed `base`. Of a single value, `theirs` stays where both changed it."""
+def merged(leaf: Leaf, base: Any, ours: Any, theirs: Any, scratch: Scratch, *, yielding: bool = False) -> Any:
+    """Returns what a leaf holds after both sides changed `base`. Of a single value, `theirs` stays where both changed it; of
+    a text with `yielding` too."""
     match leaf.kind:
         case "text":
-            return merged_text(base, ours, theirs, scratch)
+            return merged_text(base, ours, theirs, scratch, yielding=yielding)
         case "count":
             return theirs + ours - base
         case "value":

@@ -1,9 +1,9 @@
 r"""Render: the text of a block's content, as a prompt shows it.
 
-Structure stands at the beginning of a line: `name: value`, `1. item`, `[x] item`, `- [time] (agent) entry`, `=== section ===`,
-`[Showing lines A-B of N]`. What follows a line break inside a value is indented by two spaces. A line of content that looks
-like a header or like the line of a viewport gets a backslash in front, whether or not it has one already. So content can't be
-taken for structure, and taking one backslash away gives the content back. Plain text is shown as it is otherwise.
+Structure stands at the beginning of a line: `name: value`, `1. item`, `[x] item`, `- [time] (agent) entry`,
+`=== section ===`, `[Showing lines A-B of N]`. What follows a line break inside a value is indented by two spaces. A line of content
+that looks like a header or like the line of a viewport gets a backslash in front, whether or not it has one already. So content
+can't be taken for structure, and taking one backslash away gives the content back. Plain text is shown as it is otherwise.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Annotated, Any
 
 import typer
@@ -57,6 +58,8 @@ __all__ = ["app", "hoist", "run"]
 
 _WITH_VALUE = ("--db", "--org", "--agent", "--user", "--zone", "--embedder", "--secrets", "--settings")
 _GLOBAL = (*_WITH_VALUE, "--json")
+_HELP_WIDTH = 52
+"""Columns below which typer would write help that is wider than the terminal."""
 _EXIT_CODES = (
     "Exit codes: 0 done, 1 failed, 2 wrong usage or bad input, 3 the store can't be used, 130 interrupted, 141 broken pipe."
 )
@@ -222,7 +225,8 @@ def run(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: list[str]) -> tuple[int, str]:
     try:
         command = with_readable_values(typer.main.get_command(app))
-        result = command(arguments, prog_name="germane", standalone_mode=False)
+        narrow = {"terminal_width": width} if (width := get_terminal_size((100, 24)).columns) < _HELP_WIDTH else {}
+        result = command(arguments, prog_name="germane", standalone_mode=False, **narrow)
     except typer.Abort:
         return Exit.INTERRUPTED, "interrupted"
     except SystemExit as error:

@@ -1,4 +1,4 @@
-"""Event: something that happened in a session, kept verbatim, such as a recorded message; and the session itself."""
+"""Event: something that happened in a session, kept verbatim; the session itself; and what a recording stored of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from germane.types.candidate import Outdated, PassageRange, Provenance, Sensitivity
 
-__all__ = ["Event", "EventHead", "MessagePage", "Session", "SessionPage"]
+__all__ = ["Event", "EventHead", "MessagePage", "Recorded", "Session", "SessionPage"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,3 +87,21 @@ class SessionPage:
 
     sessions: tuple[Session, ...]
     cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """`added` are germane's ids of the new events, in order. `skipped` counts the messages that were stored before or are never
+    stored (system messages and empty ones). `secrets` counts the secrets in the new messages, by kind.
+
+    Of short messages without ids and times, it can't always be told whether they were sent again or said again:
+    `assumed_resent` counts those of `skipped`, and `assumed_new` names those of `added`, for which `record` had to assume it.
+    """
+
+    added: tuple[str, ...] = ()
+    skipped: int = 0
+    secrets: Mapping[str, int] = field(default_factory=dict, hash=False)
+    extracted: tuple[str, ...] = ()
+    """Ids of the memories that rules found in the new messages of users."""
+    assumed_resent: int = 0
+    assumed_new: tuple[str, ...] = ()

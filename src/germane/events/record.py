@@ -7,13 +7,12 @@ already. Not here: the recording of long conversations in slices (`api/recording
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
 from germane.errors import Conflict, InvalidInput
 from germane.events.appending import Origin, as_changes, put_ids, with_found
-from germane.events.event import EventHead
+from germane.events.event import EventHead, Recorded
 from germane.events.operations import EventsByMessageId, SessionLength, SessionTail
 from germane.events.prepared_message import PreparedMessage
 from germane.events.resent import RETRY, Resent, resent
@@ -21,25 +20,7 @@ from germane.events.screened_message import counted_secrets, screened
 from germane.types.message import Message
 from germane.types.plan import Decision, Plan, read
 
-__all__ = ["Recorded", "check_conflicts", "record", "retry_time", "tail_length", "without_repeats"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
-    """`added` are germane's ids of the new events, in order. `skipped` counts the messages that were stored before or are never
-    stored (system messages and empty ones). `secrets` counts the secrets in the new messages, by kind.
-
-    Of short messages without ids and times, it can't always be told whether they were sent again or said again:
-    `assumed_resent` counts those of `skipped`, and `assumed_new` names those of `added`, for which `record` had to assume it.
-    """
-
-    added: tuple[str, ...] = ()
-    skipped: int = 0
-    secrets: Mapping[str, int] = field(default_factory=dict, hash=False)
-    extracted: tuple[str, ...] = ()
-    """Ids of the memories that rules found in the new messages of users."""
-    assumed_resent: int = 0
-    assumed_new: tuple[str, ...] = ()
+__all__ = ["check_conflicts", "record", "retry_time", "tail_length", "without_repeats"]
 
 
 def record(

@@ -8,6 +8,7 @@ from germane.grpc.authentication import denied
 from germane.grpc.call import RpcCall
 from germane.grpc.refusals import invalid
 from germane.grpc.stubs import memory_pb2
+from germane.types.inventory import AgentPage
 from germane.types.scope import Scope
 
 __all__ = ["AgentResolver"]
@@ -27,6 +28,17 @@ class AgentResolver:
     def agent(self, org: str, agent: str, *, user: str = "", zone: str = "") -> Agent:
         """Returns the handle on an agent, for an org that `authorise` returned. Raises `InvalidInput`."""
         return self._germane.agent(agent, org=org, user=user or None, zone=zone or "UTC")
+
+    async def agents(self, org: str, call: RpcCall, *, limit: int, cursor: str | None) -> AgentPage:
+        """Returns a page of an org's agents, for a key that allows all of them. Raises `Refused` and `InvalidInput`."""
+        org = org or ("" if call.grant is None else call.grant.org)
+        if not org:
+            raise invalid("org_id is missing: say whose agents to list")
+        Scope(org=org)
+        if call.grant is not None and not call.grant.allows_all(call.right, org=org):
+            raise denied()
+        call.record.org = org
+        return await self._germane.agents(org, limit=limit, cursor=cursor)
 
     def authorise(self, call: RpcCall, *, org: str, agent: str, where: str = "") -> str:
         """Returns the org, which defaults to the key's, and names org and agent in the call's record.

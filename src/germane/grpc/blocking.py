@@ -103,6 +103,8 @@ class Client(ScopedClient[grpc.Channel]):
     messages = _raises(looking_rpcs.messages)
     sessions = _raises(looking_rpcs.sessions)
     users = _raises(looking_rpcs.users)
+    agents = _raises(looking_rpcs.agents)
+    why = _raises(looking_rpcs.why)
     stats = _raises(looking_rpcs.stats)
     check = _raises(looking_rpcs.check)
 

@@ -42,7 +42,14 @@ class EventServicer:
             source_kind=request.source_kind or "user",
             channel=request.channel or None,
         )
-        return pb.RecordResponse(added=recorded.added, skipped=recorded.skipped)
+        return pb.RecordResponse(
+            added=recorded.added,
+            skipped=recorded.skipped,
+            secrets=recorded.secrets,
+            extracted=recorded.extracted,
+            assumed_resent=recorded.assumed_resent,
+            assumed_new=recorded.assumed_new,
+        )
 
     async def list_messages(self, request: pb.ListMessagesRequest, call: RpcCall) -> pb.ListMessagesResponse:
         agent = self._resolver.scoped(request.scope, call)

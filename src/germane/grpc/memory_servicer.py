@@ -10,18 +10,23 @@ from typing import Any, ClassVar, cast
 
 from germane.access.key import Right
 from germane.api.export import Exported
+from germane.grpc import to_wire
 from germane.grpc.agent_resolver import AgentResolver
+from germane.grpc.assemble_request import AssembleArguments
 from germane.grpc.call import RpcCall
 from germane.grpc.from_wire import fields, filters, moment
 from germane.grpc.refusals import invalid
 from germane.grpc.stubs import memory_pb2 as pb
 from germane.grpc.to_wire import memory, message, search_result, stats, user
 from germane.memories.memory import Memory
+from germane.types.limits import EXPLAINED, within
 
 __all__ = ["ALL_SENSITIVITIES", "MemoryServicer", "page_size"]
 
 _DEFAULT_PAGE_SIZE = 50
 _DEFAULT_LIMIT = 10
+_WHY_SECONDS = 10.0
+"""When the assembly that is explained is due: much later than the service's own, so that no slow source hides the reason."""
 _MAX_LIMIT = 1000
 ALL_SENSITIVITIES = ("public", "private", "sensitive")
 _VERDICTS: Mapping[int, bool] = MappingProxyType({pb.VERDICT_HELPFUL: True, pb.VERDICT_HARMFUL: False})
@@ -45,6 +50,8 @@ class MemoryServicer:
             "Find": "read",
             "GetStats": "read",
             "ListUsers": "read",
+            "ListAgents": "read",
+            "Why": "read",
         }
     )
 
@@ -103,6 +110,8 @@ class MemoryServicer:
             key=request.key or None,
             tag=request.tag or None,
             session=request.session_id or None,
+            source_kind=request.source_kind or None,
+            channel=request.channel or None,
             user=request.user_id or None,
             everything=request.everything,
             dry_run=request.dry_run,
@@ -115,6 +124,7 @@ class MemoryServicer:
             dry_run=receipt.dry_run,
             scrubbed=receipt.scrubbed,
             waiting_for=receipt.waiting_for,
+            checked=receipt.checked,
         )
 
     async def give_feedback(self, request: pb.GiveFeedbackRequest, call: RpcCall) -> pb.GiveFeedbackResponse:
@@ -138,6 +148,22 @@ class MemoryServicer:
         agent = self._resolver.scoped(request.scope, call)
         page = await agent.users(limit=page_size(request.page_size), cursor=request.page_token or None)
         return pb.ListUsersResponse(users=map(user, page.users), next_page_token=page.cursor or "")
+
+    async def list_agents(self, request: pb.ListAgentsRequest, call: RpcCall) -> pb.ListAgentsResponse:
+        page = await self._resolver.agents(
+            request.org_id, call, limit=page_size(request.page_size), cursor=request.page_token or None
+        )
+        return pb.ListAgentsResponse(agents=map(to_wire.agent, page.agents), next_page_token=page.cursor or "")
+
+    async def why(self, request: pb.WhyRequest, call: RpcCall) -> pb.WhyResponse:
+        asked = request.request
+        org = self._resolver.authorise(call, org=asked.org_id, agent=asked.agent_id, where="request.")
+        within("request", asked.ByteSize(), EXPLAINED)
+        thing, arguments = _id(request.id), AssembleArguments.of(asked)
+        agent = self._resolver.agent(org, arguments.agent, user=arguments.user, zone=arguments.zone)
+        seconds = arguments.deadline or _WHY_SECONDS
+        context = await agent.assemble(arguments.conversation.raw, deadline=seconds, **arguments.options)
+        return to_wire.why(await agent.why(thing, context, session=arguments.options["session"]))
 
     async def export(self, request: pb.ExportRequest, call: RpcCall) -> AsyncGenerator[pb.ExportResponse, None]:
         agent = self._resolver.scoped(request.scope, call)

@@ -13,9 +13,22 @@ from germane.grpc.stubs import context_pb2, ibex_pb2, memory_pb2
 from germane.memories.memory import Memory
 from germane.types.candidate import Provenance, Scored
 from germane.types.context import Metadata
-from germane.types.inventory import Stats, UserSummary
+from germane.types.inventory import AgentSummary, Stats, UserSummary
+from germane.types.why import Why
 
-__all__ = ["ibex_metadata", "memory", "message", "metadata", "search_result", "session", "stats", "text", "user"]
+__all__ = [
+    "agent",
+    "ibex_metadata",
+    "memory",
+    "message",
+    "metadata",
+    "search_result",
+    "session",
+    "stats",
+    "text",
+    "user",
+    "why",
+]
 
 
 def memory(stored: Memory) -> memory_pb2.Memory:
@@ -39,6 +52,10 @@ def memory(stored: Memory) -> memory_pb2.Memory:
         harmful=stored.harmful,
         retrieval_count=stored.retrieval_count,
         provenance=_provenance(stored.provenance),
+        derived_from=stored.derived_from,
+        stale_since=_moment(stored.stale_since),
+        near_duplicates=stored.near_duplicates,
+        secrets=stored.secrets,
     )
     content = {field.name: getattr(stored.content, field.name) for field in fields(stored.content)}
     wire.fields.update({name: _plain(value) for name, value in content.items() if value is not None})
@@ -85,6 +102,12 @@ def user(counted: UserSummary) -> memory_pb2.UserSummary:
     )
 
 
+def agent(counted: AgentSummary) -> memory_pb2.AgentSummary:
+    return memory_pb2.AgentSummary(
+        agent_id=counted.agent, users=counted.users, memories=counted.memories, messages=counted.messages
+    )
+
+
 def stats(counted: Stats) -> memory_pb2.GetStatsResponse:
     return memory_pb2.GetStatsResponse(
         memories=counted.memories,
@@ -97,6 +120,20 @@ def stats(counted: Stats) -> memory_pb2.GetStatsResponse:
         pending_vectors=counted.pending_vectors,
         oldest=_moment(counted.oldest),
         newest=_moment(counted.newest),
+        extracted=counted.extracted,
+    )
+
+
+def why(found: Why) -> memory_pb2.WhyResponse:
+    return memory_pb2.WhyResponse(
+        id=text(found.id),
+        outcome=found.outcome,
+        text=text(found.text),
+        reason=text(found.reason),
+        rank=found.rank,
+        probability=found.probability,
+        tokens=found.tokens,
+        at=_moment(found.at),
     )
 
 

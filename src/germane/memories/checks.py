@@ -35,7 +35,18 @@ from germane.types.limits import (
     within,
 )
 
-__all__ = ["SOURCE_KINDS", "check_provenance", "flag", "json_value", "label", "moment", "share", "tag_names", "words"]
+__all__ = [
+    "SOURCE_KINDS",
+    "check_provenance",
+    "ends_after",
+    "flag",
+    "json_value",
+    "label",
+    "moment",
+    "share",
+    "tag_names",
+    "words",
+]
 
 _MAX_LABEL = LABEL.maximum
 _MAX_TAG = TAG.maximum
@@ -97,6 +108,14 @@ def share(name: str, value: object) -> float:
     return float(value)
 
 
+def ends_after(beginning: datetime, *, given: bool, **ends: datetime | None) -> None:
+    """Raises `InvalidInput` where one of `ends` isn't after the `beginning`; `given` says whether the caller named that."""
+    for name, end in ends.items():
+        if end is not None and end <= beginning:
+            since = "" if given else ": give valid_from too, where it held before"
+            raise InvalidInput(f"{name} {end.isoformat()} is not after the beginning, {beginning.isoformat()}{since}")
+
+
 def flag(name: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise InvalidInput(f"{name} must be True or False, not {type(value).__name__}")
@@ -116,7 +135,9 @@ def json_value(name: str, value: object) -> Any:
     except (TypeError, ValueError, RecursionError) as error:
         if isinstance(error, InvalidInput):
             raise
-        raise InvalidInput(f"{name} can't be written as JSON: {type(error).__name__} in a {type(value).__name__}") from error
+        number = isinstance(error, ValueError) and "Out of range float" in str(error)
+        why = "NaN and infinities aren't JSON" if number else f"{type(error).__name__} in a {type(value).__name__}"
+        raise InvalidInput(f"{name} can't be written as JSON: {why}") from error
 
 
 def check_provenance(given: object) -> Provenance:

@@ -14,7 +14,7 @@ from germane.errors import InvalidInput, UnknownName
 from germane.memories.checks import json_value, label, moment, words
 from germane.memories.memory import KINDS, Content
 
-__all__ = ["MAIN_FIELDS", "compose", "content_fields"]
+__all__ = ["MAIN_FIELDS", "a_kind", "compose", "content_fields"]
 
 MAIN_FIELDS: Mapping[str, str] = MappingProxyType(
     {"fact": "value", "preference": "text", "procedure": "body", "behavior": "text", "episode": "summary", "note": "body"}
@@ -43,6 +43,11 @@ def content_fields(kind: str) -> tuple[str, ...]:
     return tuple(field.name for field in fields(KINDS[kind]))
 
 
+def a_kind(kind: str) -> str:
+    """Returns the name of the kind with its article, for an error message."""
+    return f"an {kind}" if kind == "episode" else f"a {kind}"
+
+
 def compose(text: str | None = None, *, kind: str = "note", given: Mapping[str, Any], zone: str = "UTC") -> Content:
     """Returns the content of a memory of this `kind` from its main `text` (see `MAIN_FIELDS`) and the other fields by name.
 
@@ -53,11 +58,11 @@ def compose(text: str | None = None, *, kind: str = "note", given: Mapping[str, 
     given = dict(given)
     if text is not None:
         if main in given:
-            raise InvalidInput(f"{main} is given twice: it is what the text of a {kind} is")
+            raise InvalidInput(f"{main} is given twice: it is what the text of {a_kind(kind)} is")
         given[main] = words(main, text)
     if strangers := sorted(set(given) - set(allowed)):
-        raise InvalidInput(f"a {kind} has no {', '.join(strangers)}: its fields are {', '.join(allowed)}")
+        raise InvalidInput(f"{a_kind(kind)} has no {', '.join(strangers)}: its fields are {', '.join(allowed)}")
     needed = [field.name for field in fields(KINDS[kind]) if field.default is MISSING and field.name not in given]
     if needed:
-        raise InvalidInput(f"a {kind} needs {' and '.join(sorted(needed))}")
+        raise InvalidInput(f"{a_kind(kind)} needs {' and '.join(f'its {name}' for name in sorted(needed))}")
     return KINDS[kind](**{name: _CHECKS[name](value, zone) for name, value in given.items()})

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Literal, get_args
 
 from germane.memories.contrast import contrast
 from germane.memories.memory import Episode, Fact, Memory
 from germane.text.normal import fold
 
-__all__ = ["NEAR", "ConflictReason", "Contradiction", "LinkKind", "relation"]
+__all__ = ["CONFLICT_REASONS", "NEAR", "ConflictReason", "Contradiction", "ContradictionRecord", "LinkKind", "relation"]
 
 NEAR = 0.92
 """The cosine above which two memories may say the same (MEM-4)."""
 LinkKind = Literal["near_duplicate", "conflict"]
 ConflictReason = Literal["same_time", "pinned", "number", "negation", "date", "order"]
+CONFLICT_REASONS: tuple[ConflictReason, ...] = get_args(ConflictReason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,19 @@ class Contradiction:
     reason: ConflictReason
     older: Memory
     newer: Memory
+    created_at: datetime
+    resolved_at: datetime | None = None
+    kept: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContradictionRecord:
+    """A contradiction as an export holds it: `older` and `newer` are the ids of its memories."""
+
+    id: str
+    reason: ConflictReason
+    older: str
+    newer: str
     created_at: datetime
     resolved_at: datetime | None = None
     kept: str | None = None

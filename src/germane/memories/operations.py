@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from germane.memories.link import ConflictReason, Contradiction
+from germane.memories.link import ConflictReason, Contradiction, ContradictionRecord
 from germane.memories.memory import Memory
 from germane.types.inventory import Tombstone
 from germane.types.plan import Change, Read
 
 __all__ = [
     "ConflictById",
+    "ConflictsBetween",
     "CountFeedback",
     "CountRetrievals",
     "DerivedFrom",
@@ -33,8 +34,10 @@ __all__ = [
     "PutConflict",
     "PutMemory",
     "PutTombstones",
+    "RecordedConflicts",
     "Remains",
     "ResolveConflict",
+    "RestoreConflict",
     "Select",
     "Selection",
     "SetDirective",
@@ -67,6 +70,24 @@ class ConflictById(Read[Contradiction | None]):
     """The conflict with this id between memories of the scope's own user, resolved or not; None where there is none."""
 
     id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictsBetween(Read["RecordedConflicts"]):
+    """What is recorded of these pairs of memories of the scope's own user (ids, the older one first), and who has these ids of
+    conflicts."""
+
+    pairs: tuple[tuple[str, str], ...]
+    ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedConflicts:
+    """What `ConflictsBetween` found: the pairs of which a conflict is recorded, resolved or not, and those of the ids that
+    stand for a conflict, whoever has it."""
+
+    pairs: frozenset[tuple[str, str]] = frozenset()
+    taken: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +165,11 @@ class Selection:
 @dataclass(frozen=True, slots=True)
 class PutMemory(Change):
     """Inserts the memory, or replaces the memory with its id. Its search row and vector are derived in the same
-    transaction."""
+    transaction. `restored` says that it comes from an export, which has its conflicts with others of the export too: the store
+    derives none between two restored memories, until the text of one changes."""
 
     memory: Memory
+    restored: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,6 +207,14 @@ class ResolveConflict(Change):
     id: str
     kept: str
     at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreConflict(Change):
+    """Records a conflict between two stored memories as it was in another store, with how it was resolved. A conflict between
+    the two that exists stays as it is."""
+
+    record: ContradictionRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

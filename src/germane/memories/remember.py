@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import Any, get_args
 
 from germane.errors import InvalidInput
-from germane.memories.checks import flag, moment, share, tag_names
-from germane.memories.compose import compose, content_fields
+from germane.memories.checks import ends_after, flag, moment, share, tag_names
+from germane.memories.compose import a_kind, compose, content_fields
 from germane.memories.memory import Content, Fact, Memory
 from germane.memories.operations import EndMemory, FactsOnKey, MemoriesByHash, PutConflict, PutMemory
 from germane.memories.screened_content import screened_attributes, screened_content, screened_provenance
@@ -75,7 +75,7 @@ def attributes(kind: str, given: Mapping[str, Any], zone: str) -> tuple[dict[str
     if strangers := sorted(set(given) - set(fields) - set(ATTRIBUTES)):
         allowed = ", ".join((*fields, *ATTRIBUTES))
         named = ", ".join(name[:40] for name in strangers[:5])
-        raise InvalidInput(f"a {kind} has no {named}: what can be given is {allowed}")
+        raise InvalidInput(f"{a_kind(kind)} has no {named}: what can be given is {allowed}")
     content = {name: value for name, value in given.items() if name in fields}
     return content, {name: ATTRIBUTES[name](value, zone) for name, value in given.items() if name in ATTRIBUTES}
 
@@ -125,9 +125,8 @@ def new_memory(
         secrets=dict(screen.found),
         **about,
     )
-    for name, end in (("expires_at", memory.expires_at), ("valid_to", memory.valid_to)):
-        if end is not None and end <= memory.valid_from:
-            raise InvalidInput(f"{name} {end.isoformat()} is not after the beginning, {memory.valid_from.isoformat()}")
+    given_too = observed is not None or "valid_from" in (given or {})
+    ends_after(memory.valid_from, given=given_too, expires_at=memory.expires_at, valid_to=memory.valid_to)
     return memory
 
 

@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from germane.errors import InvalidInput, NotFound
-from germane.memories.compose import MAIN_FIELDS, compose
+from germane.memories.checks import ends_after
+from germane.memories.compose import MAIN_FIELDS, a_kind, compose
 from germane.memories.memory import Memory
 from germane.memories.operations import MemoriesById, PutMemory
 from germane.memories.remember import attributes, hash_of
@@ -51,15 +52,15 @@ def update(
     if text is not None:
         main = MAIN_FIELDS[memory.kind]
         if main in given:
-            raise InvalidInput(f"{main} is given twice: it is what the text of a {memory.kind} is")
+            raise InvalidInput(f"{main} is given twice: it is what the text of {a_kind(memory.kind)} is")
         del held[main]
     content = compose(text, kind=memory.kind, given=held | given, zone=scope.zone)
     content = screened_content(content, set(given) | ({MAIN_FIELDS[memory.kind]} if text is not None else set()), screen)
     about = screened_attributes(about, screen, about.get("tags", memory.tags))
     changed = replace(memory, content=content, content_hash=hash_of(memory.kind, content), stale_since=None, **about)
-    for name, end in (("expires_at", changed.expires_at), ("valid_to", changed.valid_to)):
-        if name in about and end is not None and end <= changed.valid_from:
-            raise InvalidInput(f"{name} {end.isoformat()} is not after the beginning, {changed.valid_from.isoformat()}")
+    begins = "valid_from" in about
+    ends = {name: end for name in ("expires_at", "valid_to") if (end := getattr(changed, name)) and (begins or name in about)}
+    ends_after(changed.valid_from, given=True, **ends)
     secrets_found = dict(screen.found)
     if changed == memory:
         return Decision((), replace(memory, secrets=secrets_found))

@@ -20,6 +20,7 @@ EVENTS = frozenset(
         *("request", "started", "stopping", "stopped", "ready", "not_ready", "loop_blocked", "loop_free", "lines_lost"),
         *("worker_started", "worker_ended", "listening", "foreign", "uncaught", "settings", "reloaded"),
         *("refused", "saturated", "unsaturated"),
+        *("embedder_failing", "embedder_answers", "llm_failing", "llm_answers"),
     }
 )
 """Every event that can be logged; another name is replaced by `redacted`, so that an event can't carry text."""

@@ -82,7 +82,9 @@ async def monitoring(
             metrics.observe_lag(seconds)
 
     def degraded() -> Sequence[str]:
-        return ("embedder_not_answering",) if state().embedder_fault else ()
+        now = state()
+        faults = (("embedder_not_answering", now.embedder_fault), ("llm_not_reading", now.llm_fault))
+        return tuple(name for name, fault in faults if fault)
 
     async def check_ports() -> None:
         while True:
@@ -94,16 +96,23 @@ async def monitoring(
 
     async def check_readiness() -> None:
         """Logs every error and goes on: a fault of the engine must not end its monitoring."""
-        before, failed = False, ""
+        before, failing = False, {"embedder": False, "llm": False}
         while True:
             ready = readiness.ready
             try:
-                if bool(fault := state().embedder_fault) != bool(failed):
-                    failed = fault
-                    if fault:
+                now = state()
+                if bool(now.embedder_fault) != failing["embedder"]:
+                    failing["embedder"] = bool(now.embedder_fault)
+                    if failing["embedder"]:
                         logs.warning("embedder_failing")
                     else:
                         logs.info("embedder_answers")
+                if bool(now.llm_fault) != failing["llm"]:
+                    failing["llm"] = bool(now.llm_fault)
+                    if failing["llm"]:
+                        logs.warning("llm_failing")
+                    else:
+                        logs.info("llm_answers")
                 if ready != before:
                     before = ready
                     if ready:

@@ -15,6 +15,7 @@ from germane.memories.operations import EndMemory, Forget, PutMemory, SetDirecti
 from germane.store import ScopedStore, Store
 from germane.testing.scope_contract import AGENT, ALL, ANNA, BEN, LATER
 from germane.testing.stored import NOON, a_memory, an_event, writing
+from germane.types.candidate import Provenance
 from germane.types.inventory import AgentSummary, Stats, Tombstone, UserSummary
 from germane.types.query import Filters
 from germane.types.scope import Scope
@@ -119,6 +120,20 @@ class InventoryContract:
         assert found.text_bytes > len("hé".encode()) + 3
         wide = await agent.inventory.stats(at=LATER)
         assert (wide.memories, wide.messages, wide.users) == ({"note": 1}, 0, 2)
+
+    @pytest.mark.requirement("CLI-2")
+    async def test_what_was_extracted_is_counted_by_what_found_it(self, store: Store) -> None:
+        """Rules by their names and a language model; not what has ended, nor words in other fields of the provenance."""
+        rule, llm, other = (Provenance(metadata={"extracted": name}) for name in ("home", "llm", "home"))
+        plain = Provenance(channel="extracted", metadata={"note": {"extracted": "llm"}})
+        origins = {"a": rule, "b": llm, "c": rule, "d": plain, "e": Provenance()}
+        kept = [PutMemory(replace(a_memory(text, user="anna"), provenance=origin)) for text, origin in origins.items()]
+        ended = replace(a_memory("f", user="anna"), provenance=other)
+        change = EndMemory(id=ended.id, at=NOON + timedelta(hours=1))
+        await store.within(ANNA).journal.commit(writing(*kept, PutMemory(ended)))
+        await store.within(ANNA).journal.commit(writing(change))
+        assert (await store.within(ANNA).inventory.stats(at=LATER)).extracted == {"llm": 1, "rules": 2}
+        assert (await store.within(BEN).inventory.stats(at=LATER)).extracted == {}
 
     @pytest.mark.requirement("CLI-2", "SCOPE-3")
     async def test_an_id_is_found_by_its_beginning_within_the_scope(self, store: Store) -> None:

@@ -41,6 +41,7 @@ from germane.testing.inventory_contract import InventoryContract
 from germane.testing.key_contract import KeyContract
 from germane.testing.link_contract import LinkContract
 from germane.testing.memory_contract import MemoryContract
+from germane.testing.queue_contract import QueueContract
 from germane.testing.scope_contract import AGENT, ALL, ANNA, LATER, ScopeContract, found
 from germane.testing.stored import NOON, a_memory, an_event, asking, question, writing
 from germane.testing.transfer_contract import TransferContract
@@ -62,12 +63,13 @@ class StoreContract(
     InjectionContract,
     InventoryContract,
     LinkContract,
+    QueueContract,
     TransferContract,
     BlockContract,
     ArchiveContract,
 ):
-    """All tests of a store: memories, events, search, plans, forgetting, scopes, keys, injections, exports, links
-    and blocks."""
+    """All tests of a store: memories, events, search, plans, forgetting, scopes, keys, injections, exports, links, queue,
+    blocks."""
 
     async def test_things_are_found_by_their_words(self, scoped: ScopedStore) -> None:
         """A keyword search finds memories and events by word stem."""

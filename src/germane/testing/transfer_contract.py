@@ -11,7 +11,9 @@ import pytest
 
 from germane.errors import StoreUnavailable
 from germane.events.operations import EventsById, PutEvent, ReservePositions, SessionLength
+from germane.memories.link import ContradictionRecord
 from germane.memories.operations import (
+    ConflictsBetween,
     Forget,
     ForgetOwner,
     IdsInUse,
@@ -19,6 +21,8 @@ from germane.memories.operations import (
     OwnDirective,
     PutMemory,
     PutTombstones,
+    RecordedConflicts,
+    RestoreConflict,
     SetDirective,
 )
 from germane.store import Store
@@ -66,6 +70,29 @@ class TransferContract:
         assert (await dumped(store, Reach(org="default", agent="default", user="ben")))[1:] == things[:3]
         assert len(await dumped(store, Reach(org="acme"))) == 2
         assert (await dumped(store))[1:] == [*(await dumped(store, Reach(org="acme")))[1:], *things]
+
+    @pytest.mark.requirement("MEM-3", "MEM-4")
+    async def test_a_contradiction_is_dumped_and_restored_as_it_is(self, store: Store) -> None:
+        """Between its memories and the sessions, with how it was resolved; what is recorded of the pair already stays."""
+        one, two, three = (a_memory(text, user="anna") for text in ("one", "two", "three"))
+        record = ContradictionRecord(
+            id="c", reason="number", older=one.id, newer=two.id, created_at=NOON, resolved_at=LATER, kept="both"
+        )
+        anna, pairs = store.within(ANNA).journal, ((one.id, two.id), (two.id, three.id))
+        kept = [PutMemory(memory, restored=True) for memory in (one, two, three)]
+        assert await anna.commit(asking(ConflictsBetween(pairs, ("c",)))) == RecordedConflicts()
+        await anna.commit(writing(*kept, RestoreConflict(record), PutEvent(an_event(user="anna"))))
+        await anna.commit(writing(RestoreConflict(replace(record, id="d", resolved_at=None, kept=None))))
+        contents, *things = await dumped(store)
+        assert contents.contradictions == 1
+        assert [type(thing.thing) for thing in things[2:5]] == [type(one), ContradictionRecord, SessionRecord]
+        assert things[3].thing == record
+        found = await anna.commit(asking(ConflictsBetween(pairs, ("c", "d"))))
+        assert found == RecordedConflicts(frozenset({pairs[0]}), frozenset({"c"}))
+        others = await store.within(BEN).journal.commit(asking(ConflictsBetween(pairs, ("c",))))
+        assert not others.pairs
+        await anna.commit(writing(Forget(memory_ids=(two.id,), at=LATER)))
+        assert (await dumped(store))[0].contradictions == 0
 
     async def test_a_dump_is_of_one_moment(self, store: Store) -> None:
         """What is written after its first step isn't in it, and what is forgotten then still is."""

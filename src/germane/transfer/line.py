@@ -15,6 +15,7 @@ from typing import Any
 
 from germane.blocks.entry import ArchivalEntry
 from germane.events.event import Event
+from germane.memories.link import ContradictionRecord
 from germane.memories.memory import Memory
 from germane.transfer.block_line import block_line
 from germane.transfer.stored import Contents, Owned, Reach, SessionRecord, StoredBlock, StoredDirective, Thing
@@ -29,7 +30,7 @@ VERSION = 2
 _UNSAFE = re.compile(
     "[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
-_HOLDS = ("directives", "memories", "blocks", "entries", "sessions", "messages", "tombstones")
+_HOLDS = ("directives", "memories", "contradictions", "blocks", "entries", "sessions", "messages", "tombstones")
 _PROVENANCE = tuple(field.name for field in fields(Provenance))
 _NOT_WRITTEN = frozenset({"id", "kind", "content", "user", "secrets", "near_duplicates"})
 """Fields of a memory that are written otherwise, or that the store derives."""
@@ -77,6 +78,8 @@ def _parts(thing: Thing) -> tuple[str, dict[str, Any]]:
             return "session", {"session": named.pop("id"), **named}
         case Event():
             return "message", _message(thing)
+        case ContradictionRecord():
+            return "contradiction", {field.name: _plain(getattr(thing, field.name)) for field in fields(thing)}
         case Tombstone():
             return "tombstone", {field.name: _plain(getattr(thing, field.name)) for field in fields(thing)}
 

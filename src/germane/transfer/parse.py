@@ -20,8 +20,10 @@ from germane.events.event import Event
 from germane.events.prepared_message import slim
 from germane.memories.checks import check_provenance, moment, words
 from germane.memories.compose import compose, content_fields
+from germane.memories.link import CONFLICT_REASONS, ContradictionRecord
 from germane.memories.memory import Memory
 from germane.memories.remember import ATTRIBUTES, hash_of
+from germane.memories.resolve import BOTH
 from germane.text.normal import content_hash
 from germane.transfer.block_line import parsed_block
 from germane.transfer.line import FORMAT, VERSION
@@ -118,6 +120,19 @@ def _memory(line: Mapping[str, Any], owner: Owner) -> Thing:
     return Memory(kind=kind, content=content, user=owner.user, **given)
 
 
+def _contradiction(line: Mapping[str, Any], _: Owner) -> Thing:
+    given = _read("a contradiction", line, _CONTRADICTION_FIELDS)
+    _complete(ContradictionRecord, given, "a contradiction")
+    record = ContradictionRecord(**given)
+    if record.older == record.newer:
+        raise InvalidInput("a contradiction is between two memories: older and newer are the same")
+    if (record.kept is None) != (record.resolved_at is None):
+        raise InvalidInput("a contradiction that was resolved has resolved_at and kept, and an open one neither")
+    if record.kept not in (None, BOTH, record.older, record.newer):
+        raise InvalidInput(f"kept must be the id of one of the two memories, or {BOTH}")
+    return record
+
+
 def _entry(line: Mapping[str, Any], owner: Owner) -> Thing:
     given = _read("an entry", line, _ENTRY_FIELDS)
     _complete(ArchivalEntry, given, "an entry", ("user",))
@@ -200,6 +215,12 @@ def _time(name: str, value: Any) -> datetime:
 def _role(name: str, value: Any) -> str:
     if value not in _ROLES or not isinstance(value, str):
         raise InvalidInput(f"{name} must be one of {', '.join(_ROLES[1:])}, or empty, not {shown(value)}")
+    return value
+
+
+def _conflict_reason(name: str, value: Any) -> str:
+    if value not in CONFLICT_REASONS or not isinstance(value, str):
+        raise InvalidInput(f"{name} must be one of {', '.join(CONFLICT_REASONS)}, not {shown(value)}")
     return value
 
 
@@ -289,6 +310,17 @@ _RENAMED = MappingProxyType({"germane_id": "id", "id": "message_id", "content": 
 _SESSION_FIELDS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
     {"session": _session_id, "next": _count, "length": _count, "started_at": _or_none(_time), "last_at": _or_none(_time)}
 )
+_CONTRADICTION_FIELDS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
+    {
+        "id": _ID,
+        "reason": _conflict_reason,
+        "older": _ID,
+        "newer": _ID,
+        "created_at": _time,
+        "resolved_at": _or_none(_time),
+        "kept": _or_none(_ID),
+    }
+)
 _ENTRY_FIELDS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
     {"id": _ID, "text": partial(_text, limit=MEMORY_TEXT), "metadata": _raw, "created_at": _time}
 )
@@ -308,6 +340,7 @@ _THINGS: Mapping[str, Callable[[Mapping[str, Any], Owner], Thing]] = MappingProx
     {
         "directive": _directive,
         "memory": _memory,
+        "contradiction": _contradiction,
         "block": _block,
         "entry": _entry,
         "session": _session,

@@ -14,8 +14,18 @@ from germane.blocks.entry import ArchivalEntry
 from germane.blocks.operations import BlocksNamed, IdsOfBlocks, PutBlock, PutEntry, RestoreHistory
 from germane.events.event import Event
 from germane.events.operations import EventsById, EventsByMessageId, PutEvent, ReservePositions, SessionTail
+from germane.memories.link import ContradictionRecord
 from germane.memories.memory import Memory
-from germane.memories.operations import IdsInUse, MemoriesById, OwnDirective, PutMemory, PutTombstones, SetDirective
+from germane.memories.operations import (
+    ConflictsBetween,
+    IdsInUse,
+    MemoriesById,
+    OwnDirective,
+    PutMemory,
+    PutTombstones,
+    RestoreConflict,
+    SetDirective,
+)
 from germane.search.unit import Analysis
 from germane.transfer.stored import StoredBlock
 from germane.types.inventory import Tombstone
@@ -26,6 +36,7 @@ __all__ = [
     "Clash",
     "Placed",
     "restore_blocks",
+    "restore_contradictions",
     "restore_directive",
     "restore_entries",
     "restore_memories",
@@ -82,7 +93,7 @@ def restore_memories(memories: Sequence[Memory], *, scope: Scope, strict: bool) 
             placed.clash(index, _TAKEN)
         elif held is None:
             known[memory.id] = memory
-            changes.append(PutMemory(memory))
+            changes.append(PutMemory(memory, restored=True))
         elif (held.kind, held.content) == (memory.kind, memory.content):
             placed.known += 1
         else:
@@ -142,6 +153,32 @@ def restore_entries(entries: Sequence[ArchivalEntry], *, strict: bool) -> Plan[P
             placed.known += 1
         else:
             placed.clash(index, _OTHER)
+    return _decided(placed, changes, strict)
+
+
+def restore_contradictions(records: Sequence[ContradictionRecord], *, scope: Scope, strict: bool) -> Plan[Placed]:
+    """Records the contradictions that aren't recorded. One that is recorded stays as it is here, resolved or not; one whose
+    memory is forgotten here isn't recorded. `strict`: where any of them clashes, none is recorded."""
+    pairs = tuple((record.older, record.newer) for record in records)
+    sides = tuple(dict.fromkeys(id for pair in pairs for id in pair))
+    here = {id for id, memory in (yield from read(MemoriesById(sides))).items() if memory.user == scope.user}
+    use = yield from read(IdsInUse(sides))
+    held = yield from read(ConflictsBetween(pairs, tuple(record.id for record in records)))
+    known, taken = set(held.pairs), set(held.taken)
+    placed, changes = Placed(), list[Change]()
+    for index, (record, pair) in enumerate(zip(records, pairs, strict=True)):
+        if pair in known:
+            placed.known += 1
+        elif not use.forgotten.isdisjoint(pair):
+            placed.forgotten += 1
+        elif not here.issuperset(pair):
+            placed.clash(index, "one of its memories isn't stored here")
+        elif record.id in taken:
+            placed.clash(index, "its id stands for another contradiction of this store")
+        else:
+            known.add(pair)
+            taken.add(record.id)
+            changes.append(RestoreConflict(record))
     return _decided(placed, changes, strict)
 
 

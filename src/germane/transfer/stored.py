@@ -12,6 +12,7 @@ from germane.blocks.share import Share
 from germane.blocks.version import KeptVersion
 from germane.errors import InvalidInput
 from germane.events.event import Event
+from germane.memories.link import ContradictionRecord
 from germane.memories.memory import Memory
 from germane.types.inventory import Tombstone
 from germane.types.scope import Scope
@@ -70,6 +71,7 @@ class Contents:
 
     directives: int = 0
     memories: int = 0
+    contradictions: int = 0
     sessions: int = 0
     messages: int = 0
     tombstones: int = 0
@@ -79,7 +81,7 @@ class Contents:
 
     @property
     def total(self) -> int:
-        stored = self.directives + self.memories + self.sessions + self.messages
+        stored = self.directives + self.memories + self.contradictions + self.sessions + self.messages
         return stored + self.blocks + self.entries + self.tombstones
 
 
@@ -112,12 +114,12 @@ class StoredBlock:
     shares: tuple[Share, ...] = ()
 
 
-Thing = StoredDirective | Memory | StoredBlock | ArchivalEntry | SessionRecord | Event | Tombstone
+Thing = StoredDirective | Memory | ContradictionRecord | StoredBlock | ArchivalEntry | SessionRecord | Event | Tombstone
 
 
 class Owned(NamedTuple):
-    """A stored thing and its owner. Of one owner the directive comes first, then the memories, the blocks, the archival
-    entries, each session with its messages by position, and the tombstones."""
+    """A stored thing and its owner. Of one owner the directive comes first, then the memories, the contradictions
+    between them, the blocks, the archival entries, each session with its messages by position, and the tombstones."""
 
     owner: Owner
     thing: Thing

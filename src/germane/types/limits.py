@@ -23,6 +23,7 @@ __all__ = [
     "DEPTH",
     "DIGITS",
     "DIRECTIVE",
+    "EXPLAINED",
     "FIELD_VALUES",
     "ID",
     "IDS",
@@ -138,6 +139,13 @@ MESSAGES = Limit(
     of="`messages` of one `assemble` or `fallback`",
     why="only abuse meets it: a window of a million tokens holds some 20,000 short messages",
     instead="leave out the oldest, which no window holds",
+)
+EXPLAINED = Limit(
+    maximum=1_000_000,
+    unit="bytes",
+    of="the `request` of the RPC `Why`",
+    why="its messages are compared with one stored message as a whole",
+    instead="give the latest messages alone",
 )
 RECORDED = Limit(
     maximum=200_000,

@@ -127,7 +127,7 @@ def test_labels_that_name_nothing_are_left_out_and_said(tmp_path: Path) -> None:
         ({**ASKED, "memories": ["hm"]}, "memory 1: must be an object"),
         ({**ASKED, "memories": [{"text": "x", "kind": "hunch"}]}, "memory 1: unknown kind 'hunch'"),
         ({**ASKED, "memories": [{"text": "x", "kind": 3}]}, "memory 1: unknown kind '3'"),
-        ({**ASKED, "memories": [{"kind": "fact", "value": 1}]}, "memory 1: a fact needs key"),
+        ({**ASKED, "memories": [{"kind": "fact", "value": 1}]}, "memory 1: a fact needs its key"),
         ({**ASKED, "messages": [M1], "memories": [{"id": "m1", "text": "x"}]}, "memory 1: its id m1 is another"),
         ({**ASKED, "messages": [M1], "at": "soon"}, "created_at|at "),
         ({**ASKED, "messages": [M1], "category": []}, "category must be a string, not list"),

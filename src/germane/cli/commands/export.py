@@ -27,8 +27,8 @@ def export(
     all_agents: Annotated[bool, typer.Option("--all-agents", help="The org with all its agents and users.")] = False,
     everything: Annotated[bool, typer.Option("--everything", help="The whole store: every org in it.")] = False,
 ) -> None:
-    """Write the directives, memories, sessions, messages and tombstones of the agent, or with --user of that user, as JSON
-    Lines.
+    """Write the directives, memories, contradictions, sessions, messages and tombstones of the agent, or with --user of that
+    user, as JSON Lines.
 
     The export shows the store at one moment, and germane import restores it as it was. A new file is readable by its owner
     only. Vectors and API keys are not exported."""

@@ -172,6 +172,7 @@ def _tally(restored: Restored) -> ImportTally:
         known_things=restored.known,
         memories=restored.memories,
         directives=restored.directives,
+        contradictions=restored.contradictions,
         tombstones=restored.tombstones,
         forgotten=restored.forgotten,
         broken=[f"line {number}: something else is stored in its place" for number in restored.conflicts],
@@ -187,6 +188,7 @@ def _shape(file: str, tally: ImportTally) -> dict[str, Any]:
         "memories": tally.memories,
         "directives": tally.directives,
         "secrets": dict(tally.secrets),
+        "contradictions": tally.contradictions,
         "tombstones": tally.tombstones,
         "forgotten": tally.forgotten,
         "broken": len(tally.broken),
@@ -198,6 +200,7 @@ def _summary(file: str, tally: ImportTally) -> str:
     parts = [f"{tally.messages} messages"]
     parts += [f"{tally.memories} memories"] if tally.memories else []
     parts += ["the directive" if tally.directives == 1 else f"{tally.directives} directives"] if tally.directives else []
+    parts += [f"{tally.contradictions} contradictions"] if tally.contradictions else []
     parts += [f"{tally.tombstones} tombstones"] if tally.tombstones else []
     parts += [f"{tally.known} there already"] if tally.known else []
     parts += [f"{tally.forgotten} forgotten here, which aren't stored again"] if tally.forgotten else []

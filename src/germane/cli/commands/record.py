@@ -11,7 +11,7 @@ from germane.cli.global_options import GlobalOptions, options_of, run_async
 from germane.cli.screen import console, print_json, secrets_line
 
 if TYPE_CHECKING:
-    from germane.events.record import Recorded
+    from germane.events.event import Recorded
 
 __all__ = ["record"]
 

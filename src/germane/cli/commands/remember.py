@@ -31,9 +31,13 @@ def remember(
     pinned: Annotated[bool, typer.Option("--pinned", help="Put the memory into every context.")] = False,
     agent_wide: Annotated[bool, typer.Option("--agent-wide", help="Share the memory with all users of the agent.")] = False,
     valid_from: Annotated[str | None, typer.Option(help="The time from which the memory holds (ISO 8601).")] = None,
+    valid_to: Annotated[str | None, typer.Option(help="The time until which it held, for what has ended (ISO 8601).")] = None,
     expires_at: Annotated[str | None, typer.Option(help="The time at which the memory ends (ISO 8601).")] = None,
     observed_at: Annotated[str | None, typer.Option(help="The time at which a fact was observed (ISO 8601).")] = None,
     occurred_at: Annotated[str | None, typer.Option(help="The time at which an episode happened (ISO 8601).")] = None,
+    derived_from: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="A memory or message that it was made from (may be repeated).")
+    ] = None,
 ) -> None:
     """Store a note, a fact, a preference, a procedure, a behavior or an episode.
 
@@ -55,6 +59,8 @@ def remember(
         "pinned": pinned,
         "agent_wide": agent_wide,
         "valid_from": options.parse_time(valid_from, "--valid-from"),
+        "valid_to": options.parse_time(valid_to, "--valid-to"),
+        "derived_from": tuple(derived_from) if derived_from else None,
         "expires_at": options.parse_time(expires_at, "--expires-at"),
         "observed_at": options.parse_time(observed_at, "--observed-at"),
         "occurred_at": options.parse_time(occurred_at, "--occurred-at"),

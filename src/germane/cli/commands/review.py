@@ -44,11 +44,14 @@ def review(
     elif not found:
         console().print("nothing to review: no memories contradict each other")
     else:
+        from rich.padding import Padding
+
         for conflict in found:
             console().print(f"{conflict.id}  {_REASONS.get(conflict.reason, conflict.reason)}")
             for memory in (conflict.older, conflict.newer):
                 ended = "" if memory.superseded_by is None else " (superseded)"
-                console().print(f"  {memory.id}  {memory.text}{ended}")
+                console().print(f"  {memory.id}{ended}", soft_wrap=True)
+                console().print(Padding(memory.text, (0, 0, 0, 4)))
         console().print("decide with: germane review --resolve CONFLICT --keep MEMORY (or both)")
 
 

@@ -29,6 +29,8 @@ def stats(context: typer.Context) -> None:
     fields = [
         ("memories", f"{sum(kinds.values()):,}"),
         *((f"  {kind}", f"{count:,}") for kind, count in sorted(kinds.items())),
+        ("  by rules", f"{rules:,} of them" if (rules := found.extracted.get("rules")) else ""),
+        ("  by a model", f"{llm:,} of them" if (llm := found.extracted.get("llm")) else ""),
         ("  pinned", f"{found.pinned:,}" if found.pinned else ""),
         ("  ended", f"{found.ended:,}" if found.ended else ""),
         ("messages", f"{found.messages:,}"),

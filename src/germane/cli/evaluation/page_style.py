@@ -40,6 +40,7 @@ article { margin: .75rem 0; overflow-wrap: anywhere } article h3 { margin: 0 } a
 article.tile b { display: inline; font-size: 1rem }
 @media (max-width: 40rem) { body { padding: 1rem .75rem 3rem } h1 { font-size: 1.3rem; overflow-wrap: anywhere }
   dl { grid-template-columns: 1fr } dt { margin-top: .4rem } th, td { padding: .2rem .4rem }
+  figure { overflow-x: auto } figure svg { min-width: 34rem } .many svg { min-width: 0 }
   .many { grid-template-columns: 1fr } .tiles { grid-template-columns: repeat(auto-fit, minmax(8rem, 1fr)) }
   .tile b { font-size: 1.3rem } ul { padding-left: 1.2rem } }
 @media print { body { max-width: none } details { display: none } }

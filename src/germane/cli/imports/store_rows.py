@@ -27,7 +27,7 @@ _TIMES = ("observed_at", "occurred_at", "expires_at", "valid_from", "valid_to")
 @dataclass(slots=True)
 class ImportTally:
     """How many rows of a file were stored, were stored before (`known_…`), or couldn't be used (`broken`: the reasons).
-    `tombstones` and what is `forgotten` here come with exports only."""
+    `contradictions`, `tombstones` and what is `forgotten` here come with exports only."""
 
     format: str = ""
     messages: int = 0
@@ -37,6 +37,7 @@ class ImportTally:
     known_things: int = 0
     """Things of an export, of any kind."""
     directives: int = 0
+    contradictions: int = 0
     tombstones: int = 0
     forgotten: int = 0
     system: int = 0

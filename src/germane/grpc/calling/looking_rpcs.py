@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from germane.errors import GermaneError, InvalidInput, StoreUnavailable
 from germane.events.event import Event, MessagePage, SessionPage
 from germane.grpc.calling import plain_values as plain
-from germane.grpc.calling.assemble_call import ClientScope, checked_text, filters_to_wire
+from germane.grpc.calling.assemble_call import ClientScope, assemble, checked_text, filters_to_wire
 from germane.grpc.calling.channel import grpc
-from germane.grpc.calling.rpcs import ClientRpc, fields_to_wire, germane_error, scope_to_wire
+from germane.grpc.calling.rpcs import ClientRpc, fields_to_wire, germane_error, scope_to_wire, sendable
 from germane.grpc.stubs import context_pb2, filters_pb2
 from germane.grpc.stubs import memory_pb2 as pb
 from germane.grpc.stubs.context_pb2_grpc import ContextAssemblyServiceStub
 from germane.grpc.stubs.memory_pb2_grpc import EventServiceStub, MemoryServiceStub
 from germane.memories.memory import Memory, Page
-from germane.types.inventory import Stats, UserPage
+from germane.types.inventory import AgentPage, Stats, UserPage
 from germane.types.limits import PAGE, shown
+from germane.types.why import Why
 
-__all__ = ["check", "find", "get", "history", "memories", "messages", "sessions", "stats", "update", "users"]
+__all__ = [
+    "agents",
+    "check",
+    "find",
+    "get",
+    "history",
+    "memories",
+    "messages",
+    "sessions",
+    "stats",
+    "update",
+    "users",
+    "why",
+]
 
 
 def memories(scope: ClientScope, filters: Any = None, *, limit: int = 50, cursor: str | None = None) -> ClientRpc[Page]:
@@ -109,6 +124,27 @@ def users(scope: ClientScope, *, limit: int = 50, cursor: str | None = None) -> 
         return UserPage(users=tuple(map(plain.user_of_wire, response.users)), cursor=response.next_page_token or None)
 
     return ClientRpc(MemoryServiceStub, "ListUsers", request, read)
+
+
+def agents(scope: ClientScope, *, limit: int = 50, cursor: str | None = None) -> ClientRpc[AgentPage]:
+    """Returns a page of `limit` (1 to 1,000) of the org's agents with what each has stored. Raises `InvalidInput`, and
+    `GermaneError` where the key doesn't allow all agents of the org."""
+    request = pb.ListAgentsRequest(org_id=scope.org, page_size=_size(limit), page_token=_token(cursor))
+
+    def read(response: pb.ListAgentsResponse) -> AgentPage:
+        return AgentPage(agents=tuple(map(plain.agent_of_wire, response.agents)), cursor=response.next_page_token or None)
+
+    return ClientRpc(MemoryServiceStub, "ListAgents", request, read)
+
+
+def why(scope: ClientScope, /, id: str, messages: Sequence[Any] = (), *, model: str, **options: Any) -> ClientRpc[Why]:
+    """Assembles `messages` anew and returns what that did with one stored thing, and the reason. `id` is as in `find`;
+    `options` are those of `assemble`, such as `query` and `session`. Raises `InvalidInput`."""
+    call = assemble(scope, list(messages), model=model, **options)
+    call.copy_messages()
+    with sendable():
+        request = pb.WhyRequest(request=call.build(), id=checked_text("id", id))
+    return ClientRpc(MemoryServiceStub, "Why", request, plain.why_of_wire)
 
 
 def stats(scope: ClientScope) -> ClientRpc[Stats]:

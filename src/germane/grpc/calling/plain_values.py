@@ -10,13 +10,24 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.struct_pb2 import Struct
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from germane.events.event import Event, Session
+from germane.events.event import Event, Recorded, Session
 from germane.grpc.stubs import memory_pb2 as pb
 from germane.memories.memory import KINDS, Content, Memory, Note
 from germane.types.candidate import PassageRange, Provenance, Sensitivity, SourceKind
-from germane.types.inventory import Stats, UserSummary
+from germane.types.inventory import AgentSummary, Stats, UserSummary
+from germane.types.why import Outcome, Why
 
-__all__ = ["memory_of_wire", "message_of_wire", "session_of_wire", "stats_of_wire", "thing_of_wire", "user_of_wire"]
+__all__ = [
+    "agent_of_wire",
+    "memory_of_wire",
+    "message_of_wire",
+    "recorded_of_wire",
+    "session_of_wire",
+    "stats_of_wire",
+    "thing_of_wire",
+    "user_of_wire",
+    "why_of_wire",
+]
 
 _TIMES = frozenset({"observed_at", "occurred_at"})
 _MAX_EXACT_INTEGER = 2**53
@@ -43,6 +54,10 @@ def memory_of_wire(wire: pb.Memory) -> Memory:
         harmful=wire.harmful,
         retrieval_count=wire.retrieval_count,
         provenance=_provenance(wire.provenance),
+        derived_from=tuple(wire.derived_from),
+        stale_since=_time(wire.stale_since) if wire.HasField("stale_since") else None,
+        near_duplicates=tuple(wire.near_duplicates),
+        secrets=dict(wire.secrets),
     )
 
 
@@ -92,6 +107,34 @@ def user_of_wire(wire: pb.UserSummary) -> UserSummary:
     )
 
 
+def agent_of_wire(wire: pb.AgentSummary) -> AgentSummary:
+    return AgentSummary(agent=wire.agent_id, users=wire.users, memories=wire.memories, messages=wire.messages)
+
+
+def recorded_of_wire(wire: pb.RecordResponse) -> Recorded:
+    return Recorded(
+        added=tuple(wire.added),
+        skipped=wire.skipped,
+        secrets=dict(wire.secrets),
+        extracted=tuple(wire.extracted),
+        assumed_resent=wire.assumed_resent,
+        assumed_new=tuple(wire.assumed_new),
+    )
+
+
+def why_of_wire(wire: pb.WhyResponse) -> Why:
+    return Why(
+        id=wire.id,
+        outcome=cast("Outcome", wire.outcome),
+        text=wire.text,
+        reason=wire.reason,
+        rank=wire.rank if wire.HasField("rank") else None,
+        probability=wire.probability if wire.HasField("probability") else None,
+        tokens=wire.tokens if wire.HasField("tokens") else None,
+        at=_time(wire.at) if wire.HasField("at") else None,
+    )
+
+
 def stats_of_wire(wire: pb.GetStatsResponse) -> Stats:
     return Stats(
         memories=dict(sorted(wire.memories.items())),
@@ -104,6 +147,7 @@ def stats_of_wire(wire: pb.GetStatsResponse) -> Stats:
         pending_vectors=wire.pending_vectors,
         oldest=_time(wire.oldest) if wire.HasField("oldest") else None,
         newest=_time(wire.newest) if wire.HasField("newest") else None,
+        extracted=dict(sorted(wire.extracted.items())),
     )
 
 

@@ -6,7 +6,8 @@ the contract's own messages.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, TypeVar
@@ -14,9 +15,11 @@ from typing import Any, Generic, TypeVar
 from google.protobuf.struct_pb2 import Struct
 
 from germane.errors import Conflict, GermaneError, InvalidInput, NotFound, StoreCorrupt, StoreUnavailable
+from germane.events.event import Recorded
 from germane.grpc.calling.assemble_call import ClientScope, checked_text, filters_to_wire, time_to_wire
 from germane.grpc.calling.channel import grpc
-from germane.grpc.calling.outbound import add_messages
+from germane.grpc.calling.outbound import MAX_BYTES, Oversized, add_messages
+from germane.grpc.calling.plain_values import recorded_of_wire
 from germane.grpc.stubs import context_pb2, memory_pb2
 from germane.grpc.stubs.memory_pb2_grpc import DirectiveServiceStub, EventServiceStub, MemoryServiceStub
 
@@ -31,6 +34,7 @@ __all__ = [
     "remember",
     "scope_to_wire",
     "search",
+    "sendable",
 ]
 
 T = TypeVar("T")
@@ -55,10 +59,12 @@ class ClientRpc(Generic[T]):
 
 def record(
     scope: ClientScope, messages: Sequence[Any], *, session: str, source_kind: str = "user", channel: str | None = None
-) -> ClientRpc[memory_pb2.RecordResponse]:
-    """Stores the messages of a session verbatim. Idempotent: a message that is sent again is stored once."""
+) -> ClientRpc[Recorded]:
+    """Stores the messages of a session verbatim. Idempotent: a message that is sent again is stored once. The result has the
+    ids of what is new and of what was extracted from it, and counts the secrets that were found."""
     carrier = context_pb2.AssembleContextRequest()
-    add_messages(messages, carrier, all=True)
+    with sendable():
+        add_messages(messages, carrier, all=True)
     request = memory_pb2.RecordRequest(
         scope=scope_to_wire(scope),
         session_id=checked_text("session", session),
@@ -66,7 +72,7 @@ def record(
         source_kind=checked_text("source_kind", source_kind),
         channel=checked_text("channel", channel, optional=True),
     )
-    return ClientRpc(EventServiceStub, "Record", request, lambda response: response)
+    return ClientRpc(EventServiceStub, "Record", request, recorded_of_wire)
 
 
 def remember(
@@ -111,6 +117,8 @@ def forget(
     key: str | None = None,
     tag: str | None = None,
     session: str | None = None,
+    source_kind: str | None = None,
+    channel: str | None = None,
     user: str | None = None,
     everything: bool = False,
     dry_run: bool = False,
@@ -125,6 +133,8 @@ def forget(
         key=checked_text("key", key, optional=True),
         tag=checked_text("tag", tag, optional=True),
         session_id=checked_text("session", session, optional=True),
+        source_kind=checked_text("source_kind", source_kind, optional=True),
+        channel=checked_text("channel", channel, optional=True),
         user_id=checked_text("user", user, optional=True),
         everything=everything,
         dry_run=dry_run,
@@ -149,6 +159,15 @@ def directive(scope: ClientScope, text_: str | None = None, /) -> ClientRpc[str]
         return ClientRpc(DirectiveServiceStub, "GetDirective", get, lambda response: response.text)
     request = memory_pb2.SetDirectiveRequest(scope=scope_to_wire(scope), text=checked_text("text", text_, optional=True))
     return ClientRpc(DirectiveServiceStub, "SetDirective", request, lambda response: response.text)
+
+
+@contextmanager
+def sendable() -> Iterator[None]:
+    """Raises `InvalidInput` where the messages that are written inside hold more text than one request may."""
+    try:
+        yield
+    except Oversized:
+        raise InvalidInput(f"messages hold more than {MAX_BYTES >> 20} MiB of text: give them in several calls") from None
 
 
 def fields_to_wire(fields: Mapping[str, Any], zone: str) -> Struct:

@@ -87,6 +87,26 @@ class Memory(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    @_typing.final
+    class SecretsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     ID_FIELD_NUMBER: _builtins.int
     KIND_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
@@ -106,6 +126,10 @@ class Memory(_message.Message):
     HARMFUL_FIELD_NUMBER: _builtins.int
     RETRIEVAL_COUNT_FIELD_NUMBER: _builtins.int
     PROVENANCE_FIELD_NUMBER: _builtins.int
+    DERIVED_FROM_FIELD_NUMBER: _builtins.int
+    STALE_SINCE_FIELD_NUMBER: _builtins.int
+    NEAR_DUPLICATES_FIELD_NUMBER: _builtins.int
+    SECRETS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """The id, a UUID."""
     kind: _builtins.str
@@ -160,6 +184,22 @@ class Memory(_message.Message):
     def provenance(self) -> Global___Provenance:
         """Where it came from."""
 
+    @_builtins.property
+    def derived_from(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The ids of the messages and memories that it was made from. Forgetting one of them forgets the memory too."""
+
+    @_builtins.property
+    def stale_since(self) -> _timestamp_pb2.Timestamp:
+        """Since when something that it was made from is superseded, changed or gone; not set where it isn't."""
+
+    @_builtins.property
+    def near_duplicates(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The ids of memories of the same owner that say nearly the same."""
+
+    @_builtins.property
+    def secrets(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """How many secrets of each kind were found in what the call gave. Only Remember and UpdateMemory set it."""
+
     def __init__(
         self,
         *,
@@ -182,10 +222,14 @@ class Memory(_message.Message):
         harmful: _builtins.int = ...,
         retrieval_count: _builtins.int = ...,
         provenance: Global___Provenance | None = ...,
+        derived_from: _abc.Iterable[_builtins.str] | None = ...,
+        stale_since: _timestamp_pb2.Timestamp | None = ...,
+        near_duplicates: _abc.Iterable[_builtins.str] | None = ...,
+        secrets: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "expires_at", b"expires_at", "fields", b"fields", "provenance", b"provenance", "updated_at", b"updated_at", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["created_at", b"created_at", "expires_at", b"expires_at", "fields", b"fields", "provenance", b"provenance", "stale_since", b"stale_since", "updated_at", b"updated_at", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["confidence", b"confidence", "created_at", b"created_at", "expires_at", b"expires_at", "fields", b"fields", "harmful", b"harmful", "helpful", b"helpful", "id", b"id", "kind", b"kind", "pinned", b"pinned", "provenance", b"provenance", "retrieval_count", b"retrieval_count", "sensitivity", b"sensitivity", "superseded_by", b"superseded_by", "tags", b"tags", "text", b"text", "updated_at", b"updated_at", "user_id", b"user_id", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["confidence", b"confidence", "created_at", b"created_at", "derived_from", b"derived_from", "expires_at", b"expires_at", "fields", b"fields", "harmful", b"harmful", "helpful", b"helpful", "id", b"id", "kind", b"kind", "near_duplicates", b"near_duplicates", "pinned", b"pinned", "provenance", b"provenance", "retrieval_count", b"retrieval_count", "secrets", b"secrets", "sensitivity", b"sensitivity", "stale_since", b"stale_since", "superseded_by", b"superseded_by", "tags", b"tags", "text", b"text", "updated_at", b"updated_at", "user_id", b"user_id", "valid_from", b"valid_from", "valid_to", b"valid_to"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -783,6 +827,8 @@ class ForgetRequest(_message.Message):
     DRY_RUN_FIELD_NUMBER: _builtins.int
     BY_FIELD_NUMBER: _builtins.int
     REASON_FIELD_NUMBER: _builtins.int
+    SOURCE_KIND_FIELD_NUMBER: _builtins.int
+    CHANNEL_FIELD_NUMBER: _builtins.int
     key: _builtins.str
     """The key of a fact."""
     tag: _builtins.str
@@ -799,6 +845,10 @@ class ForgetRequest(_message.Message):
     """Who asked for it; it is stored in the tombstone."""
     reason: _builtins.str
     """The reason; it is stored in the tombstone."""
+    source_kind: _builtins.str
+    """The kind of source that they came from: user, operator, tool, system or import."""
+    channel: _builtins.str
+    """The channel that they came from, such as slack."""
     @_builtins.property
     def scope(self) -> Global___Scope:
         """The owner of the data. Required."""
@@ -820,10 +870,12 @@ class ForgetRequest(_message.Message):
         dry_run: _builtins.bool = ...,
         by: _builtins.str = ...,
         reason: _builtins.str = ...,
+        source_kind: _builtins.str = ...,
+        channel: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["scope", b"scope"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["by", b"by", "dry_run", b"dry_run", "everything", b"everything", "ids", b"ids", "key", b"key", "reason", b"reason", "scope", b"scope", "session_id", b"session_id", "tag", b"tag", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["by", b"by", "channel", b"channel", "dry_run", b"dry_run", "everything", b"everything", "ids", b"ids", "key", b"key", "reason", b"reason", "scope", b"scope", "session_id", b"session_id", "source_kind", b"source_kind", "tag", b"tag", "user_id", b"user_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -840,6 +892,7 @@ class ForgetResponse(_message.Message):
     DRY_RUN_FIELD_NUMBER: _builtins.int
     SCRUBBED_FIELD_NUMBER: _builtins.int
     WAITING_FOR_FIELD_NUMBER: _builtins.int
+    CHECKED_FIELD_NUMBER: _builtins.int
     dry_run: _builtins.bool
     """Whether this was a dry run, so that nothing is forgotten yet."""
     scrubbed: _builtins.bool
@@ -858,6 +911,10 @@ class ForgetResponse(_message.Message):
     def event_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The ids of messages."""
 
+    @_builtins.property
+    def checked(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The places of the store that were searched afterwards, and hold nothing of it."""
+
     def __init__(
         self,
         *,
@@ -866,10 +923,11 @@ class ForgetResponse(_message.Message):
         dry_run: _builtins.bool = ...,
         scrubbed: _builtins.bool = ...,
         waiting_for: _builtins.str = ...,
+        checked: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["dry_run", b"dry_run", "event_ids", b"event_ids", "memory_ids", b"memory_ids", "scrubbed", b"scrubbed", "waiting_for", b"waiting_for"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["checked", b"checked", "dry_run", b"dry_run", "event_ids", b"event_ids", "memory_ids", b"memory_ids", "scrubbed", b"scrubbed", "waiting_for", b"waiting_for"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1027,23 +1085,65 @@ class RecordResponse(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    @_typing.final
+    class SecretsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     ADDED_FIELD_NUMBER: _builtins.int
     SKIPPED_FIELD_NUMBER: _builtins.int
+    SECRETS_FIELD_NUMBER: _builtins.int
+    EXTRACTED_FIELD_NUMBER: _builtins.int
+    ASSUMED_RESENT_FIELD_NUMBER: _builtins.int
+    ASSUMED_NEW_FIELD_NUMBER: _builtins.int
     skipped: _builtins.int
     """The number of messages that were stored before, or that are never stored."""
+    assumed_resent: _builtins.int
+    """How many of the skipped messages could also have been said again: short ones without an id and a time."""
     @_builtins.property
     def added(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The ids of the new events, in order."""
+
+    @_builtins.property
+    def secrets(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """How many secrets of each kind were found in the new messages."""
+
+    @_builtins.property
+    def extracted(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The ids of the memories that rules found in the new messages of users."""
+
+    @_builtins.property
+    def assumed_new(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Those of the new events that could also have been sent again."""
 
     def __init__(
         self,
         *,
         added: _abc.Iterable[_builtins.str] | None = ...,
         skipped: _builtins.int = ...,
+        secrets: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        extracted: _abc.Iterable[_builtins.str] | None = ...,
+        assumed_resent: _builtins.int = ...,
+        assumed_new: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["added", b"added", "skipped", b"skipped"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["added", b"added", "assumed_new", b"assumed_new", "assumed_resent", b"assumed_resent", "extracted", b"extracted", "secrets", b"secrets", "skipped", b"skipped"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1485,6 +1585,26 @@ class GetStatsResponse(_message.Message):
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
+    @_typing.final
+    class ExtractedEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     MEMORIES_FIELD_NUMBER: _builtins.int
     ENDED_FIELD_NUMBER: _builtins.int
     PINNED_FIELD_NUMBER: _builtins.int
@@ -1495,6 +1615,7 @@ class GetStatsResponse(_message.Message):
     PENDING_VECTORS_FIELD_NUMBER: _builtins.int
     OLDEST_FIELD_NUMBER: _builtins.int
     NEWEST_FIELD_NUMBER: _builtins.int
+    EXTRACTED_FIELD_NUMBER: _builtins.int
     ended: _builtins.int
     """The number of memories that were superseded or are no longer valid."""
     pinned: _builtins.int
@@ -1521,6 +1642,10 @@ class GetStatsResponse(_message.Message):
     def newest(self) -> _timestamp_pb2.Timestamp:
         """The time of the last one."""
 
+    @_builtins.property
+    def extracted(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """How many of the valid memories were extracted from messages: by `rules`, and by a language model (`llm`)."""
+
     def __init__(
         self,
         *,
@@ -1534,13 +1659,197 @@ class GetStatsResponse(_message.Message):
         pending_vectors: _builtins.int = ...,
         oldest: _timestamp_pb2.Timestamp | None = ...,
         newest: _timestamp_pb2.Timestamp | None = ...,
+        extracted: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_users", b"_users", "newest", b"newest", "oldest", b"oldest", "users", b"users"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_users", b"_users", "ended", b"ended", "memories", b"memories", "messages", b"messages", "newest", b"newest", "oldest", b"oldest", "pending_vectors", b"pending_vectors", "pinned", b"pinned", "sessions", b"sessions", "text_bytes", b"text_bytes", "users", b"users"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_users", b"_users", "ended", b"ended", "extracted", b"extracted", "memories", b"memories", "messages", b"messages", "newest", b"newest", "oldest", b"oldest", "pending_vectors", b"pending_vectors", "pinned", b"pinned", "sessions", b"sessions", "text_bytes", b"text_bytes", "users", b"users"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__users: _TypeAlias = _typing.Literal["users"]  # noqa: Y015
     _WhichOneofArgType__users: _TypeAlias = _typing.Literal["_users", b"_users"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType__users) -> _WhichOneofReturnType__users | None: ...
 
 Global___GetStatsResponse: _TypeAlias = GetStatsResponse  # noqa: Y015
+
+@_typing.final
+class ListAgentsRequest(_message.Message):
+    """Whose agents to list."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ORG_ID_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    org_id: _builtins.str
+    """The org. Required without an API key; with one, the default is the key's org."""
+    page_size: _builtins.int
+    """The number of agents on a page, 1 to 1,000; 0: 50."""
+    page_token: _builtins.str
+    """The next_page_token of the page before, for the same org; empty: the first page."""
+    def __init__(
+        self,
+        *,
+        org_id: _builtins.str = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["org_id", b"org_id", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListAgentsRequest: _TypeAlias = ListAgentsRequest  # noqa: Y015
+
+@_typing.final
+class ListAgentsResponse(_message.Message):
+    """A page of the list."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    AGENTS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """The page_token of the next page; empty on the last page."""
+    @_builtins.property
+    def agents(self) -> _containers.RepeatedCompositeFieldContainer[Global___AgentSummary]:
+        """The agents, in the order of their first write."""
+
+    def __init__(
+        self,
+        *,
+        agents: _abc.Iterable[Global___AgentSummary] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["agents", b"agents", "next_page_token", b"next_page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListAgentsResponse: _TypeAlias = ListAgentsResponse  # noqa: Y015
+
+@_typing.final
+class AgentSummary(_message.Message):
+    """An agent, and how much is stored for it, agent-wide and for its users together."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    AGENT_ID_FIELD_NUMBER: _builtins.int
+    USERS_FIELD_NUMBER: _builtins.int
+    MEMORIES_FIELD_NUMBER: _builtins.int
+    MESSAGES_FIELD_NUMBER: _builtins.int
+    agent_id: _builtins.str
+    """The agent."""
+    users: _builtins.int
+    """The number of its users."""
+    memories: _builtins.int
+    """The number of memories, those that ended included."""
+    messages: _builtins.int
+    """The number of messages."""
+    def __init__(
+        self,
+        *,
+        agent_id: _builtins.str = ...,
+        users: _builtins.int = ...,
+        memories: _builtins.int = ...,
+        messages: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent_id", b"agent_id", "memories", b"memories", "messages", b"messages", "users", b"users"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AgentSummary: _TypeAlias = AgentSummary  # noqa: Y015
+
+@_typing.final
+class WhyRequest(_message.Message):
+    """Which assembly to explain, and what of it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REQUEST_FIELD_NUMBER: _builtins.int
+    ID_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """The id of a memory or message, the first characters of one (four or more), or the caller's own id of a message. Required."""
+    @_builtins.property
+    def request(self) -> _context_pb2.AssembleContextRequest:
+        """The request, as for AssembleContext; with deadline_ms 0 it waits for every source, at most 10 s. Required."""
+
+    def __init__(
+        self,
+        *,
+        request: _context_pb2.AssembleContextRequest | None = ...,
+        id: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["request", b"request"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "request", b"request"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WhyRequest: _TypeAlias = WhyRequest  # noqa: Y015
+
+@_typing.final
+class WhyResponse(_message.Message):
+    """What the assembly did with it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    OUTCOME_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    RANK_FIELD_NUMBER: _builtins.int
+    PROBABILITY_FIELD_NUMBER: _builtins.int
+    TOKENS_FIELD_NUMBER: _builtins.int
+    AT_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    """The whole id; the one that was asked for where nothing has it."""
+    outcome: _builtins.str
+    """injected, stands, left_out, unread, in_request, filtered, ended, not_searched, not_reached, forgotten or absent."""
+    text: _builtins.str
+    """The reason in a sentence for a person."""
+    reason: _builtins.str
+    """The reason as a code, such as budget or the name of a filter; empty where there is none."""
+    rank: _builtins.int
+    """The rank, counted from 1: over all candidates for what was one, else over all that is stored of its sort."""
+    probability: _builtins.float
+    """P(relevant), from 0 to 1."""
+    tokens: _builtins.int
+    """Its cost in the model's tokens."""
+    @_builtins.property
+    def at(self) -> _timestamp_pb2.Timestamp:
+        """When it was forgotten or ended; not set for other outcomes."""
+
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        outcome: _builtins.str = ...,
+        text: _builtins.str = ...,
+        reason: _builtins.str = ...,
+        rank: _builtins.int | None = ...,
+        probability: _builtins.float | None = ...,
+        tokens: _builtins.int | None = ...,
+        at: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_probability", b"_probability", "_rank", b"_rank", "_tokens", b"_tokens", "at", b"at", "probability", b"probability", "rank", b"rank", "tokens", b"tokens"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_probability", b"_probability", "_rank", b"_rank", "_tokens", b"_tokens", "at", b"at", "id", b"id", "outcome", b"outcome", "probability", b"probability", "rank", b"rank", "reason", b"reason", "text", b"text", "tokens", b"tokens"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__probability: _TypeAlias = _typing.Literal["probability"]  # noqa: Y015
+    _WhichOneofArgType__probability: _TypeAlias = _typing.Literal["_probability", b"_probability"]  # noqa: Y015
+    _WhichOneofReturnType__rank: _TypeAlias = _typing.Literal["rank"]  # noqa: Y015
+    _WhichOneofArgType__rank: _TypeAlias = _typing.Literal["_rank", b"_rank"]  # noqa: Y015
+    _WhichOneofReturnType__tokens: _TypeAlias = _typing.Literal["tokens"]  # noqa: Y015
+    _WhichOneofArgType__tokens: _TypeAlias = _typing.Literal["_tokens", b"_tokens"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__probability) -> _WhichOneofReturnType__probability | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__rank) -> _WhichOneofReturnType__rank | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__tokens) -> _WhichOneofReturnType__tokens | None: ...
+
+Global___WhyResponse: _TypeAlias = WhyResponse  # noqa: Y015

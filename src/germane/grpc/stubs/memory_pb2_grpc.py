@@ -95,6 +95,16 @@ class MemoryServiceStub:
                 request_serializer=germane_dot_context_dot_v1_dot_memory__pb2.ListUsersRequest.SerializeToString,
                 response_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.ListUsersResponse.FromString,
                 _registered_method=True)
+        self.ListAgents = channel.unary_unary(
+                '/germane.context.v1.MemoryService/ListAgents',
+                request_serializer=germane_dot_context_dot_v1_dot_memory__pb2.ListAgentsRequest.SerializeToString,
+                response_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.ListAgentsResponse.FromString,
+                _registered_method=True)
+        self.Why = channel.unary_unary(
+                '/germane.context.v1.MemoryService/Why',
+                request_serializer=germane_dot_context_dot_v1_dot_memory__pb2.WhyRequest.SerializeToString,
+                response_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.WhyResponse.FromString,
+                _registered_method=True)
 
 
 class MemoryServiceServicer:
@@ -186,6 +196,22 @@ class MemoryServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListAgents(self, request, context):
+        """Lists the agents of an org page by page, in the order of their first write. PERMISSION_DENIED for a key that doesn't allow
+        all agents of the org.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Why(self, request, context):
+        """Assembles a request and says what that did with one memory or message: it went in, was left out, was filtered, has ended,
+        was forgotten, or the search didn't reach it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_MemoryServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -248,6 +274,16 @@ def add_MemoryServiceServicer_to_server(servicer, server):
                     servicer.ListUsers,
                     request_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.ListUsersRequest.FromString,
                     response_serializer=germane_dot_context_dot_v1_dot_memory__pb2.ListUsersResponse.SerializeToString,
+            ),
+            'ListAgents': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListAgents,
+                    request_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.ListAgentsRequest.FromString,
+                    response_serializer=germane_dot_context_dot_v1_dot_memory__pb2.ListAgentsResponse.SerializeToString,
+            ),
+            'Why': grpc.unary_unary_rpc_method_handler(
+                    servicer.Why,
+                    request_deserializer=germane_dot_context_dot_v1_dot_memory__pb2.WhyRequest.FromString,
+                    response_serializer=germane_dot_context_dot_v1_dot_memory__pb2.WhyResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -575,6 +611,60 @@ class MemoryService:
             '/germane.context.v1.MemoryService/ListUsers',
             germane_dot_context_dot_v1_dot_memory__pb2.ListUsersRequest.SerializeToString,
             germane_dot_context_dot_v1_dot_memory__pb2.ListUsersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListAgents(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/germane.context.v1.MemoryService/ListAgents',
+            germane_dot_context_dot_v1_dot_memory__pb2.ListAgentsRequest.SerializeToString,
+            germane_dot_context_dot_v1_dot_memory__pb2.ListAgentsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Why(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/germane.context.v1.MemoryService/Why',
+            germane_dot_context_dot_v1_dot_memory__pb2.WhyRequest.SerializeToString,
+            germane_dot_context_dot_v1_dot_memory__pb2.WhyResponse.FromString,
             options,
             channel_credentials,
             insecure,

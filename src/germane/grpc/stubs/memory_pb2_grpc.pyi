@@ -59,6 +59,14 @@ class MemoryServiceStub:
     """Counts what the scope sees."""
     ListUsers: _grpc.UnaryUnaryMultiCallable[_memory_pb2.ListUsersRequest, _memory_pb2.ListUsersResponse]
     """Lists the users of an agent page by page, in the order of their first write. The scope names no user."""
+    ListAgents: _grpc.UnaryUnaryMultiCallable[_memory_pb2.ListAgentsRequest, _memory_pb2.ListAgentsResponse]
+    """Lists the agents of an org page by page, in the order of their first write. PERMISSION_DENIED for a key that doesn't allow
+    all agents of the org.
+    """
+    Why: _grpc.UnaryUnaryMultiCallable[_memory_pb2.WhyRequest, _memory_pb2.WhyResponse]
+    """Assembles a request and says what that did with one memory or message: it went in, was left out, was filtered, has ended,
+    was forgotten, or the search didn't reach it.
+    """
 
 @_typing.type_check_only
 class MemoryServiceAsyncStub(MemoryServiceStub):
@@ -91,6 +99,14 @@ class MemoryServiceAsyncStub(MemoryServiceStub):
     """Counts what the scope sees."""
     ListUsers: _aio.UnaryUnaryMultiCallable[_memory_pb2.ListUsersRequest, _memory_pb2.ListUsersResponse]  # type: ignore[assignment]
     """Lists the users of an agent page by page, in the order of their first write. The scope names no user."""
+    ListAgents: _aio.UnaryUnaryMultiCallable[_memory_pb2.ListAgentsRequest, _memory_pb2.ListAgentsResponse]  # type: ignore[assignment]
+    """Lists the agents of an org page by page, in the order of their first write. PERMISSION_DENIED for a key that doesn't allow
+    all agents of the org.
+    """
+    Why: _aio.UnaryUnaryMultiCallable[_memory_pb2.WhyRequest, _memory_pb2.WhyResponse]  # type: ignore[assignment]
+    """Assembles a request and says what that did with one memory or message: it went in, was left out, was filtered, has ended,
+    was forgotten, or the search didn't reach it.
+    """
 
 class MemoryServiceServicer(metaclass=_abc_1.ABCMeta):
     """The memories of a scope, and the export of all its data."""
@@ -192,6 +208,26 @@ class MemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_memory_pb2.ListUsersResponse, _abc.Awaitable[_memory_pb2.ListUsersResponse]]:
         """Lists the users of an agent page by page, in the order of their first write. The scope names no user."""
+
+    @_abc_1.abstractmethod
+    def ListAgents(
+        self,
+        request: _memory_pb2.ListAgentsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_memory_pb2.ListAgentsResponse, _abc.Awaitable[_memory_pb2.ListAgentsResponse]]:
+        """Lists the agents of an org page by page, in the order of their first write. PERMISSION_DENIED for a key that doesn't allow
+        all agents of the org.
+        """
+
+    @_abc_1.abstractmethod
+    def Why(
+        self,
+        request: _memory_pb2.WhyRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_memory_pb2.WhyResponse, _abc.Awaitable[_memory_pb2.WhyResponse]]:
+        """Assembles a request and says what that did with one memory or message: it went in, was left out, was filtered, has ended,
+        was forgotten, or the search didn't reach it.
+        """
 
 def add_MemoryServiceServicer_to_server(servicer: MemoryServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
 

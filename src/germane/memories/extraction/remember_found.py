@@ -10,9 +10,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from germane.memories.memory import Fact, Memory
+from germane.memories.extraction.exclusive import alternatives
+from germane.memories.memory import Behavior, Fact, Memory
 from germane.memories.operations import EndMemory, FactsOnKey, MemoriesByHash, PutMemory
-from germane.memories.remember import new_memory, place, repeats
+from germane.memories.remember import hash_of, new_memory, place, repeats
 from germane.types.candidate import Provenance, Sensitivity
 from germane.types.plan import Change, Read, read
 from germane.types.scope import Scope
@@ -58,10 +59,10 @@ def remember_found(found: Sequence[Memory]) -> Generator[Read[Any], Any, tuple[C
     ended: dict[str, EndMemory] = {}
     for memory in found:
         same = (yield from read(MemoriesByHash(memory.content_hash))) if found else ()
-        if any(twin.kind == memory.kind and repeats(memory, twin) for twin in _now(same, new, ended, memory)):
+        if any(twin.kind == memory.kind and repeats(memory, twin) for twin in _now(same, new, ended, memory.content_hash)):
             continue
         if not isinstance(memory.content, Fact):
-            new[memory.id] = memory
+            new[memory.id] = yield from _among_alternatives(memory, new, ended)
             continue
         key = memory.content.key
         stored = yield from read(FactsOnKey(key))
@@ -75,11 +76,36 @@ def remember_found(found: Sequence[Memory]) -> Generator[Read[Any], Any, tuple[C
         for change in place(memory, line).changes:
             if isinstance(change, PutMemory):
                 new[memory.id] = change.memory
-            elif isinstance(change, EndMemory) and change.id in new:
-                new[change.id] = replace(new[change.id], valid_to=change.at, superseded_by=change.superseded_by)
             elif isinstance(change, EndMemory):
-                ended[change.id] = change
+                _end(change, new, ended)
     return (*map(PutMemory, new.values()), *ended.values())
+
+
+def _among_alternatives(
+    memory: Memory, new: dict[str, Memory], ended: dict[str, EndMemory]
+) -> Generator[Read[Any], Any, Memory]:
+    """Of extracted instructions that can't be followed together, such as those of two languages, the later one holds. Ends the
+    earlier ones; returns `memory`, which ends where a later one begins."""
+    if not isinstance(memory.content, Behavior):
+        return memory
+    for text in alternatives(memory.text):
+        hashed = hash_of(memory.kind, Behavior(text=text))
+        stored = yield from read(MemoriesByHash(hashed))
+        for other in _now(stored, new, ended, hashed):
+            if not isinstance(other.content, Behavior) or not is_extracted(other):
+                continue
+            if other.valid_from < memory.valid_from and other.holds(memory.valid_from):
+                _end(EndMemory(id=other.id, at=memory.valid_from, superseded_by=memory.id), new, ended)
+            elif memory.valid_from < other.valid_from and (memory.valid_to is None or other.valid_from < memory.valid_to):
+                memory = replace(memory, valid_to=other.valid_from, superseded_by=other.id)
+    return memory
+
+
+def _end(change: EndMemory, new: dict[str, Memory], ended: dict[str, EndMemory]) -> None:
+    if change.id in new:
+        new[change.id] = replace(new[change.id], valid_to=change.at, superseded_by=change.superseded_by)
+    else:
+        ended[change.id] = change
 
 
 def _begin(fact: Memory) -> datetime:
@@ -87,13 +113,13 @@ def _begin(fact: Memory) -> datetime:
 
 
 def _now(
-    stored: Iterable[Memory], new: dict[str, Memory], ended: dict[str, EndMemory], same: Memory | None = None
+    stored: Iterable[Memory], new: dict[str, Memory], ended: dict[str, EndMemory], hashed: int | None = None
 ) -> list[Memory]:
-    """The stored memories as they will be with the changes so far and, of the new ones, those with the hash of `same`."""
+    """The stored memories as they will be with the changes so far and, of the new ones, those that are `hashed` so."""
     found = [
         replace(memory, valid_to=ended[memory.id].at, superseded_by=ended[memory.id].superseded_by)
         if memory.id in ended
         else memory
         for memory in stored
     ]
-    return found + [memory for memory in new.values() if same is not None and memory.content_hash == same.content_hash]
+    return found + [memory for memory in new.values() if hashed is not None and memory.content_hash == hashed]

@@ -20,6 +20,7 @@ from germane.stores.sqlite.archive import ENTRY, entry_of
 from germane.stores.sqlite.block_consents import shares_of
 from germane.stores.sqlite.block_documents import written_versions
 from germane.stores.sqlite.blocks import seen_blocks
+from germane.stores.sqlite.conflicts import conflict_record
 from germane.stores.sqlite.database import Database
 from germane.stores.sqlite.encoding import maybe_moment, moment, shown, to_json
 from germane.stores.sqlite.events import EVENT, event_of
@@ -41,6 +42,11 @@ _PAGE = 256
 """Memories read by one statement."""
 _NOBODY = Owner(None, None, None)
 _STONES = "SELECT id, what, at, by, reason FROM tombstones WHERE partition IN (SELECT value FROM json_each(?)) ORDER BY id"
+_CONTRADICTIONS = (
+    "SELECT l.id, l.reason, one.id, other.id, l.created_at, l.resolved_at, l.kept FROM memories one"
+    " CROSS JOIN links l ON l.one = one.key AND l.kind = 'conflict' CROSS JOIN memories other ON other.key = l.other"
+    " WHERE one.partition = ? ORDER BY l.id"
+)
 _SESSIONS = "SELECT key, id, next, length, started_at, last_at FROM sessions WHERE partition = ? ORDER BY key"
 
 
@@ -144,12 +150,15 @@ def _contents(connection: apsw.Connection, partitions: list[int]) -> Contents:
 
     directives, memories, stones = (figures("count(*)", table)[0] for table in ("directives", "memories", "tombstones"))
     blocks, entries = (figures("count(*)", table)[0] for table in ("blocks", "archival_entries"))
+    own = f"(SELECT key FROM memories {inside})"
+    contradictions = only(connection, f"SELECT count(*) FROM links WHERE kind = 'conflict' AND one IN {own}", bound)[0]
     sessions, messages, said = figures("count(*), total(length), max(last_at)", "sessions")
     times = [figures("max(updated_at)", "blocks")[0], figures("max(created_at)", "archival_entries")[0]]
     times += [said, figures("max(updated_at)", "memories")[0], figures("max(at)", "tombstones")[0]]
     return Contents(
         directives=directives,
         memories=memories,
+        contradictions=contradictions,
         sessions=sessions,
         messages=int(messages),
         tombstones=stones,
@@ -169,6 +178,8 @@ def _things(connection: apsw.Connection, partition: int, owner: Owner) -> Iterat
         sql = f"{MEMORY} WHERE key IN (SELECT value FROM json_each(?)) ORDER BY key"
         for row in rows(connection, sql, (to_json(keys[start : start + _PAGE]),)):
             yield memory_of(row, users)
+    for row in rows(connection, _CONTRADICTIONS, (partition,)):
+        yield conflict_record(row)
     yield from _blocks(connection, partition, owner)
     for row in rows(connection, f"{ENTRY} WHERE partition = ? ORDER BY key", (partition,)):
         yield entry_of(row, users)

@@ -42,9 +42,12 @@ _AGENT = (
     " (SELECT total(length) FROM sessions WHERE partition IN (SELECT value FROM json_each(?1)))"
 )
 _VALID = "valid_from <= ?1 AND (valid_to IS NULL OR valid_to > ?1) AND (expires_at IS NULL OR expires_at > ?1)"
+_EXTRACTED = "CASE WHEN instr(provenance, 'extracted') THEN json_extract(provenance, '$.metadata.extracted') END"
+"""What found the memory in a message: the name of a rule, or `llm`."""
 _KINDS = (
     f"SELECT kind, total({_VALID}), count(*), total(pinned AND {_VALID}), total(octet_length(content)), min(created_at),"
-    " max(created_at) FROM memories WHERE partition IN {} GROUP BY kind ORDER BY kind"
+    f" max(created_at), total({_VALID} AND ({_EXTRACTED}) IS NOT NULL), total({_VALID} AND ({_EXTRACTED}) IS 'llm')"
+    " FROM memories WHERE partition IN {} GROUP BY kind ORDER BY kind"
 )
 _MESSAGES = "SELECT total(length), count(*), min(started_at), max(last_at) FROM sessions WHERE partition IN {}"
 _BLOCKS = "SELECT count(*), total(octet_length(text)) FROM blocks WHERE partition IN {} AND deleted_at IS NULL"
@@ -155,6 +158,7 @@ def _stats(connection: apsw.Connection, scope: Scope, at: datetime) -> Stats:
         pending += only(connection, sql)[0]
     blocks, block_bytes = only(connection, _BLOCKS.format(here))
     entries, entry_bytes = only(connection, _ENTRIES.format(here))
+    found, by_llm = (sum(int(row[place]) for row in kinds) for place in (7, 8))
     times = [*(row[5] for row in kinds), *([started] if started is not None else [])]
     latest = [*(row[6] for row in kinds), *([last] if last is not None else [])]
     return Stats(
@@ -170,4 +174,5 @@ def _stats(connection: apsw.Connection, scope: Scope, at: datetime) -> Stats:
         archival_entries=entries,
         oldest=maybe_moment(min(times, default=None)),
         newest=maybe_moment(max(latest, default=None)),
+        extracted={name: count for name, count in (("llm", by_llm), ("rules", found - by_llm)) if count},
     )

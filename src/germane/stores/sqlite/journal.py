@@ -15,6 +15,7 @@ from germane.injections.operations import PutInjection
 from germane.memories.llm_extraction.claim import ClaimHeld, FinishClaim
 from germane.memories.operations import (
     ConflictById,
+    ConflictsBetween,
     CountFeedback,
     CountRetrievals,
     DerivedFrom,
@@ -31,7 +32,9 @@ from germane.memories.operations import (
     PutConflict,
     PutMemory,
     PutTombstones,
+    RecordedConflicts,
     ResolveConflict,
+    RestoreConflict,
     Select,
     Selection,
     SetDirective,
@@ -39,7 +42,13 @@ from germane.memories.operations import (
 from germane.stores.sqlite import events, memories
 from germane.stores.sqlite.block_work import BLOCK_CHANGES, BLOCK_READS, BlockWork
 from germane.stores.sqlite.claim_rows import claim_held, finish
-from germane.stores.sqlite.conflicts import conflict_by_id, put_conflict, resolve_conflict
+from germane.stores.sqlite.conflicts import (
+    conflict_by_id,
+    conflicts_between,
+    put_conflict,
+    resolve_conflict,
+    restore_conflict,
+)
 from germane.stores.sqlite.directives import own_directive, set_directive
 from germane.stores.sqlite.erasure import Erasure, erasure_state
 from germane.stores.sqlite.forget import forget, forget_whole, ids_in_use, left_of, put_tombstones, select
@@ -67,6 +76,7 @@ _OWN_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
     ClaimHeld: (claim_held, bool),
     OwnDirective: (own_directive, str),
     ConflictById: (conflict_by_id, lambda: None),
+    ConflictsBetween: (conflicts_between, RecordedConflicts),
 }
 """The reads of the scope's own partition alone: the function that answers each, and its answer where the partition doesn't
 exist."""
@@ -204,15 +214,17 @@ class _Drive(Generic[T]):
         transaction, scope = self._transaction, self._scope
         connection = transaction.connection
         match change:
-            case PutMemory(memory):
+            case PutMemory(memory, restored):
                 self._check(memory.user)
-                memories.put_memory(transaction, transaction.own(scope), memory)
+                memories.put_memory(transaction, transaction.own(scope), memory, restored=restored)
             case EndMemory():
                 memories.end_memory(transaction, transaction.own(scope), change)
             case DropVectors():
                 drop_vectors(transaction, transaction.own(scope), change)
             case PutConflict():
                 put_conflict(transaction, transaction.own(scope), change)
+            case RestoreConflict():
+                restore_conflict(transaction, transaction.own(scope), change)
             case ResolveConflict():
                 resolve_conflict(connection, transaction.own(scope), change)
             case Forget():

@@ -9,10 +9,10 @@ import apsw
 
 from germane.memories.memory import Memory
 from germane.stores.sqlite.encoding import to_json
-from germane.stores.sqlite.rows import first, rows
+from germane.stores.sqlite.rows import first, only, rows
 from germane.types.ids import uuid7
 
-__all__ = ["delete_links", "put_link", "with_near_duplicates"]
+__all__ = ["both_restored", "delete_links", "mark_restored", "put_link", "with_near_duplicates"]
 
 _PUT = "INSERT OR IGNORE INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)"
 _NEAR = (
@@ -36,6 +36,17 @@ def put_link(
 ) -> None:
     """Links two memories by their keys, the older one first. A link that exists stays as it is, with how it was resolved."""
     connection.execute(_PUT, (uuid7(now // 1000), partition, kind, one, other, reason, cosine, now))
+
+
+def mark_restored(connection: apsw.Connection, partition: int, key: int, now: int) -> None:
+    """Marks a memory as restored, by a link to itself: like other links it goes with the memory, and with its text."""
+    put_link(connection, partition, "restored", key, key, now=now)
+
+
+def both_restored(connection: apsw.Connection, one: int, other: int) -> bool:
+    """Whether both memories were restored, and have had the same text since."""
+    sql = "SELECT count(*) FROM links WHERE kind = 'restored' AND one = other AND one IN (?, ?)"
+    return int(only(connection, sql, (one, other))[0]) == 2
 
 
 def delete_links(connection: apsw.Connection, keys: Iterable[int]) -> None:

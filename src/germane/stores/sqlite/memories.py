@@ -35,7 +35,7 @@ from germane.stores.sqlite.encoding import (
     written_provenance,
 )
 from germane.stores.sqlite.injections import withdraw
-from germane.stores.sqlite.links import delete_links
+from germane.stores.sqlite.links import delete_links, mark_restored
 from germane.stores.sqlite.transaction import Transaction
 from germane.stores.sqlite.units import delete_units
 from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause, owners
@@ -161,9 +161,9 @@ def refuse_circle(connection: apsw.Connection, partition: int, memory: Memory) -
         raise InvalidInput(f"memory {memory.id!r} can't derive from itself, also not through other memories")
 
 
-def put_memory(transaction: Transaction, partition: int, memory: Memory) -> None:
-    """Inserts the memory, or replaces the partition's memory with its id. Raises `NotFound` where another partition has this
-    id."""
+def put_memory(transaction: Transaction, partition: int, memory: Memory, *, restored: bool = False) -> None:
+    """Inserts the memory, or replaces the partition's memory with its id; marks it where it is `restored`. Raises `NotFound`
+    where another partition has this id."""
     connection = transaction.connection
     found = connection.execute("SELECT key, partition, content_hash FROM memories WHERE id = ?", (memory.id,)).fetchone()
     if found is not None and found[1] != partition:
@@ -184,6 +184,8 @@ def put_memory(transaction: Transaction, partition: int, memory: Memory) -> None
             mark_stale(transaction, partition, (memory.id,), memory.updated_at)
         withdraw(transaction, (memory.id,))
         transaction.erase(partition)  # the old text must be scrubbed from the files too
+    if restored:
+        mark_restored(connection, partition, key, micros(memory.updated_at))
     tags = [(partition, stored(tag), key) for tag in dict.fromkeys(memory.tags)]
     connection.executemany("INSERT INTO memory_tags VALUES (?, ?, ?)", tags)
     if memory.derived_from:

@@ -19,7 +19,7 @@ from germane.memories.memory import Memory
 from germane.search.quantised import decode, dequantise
 from germane.search.signatures import Bits, Signatures
 from germane.stores.sqlite.encoding import to_json
-from germane.stores.sqlite.links import put_link
+from germane.stores.sqlite.links import both_restored, put_link
 from germane.stores.sqlite.rows import rows
 from germane.stores.sqlite.units import dropped
 
@@ -112,7 +112,9 @@ class NearDuplicates:
         memories = self._read(connection, partition, sorted({key for pair in near_ones for key in pair}))
         for (one, other), cosine in near_ones.items():
             if one in memories and other in memories and (link := _link(memories[one], memories[other])) is not None:
-                put_link(connection, partition, link[0], one, other, reason=link[1], cosine=cosine, now=now)
+                kind, reason = link
+                if kind != "conflict" or not both_restored(connection, one, other):
+                    put_link(connection, partition, kind, one, other, reason=reason, cosine=cosine, now=now)
 
     def _current(self, connection: apsw.Connection, partition: int, revision: int) -> _Known:
         """The partition's signatures as of the last commit. What the transaction adds may be rolled back, so that it is kept
