@@ -52,6 +52,8 @@ from germane.memories.extraction.own_words import own_words as own_part
 from germane.memories.llm_extraction.answer import Unusable, accepted
 from germane.memories.llm_extraction.claim import Claim
 from germane.memories.llm_extraction.prompt import prompt
+from germane.pipeline.format.beginning import beginning
+from germane.pipeline.format.blocks import block_tag, write_block
 from germane.pipeline.format.category import rank, tag
 from germane.pipeline.format.compact import Compact
 from germane.pipeline.format.digest import Digest
@@ -97,6 +99,7 @@ from germane.text.words import words
 from germane.tokenizers.bpe import ENCODINGS, Bpe, as_sent
 from germane.tokenizers.cached import CachedTokenizer
 from germane.tokenizers.estimate import UPPER, Bytes, Estimate
+from germane.types.block_text import BlockText
 from germane.types.candidate import Breakdown, Candidate, Chosen, Scored
 from germane.types.evidence import Evidence
 from germane.types.message import Image, Message, Opaque, Text, ToolCall, ToolResult, Wire
@@ -153,6 +156,10 @@ def _accepted(answer: str, said: str) -> object:
 def _candidate(text: str, **more: Any) -> Candidate:
     given: dict[str, Any] = {"id": "x", "source": "messages", "category": "conversation", "speaker": "Caroline"}
     return Candidate(**(given | {"text": text, "created_at": _NOW} | more))
+
+
+def _block(text: str) -> BlockText:
+    return BlockText(id="x", label=text, type="core", text=text, description=text, shared_from=text, schema=text)
 
 
 def _chosen(text: str) -> Chosen:
@@ -236,6 +243,12 @@ def _tokenizers() -> dict[str, Reader]:
 
 
 _FORMAT: dict[str, Reader] = {
+    "pipeline.format.beginning.beginning": lambda text: beginning(text, max(16, len(text) // 8), len),
+    "pipeline.format.blocks.block_tag": lambda text: block_tag(text, _NONCE),
+    "pipeline.format.blocks.write_block": lambda text: write_block(_block(text), _NONCE, schema=True, text=text),
+    "pipeline.format.compact.Compact.line of a block": lambda text: Compact(_NONCE, UTC).line(
+        _candidate(text, block=_block(text)), text
+    ),
     "pipeline.format.category.rank": rank,
     "pipeline.format.category.tag": lambda text: tag.__wrapped__(text, _NONCE),
     "pipeline.format.compact.Compact.line": lambda text: Compact(_NONCE, UTC).line(_candidate(text), text),
@@ -454,6 +467,8 @@ UNREAD: Mapping[str, str] = MappingProxyType(
         "pipeline.format.named.open_format": _OF_CODE,
         "pipeline.gather.abandoned.Abandoned.sheds": _OF_CODE,
         "pipeline.gather.abandoned.Abandoned.take": _OF_CODE,
+        "pipeline.gather.candidates.from_block": _OF_CODE,
+        "pipeline.gather.candidates.from_entry": _OF_CODE,
         "pipeline.gather.candidates.from_event": _OF_CODE,
         "pipeline.gather.candidates.from_memory": _OF_CODE,
         "pipeline.gather.merge.fresh": "compares ids; the texts are hashed by text.normal.content_hash",

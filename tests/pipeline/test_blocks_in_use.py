@@ -116,6 +116,16 @@ async def test_the_archive_is_found_by_what_the_request_asks(agent: Agent, strat
     assert [item.category for item in (await assembled(agent, strategy=strategy)).items] == ["block"]
 
 
+@pytest.mark.requirement("BLK-7", "AMOUNT-1")
+async def test_of_a_long_entry_the_passage_that_answers_is_shown(agent: Agent) -> None:
+    """As of a long message: as a whole it would never be worth its tokens."""
+    filler = "The weather on the coast was mild, and nobody had anything to report about it. "
+    entry = await agent.blocks.archive(f"{filler * 60}The pump is checked every third Tuesday. {filler * 60}")
+    (item,) = (await assembled(agent, messages=[{"role": "user", "content": "How often is the pump checked?"}])).items
+    assert (item.id, item.share < 0.2) == (entry.id, True)
+    assert "every third Tuesday" in item.text
+
+
 @pytest.mark.requirement("SCOPE-2", "GATHER-5")
 async def test_blocks_are_private_and_their_scopes_own(germane: Germane, agent: Agent) -> None:
     """No other user, agent or org sees one; a request for what is public sees none; excluded ones stay out."""
@@ -131,7 +141,8 @@ async def test_blocks_are_private_and_their_scopes_own(germane: Germane, agent: 
         assert (context.items, len(context.trace.warnings)) == ((), 2)
         store = other._scoped(other.scope)
         assert await store.allowed([f"{block.id}@0"], at=block.created_at, filters=Filters()) == frozenset()
-    assert (await assembled(agent, filters=Filters(sensitivities=("public",)))).items == ()
+    context = await assembled(agent, filters=Filters(sensitivities=("public",)))
+    assert (context.items, context.trace.left_out) == ((), ())
     context = await assembled(agent, filters=Filters(exclude=frozenset([block.id])))
     assert [item.category for item in context.items] == ["archival"]
 

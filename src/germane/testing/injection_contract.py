@@ -136,7 +136,7 @@ class InjectionContract:
 
     @pytest.mark.requirement("BLK-2", "INJECT-6", "MEM-3")
     async def test_a_record_holds_the_version_of_a_block_and_goes_with_the_block(self, store: Store) -> None:
-        """It is written where that is the current version, and withdrawn with the block, also in other scopes."""
+        """It is written where that is the current version, and withdrawn when the block is forgotten, everywhere."""
         block, entry = a_block("common", user="anna", agent="a"), an_entry(user="anna")
         await _write(store, PutBlock(block), PutEntry(entry), PutShare(id=block.id, agent="b", permission="append", at=NOON))
         scope = Scope(agent="b", user="anna", session="s")

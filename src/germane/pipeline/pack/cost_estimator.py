@@ -15,6 +15,8 @@ from germane.types.candidate import Candidate, Scored
 
 __all__ = ["CostEstimate", "CostEstimator"]
 
+_CUT = frozenset({"archival", "event"})
+"""Kinds of which a passage may be shown: messages, and what was archived."""
 _SHORT_TOKENS = 90
 """Tokens of text up to which a message goes in whole: a cut would save less than it hides."""
 _MIN_CUT = 8
@@ -84,7 +86,7 @@ class CostEstimator:
         each token of a short one is hardly ever long, so the empty line isn't costed for it."""
         text = candidate.text
         short = len(text) <= 2 * self._short and text.isascii()
-        if short or candidate.required or "event" not in candidate.kinds:
+        if short or candidate.required or _CUT.isdisjoint(candidate.kinds):
             return self._layout.cost(candidate, text, inside), False
         whole = None
         if len(text) <= _MAX_CHARS_PER_TOKEN * _SHORT_TOKENS:
