@@ -13,6 +13,7 @@ from germane.blocks.block import content_hash_of
 from germane.blocks.consent_request import ConsentRequest
 from germane.blocks.operations import (
     BlocksNamed,
+    BlocksUnder,
     ConsentById,
     ConsentsOn,
     DocumentOf,
@@ -106,6 +107,27 @@ class BlockContract:
         ]
         assert [one.label for one in await agent.blocks.standing()] == ["a", "b", "aa"]
         assert await store.within(_STRANGER).blocks.standing() == ()
+
+    @pytest.mark.requirement("BLK-8")
+    async def test_a_folder_is_what_labels_begin_with(self, store: Store) -> None:
+        """And a slash; in the order of listings, without deleted ones. A plan may write what it has found so."""
+        anna, other = store.within(ANNA), store.within(replace(OTHER, user="anna"))
+        mine = [a_block(label, user="anna") for label in ("n/b", "n/a/c", "n", "n0/x", "n-/x", "N/x")]
+        gone = a_block("n/gone", user="anna", deleted_at=LATER)
+        theirs = a_block("n/theirs", agent="other", user="anna")
+        await anna.journal.commit(writing(*map(PutBlock, (*mine, gone))))
+        share = PutShare(id=theirs.id, agent="default", permission="append", at=NOON)
+        await other.journal.commit(writing(PutBlock(theirs), share))
+        assert [block.label for block in await anna.blocks.within("n")] == ["n/a/c", "n/b", "n/theirs"]
+        assert [block.label for block in await anna.blocks.within("n/a")] == ["n/a/c"]
+        assert await store.within(BEN).blocks.within("n") == () == await store.within(_STRANGER).blocks.within("n")
+
+        def renaming() -> Plan[None]:
+            found = yield from read(BlocksUnder("n/a"))
+            return Decision(tuple(PutBlock(replace(block, label="m")) for block in found), None)
+
+        await anna.journal.commit(renaming())
+        assert [block.label for block in await anna.blocks.named(["m"])] == ["m"]
 
     @pytest.mark.requirement("BLK-2")
     async def test_the_label_of_a_deleted_block_can_be_used_again(self, scoped: ScopedStore) -> None:
