@@ -1,7 +1,7 @@
 """Readers: every function that reads untrusted text, by name, wrapped to take nothing but the text.
 
 Untrusted text is what is stored, what callers send and what operators configure. `bench/linear.py` measures these functions. A
-test checks that every public function that takes text is listed here, or in `UNREAD` with a reason.
+test checks that every public function that takes text is listed here, or in `UNREAD` (`bench/unread.py`) with a reason.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from bench.request_readers import REQUEST_READERS, REQUEST_UNREAD
+from bench.request_readers import REQUEST_READERS
 from germane.access.pseudonym import pseudonym
 from germane.catalog import unknown_model
 from germane.catalog.catalog import Catalog
@@ -107,7 +107,7 @@ from germane.types.query import Query
 from germane.types.request import Request
 from germane.types.scope import Scope
 
-__all__ = ["READERS", "UNREAD", "Reader"]
+__all__ = ["READERS", "Reader"]
 
 Reader = Callable[[str], object]
 
@@ -432,74 +432,3 @@ READERS: Mapping[str, Reader] = MappingProxyType(
     {**_FORMAT, **_TEXT, **_SIGNALS, **_OTHERS, **_dialects(), **_tokenizers(), **REQUEST_READERS}
 )
 """Functions by module and name, with the variant where a function has several."""
-
-_OF_CODE = "given by germane's own code"
-UNREAD: Mapping[str, str] = MappingProxyType(
-    {
-        **REQUEST_UNREAD,
-        "catalog.bounded.CountedTokenizer.ceiling": "hands over to its tokenizer",
-        "catalog.bounded.CountedTokenizer.count": "hands over to its tokenizer",
-        "catalog.images.price": "a rule of the catalog's, checked when it is read",
-        "catalog.unknown_model.log_once": "writes catalog.unknown_model.warning",
-        "dialects.merging.merge_by_role": _OF_CODE,
-        "dialects.plain.sent": _OF_CODE,
-        "dialects.registry.dialect": "compared with four names",
-        "dialects.registry.parse_all": "parses one by one",
-        "events.reader.EventReader.page": "a protocol",
-        "events.reader.EventReader.recent": "a protocol",
-        "memories.compose.a_kind": "one of six kinds",
-        "memories.extraction.language.ReadingRules.beginning": "reads one word; a part of memories.extraction.extract",
-        "memories.extraction.language.language": _OF_CODE,
-        "memories.extraction.remember_found.extracted_memory": "what memories.extraction.extract returns, then checked",
-        "events.reader.EventReader.sessions": "a protocol",
-        "memories.resolve.resolve": "compares ids",
-        "memories.audit.secret_finding": "text.secrets.find.find_secrets, which is measured",
-        "memories.consolidation.holding.Holding.of": "counts characters of a memory",
-        "memories.consolidation.steps.compress": "the beginnings of episodes, cut to a size",
-        "memories.consolidation.steps.merge": "compares hashes",
-        "memories.consolidation.steps.evict": "compares numbers",
-        "events.appending.read_tail": "a session's name, checked by Scope",
-        "events.appending.find_by_message_id": "a session's name, checked by Scope; ids are compared",
-        "pipeline.format.layout.Grammar.line": "a protocol",
-        "pipeline.format.layout.Grammar.stable": "a protocol",
-        "pipeline.format.layout.RenderedLine.filled": _OF_CODE,
-        "pipeline.format.named.check_details": _OF_CODE,
-        "pipeline.format.named.open_format": _OF_CODE,
-        "pipeline.gather.abandoned.Abandoned.sheds": _OF_CODE,
-        "pipeline.gather.abandoned.Abandoned.take": _OF_CODE,
-        "pipeline.gather.candidates.from_block": _OF_CODE,
-        "pipeline.gather.candidates.from_entry": _OF_CODE,
-        "pipeline.gather.candidates.from_event": _OF_CODE,
-        "pipeline.gather.candidates.from_memory": _OF_CODE,
-        "pipeline.gather.merge.fresh": "compares ids; the texts are hashed by text.normal.content_hash",
-        "pipeline.gather.outcome.answer": _OF_CODE,
-        "pipeline.gather.candidates.offered": _OF_CODE,
-        "pipeline.gather.outcome.candidates": _OF_CODE,
-        "pipeline.gather.outcome.unread": _OF_CODE,
-        "pipeline.gather.outcome.source_report": _OF_CODE,
-        "pipeline.inject.placement.place": "puts texts beside each other; measured in inject.inject.inject",
-        "memories.checks.flag": _OF_CODE,
-        "memories.llm_extraction.prompt.instructions": _OF_CODE,
-        "memories.llm_extraction.queue.ExtractionQueue.claim": "a protocol",
-        "memories.llm_extraction.queue.ExtractionQueue.release": "a protocol",
-        "memories.llm_extraction.queue.ExtractionQueue.release_all": "a protocol",
-        "memories.checks.share": _OF_CODE,
-        "memories.compose.content_fields": "compared with six names",
-        "memories.directive.set_directive": "checked by memories.checks.words",
-        "memories.forget.forget": "compares ids, tags and sessions",
-        "memories.reader.MemoryReader.history": "a protocol",
-        "memories.reader.MemoryReader.list": "a protocol",
-        "memories.remember.attributes": "checked by memories.checks",
-        "memories.remember.hash_of": "hashed by text.normal.content_hash",
-        "memories.remember.new_memory": "composed by memories.compose.compose",
-        "memories.update.update": "composed by memories.compose.compose",
-        "pipeline.signals.dates.rule": _OF_CODE,
-        "pipeline.signals.word_set.lacks_all": "looks up what signals.word_set.word_set read",
-        "pipeline.signals.times.today": "a zone's name, checked by Scope",
-        "text.secrets.redact.marker": _OF_CODE,
-        "text.secrets.screen.SecretScreen.knows": "looks up what was noted",
-        "text.secrets.screen.SecretScreen.note": "counts a kind",
-        "tokenizers.named.open_tokenizer": _OF_CODE,
-    }
-)
-"""Public functions that take a string and aren't measured, each with the reason."""

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 from bench.linear import CHARACTERS, SHAPES, timing
-from bench.readers import READERS, UNREAD
+from bench.readers import READERS
+from bench.unread import UNREAD
 
 from bench import linear
 from support.source_tree import Module, modules

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from germane.api.builder.activity import Activity
-from germane.api.builder.system_parts import BlockSource
+from germane.api.builder.system_parts import PromptBlocks
 from germane.rules.tool_rule import ToolRule
 from germane.types.block_text import BlockText
 from germane.types.message import Message
@@ -33,7 +33,7 @@ class BuildPlan:
     like: str | None = None
     window: int | None = None
     references: tuple[str, ...] = ()
-    blocks: BlockSource | tuple[BlockText, ...] | None = None
+    blocks: PromptBlocks | tuple[BlockText, ...] | None = None
     descriptions: bool = True
     schemas: bool = False
     activity: Sequence[Activity] = ()

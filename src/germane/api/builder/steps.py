@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self
 from germane.api.arguments import flags, identifiers, named_model, optional
 from germane.api.builder.activity import Activity, read_activity
 from germane.api.builder.build_plan import BuildPlan
-from germane.api.builder.system_parts import BlockSource
+from germane.api.builder.system_parts import PromptBlocks
 from germane.errors import InvalidInput
 from germane.rules.enforce import ToolRules
 from germane.rules.tool_rule import ToolRule
@@ -78,7 +78,7 @@ class BuilderSteps:
         return self._with(references=tuple(dict.fromkeys((*self._plan.references, *identifiers(references)))))
 
     def with_blocks(
-        self, blocks: BlockSource | Sequence[BlockText] | None = None, *, descriptions: bool = True, schemas: bool = False
+        self, blocks: PromptBlocks | Sequence[BlockText] | None = None, *, descriptions: bool = True, schemas: bool = False
     ) -> Self:
         """Gives the blocks to choose from, or a source of them, in place of the agent's own, and says whether descriptions and
         schemas are shown."""

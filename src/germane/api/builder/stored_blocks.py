@@ -19,7 +19,7 @@ __all__ = ["StoredBlocks"]
 
 @dataclass(frozen=True, slots=True)
 class StoredBlocks:
-    """Implements `BlockSource` over the store. With `schemas`, each block has its schema."""
+    """Implements `PromptBlocks` over the store. With `schemas`, each block has its schema."""
 
     store: ScopedStore
     schemas: bool = False

@@ -15,7 +15,7 @@ from germane.pipeline.format.blocks import write_block
 from germane.pipeline.format.graphemes import floor
 from germane.types.block_text import BlockText
 
-__all__ = ["BlockPacking", "BlockSource", "ShownBlock", "UnshownBlock", "pack_blocks"]
+__all__ = ["BlockPacking", "PromptBlocks", "ShownBlock", "UnshownBlock", "pack_blocks"]
 
 _MARK = "\n[… {left:,} of {all:,} characters left out]"
 _MIN_SHORTENED = 64
@@ -24,7 +24,7 @@ _MIN_SHORTENED = 64
 BlockPlace = Literal["core", "working"]
 
 
-class BlockSource(Protocol):
+class PromptBlocks(Protocol):
     """Where a builder reads an agent's blocks: what the agent may see, its own and those shared with it."""
 
     async def blocks_for_prompt(self, references: Sequence[str]) -> Sequence[BlockText]:

@@ -1,4 +1,4 @@
-"""Block folder RPCs: the client's calls about all blocks under a folder, such as `project/`."""
+"""Block folder RPCs: the client's calls about all blocks under one folder."""
 
 from __future__ import annotations
 
