@@ -3,9 +3,8 @@
     pip install 'germane[anthropic,blocks]'
     python examples/memory_agent.py
 
-The files are blocks: what the model writes into /memories/system is in its later prompts, each edit is a version, and you can undo
-it. Without an ANTHROPIC_API_KEY, a local server with scripted answers stands in for the model.
-"""
+The files are blocks: what the model writes into /memories/system is in its later prompts, each edit is a version, and you can
+undo it. Without an ANTHROPIC_API_KEY, a local server with scripted answers stands in for the model."""
 
 import json
 import os
@@ -71,7 +70,8 @@ def talk(client: Anthropic) -> None:
 
 def main() -> None:
     if os.environ.get("ANTHROPIC_API_KEY"):
-        return talk(Anthropic())
+        talk(Anthropic())
+        return
     with HTTPServer(("127.0.0.1", 0), Scripted) as server:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         with Anthropic(api_key="none", base_url=f"http://127.0.0.1:{server.server_port}") as client:
