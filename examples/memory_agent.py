@@ -4,8 +4,7 @@
     python examples/memory_agent.py
 
 The files are blocks: what the model writes into /memories/system is in its later prompts, each edit is a version, and you can
-undo it. Without an ANTHROPIC_API_KEY, a local server with scripted answers stands in for the model.
-"""
+undo it. Without an ANTHROPIC_API_KEY, a local server with scripted answers stands in for the model."""
 
 import json
 import os

@@ -324,3 +324,12 @@ async def test_a_line_that_looks_like_germanes_own_is_viewed_and_replaced_as_it_
     changed = await ask(tool, "str_replace", "a.md", old_str="of 3]\n\\[", new_str="of 4]\n[")
     assert changed.text.endswith("     1\t[Showing lines 1-2 of 4]\n     2\t[Showing lines 1-2 of 3]\n     3\t")
     assert await agent.blocks.value("a.md") == "[Showing lines 1-2 of 4]\n[Showing lines 1-2 of 3]\n"
+
+
+@pytest.mark.parametrize(("text", "more"), [("\n", "x"), ("a\n\n", "x"), ("a\n", ""), ("a", "\n")])
+async def test_an_insert_keeps_blank_lines(tool: MemoryTool, agent: Agent, text: str, more: str) -> None:
+    """Those at the end too, and one that is inserted."""
+    await create(tool, "a.md", text)
+    await ask(tool, "insert", "a.md", insert_line=1, insert_text=more)
+    written = (await agent.blocks.get("a.md")).text
+    assert written == {"\n": "\nx\n", "a\n\n": "a\nx\n\n", "a\n": "a\n\n", "a": "a\n\n"}[text]

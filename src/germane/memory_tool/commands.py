@@ -6,7 +6,7 @@ version of each file that was viewed last, and an edit that means that version i
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from germane.blocks.block import Block
@@ -85,7 +85,9 @@ class MemoryCommands:
         text = given_text(command, "file_text")
         if path.folder and not path.root:
             raise InvalidInput(f"{path} is a directory. Give the path of a file: its directories are made with it.")
-        await self._check_free(path, f"File {path} already exists")
+        labels = set[str]() if path.root else await self._labels_near(path)
+        _refuse_taken(path, labels, f"File {path} already exists")
+        _refuse_file_above(path, labels)
         try:
             block = await self._blocks.create(
                 path.label,
@@ -147,10 +149,12 @@ class MemoryCommands:
     async def _rename(self, old: MemoryPath, new: MemoryPath, command: Mapping[str, Any]) -> ToolAnswer:
         if old.root:
             raise InvalidInput(f"Cannot rename the {old} directory itself")
-        await self._check_free(new, f"The destination {new} already exists")
+        labels = set[str]() if new.root else await self._labels_near(new)
+        _refuse_taken(new, labels, f"The destination {new} already exists")
         file = await opened(self._blocks, old)
         if file is None:
             await self._under(old)
+        _refuse_file_above(new, labels)
         inside = [f"{path.label}/".startswith(f"{SYSTEM}/") and (file is None or path.label != SYSTEM) for path in (old, new)]
         type = None if inside[0] == inside[1] else "core" if inside[1] else "working"
         if file is None:
@@ -173,21 +177,11 @@ class MemoryCommands:
             raise InvalidInput(f"The path {path} does not exist{advice}")
         return blocks
 
-    async def _check_free(self, path: MemoryPath, taken: str) -> None:
-        """Raises `InvalidInput` with the text `taken` where a file or a directory has this path, and where a directory above it
-        is a file."""
-        if path.root:
-            raise InvalidInput(taken)
-        first, *rest = path.label.split("/")
-        blocks = await self._blocks.list(folder=first)
+    async def _labels_near(self, path: MemoryPath) -> set[str]:
+        """Returns the labels that begin with the first name of the path."""
+        first = path.label.split("/")[0]
         top = await opened(self._blocks, MemoryPath(first))
-        labels = {block.label for block in blocks} | ({first} if top is not None else set())
-        if path.label in labels or any(label.startswith(f"{path.label}/") for label in labels):
-            raise InvalidInput(taken)
-        for name in rest:
-            if first in labels:
-                raise InvalidInput(f"The path {MemoryPath(first)} is a file, not a directory")
-            first = f"{first}/{name}"
+        return {block.label for block in await self._blocks.list(folder=first)} | ({first} if top is not None else set())
 
     def _noted(self, command: Mapping[str, Any]) -> dict[str, str]:
         """Who makes the change, and the reason that the command gives."""
@@ -203,6 +197,21 @@ class MemoryCommands:
     def _forget(self, path: MemoryPath) -> None:
         """Forgets what was viewed of a file that is gone. Of a directory's files, their ids tell it."""
         self._viewed.pop(path.label, None)
+
+
+def _refuse_taken(path: MemoryPath, labels: Collection[str], taken: str) -> None:
+    """Raises `InvalidInput` with the text `taken` where a file or a directory has this path."""
+    if path.root or path.label in labels or any(label.startswith(f"{path.label}/") for label in labels):
+        raise InvalidInput(taken)
+
+
+def _refuse_file_above(path: MemoryPath, labels: Collection[str]) -> None:
+    """Raises `InvalidInput` where a directory above the path is a file."""
+    above, *names = path.label.split("/")
+    for name in names:
+        if above in labels:
+            raise InvalidInput(f"The path {MemoryPath(above)} is a file, not a directory")
+        above = f"{above}/{name}"
 
 
 def _is_stale(file: File, command: Mapping[str, Any]) -> bool:
