@@ -171,6 +171,26 @@ async def test_errors_are_the_librarys_own(service: tuple[MemoryBlocks, Client])
             await call()
 
 
+@pytest.mark.requirement("BUILD-4")
+async def test_a_request_names_blocks(tmp_path: Path) -> None:
+    """Core blocks are in every answer, others where the request names them; a name without a block is a warning."""
+    asked = [{"role": "user", "content": "What now?"}]
+    async with (
+        served(tmp_path, deadline_ms=5_000) as (_, wire),
+        Client(str(wire.server.address), org="acme", agent="support", limit=LONG, patience=LONG) as client,
+    ):
+        await client.blocks.create("persona", type="core", text="Speaks plainly.")
+        await client.blocks.create("plan", text="Ship on Friday.")
+        plain = await client.assemble(asked, model="gpt-4o")
+        named = await client.assemble(asked, model="gpt-4o", blocks=["plan", "nothing"])
+        refused = await client.assemble(asked, model="gpt-4o", blocks="plan")
+    assert "Speaks plainly." in str(plain.messages)
+    assert "Ship on Friday." not in str(plain.messages)
+    assert "Ship on Friday." in str(named.messages)
+    assert any("nothing" in warning for warning in named.metadata.warnings)
+    assert (refused.messages, refused.metadata.degradation_level) == (asked, 3)
+
+
 async def test_folders_are_listed_renamed_and_deleted_as_one(service: tuple[MemoryBlocks, Client]) -> None:
     """And a hash guards settings and deleting as it guards edits."""
     own, client = service

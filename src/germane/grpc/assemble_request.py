@@ -72,6 +72,7 @@ class AssembleArguments:
                 "tools": _tools(wire.tools_json),
                 "filters": filters(wire.filters, "options.filters.") if wire.HasField("filters") else None,
                 "effort": parse_effort(text("effort", wire.effort, NAME)) if wire.effort else None,
+                "blocks": tuple(wire.blocks),
                 "like": wire.like or None,
                 "window": wire.window or None,
                 "system": JsonText().read(wire.system_json, "options.system_json") if wire.system_json else None,

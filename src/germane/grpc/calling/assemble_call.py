@@ -118,6 +118,7 @@ def assemble(
     window: int | None = None,
     like: str | None = None,
     system: Any = None,
+    blocks: Sequence[str] = (),
     request_id: str | None = None,
     explain: bool = False,
 ) -> AssembleCall:
@@ -128,6 +129,7 @@ def assemble(
 
     `provider` is the shape of the messages, in and out: openai (default), openai-responses, anthropic or gemini. `filters`
     is a `germane.Filters` or a mapping with the same names. `max_tokens` bounds the added text, in the model's tokens.
+    `blocks` are labels or ids of memory blocks to show besides those of every context.
     `system` is your own system prompt beside the messages; an answer holds it in `system`, or as the first message for OpenAI.
     """
     changes = {"org": org, "agent": agent, "user": user, "zone": zone}
@@ -145,6 +147,7 @@ def assemble(
         "window": window,
         "like": like,
         "system": system,
+        "blocks": blocks,
         "explain": explain,
     }
     return AssembleCall(messages, request_id, scope, changes, options)
@@ -167,6 +170,7 @@ def _request(
     window: int | None,
     like: str | None,
     system: Any,
+    blocks: Sequence[str],
     request_id: str | None,
     explain: bool,
 ) -> context_pb2.AssembleContextRequest:
@@ -192,6 +196,7 @@ def _request(
         like=checked_text("like", like, optional=True),
         window=window or 0,
         system_json=json_of(system) if system else "",
+        blocks=[checked_text(f"blocks[{index}]", one) for index, one in enumerate(_listed(blocks))],
     )
     if at is not None:
         options.at.CopyFrom(time_to_wire("at", at, scope.zone))
@@ -207,6 +212,12 @@ def _request(
         available_tokens=0 if max_tokens is None else max(1, max_tokens),  # 0 on the wire means "no limit of the caller's"
         options=options,
     )
+
+
+def _listed(blocks: object) -> Sequence[object]:
+    if isinstance(blocks, str) or not isinstance(blocks, Sequence):
+        raise InvalidInput(f"blocks must be a list of labels or ids, not {type(blocks).__name__}")
+    return blocks
 
 
 def filters_to_wire(filters: Any, zone: str) -> filters_pb2.Filters:

@@ -104,6 +104,7 @@ class AssembleOptions(_message.Message):
     LIKE_FIELD_NUMBER: _builtins.int
     WINDOW_FIELD_NUMBER: _builtins.int
     SYSTEM_JSON_FIELD_NUMBER: _builtins.int
+    BLOCKS_FIELD_NUMBER: _builtins.int
     strategy: _builtins.str
     """The name of a strategy; empty: `default`."""
     query: _builtins.str
@@ -136,6 +137,10 @@ class AssembleOptions(_message.Message):
     def filters(self) -> _filters_pb2.Filters:
         """Restricts what may be added."""
 
+    @_builtins.property
+    def blocks(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Labels or ids of memory blocks that the request refers to, 100 at most: they are shown as well as those of every context."""
+
     def __init__(
         self,
         *,
@@ -151,10 +156,11 @@ class AssembleOptions(_message.Message):
         like: _builtins.str = ...,
         window: _builtins.int = ...,
         system_json: _builtins.str = ...,
+        blocks: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "filters", b"filters"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "effort", b"effort", "explain", b"explain", "filters", b"filters", "like", b"like", "provider", b"provider", "query", b"query", "strategy", b"strategy", "system_json", b"system_json", "tools_json", b"tools_json", "window", b"window", "zone", b"zone"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "blocks", b"blocks", "effort", b"effort", "explain", b"explain", "filters", b"filters", "like", b"like", "provider", b"provider", "query", b"query", "strategy", b"strategy", "system_json", b"system_json", "tools_json", b"tools_json", "window", b"window", "zone", b"zone"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -282,7 +288,7 @@ class InjectionMetadata(_message.Message):
     """Those of total_tokens_injected that are in the prompt since earlier calls of the session."""
     @_builtins.property
     def memory_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The ids (UUIDs) of the injected memories and messages, in the order of the text."""
+        """The ids of what was injected, in the order of the text: UUIDs; of a memory block with its version, as in <id>@3."""
 
     @_builtins.property
     def sources(self) -> _containers.RepeatedCompositeFieldContainer[Global___SourceReport]:
