@@ -111,7 +111,7 @@ def test_bad_exports_are_refused_in_one_line(run: Run) -> None:
         Path("b.jsonl").write_text("\n".join(map(json.dumps, changed)))
         return run("import", "b.jsonl", *options, expect=expect)
 
-    assert "line 1: the export has version 2" in imported(lines[0] | {"version": 2}, *lines[1:])
+    assert "line 1: the export has version 3" in imported(lines[0] | {"version": 3}, *lines[1:])
     other = lines[2] | {"content": "secret words"}
     refused = imported(*lines[:2], other, *lines[3:])
     assert "line 3: its id is stored already, with other content" in refused
