@@ -10,7 +10,7 @@ from germane.types.candidate import Sensitivity
 
 
 def test_every_kind_and_every_sensitivity_has_a_stored_code() -> None:
-    """Search knows no memories: a kind that is added there gets its code here, as the archive's have, and those in files keep theirs."""
+    """Search knows no memories: a kind that is added there gets its code here, and those in files keep theirs."""
     assert KIND_CODES.keys() == KINDS.keys() | {"entry", "archival", "hidden"}
     assert sorted(KIND_CODES.values()) == list(range(1, len(KIND_CODES) + 1))
     assert tuple(SENSITIVITY_CODES) == get_args(Sensitivity)
