@@ -20,6 +20,8 @@ __all__ = ["BlockPacking", "PromptBlocks", "ShownBlock", "UnshownBlock", "pack_b
 _MARK = "\n[… {left:,} of {all:,} characters left out]"
 _MIN_SHORTENED = 64
 """Tokens below which no shortened block is worth its place."""
+_MAX_MISSES = 8
+"""Blocks in a row that don't fit, after which no further one is tried."""
 
 BlockPlace = Literal["core", "working"]
 
@@ -91,11 +93,16 @@ def pack_blocks(
             chosen.append(("core" if reason == "core" else "working", block, reason))
         else:
             left_out.append(UnshownBlock(label=block.label, reason="not_referenced"))
+    misses = 0
     for place, block, reason in sorted(chosen, key=lambda each: each[0] != "core"):
-        shown = _fitting(block, reason, available, count, nonce, descriptions=descriptions, schemas=schemas)
+        shown = None
+        if misses < _MAX_MISSES:
+            shown = _fitting(block, reason, available, count, nonce, descriptions=descriptions, schemas=schemas)
         if shown is None:
+            misses += 1
             left_out.append(UnshownBlock(label=block.label, reason="budget"))
             continue
+        misses = 0
         placed[place].append(shown)
         available -= shown.tokens
     known = {name for block in ordered for name in (block.id, block.label)}
