@@ -104,3 +104,10 @@ def test_only_the_item_that_moves_is_moved() -> None:
     reorder(items, list("abcde"), list("bcdea"))
     document.commit()
     assert (items.to_vec(), document.len_ops - before) == (list("bcdea"), 1)
+
+
+def test_an_undo_yields_words_and_not_the_spaces_between_them() -> None:
+    """Both sides put a word before the same line break: that replaces nothing, so that neither word is lost."""
+    both = merged_text(" \n", "mine \n", "theirs \n\n", scratch, yielding=True)
+    assert sorted(both.split()) == ["mine", "theirs"]
+    assert merged_text("one word", "one mine", "one theirs", scratch, yielding=True).split() == ["one", "theirs"]

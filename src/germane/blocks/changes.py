@@ -94,21 +94,28 @@ def merged_text(base: str, ours: str, theirs: str, scratch: Scratch, *, yielding
     other = document.fork()
     document.peer_id, other.peer_id = 2, 3
     mine, others = (_between(words[0], text, scratch) for text in words[1:])
-    for side, found in ((document, _yielded(mine, others) if yielding else mine), (other, others)):
+    if yielding:
+        mine = _yielded("".join(words[0]), mine, others)
+    for side, found in ((document, mine), (other, others)):
         spliced(side.get_text(_NAME), found)
         side.commit()
     document.import_(_updates(other, document))
     return _spaced(document.get_text(_NAME).to_string().split(_END)[:-1])
 
 
-def _yielded(mine: Sequence[Splice], others: Sequence[Splice]) -> list[Splice]:
-    """Returns the splices of one side; one that replaces something which the other side replaces too only removes it."""
+def _yielded(base: str, mine: Sequence[Splice], others: Sequence[Splice]) -> list[Splice]:
+    """Returns the splices of one side; one that replaces a word which the other side replaces too only removes it. Spaces and
+    signs alone are no words: a difference replaces them wherever something stands before them now."""
     found, later = list[Splice](), list(reversed(others))
     for one in mine:
         while later and later[-1].start + later[-1].removed <= one.start:
             later.pop()
-        overlaps = bool(later) and bool(one.removed) and later[-1].start < one.start + one.removed and later[-1].removed > 0
-        found.append(Splice(one.start, one.removed, "") if overlaps else one)
+        both = slice(0, 0)
+        if later and later[-1].start < one.start + one.removed:
+            other = later[-1]
+            both = slice(max(one.start, other.start), min(one.start + one.removed, other.start + other.removed))
+        replaced = any(map(_in_word, base[both]))
+        found.append(Splice(one.start, one.removed, "") if replaced else one)
     return found
 
 
