@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from bench.request_readers import REQUEST_READERS
+from bench.request_readers import REQUEST_READERS, taken
 from germane.access.pseudonym import pseudonym
 from germane.catalog import unknown_model
 from germane.catalog.catalog import Catalog
@@ -35,7 +35,7 @@ from germane.dialects.wording import call_as_text, image_note, json_object, json
 from germane.embedders.distilled import Distilled
 from germane.embedders.static import Static
 from germane.embedders.word_vectors import StaticWordVectors
-from germane.errors import GermaneError, InvalidInput
+from germane.errors import InvalidInput
 from germane.events.event import Event
 from germane.events.prepared_message import PreparedMessage, slim
 from germane.events.prepared_message import clean as whole
@@ -188,18 +188,6 @@ def _parts(text: str) -> Message:
         Opaque(kind="openai:input_audio", raw={"type": "input_audio", "input_audio": {"data": text, "format": "wav"}}),
     )
     return Message(role="user", parts=parts, name=text)
-
-
-def _taken(check: Callable[[str], object]) -> Reader:
-    """Whether it is refused doesn't matter here."""
-
-    def reader(text: str) -> object:
-        try:
-            return check(text)
-        except GermaneError as error:
-            return str(error)
-
-    return reader
 
 
 def _wire(text: str) -> Wire:
@@ -355,7 +343,7 @@ _SIGNALS: dict[str, Reader] = {
 _OTHERS: dict[str, Reader] = {
     "catalog.catalog.Catalog.find": lambda text: (
         _CATALOG.find(text),
-        _taken(lambda like: _CATALOG.find("m", like=like))(text),
+        taken(lambda like: _CATALOG.find("m", like=like))(text),
     ),
     "catalog.model_names.ModelNames.find": _NAMES.find,
     "catalog.model_names.ModelNames.near": _NAMES.near,
@@ -415,14 +403,14 @@ _OTHERS: dict[str, Reader] = {
     "pipeline.inject.returned.without_returned": lambda text: without_returned(
         _request(f'<memory nonce="{_NONCE}">{text}</memory>{text}'), _NONCE
     ),
-    "memories.checks.words": _taken(lambda text: checks.words("text", text)),
-    "memories.checks.label": _taken(lambda text: checks.label("key", text)),
-    "memories.checks.moment": _taken(lambda text: checks.moment("since", text, "UTC")),
-    "memories.checks.json_value": _taken(lambda text: checks.json_value("value", [text, {text: text}])),
-    "memories.compose.compose": _taken(lambda text: compose(text, kind="fact", given={"key": text})),
+    "memories.checks.words": taken(lambda text: checks.words("text", text)),
+    "memories.checks.label": taken(lambda text: checks.label("key", text)),
+    "memories.checks.moment": taken(lambda text: checks.moment("since", text, "UTC")),
+    "memories.checks.json_value": taken(lambda text: checks.json_value("value", [text, {text: text}])),
+    "memories.compose.compose": taken(lambda text: compose(text, kind="fact", given={"key": text})),
     "types.message.Message.content": lambda text: _parts(text).content,
     "access.pseudonym.pseudonym": lambda text: pseudonym(b"key", text),
-    "types.scope.Scope": _taken(lambda text: Scope(org=text)),
+    "types.scope.Scope": taken(lambda text: Scope(org=text)),
     "search.unit.describe": lambda text: describe(
         key=1, session=1, created_at=0.0, text=text, role="user", name=text, sensitivity="private", kind="note"
     ),

@@ -16,6 +16,7 @@ from germane.errors import GermaneError
 from germane.pipeline.format.blocks import block_tag, write_block
 from germane.rules.arguments import digest_of_call, read_arguments
 from germane.rules.enforce import ToolRules
+from germane.rules.strict_json import strict_json
 from germane.rules.tool_rule import MaxCalls, parse_rule
 from germane.rules.turn_state import TurnState
 from germane.rules.wording import quoted, write_rules
@@ -23,7 +24,7 @@ from germane.types.block_text import BlockText
 from germane.types.message import ToolCall, Wire
 from germane.types.tool import Tool
 
-__all__ = ["REQUEST_READERS", "REQUEST_UNREAD"]
+__all__ = ["REQUEST_READERS", "REQUEST_UNREAD", "taken"]
 
 _NONCE = "qhzvkdtwmbxr"
 _NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -59,7 +60,9 @@ def _body(text: str) -> object:
     ]
 
 
-def _taken(check: Callable[[str], object]) -> Callable[[str], object]:
+def taken(check: Callable[[str], object]) -> Callable[[str], object]:
+    """Whether it is refused doesn't matter here."""
+
     def reader(text: str) -> object:
         try:
             return check(text)
@@ -81,19 +84,20 @@ REQUEST_READERS: Mapping[str, Callable[[str], object]] = MappingProxyType(
             [Activity(at=_NOW, agent=text, text=text)], _NONCE, UTC
         ),
         "dialects.request_body.body_of": _body,
-        "dialects.tool_shapes.parse_tools": _taken(lambda text: parse_tools(_shapes(text))),
-        "dialects.written_tools.convert_tools": _taken(lambda text: convert_tools(_shapes(text), "openai")),
+        "dialects.tool_shapes.parse_tools": taken(lambda text: parse_tools(_shapes(text))),
+        "dialects.written_tools.convert_tools": taken(lambda text: convert_tools(_shapes(text), "openai")),
         "dialects.written_tools.write_tools": lambda text: [
             write_tools([_tool(text)] * 3, provider) for provider in ("openai", "openai-responses", "anthropic", "gemini")
         ],
         "rules.arguments.digest_of_call": lambda text: digest_of_call(_call(text)),
         "rules.arguments.read_arguments": lambda text: read_arguments(_call(json.dumps({text: text}))),
-        "rules.enforce.ToolRules.from_json": _taken(lambda text: ToolRules.from_json(_RULES, text)),
+        "rules.enforce.ToolRules.from_json": taken(lambda text: ToolRules.from_json(_RULES, text)),
         "rules.enforce.ToolRules.check": lambda text: ToolRules(_RULES).check(_call(text)),
-        "rules.tool_rule.parse_rule": _taken(lambda text: parse_rule({"kind": text, text: text})),
-        "rules.turn_state.TurnState.from_json": _taken(lambda text: TurnState.from_json(json.dumps({text: text}), ["a"])),
+        "rules.strict_json.strict_json": lambda text: strict_json(json.dumps({text: [text]})),
+        "rules.tool_rule.parse_rule": taken(lambda text: parse_rule({"kind": text, text: text})),
+        "rules.turn_state.TurnState.from_json": taken(lambda text: TurnState.from_json(json.dumps({text: text}), ["a"])),
         "rules.wording.quoted": quoted,
-        "rules.wording.write_rules": _taken(lambda text: write_rules([MaxCalls(tool=text[:256], count=1)])),
+        "rules.wording.write_rules": taken(lambda text: write_rules([MaxCalls(tool=text[:256], count=1)])),
     }
 )
 """As `READERS`."""

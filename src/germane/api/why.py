@@ -9,7 +9,7 @@ from math import exp, inf
 from typing import Any
 
 from germane.api.identify import find_thing
-from germane.api.why_block import find_block, why_not_there
+from germane.api.why_block import find_block, not_searched, why_not_there
 from germane.blocks.shown import stored_id
 from germane.dialects.registry import parse_all
 from germane.errors import EmbedderError, InvalidInput, NotFound
@@ -63,8 +63,10 @@ async def explain_one(
         reason = context.metadata.fallback_reason or "cached"
         said = f"nothing was searched: the assembly ended with {reason}"
         return Why(id=thing.id, outcome="not_searched", reason=reason, text=said)
+    source = "memories" if isinstance(thing, Memory) else "messages"
     kept_out = _ended(thing, query) or _filtered(thing, query.filters) or _contained(thing, context, session)
-    return kept_out or _unsearched(thing, context.trace) or await _not_reached(thing, query, store, relevance, embedder)
+    kept_out = kept_out or not_searched(thing.id, source, context.trace)
+    return kept_out or await _not_reached(thing, query, store, relevance, embedder)
 
 
 def _told(id: str, trace: Trace) -> Why | None:
@@ -174,19 +176,6 @@ def _contained(thing: Memory | Event, context: Context, session: str | None) -> 
     if fresh([from_event(thing, "messages", Evidence())], said, Filters(), session=session):
         return None
     return Why(id=thing.id, outcome="in_request", text="the request's own messages contain it already")
-
-
-def _unsearched(thing: Memory | Event, trace: Trace) -> Why | None:
-    source = "memories" if isinstance(thing, Memory) else "messages"
-    report = next((report for report in trace.sources if report.name == source), None)
-    if report is None:
-        said = f"strategy {trace.strategy} has no source {source}"
-        return Why(id=thing.id, outcome="not_searched", reason="strategy", text=said)
-    if report.status != "ok":
-        reason = f"{report.status}:{report.reason}" if report.reason else report.status
-        said = f"the source {source} found nothing for this answer: {reason}"
-        return Why(id=thing.id, outcome="not_searched", reason=reason, text=said)
-    return None
 
 
 async def _not_reached(

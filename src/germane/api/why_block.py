@@ -11,7 +11,7 @@ from germane.types.query import Filters
 from germane.types.trace import Trace
 from germane.types.why import Why
 
-__all__ = ["find_block", "why_not_there"]
+__all__ = ["find_block", "not_searched", "why_not_there"]
 
 
 async def find_block(store: ScopedStore, name: str) -> Block | ArchivalEntry | None:
@@ -33,14 +33,8 @@ def why_not_there(thing: Block | ArchivalEntry, trace: Trace, filters: Filters |
         return Why(id=thing.id, outcome="filtered", reason="exclude", text="the filter exclude keeps it out")
     searched = isinstance(thing, ArchivalEntry) or thing.type == "archival"
     source = "archive" if searched else "blocks"
-    report = next((report for report in trace.sources if report.name == source), None)
-    if report is None:
-        said = f"strategy {trace.strategy} has no source {source}"
-        return Why(id=thing.id, outcome="not_searched", reason="strategy", text=said)
-    if report.status != "ok":
-        reason = f"{report.status}:{report.reason}" if report.reason else report.status
-        said = f"the source {source} found nothing for this answer: {reason}"
-        return Why(id=thing.id, outcome="not_searched", reason=reason, text=said)
+    if (unasked := not_searched(thing.id, source, trace)) is not None:
+        return unasked
     if searched:
         return Why(
             id=thing.id, outcome="not_reached", reason="depth", text="the search of the archive found others, or nothing"
@@ -51,3 +45,16 @@ def why_not_there(thing: Block | ArchivalEntry, trace: Trace, filters: Filters |
         return Why(id=thing.id, outcome="not_searched", reason="not_named", text=said)
     said = "when the blocks were read, it wasn't among those of every context"
     return Why(id=thing.id, outcome="not_searched", reason="changed", text=said)
+
+
+def not_searched(id: str, source: str, trace: Trace) -> Why | None:
+    """Why the source that would offer the thing offered nothing; None where it did its work."""
+    report = next((report for report in trace.sources if report.name == source), None)
+    if report is None:
+        said = f"strategy {trace.strategy} has no source {source}"
+        return Why(id=id, outcome="not_searched", reason="strategy", text=said)
+    if report.status != "ok":
+        reason = f"{report.status}:{report.reason}" if report.reason else report.status
+        said = f"the source {source} found nothing for this answer: {reason}"
+        return Why(id=id, outcome="not_searched", reason=reason, text=said)
+    return None

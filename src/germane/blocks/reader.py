@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
@@ -15,7 +16,7 @@ from germane.blocks.version import KeptVersion
 from germane.search.hit import Found
 from germane.types.query import Query
 
-__all__ = ["BlockReader"]
+__all__ = ["BlockReader", "blocks_to_show"]
 
 
 class BlockReader(Protocol):
@@ -55,3 +56,11 @@ class BlockReader(Protocol):
 
     async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> Found[ArchivalEntry]:
         """Returns at most `limit` archival entries and archival blocks, best first. See `MemoryReader.search`."""
+
+
+async def blocks_to_show(reader: BlockReader, names: Sequence[str]) -> list[Block]:
+    """Returns the blocks of every context and those that `names` (label keys or ids) name, each once."""
+    if not names:
+        return list(await reader.standing())
+    standing, named = await asyncio.gather(reader.standing(), reader.named(names))
+    return list({block.id: block for block in (*standing, *named) if block.deleted_at is None}.values())

@@ -6,6 +6,7 @@ import json
 from hashlib import sha256
 from typing import Any
 
+from germane.rules.strict_json import strict_json
 from germane.types.message import ToolCall
 
 __all__ = ["digest_of_call", "read_arguments"]
@@ -15,7 +16,7 @@ def read_arguments(call: ToolCall) -> dict[str, Any] | None:
     """Returns the arguments as an object. None for text that isn't a JSON object, and for one that has a key twice: which of
     the two a tool would take isn't known."""
     try:
-        value = json.loads(call.arguments or "{}", object_pairs_hook=_once, parse_constant=_refused)
+        value = strict_json(call.arguments or "{}")
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
@@ -30,14 +31,3 @@ def digest_of_call(call: ToolCall) -> str:
         text = f"text:{call.arguments}"
     name = call.name.encode("utf-8", "surrogatepass")
     return sha256(len(name).to_bytes(8, "big") + name + text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key twice")
-    return found
-
-
-def _refused(constant: str) -> float:
-    raise ValueError(constant)

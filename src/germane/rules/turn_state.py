@@ -13,6 +13,7 @@ from math import isfinite
 from typing import Any
 
 from germane.errors import InvalidInput
+from germane.rules.strict_json import strict_json
 
 __all__ = ["Approval", "TurnState"]
 
@@ -96,7 +97,7 @@ class TurnState:
         if not isinstance(text, str) or len(text) > _MAX_CHARACTERS:
             raise InvalidInput(f"the state of the rules must be JSON text of at most {_MAX_CHARACTERS:,} characters")
         try:
-            body = json.loads(text, object_pairs_hook=_once, parse_constant=_refused)
+            body = strict_json(text)
         except (ValueError, RecursionError):
             raise InvalidInput("the state of the rules isn't JSON as as_json writes it: begin with a new state") from None
         known = {"version", "turn", "batch", "ended_by", "approved", *_TABLES}
@@ -128,17 +129,6 @@ class TurnState:
         if late or any(self.turns[tool] != self.turn for tool in called):
             raise InvalidInput("the state of the rules contradicts itself: begin with a new state")
         return self
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key twice")
-    return found
-
-
-def _refused(constant: str) -> float:
-    raise ValueError(constant)
 
 
 def _count(name: str, value: object, minimum: int) -> int:

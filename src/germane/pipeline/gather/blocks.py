@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from germane.blocks.block import Block
+from germane.blocks.reader import blocks_to_show
 from germane.pipeline.gather.candidates import from_block, from_entry, offered
 from germane.pipeline.gather.depth import EVERYTHING, SearchDepth
 from germane.pipeline.gather.source import EmbeddingSource, Skipped
@@ -32,14 +31,9 @@ class BlockSource:
     async def gather(self, query: Query, plan: SourcePlan) -> Sequence[Candidate]:
         if "private" not in query.filters.sensitivities:
             return []
-        blocks, also = self._store.blocks, tuple[Block, ...]()
+        found = await blocks_to_show(self._store.blocks, self._named)
+        wanted = [block for block in found if block.id not in query.filters.exclude]
         if self._named:
-            standing, also = await asyncio.gather(blocks.standing(), blocks.named(self._named))
-        else:
-            standing = await blocks.standing()
-        found = {block.id: block for block in (*standing, *also)}
-        wanted = [block for block in found.values() if block.deleted_at is None and block.id not in query.filters.exclude]
-        if also:
             wanted.sort(key=lambda block: (block.shared_from is not None, block.label, block.user is None))
         return [from_block(block, "blocks", position) for position, block in enumerate(wanted[: plan.limit])]
 

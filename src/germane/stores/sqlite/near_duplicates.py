@@ -134,9 +134,7 @@ class NearDuplicates:
                 if min(keys) <= known.highest:
                     known.committed.drop(keys)  # those that were changed
                 known.highest = max(known.highest, *keys)
-                known.committed.add(
-                    np.array(keys, np.int64), known.committed.sign(decode([blob for _, blob in part], self.dimension)[0])
-                )
+                known.committed.add(np.array(keys, np.int64), self._signed(known, part))
             known.revision = revision - 1
             self._evict()
         return known
