@@ -106,6 +106,10 @@ class Candidate:
     """Pinned, or named by the strategy's keys or tags: packed before anything else and exempt from the floor."""
     speaker: str = ""
     role: str = ""
+    event_type: str = ""
+    """The type of the event, where the candidate is something done and not said, such as `file_read`; else empty."""
+    outcome: str = ""
+    """How the event ended, such as `success` or `failure`; empty where nobody said."""
     title: str = ""
     """A fact's key, or a title, with which `text` begins."""
     session: str | None = None

@@ -1,0 +1,1 @@
+"""Graph: entities, how they relate, and what worked before."""
