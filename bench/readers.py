@@ -65,6 +65,7 @@ from germane.pipeline.format.named import open_format
 from germane.pipeline.format.shorten import Excerpts
 from germane.pipeline.format.templates import neutralise
 from germane.pipeline.format.xml import Xml
+from germane.pipeline.gather.about import names_one
 from germane.pipeline.gather.candidates import verbatim
 from germane.pipeline.gather.vector import nameless
 from germane.pipeline.inject.inject import inject
@@ -389,6 +390,7 @@ _OTHERS: dict[str, Reader] = {
     "events.prepared_message.PreparedMessage.of": lambda text: PreparedMessage.of(
         Message.of("user", text, name=text[:9]), {"content": [text]}, "UTC"
     ),
+    "pipeline.gather.about.names_one": lambda text: names_one(text, (text[:100].casefold() + "?", "a")),
     "pipeline.gather.candidates.verbatim": lambda text: verbatim(_QUERY, text, Evidence()),
     "pipeline.gather.vector.nameless": lambda text: nameless(text, ("Caroline", "a a", text[:40])),
     "grpc.outgoing.text": wire_text,

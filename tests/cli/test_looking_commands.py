@@ -288,3 +288,19 @@ def test_help_fits_into_a_narrow_terminal(run: Run, command: str) -> None:
     """But for examples, which are to be copied."""
     lines = run(command, "-h", columns=40).splitlines()
     assert all(len(line) <= 40 for line in lines if "germane " not in line), lines
+
+
+def test_about_prints_what_holds_now_what_ended_and_what_was_said(run: Run) -> None:
+    """In a narrow terminal too; of an unknown name it says so, with names like it."""
+    for value in ("Vienna", "Graz"):
+        run("remember", "--kind", "fact", "--key", "paul.city", "--value", value)
+    talk = [{"role": "user", "name": "Paul", "content": "I sold my bike", "created_at": "2025-05-01T09:00:00Z"}]
+    run("record", "-", "--session", "s1", stdin=json.dumps(talk))
+    shown = run("about", "paul", columns=40)
+    assert shown.splitlines()[:2] == ["Now", "  paul city: Graz"]
+    assert "Earlier\n  paul city: Vienna (" in shown
+    assert shown.endswith("Said\n  2025-05-01 Paul: I sold my bike\n")
+    found = parsed(run("about", "paul", "--json"))
+    assert [len(found[group]) for group in ("current", "earlier", "mentions")] == [1, 1, 1]
+    assert run("about", "paula").strip() == "Nothing is known about paula here. Names like it: Paul."
+    assert "not blank" in run("about", " ", expect=2)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
+from germane.api.about import AboutEntity, about
 from germane.api.arguments import flags, identifiers, number, optional
 from germane.api.auditing import audit
 from germane.api.consolidating import Consolidated, Consolidating, storage_budget
@@ -15,6 +16,7 @@ from germane.api.identify import find_thing
 from germane.api.restore import Line, Restored, restored
 from germane.api.why import explain_one
 from germane.api.wiring import Parts
+from germane.errors import InvalidInput
 from germane.events.event import Event
 from germane.events.reader import MessagePage, SessionPage
 from germane.memories.audit import Audit
@@ -23,7 +25,7 @@ from germane.store import ScopedStore
 from germane.transfer.stored import Reach
 from germane.types.context import Context
 from germane.types.inventory import Stats, UserPage
-from germane.types.limits import ID, PAGE, REMARK
+from germane.types.limits import COUNT, ID, LABEL, PAGE, REMARK
 from germane.types.limits import text as string
 from germane.types.query import Filters
 from germane.types.scope import Scope
@@ -42,6 +44,23 @@ class AgentContents:
         """Returns one memory or message, by its id, by the beginning of its id (four characters or more), or by your own id of
         the message. Raises `NotFound`, also for things of another scope (SCOPE-3), and `InvalidInput` where several have it."""
         return await find_thing(self._scoped(self.scope), string("id", id, ID))
+
+    async def about(
+        self,
+        name: str,
+        *,
+        at: datetime | None = None,
+        max_tokens: int = 1000,
+        model: str = "gpt-4o",
+        filters: Filters | None = None,
+    ) -> AboutEntity:
+        """Returns everything that is known about a person or a thing by its `name`: what holds now, what no longer holds with
+        its dates, and the messages that name it, within `max_tokens` (1 to 1,000,000) of `model`. `at` is the time asked about
+        (default: now): what was said or began later isn't known then. Nothing has to be configured. Raises `InvalidInput`."""
+        if not string("name", name, LABEL).strip():
+            raise InvalidInput("name must be the name of a person or a thing, not blank")
+        number("max_tokens", max_tokens, minimum=1, maximum=COUNT.maximum)
+        return await about(self._parts, self.scope, name, at=at, max_tokens=max_tokens, model=model, filters=filters)
 
     async def why(self, id: str, context: Context, *, session: str | None = None) -> Why:
         """Returns what the assembly that made `context` did with one stored thing, and the reason: it went in, was left out,

@@ -8,6 +8,7 @@ from typing import Any, overload
 
 from germane.api import agent as agents
 from germane.api import agent_memories
+from germane.api.about import AboutEntity
 from germane.api.agent import Raw
 from germane.api.arguments import System
 from germane.api.blocking_blocks import MemoryBlocks
@@ -250,6 +251,17 @@ class Agent:
 
     def find(self, id: str) -> Memory | Event:
         return self._call(self._awaited.find, id)
+
+    def about(
+        self,
+        name: str,
+        *,
+        at: datetime | None = None,
+        max_tokens: int = 1000,
+        model: str = "gpt-4o",
+        filters: Filters | None = None,
+    ) -> AboutEntity:
+        return self._call(self._awaited.about, name, at=at, max_tokens=max_tokens, model=model, filters=filters)
 
     def why(self, id: str, context: Context, *, session: str | None = None) -> Why:
         return self._call(self._awaited.why, id, context, session=session)

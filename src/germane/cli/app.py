@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from germane.cli.commands import (
+    about,
     assemble,
     audit,
     backup,
@@ -177,6 +178,7 @@ app.command("remember", short_help="Store one memory: a note, a fact, a preferen
 app.command("record", short_help="Store the messages of a conversation.")(record.record)
 app.command("search", short_help="Search memories and messages.")(search.search)
 app.command("assemble", short_help="Print a request's messages with the context for the model.")(assemble.assemble)
+app.command("about", short_help="Print all that is known about a name, what holds now first.")(about.about)
 app.command("digest", short_help="Print the memories that matter for a question, as a list.")(digest.digest)
 app.command("explain", short_help="Assemble, and print why each candidate went in or was left out.")(explain.explain)
 app.command("list", short_help="List the memories.")(list_memories.list_memories)

@@ -1,0 +1,109 @@
+"""About: one call of `about`: everything that is known about a person or a thing, what holds now first, within a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from difflib import get_close_matches
+
+from germane.api.arguments import build_request
+from germane.api.strategies import COMPACT
+from germane.api.wiring import Parts
+from germane.pipeline.gather.about import EARLIER, AboutSource
+from germane.text.normal import fold
+from germane.types.candidate import Chosen
+from germane.types.context import Context
+from germane.types.query import Filters
+from germane.types.scope import Scope
+from germane.types.strategy import Cap, Shares, SourcePlan, Strategy
+from germane.types.trace import Trace
+
+__all__ = ["AboutEntity", "about"]
+
+_EARLIER_SHARE, _SAID_SHARE = 0.25, 0.5
+"""The parts of the budget that what no longer holds, and what was said, may take at most."""
+_LIMIT = 300
+"""Memories, and messages, that are looked at."""
+_COMPARED, _MAX_KNOWN = 64, 500
+"""Characters of a name, and names, that are compared to find names like an unknown one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AboutEntity:
+    """What is known about a name. `current` holds at the time asked about, `earlier` ended before it, `mentions` are the
+    messages that name it, the oldest first. `text` is all of them, ready for a prompt: data between germane's own tags.
+    `left_out` counts what didn't fit; `trace` tells why. `hints` are names like it that are known, where nothing is known of
+    this one."""
+
+    name: str
+    current: tuple[Chosen, ...]
+    earlier: tuple[Chosen, ...]
+    mentions: tuple[Chosen, ...]
+    text: str
+    tokens: int
+    left_out: int
+    trace: Trace
+    hints: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        known = f"current={len(self.current)} earlier={len(self.earlier)} mentions={len(self.mentions)}"
+        return f"<AboutEntity {known} tokens={self.tokens}>"
+
+
+async def about(
+    parts: Parts, scope: Scope, name: str, *, at: datetime | None, max_tokens: int, model: str, filters: Filters | None
+) -> AboutEntity:
+    """See `Agent.about`."""
+    store, names = parts.store.within(scope), (" ".join(fold(name).split()),)
+    speakers = await store.events.speakers()
+    spelled = next((one for one in speakers if fold(one) == names[0]), name)
+    request = build_request(
+        scope=scope,
+        messages=(),
+        model=model,
+        query=spelled,
+        at=at,
+        deadline=None,
+        max_tokens=max_tokens,
+        filters=replace(filters or Filters(), with_history=True),
+        catalog=parts.catalog,
+        clock=parts.clock,
+    )
+    engine = replace(parts.engine, sources={**parts.engine.sources, "about": lambda store: AboutSource(store, names)})
+    context = await engine.assemble(request, store, _strategy(max_tokens))
+    hints = () if context.items else _nearest(names[0], speakers)
+    return _result(name, context, hints)
+
+
+def _strategy(max_tokens: int) -> Strategy:
+    """What holds now goes in first; what was said and what no longer holds may each take a part of the budget."""
+    kinds = {
+        EARLIER: Cap(tokens=int(max_tokens * _EARLIER_SHARE)),
+        "conversation": Cap(tokens=int(max_tokens * _SAID_SHARE)),
+    }
+    plan = SourcePlan(name="about", limit=_LIMIT)
+    return replace(COMPACT, name="about", sources=(plan,), shares=Shares(kinds=kinds), cap=max_tokens)
+
+
+def _result(name: str, context: Context, hints: tuple[str, ...]) -> AboutEntity:
+    groups: dict[str, list[Chosen]] = {"current": [], EARLIER: [], "conversation": []}
+    for item in context.items:
+        groups.get(item.category, groups["current"]).append(item)
+    return AboutEntity(
+        name=name,
+        current=tuple(groups["current"]),
+        earlier=tuple(groups[EARLIER]),
+        mentions=tuple(groups["conversation"]),
+        text=context.added,
+        tokens=context.metadata.total_tokens_injected,
+        left_out=len(context.trace.left_out),
+        trace=context.trace,
+        hints=hints,
+    )
+
+
+def _nearest(name: str, known: Sequence[str]) -> tuple[str, ...]:
+    """Known names whose spelling is like this one."""
+    by_key = {fold(one)[:_COMPARED]: one for one in known[:_MAX_KNOWN]}
+    return tuple(by_key[key] for key in get_close_matches(name[:_COMPARED], by_key, n=3))
