@@ -17,6 +17,7 @@ linear         whether CPU time of every function that reads text is linear in i
 memory_tool    whether a path leaves /memories, and whether an edit of two conversations on one file is lost
 blocks         memory blocks: editors, rewrites and renderings at random; time and stored size
 forgery        whether hostile content can forge germane's delimiters
+current        whether a context shows what holds now, and nothing outdated unmarked, in seven languages
 crowd DATA     calibration of probabilities by store size
 tuning DATA    recall by relevance floor and recency weight
 pack           time of packing and formatting alone
@@ -51,6 +52,7 @@ from bench import (
     client,
     consolidation,
     crowd,
+    current,
     digest,
     distil,
     embedders,
@@ -183,6 +185,8 @@ def main() -> int:
             keyword.main(rest)
         case "digest":
             return digest.main(rest)
+        case "current":
+            current.main(rest)
         case "crowd":
             crowd.main(rest)
         case "tuning":

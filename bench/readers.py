@@ -49,6 +49,7 @@ from germane.memories.extraction.exclusive import alternatives
 from germane.memories.extraction.extract import extract
 from germane.memories.extraction.language import language
 from germane.memories.extraction.own_words import own_words as own_part
+from germane.memories.extraction.states import find_states
 from germane.memories.llm_extraction.answer import Unusable, accepted
 from germane.memories.llm_extraction.claim import Claim
 from germane.memories.llm_extraction.prompt import prompt
@@ -335,6 +336,7 @@ _SIGNALS: dict[str, Reader] = {
         extract(f"i prefer {text}, and my sister {text}. always use {text}", speaker=text[:80]),
         extract(f"ich mag {text}. immer wenn ich {text}"),
     ),
+    "memories.extraction.states.find_states": lambda text: list(find_states(f"Marta lives in {text}", 0, len(text) + 15)),
     "memories.extraction.own_words.own_words": lambda text: own_part(text, language("english")),
     "memories.llm_extraction.answer.accepted": lambda text: (_accepted(text, "a"), _accepted(_listed(text), text)),
     "memories.llm_extraction.prompt.prompt": lambda text: prompt(_claim(text), [], _NONCE),

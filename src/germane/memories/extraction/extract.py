@@ -14,6 +14,7 @@ from typing import NamedTuple
 from germane.memories.extraction.extracted import Extracted
 from germane.memories.extraction.language import LANGUAGES, ReadingRules, Rule, language
 from germane.memories.extraction.own_words import own_words
+from germane.memories.extraction.states import find_states
 from germane.text.language import detect
 from germane.text.normal import fold
 
@@ -33,6 +34,15 @@ _SLUG = re.compile(r"[\W_]+")
 _DROPPED = frozenset({"the", "my", "our", "new", "a", "an", "der", "die", "das", "le", "la", "les", "el", "los", "las"})
 
 
+class _StateRule(NamedTuple):
+    name: str = "state"
+    kind: str = "fact"
+    confidence: float = 0.7
+
+
+_STATE = _StateRule()
+
+
 class _Sentence(NamedTuple):
     start: int
     end: int
@@ -44,15 +54,17 @@ def extract(text: str, *, speaker: str = "", day: str = "") -> tuple[Extracted, 
     in each text and key, in place of `user`. `day` is the day on which it was said, `2023-05-08`. Pure and linear."""
     text = text[:_MAX_READ]
     name = detect(text) or LANGUAGES[0]
-    if name not in LANGUAGES:
-        return ()
-    rules = language(name)
+    rules = language(name if name in LANGUAGES else LANGUAGES[0])
     words = own_words(text, rules)
     reader = _Reader(text, words, rules, speaker, day)
     found: dict[tuple[str, str, str], Extracted] = {}
     for sentence in _sentences(words):
-        for one in reader.read(sentence):
+        for one in reader.read(sentence) if name in LANGUAGES else ():
             found.setdefault((one.kind, one.key, one.text.casefold()), one)
+        keys = {one.key for one in found.values()}
+        for one in reader.states(sentence):
+            if one.key not in keys:
+                found.setdefault((one.kind, one.key, one.text.casefold()), one)
     if not found or rules.playing.search(words):
         return ()
     return tuple(found.values())[:_MAX_FOUND]
@@ -100,6 +112,13 @@ class _Reader(NamedTuple):
                     one = self._found(rule, match, match.start(), match.end(), sentence)
                     if one is not None:
                         yield one
+
+    def states(self, sentence: _Sentence) -> Iterator[Extracted]:
+        """Yields what the sentence says to hold of somebody or something, whatever its language."""
+        for state in find_states(self.words, sentence.start, sentence.end):
+            key = self._key(state.key, state.who, state.of, state.value)
+            if key and not self.rules.joking.search(self.words, sentence.start, sentence.end):
+                yield self._made(_STATE, state.value, state.start, state.end, key=key)
 
     def _clauses(self, sentence: _Sentence) -> Iterator[tuple[int, bool]]:
         """The positions where a clause begins, behind words that change nothing, and whether it opens the sentence."""
@@ -161,17 +180,26 @@ class _Reader(NamedTuple):
         groups = match.groupdict()
         place = match.span("value") if groups.get("value") else match.span("name")
         value = self.text[slice(*place)].strip(_TRIM)
-        of, own = _slug(groups.get("of") or ""), _slug(value)
-        if not own or ("{of}" in rule.key and not of) or ("{scope}" in rule.key and of in self.rules.general):
+        key = self._key(rule.key, "", groups.get("of") or "", value)
+        if not key:
             return None
-        who = _slug(self.speaker) or "user"
-        scope = f"{_slug(self.speaker)}." if self.speaker else ""
-        key = rule.key.replace("{scope}.", scope).replace("{who}", who).replace("{of}", of).replace("{value}", own)
         if self.day and self.rules.relative.search(value):
             value = f"{value} (said on {self.day})"
         return self._made(rule, value, start, end, key=key)
 
-    def _made(self, rule: Rule, text: str, start: int, end: int, *, key: str = "", condition: bool = False) -> Extracted:
+    def _key(self, key: str, who: str, of: str, value: str) -> str:
+        """A rule's key with its parts filled in; empty where one is missing, or names one of many things. `who` empty is the
+        speaker."""
+        of, own = _slug(of), _slug(value)
+        if not own or ("{of}" in key and not of) or ("{scope}" in key and of in self.rules.general):
+            return ""
+        person = _slug(who) or _slug(self.speaker) or "user"
+        scope = f"{_slug(self.speaker)}." if self.speaker else ""
+        return key.replace("{scope}.", scope).replace("{who}", person).replace("{of}", of).replace("{value}", own)
+
+    def _made(
+        self, rule: Rule | _StateRule, text: str, start: int, end: int, *, key: str = "", condition: bool = False
+    ) -> Extracted:
         return Extracted(
             kind=rule.kind,
             text=text,
