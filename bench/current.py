@@ -6,8 +6,8 @@
 A history is a chat of some weeks in which a home, an employer, a price or a date changes one to four times, among statements
 about other people and things and among small talk. It is asked what holds now, within 1,000 tokens: through `assemble` with the
 memories that the rules extract, through `assemble` with messages alone, and through `about`. A value that was replaced counts
-as outdated and unmarked where an item states it, isn't marked as outdated and doesn't stand among what ended. The phrases of the
-held-out histories are others than those for development (`histories.toml`).
+as outdated and unmarked where an item states it, isn't marked as outdated and doesn't stand among what ended. The phrases of
+the held-out histories are others than those for development (`histories.toml`).
 """
 
 from __future__ import annotations
