@@ -94,6 +94,8 @@ from germane.text.secrets.named import by_name, may_name, named_kind
 from germane.text.secrets.redact import redacted
 from germane.text.secrets.screen import SecretScreen
 from germane.text.secrets.unveiled import unveiled
+from germane.text.sentences import sentences
+from germane.text.summary import Summaries, summarise
 from germane.text.traits import capitals, is_question, temporal, word_count
 from germane.text.words import words
 from germane.tokenizers.bpe import ENCODINGS, Bpe, as_sent
@@ -308,6 +310,9 @@ _TEXT: dict[str, Reader] = {
     "text.secrets.screen.SecretScreen.text": lambda text: SecretScreen("redact", "x").text(text, text[:99]),
     "text.secrets.screen.SecretScreen.json": lambda text: SecretScreen("redact", "x").json({text: [text]}, text[:99]),
     "text.secrets.unveiled.unveiled": unveiled,
+    "text.sentences.sentences": sentences,
+    "text.summary.summarise": lambda text: summarise(text, 60, lambda shown: 4 + len(shown) // 4, reach=1 << 30),
+    "text.summary.Summaries.of": lambda text: Summaries(["dogs"]).of(text, len(text) // 20, lambda shown: 4 + len(shown) // 4),
     "text.traits.is_question": is_question,
     "text.traits.temporal": temporal,
     "text.traits.capitals": capitals,
