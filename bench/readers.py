@@ -54,6 +54,7 @@ from germane.memories.llm_extraction.claim import Claim
 from germane.memories.llm_extraction.prompt import prompt
 from germane.pipeline.format.beginning import beginning
 from germane.pipeline.format.blocks import block_tag, write_block
+from germane.pipeline.format.breadcrumb import breadcrumb
 from germane.pipeline.format.category import rank, tag
 from germane.pipeline.format.compact import Compact
 from germane.pipeline.format.digest import Digest
@@ -269,6 +270,8 @@ _FORMAT: dict[str, Reader] = {
     "pipeline.format.layout.Format.total": lambda text: _format("xml").total(text, [_chosen(text)]),
     "pipeline.format.layout.Format.write": lambda text: _format().write(text, [_chosen(text)]),
     "pipeline.format.layout.Format.shorten": lambda text: _format().shorten(_candidate(text), 60),
+    "pipeline.format.breadcrumb.breadcrumb": lambda text: breadcrumb(_candidate(text, title=text), 9),
+    "pipeline.format.shorten.Excerpts.match": _EXCERPTS.match,
     "pipeline.format.shorten.Excerpts.of": lambda text: _EXCERPTS.of(text, 40, lambda shown: 4 + len(shown) // 4),
     "pipeline.format.shorten.Excerpts.of a large part": lambda text: _EXCERPTS.of(
         text, len(text) // 5, lambda shown: 4 + len(shown) // 4

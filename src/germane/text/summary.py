@@ -2,7 +2,7 @@
 
 A sentence counts by the words that it shares with the rest of the text (SumBasic: A. Nenkova, L. Vanderwende, "The Impact of
 Frequency on Summarization", 2005): each word has its frequency in the text, a sentence the mean of its words, and a word that
-is in the summary already counts its square. What stands first counts more, and so does what reports a failure. Where there is a
+is in the summary already counts its square. Sentences that differ in numbers only count as one. What stands first counts more, and so does what reports a failure. Where there is a
 query, its words come first, the rare ones before all.
 """
 
@@ -42,7 +42,11 @@ _MAX_LOOKS = 4
 """Looks at the score of one sentence, as the words of those chosen before count less."""
 _MAX_MISSES = 24
 """After so many sentences in a row that didn't fit, the rest isn't tried."""
-_MAX_GUESSES = 16
+_MAX_GUESSES, _MAX_ROUNDS = 16, 5
+_FULL = 0.93
+"""The share of the tokens from which on no further round is worth its time."""
+_CHARS_PER_TOKEN, _MAX_CHARS_PER_TOKEN = 4.0, 16
+"""The ratio to begin with; and the one beyond which a text certainly doesn't fit as a whole, and isn't counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What was read of a text: its sentences, each one's words with their stems, and its weight by its place."""
+    """What was read of a text: its sentences, the stems of each one's words, and its weight by its place."""
 
     spans: Sequence[Span]
     stems: Sequence[tuple[str, ...]]
@@ -80,50 +84,65 @@ class Summaries:
 
     def __init__(self, terms: Sequence[str] = (), *, reach: int = _REACH) -> None:
         self._wanted, self._reach = frozenset(analyse(" ".join(terms))), reach
-        self._known: dict[str, _Read] = {}
+        self._known: dict[str, tuple[Sequence[Span], Sequence[int]]] = {}
+        """By text: its sentences, and their places in the order of their worth."""
 
     def of(self, text: str, limit: int, cost: Cost, *, least: int = _MIN_TOKENS) -> Summary | None:
         """As `summarise`."""
         empty = cost("")
-        if limit - empty < least or not text.strip():
+        room, each = limit - empty, _CHARS_PER_TOKEN
+        if room < least or not text.strip():
             return None
-        if cost(text) <= limit:
-            return Summary(text, 1.0)
-        read = self._known.get(text)
-        if read is None:
-            read = self._known[text] = _read(text, self._reach)
-        order = list(self._chosen(text, read, limit - empty, lambda part: cost(part) - empty))
-        while order:
-            spans = _runs([read.spans[index] for index in sorted(order)])
-            shown = _rendered(text, spans)
-            excess = cost(shown) - limit
-            if excess <= 0:
-                return Summary(shown, sum(end - start for start, end in spans) / len(text))
-            while order and excess > 0:  # the joined text may cost a little more than its sentences
-                start, end = read.spans[order.pop()]
-                excess -= cost(text[start:end]) - empty
-        return self._beginning(text, read, limit, cost, least)
+        if len(text) <= _MAX_CHARS_PER_TOKEN * limit:
+            whole = cost(text)
+            if whole <= limit:
+                return Summary(text, 1.0)
+            each = len(text) / max(1, whole - empty)
+        known = self._known.get(text)
+        if known is None:
+            read = _read(text, self._reach)
+            known = self._known[text] = read.spans, tuple(self._ranked(read))
+        spans, order = known
+        fitting = self._longest(text, spans, order, limit, cost, each)
+        return fitting or self._beginning(text, spans[order[0] if order else 0], limit, cost, least)
 
-    def _chosen(self, text: str, read: _Read, room: int, cost: Cost) -> Iterator[int]:
-        """The sentences that go in, the best first, as far as `room` tokens reach."""
-        left, misses = room - 1, 0
-        for index in self._ranked(read):
-            start, end = read.spans[index]
-            tokens = cost(text[start:end].strip()) + 1
-            if tokens > left:
-                misses += 1
-                if misses >= _MAX_MISSES or left < 2:
-                    return
-                continue
-            misses, left = 0, left - tokens
-            yield index
+    def _longest(
+        self, text: str, spans: Sequence[Span], order: Sequence[int], limit: int, cost: Cost, each: float
+    ) -> Summary | None:
+        """As many of the best sentences as fit. How many characters do is guessed: `each` a token at first, then from the cost
+        of the guess before; in the end the least of the sentences go until the rest fits."""
+        empty = cost("")
+        room, best, chosen = limit - empty, None, list[int]()
+        for _ in range(_MAX_ROUNDS):
+            picked = _picked(spans, order, room * each)
+            if not picked or picked == chosen:
+                break
+            chosen = picked
+            summary = _shown(text, spans, chosen)
+            tokens = max(1, cost(summary.text) - empty)
+            if tokens <= room:
+                best = summary if best is None or summary.share > best.share else best
+                if tokens >= _FULL * room:
+                    break
+            each = len(summary.text) / tokens
+        while best is None and chosen:
+            summary = _shown(text, spans, chosen)
+            excess = cost(summary.text) - limit
+            if excess <= 0:
+                return summary
+            while chosen and excess > 0:
+                start, end = spans[chosen.pop()]
+                excess -= max(1, cost(text[start:end]) - empty)
+        return best
 
     def _ranked(self, read: _Read) -> Iterator[int]:
-        """The sentences with any words, the best first. Whatever is taken from here counts as chosen, so that the next ones say
+        """The sentences with any words, the best first, each as if those before it were in the summary: so that it says
         something else."""
         within = Counter(stem for stems in read.stems for stem in dict.fromkeys(stems))
-        total = sum(map(len, read.stems)) or 1
-        often = {stem: count / total for stem, count in Counter(stem for stems in read.stems for stem in stems).items()}
+        kinds = {tuple(stem for stem in stems if stem.isalpha()): stems for stems in read.stems}  # of many like lines, one counts
+        counts = Counter(stem for stems in kinds.values() for stem in stems)
+        total = counts.total() or 1
+        often = {stem: counts.get(stem, 1) / total for stem in within}
         rare = {stem: log(1 + len(read.spans) / count) for stem, count in within.items() if stem in self._wanted}
 
         def score(index: int) -> float:
@@ -145,10 +164,9 @@ class Summaries:
                 if stem in rare:
                     rare[stem] /= 2
 
-    def _beginning(self, text: str, read: _Read, limit: int, cost: Cost, least: int) -> Summary | None:
+    def _beginning(self, text: str, best: Span, limit: int, cost: Cost, least: int) -> Summary | None:
         """As much of the best sentence as fits, from its beginning, where no sentence fits as a whole."""
-        best = next(self._ranked(read), 0)
-        start, end = read.spans[best]
+        start, end = best
         part = text[start:end].strip()
         start = text.index(part, start, end)
         before = _MARK if text[:start].strip() else ""
@@ -201,6 +219,27 @@ def _regions(size: int, reach: int) -> Iterator[Span]:
         start = first + number * step
         yield start, min(start + each, last)
     yield last, size
+
+
+def _picked(spans: Sequence[Span], order: Sequence[int], characters: float) -> list[int]:
+    """The best sentences that have at most so many characters together; what doesn't fit is skipped."""
+    picked, misses = list[int](), 0
+    for index in order:
+        size = spans[index][1] - spans[index][0] + 1
+        if size <= characters:
+            picked.append(index)
+            characters -= size
+            misses = 0
+        else:
+            misses += 1
+            if misses >= _MAX_MISSES:
+                break
+    return picked
+
+
+def _shown(text: str, spans: Sequence[Span], chosen: Sequence[int]) -> Summary:
+    runs = _runs([spans[index] for index in sorted(chosen)])
+    return Summary(_rendered(text, runs), min(1.0, sum(end - start for start, end in runs) / len(text)))
 
 
 def _runs(spans: Sequence[Span]) -> list[Span]:

@@ -176,11 +176,11 @@ class Format:
             return beginning(candidate.text, tokens, cost)
         if self._shortening == "excerpt":
             return self._excerpts.of(candidate.text, tokens, cost)
-        if (whole := cost(candidate.text)) <= tokens:
-            return Excerpt(candidate.text, 1.0)
         if self._shortening == "summary" or candidate.required:
             found = self._excerpts.match(candidate.text)
             return (self._excerpts if found else self._summaries).of(candidate.text, tokens, cost)
+        if (whole := cost(candidate.text)) <= tokens:
+            return Excerpt(candidate.text, 1.0)
         if self._shortening == "none":
             return None
         pointer = breadcrumb(candidate, self._text_tokens(candidate.text))
