@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,9 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from germane import Agent, Filters, Germane, InvalidInput, NotFound
+from germane.testing.builders import MOMENT
 from germane.tokenizers.named import open_tokenizer
 from germane.types.built_context import BuiltContext
 
+LATER = MOMENT + timedelta(days=9_999)
 COUNT = open_tokenizer("o200k").count
 TALK = [
     {"id": f"m{number}", "role": "user", "content": f"The greyhound Biscuit ate {number} {what} in the kitchen today."}
@@ -107,12 +110,35 @@ async def test_where_nothing_of_the_event_fits_the_context_stays_and_says_so(age
 
 
 @pytest.mark.requirement("ENGINE-7")
-async def test_what_the_filters_exclude_is_not_added(agent: Agent) -> None:
+@pytest.mark.requirement("GATHER-4")
+@pytest.mark.parametrize(
+    "filters",
+    [
+        Filters(exclude=frozenset({"new"})),
+        Filters(sensitivities=("public",)),
+        Filters(event_types=("assistant_message",)),
+        Filters(kinds=("fact",)),
+        Filters(tags=("dog",)),
+        Filters(session="s1"),
+        Filters(task="t1"),
+        Filters(since=LATER),
+        Filters(until=LATER - 2 * timedelta(days=9_999)),
+    ],
+)
+async def test_what_the_filters_exclude_is_not_added(agent: Agent, filters: Filters) -> None:
     """An update is no way around them."""
-    built = await prepared(agent, 300, filters=Filters(exclude=frozenset({"new"}), sensitivities=("private",)))
+    built = await prepared(agent, 300, filters=filters)
     updated = await agent.update_context(built, await said(agent, "The vet says that Biscuit is fine."))
     assert updated.note == "the filters of this context don't allow the event"
     assert updated.content == built.content
+
+
+@pytest.mark.requirement("GATHER-6")
+async def test_what_was_said_after_the_time_asked_about_is_not_added(agent: Agent) -> None:
+    """It isn't known then."""
+    built = await prepared(agent, 300, at=LATER - 2 * timedelta(days=9_999))
+    updated = await agent.update_context(built, await said(agent, "The vet says that Biscuit is fine."))
+    assert updated.note == "the filters of this context don't allow the event"
 
 
 @pytest.mark.requirement("ENGINE-7")

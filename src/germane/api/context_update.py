@@ -41,7 +41,7 @@ async def update_context(parts: Parts, built: BuiltContext, event: str) -> Built
     kept = [item for item in built.items if item.id in allowed or item.id not in stored]
     kept.sort(key=lambda item: order[item.id])
     layout = _layout(parts, built)
-    if found.id not in allowed or found.id in built.filters.exclude or found.provenance.message_id in built.filters.exclude:
+    if found.id not in allowed or not _passes(found, built):
         return _unchanged(built, kept, layout, "the filters of this context don't allow the event")
     new = _newest(from_event(found, "recent", Evidence(recent=1.0), at=at), layout, built.max_tokens)
     if new is None:
@@ -50,6 +50,22 @@ async def update_context(parts: Parts, built: BuiltContext, event: str) -> Built
     items = _within(others, new, layout, built.max_tokens)
     truncated = built.truncated or len(items) <= len(others) or new.share < 1
     return _written(built, items, layout, truncated=truncated, first=new.id)
+
+
+def _passes(event: Event, built: BuiltContext) -> bool:
+    """Whether the event passes the filters of the context, and was known at the time asked about (GATHER-4, GATHER-6): the gate
+    asks for permission alone."""
+    filters, when = built.filters, event.created_at
+    if filters.kinds is not None or filters.tags is not None or {event.id, event.message_id} & filters.exclude:
+        return False
+    if filters.event_types is not None and event.type not in filters.event_types:
+        return False
+    if filters.session is not None and event.session != filters.session:
+        return False
+    if filters.task is not None and getattr(event, "task", None) != filters.task:
+        return False
+    until = [limit for limit in (filters.until, built.at) if limit is not None]
+    return (filters.since is None or when >= filters.since) and all(when <= limit for limit in until)
 
 
 def _layout(parts: Parts, built: BuiltContext) -> Format:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from germane.api.context_build import ADDITIONAL
 from germane.api.identify import find_thing
 from germane.api.wiring import Parts
 from germane.errors import NotFound
@@ -42,5 +43,5 @@ async def expanded(parts: Parts, scope: Scope, name: str, context: Context | Bui
 
 def _own(parts: Parts, context: Context | BuiltContext | None) -> frozenset[str]:
     """The sources whose items aren't the store's: those that were registered, and what a caller gave to `build`."""
-    given = {"additional_context"} if isinstance(context, BuiltContext) else set[str]()
+    given = {ADDITIONAL} if isinstance(context, BuiltContext) else set[str]()
     return frozenset({*parts.engine.sources, *given})

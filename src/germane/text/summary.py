@@ -139,7 +139,9 @@ class Summaries:
         """The sentences with any words, the best first, each as if those before it were in the summary: so that it says
         something else."""
         within = Counter(stem for stems in read.stems for stem in dict.fromkeys(stems))
-        kinds = {tuple(stem for stem in stems if stem.isalpha()): stems for stems in read.stems}  # of many like lines, one counts
+        kinds = {
+            tuple(stem for stem in stems if stem.isalpha()): stems for stems in read.stems
+        }  # of many like lines, one counts
         counts = Counter(stem for stems in kinds.values() for stem in stems)
         total = counts.total() or 1
         often = {stem: counts.get(stem, 1) / total for stem in within}
