@@ -2,8 +2,8 @@
 
 A sentence counts by the words that it shares with the rest of the text (SumBasic: A. Nenkova, L. Vanderwende, "The Impact of
 Frequency on Summarization", 2005): each word has its frequency in the text, a sentence the mean of its words, and a word that
-is in the summary already counts its square. Sentences that differ in numbers only count as one. What stands first counts more, and so does what reports a failure. Where there is a
-query, its words come first, the rare ones before all.
+is in the summary already counts its square. Sentences that differ in numbers only count as one. What stands first counts more,
+and so does what reports a failure. Where there is a query, its words come first, the rare ones before all.
 """
 
 from __future__ import annotations
