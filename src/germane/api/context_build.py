@@ -28,7 +28,7 @@ __all__ = ["ADDITIONAL", "BUILD", "BUILD_FORMAT", "build_context", "components_o
 
 BUILD_FORMAT = "markdown" if "markdown" in FORMATS else "compact"
 """The format of a built context, unless its strategy names another."""
-BUILD = replace(without_directive(COMPACT), name="build", format=BUILD_FORMAT, shorten="summary")
+BUILD = replace(without_directive(COMPACT), name="build", format=BUILD_FORMAT)
 """The strategy that a partial one changes: it uses the budget, and shows neither directive nor blocks, which belong to the
 caller's own prompt."""
 ADDITIONAL = "additional_context"
