@@ -24,8 +24,8 @@ _INLINE = 16_384
 """Characters of a text that is counted and shortened on the event loop; a longer one in a thread."""
 _MAX_COUNTED = 1_000_000
 """Characters of a text that is counted: of a longer one the upper bound from its size is given, as counting takes seconds."""
-_REACH = 1_000_000
-"""Characters of a text that are read for its summary."""
+_REACH = 200_000
+"""Characters of a text that are read for its summary: of a longer one its beginning, samples, and its end."""
 _MAX_ASKED = 200_000
 """Characters of a text that is sent to a language model."""
 _PATIENCE = 60.0
