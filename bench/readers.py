@@ -55,6 +55,7 @@ from germane.memories.llm_extraction.claim import Claim
 from germane.memories.llm_extraction.prompt import prompt
 from germane.pipeline.format.beginning import beginning
 from germane.pipeline.format.blocks import block_tag, write_block
+from germane.pipeline.format.breadcrumb import breadcrumb
 from germane.pipeline.format.category import rank, tag
 from germane.pipeline.format.compact import Compact
 from germane.pipeline.format.digest import Digest
@@ -96,6 +97,8 @@ from germane.text.secrets.named import by_name, may_name, named_kind
 from germane.text.secrets.redact import redacted
 from germane.text.secrets.screen import SecretScreen
 from germane.text.secrets.unveiled import unveiled
+from germane.text.sentences import sentences
+from germane.text.summary import Summaries, summarise
 from germane.text.traits import capitals, is_question, temporal, word_count
 from germane.text.words import words
 from germane.tokenizers.bpe import ENCODINGS, Bpe, as_sent
@@ -269,6 +272,8 @@ _FORMAT: dict[str, Reader] = {
     "pipeline.format.layout.Format.total": lambda text: _format("xml").total(text, [_chosen(text)]),
     "pipeline.format.layout.Format.write": lambda text: _format().write(text, [_chosen(text)]),
     "pipeline.format.layout.Format.shorten": lambda text: _format().shorten(_candidate(text), 60),
+    "pipeline.format.breadcrumb.breadcrumb": lambda text: breadcrumb(_candidate(text, title=text), 9),
+    "pipeline.format.shorten.Excerpts.match": _EXCERPTS.match,
     "pipeline.format.shorten.Excerpts.of": lambda text: _EXCERPTS.of(text, 40, lambda shown: 4 + len(shown) // 4),
     "pipeline.format.shorten.Excerpts.of a large part": lambda text: _EXCERPTS.of(
         text, len(text) // 5, lambda shown: 4 + len(shown) // 4
@@ -310,6 +315,9 @@ _TEXT: dict[str, Reader] = {
     "text.secrets.screen.SecretScreen.text": lambda text: SecretScreen("redact", "x").text(text, text[:99]),
     "text.secrets.screen.SecretScreen.json": lambda text: SecretScreen("redact", "x").json({text: [text]}, text[:99]),
     "text.secrets.unveiled.unveiled": unveiled,
+    "text.sentences.sentences": sentences,
+    "text.summary.summarise": lambda text: summarise(text, 60, lambda shown: 4 + len(shown) // 4, reach=1 << 30),
+    "text.summary.Summaries.of": lambda text: Summaries(["dogs"]).of(text, len(text) // 20, lambda shown: 4 + len(shown) // 4),
     "text.traits.is_question": is_question,
     "text.traits.temporal": temporal,
     "text.traits.capitals": capitals,

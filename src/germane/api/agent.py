@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, overload
 
 from germane.api.agent_blocks import MemoryBlocks
-from germane.api.agent_contents import AgentContents
+from germane.api.agent_contexts import AgentContexts
 from germane.api.agent_memories import Recollections
 from germane.api.arguments import System, build_request, flags, identifiers, number, optional
 from germane.api.builder.builder import Builder
@@ -47,7 +47,7 @@ _NO_MEMORIES = frozenset({"archival", "block", "conversation"})
 """Categories of items whose retrievals aren't counted."""
 
 
-class Agent(AgentContents):
+class Agent(AgentContexts):
     """The handle on one scope of one store. It is cheap to make and holds no state of its own."""
 
     def __init__(self, parts: Parts, scope: Scope) -> None:

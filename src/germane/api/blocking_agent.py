@@ -12,6 +12,7 @@ from germane.api.about import AboutEntity
 from germane.api.agent import Raw
 from germane.api.arguments import System
 from germane.api.blocking_blocks import MemoryBlocks
+from germane.api.blocking_contexts import BlockingContexts
 from germane.api.builder.built_request import BuiltRequest
 from germane.api.builder.steps import BuilderSteps
 from germane.api.consolidating import Consolidated
@@ -49,11 +50,12 @@ class Builder(BuilderSteps):
         return built
 
 
-class Agent:
+class Agent(BlockingContexts):
     """As `germane.Agent`; made by `Germane.agent`."""
 
     def __init__(self, awaited: agents.Agent, loop: Loop) -> None:
-        self._awaited, self._loop, self._call = awaited, loop, loop.call
+        super().__init__(awaited, loop)
+        self._awaited, self._call = awaited, loop.call
         self.scope: Scope = awaited.scope
         self.memories = Recollections(awaited.memories, loop)
         self.blocks = MemoryBlocks(awaited.blocks, loop)

@@ -381,6 +381,7 @@ class Engine:
             details=strategy.details,
             first_number=first_number,
             apart=strategy.placement == "append",
+            shortening=strategy.shorten,
         )
 
     @property

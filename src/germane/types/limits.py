@@ -129,7 +129,7 @@ CHARACTERS = Limit(
     maximum=64_000_000,
     unit="characters",
     of="all the strings of the messages of one `assemble`, `fallback` or `record`, base64 included; those of `system`; the text"
-    " of `count`",
+    " of `count`, `estimate_tokens` and `compress`",
     why="providers refuse requests long before: a conversation that can be sent can be given to `assemble`",
     instead="leave out the oldest, or give them in several calls",
 )

@@ -13,12 +13,25 @@ from germane.types.candidate import Sensitivity
 from germane.types.effort import Effort, price
 from germane.types.limits import COUNT, LABEL, NAME, NAMES, TAG, entries, shown, text
 
-__all__ = ["HALF_LIVES", "Cap", "Detail", "Form", "Packer", "Placement", "Shares", "SourcePlan", "Strategy", "Weights"]
+__all__ = [
+    "HALF_LIVES",
+    "Cap",
+    "Detail",
+    "Form",
+    "Packer",
+    "Placement",
+    "Shares",
+    "Shortening",
+    "SourcePlan",
+    "Strategy",
+    "Weights",
+]
 
 Detail = Literal["id", "confidence", "score"]
 Form = Literal["log-odds", "linear"]
 Packer = Literal["auto", "density", "exact", "rank"]
 Placement = Literal["append", "first", "split"]
+Shortening = Literal["breadcrumb", "excerpt", "none", "summary"]
 
 HALF_LIVES: Mapping[str, float] = MappingProxyType(
     {"factual": 180.0, "procedural": 120.0, "preference": 45.0, "behavioral": 30.0, "episodic": 14.0, "event": 1.0}
@@ -127,6 +140,10 @@ class Strategy:
     half_lives: Mapping[str, float] = field(default_factory=lambda: HALF_LIVES)
     floor: float = 0.0005
     packer: Packer = "density"
+    shorten: Shortening = "excerpt"
+    """What is shown of an item that is too long to go in whole: `excerpt` (what stands around the query's terms, else the
+    beginning), `summary` (the same around terms, else the sentences that say most), `breadcrumb` (one line that says what there
+    is and how long, to be expanded later), `none` (nothing). What is required is never reduced to less than a summary."""
     format: str = "xml"
     details: tuple[Detail, ...] = ()
     placement: Placement = "first"
@@ -163,6 +180,7 @@ class Strategy:
             ("form", self.form, get_args(Form)),
             ("packer", self.packer, get_args(Packer)),
             ("placement", self.placement, get_args(Placement)),
+            ("shorten", self.shorten, get_args(Shortening)),
         ):
             if value not in allowed:
                 raise InvalidInput(f"{setting} must be one of {', '.join(allowed)}, not {shown(value)}")

@@ -96,3 +96,10 @@ def test_an_excerpt_grows_no_further_than_its_cap() -> None:
 
 def test_a_required_message_is_not_cut_while_it_fits() -> None:
     assert shown(packed([item(200, 1, required=True, **SAID)], 1000)) == {1: 200}
+
+
+@pytest.mark.parametrize("shorten", ["breadcrumb", "none"])
+def test_without_passages_a_message_first_goes_in_whole(shorten: Any) -> None:
+    """A pointer, or nothing, is no passage: only what doesn't fit is shortened, so the lowest score first."""
+    items = [item(2000, rank, log_odds=-rank / 100, **SAID) for rank in range(1, 9)]
+    assert shown(packed(items, 9000, replace(COMPACT, shorten=shorten))) == {1: 2000, 2: 2000, 3: 2000, 4: 2000, 5: 1000}

@@ -12,10 +12,13 @@ from itertools import groupby
 from typing import NamedTuple, Protocol
 
 from germane.pipeline.format.beginning import beginning
+from germane.pipeline.format.breadcrumb import breadcrumb
 from germane.pipeline.format.category import BLOCKS, TALK
 from germane.pipeline.format.shorten import Excerpt, Excerpts
 from germane.ports.tokenizer import Tokenizer
+from germane.text.summary import Summaries, Summary
 from germane.types.candidate import Candidate, Chosen
+from germane.types.strategy import Shortening
 
 __all__ = ["Format", "Grammar", "RenderedContext", "RenderedLine", "Section"]
 
@@ -101,17 +104,24 @@ class Format:
 
     __slots__ = (
         *("_apart", "_costs", "_excerpts", "_first_number", "_grammar", "_headers", "_last", "_lines", "_same_opening"),
-        *("_sections", "_tokenizer"),
+        *("_sections", "_shortening", "_summaries", "_tokenizer"),
     )
 
     def __init__(
-        self, grammar: Grammar, tokenizer: Tokenizer, terms: Sequence[str], *, first_number: int = 1, apart: bool = False
+        self,
+        grammar: Grammar,
+        tokenizer: Tokenizer,
+        terms: Sequence[str],
+        *,
+        first_number: int = 1,
+        apart: bool = False,
+        shortening: Shortening = "excerpt",
     ) -> None:
         """`first_number` is the first item's. `apart` says that `late` stands by itself in the conversation: it has the notice
-        then, and `stable` doesn't depend on whether there are items."""
+        then, and `stable` doesn't depend on whether there are items. `shortening` is what `shorten` makes of long items."""
         self._first_number, self._apart = first_number, apart
         self._grammar, self._tokenizer = grammar, tokenizer
-        self._excerpts = Excerpts(terms)
+        self._excerpts, self._summaries, self._shortening = Excerpts(terms), Summaries(), shortening
         self._sections: dict[str, Section] = {}
         self._headers: dict[str, int] = {}
         self._same_opening: dict[str, int] = {}
@@ -152,9 +162,10 @@ class Format:
         """Characters of the outermost wrapper around the items."""
         return len(self._late(()))
 
-    def shorten(self, candidate: Candidate, tokens: int, chars: int | None = None) -> Excerpt | None:
-        """An excerpt around the query's terms, or the beginning of a block, that costs at most `tokens` as written, a header of
-        its own included, and whose line has at most `chars` characters; None when nothing useful fits."""
+    def shorten(self, candidate: Candidate, tokens: int, chars: int | None = None) -> Excerpt | Summary | None:
+        """What is shown of a text that is too long (`Strategy.shorten`), or the beginning of a block, that costs at most
+        `tokens` as written, a header of its own included, and whose line has at most `chars` characters; None when nothing
+        useful fits. A breadcrumb has the share 0."""
 
         def cost(text: str) -> int:
             counted = self.cost(candidate, text, _NO_GROUPS)
@@ -163,7 +174,17 @@ class Format:
         tokens = tokens if chars is None else min(tokens, chars)
         if candidate.block is not None:
             return beginning(candidate.text, tokens, cost)
-        return self._excerpts.of(candidate.text, tokens, cost)
+        if self._shortening == "excerpt":
+            return self._excerpts.of(candidate.text, tokens, cost)
+        if self._shortening == "summary" or candidate.required:
+            found = self._excerpts.match(candidate.text)
+            return (self._excerpts if found else self._summaries).of(candidate.text, tokens, cost)
+        if (whole := cost(candidate.text)) <= tokens:
+            return Excerpt(candidate.text, 1.0)
+        if self._shortening == "none":
+            return None
+        pointer = breadcrumb(candidate, self._text_tokens(candidate.text))
+        return Excerpt(pointer, 0.0) if cost(pointer) <= min(tokens, whole - 1) else None
 
     def total(self, directive: str, chosen: Sequence[Chosen]) -> int:
         """Tokens of the whole text as it will be written, as one text or as two, whichever is more."""
@@ -203,6 +224,9 @@ class Format:
     def _late(self, sections: Sequence[tuple[Section, Sequence[str]]]) -> str:
         late = self._grammar.late(sections)
         return _SEPARATOR.join(filter(None, (self._grammar.notice, late))) if self._apart else late
+
+    def _text_tokens(self, text: str) -> int:
+        return self._tokenizer.ceiling(text) if len(text) > _MAX_COUNTED else self._count(text)
 
     def _line_cost(self, candidate: Candidate, key: tuple[str, str]) -> int:
         text = key[1]

@@ -12,7 +12,7 @@ from germane.pipeline.format.digest import Digest
 from germane.pipeline.format.layout import Format, Grammar
 from germane.pipeline.format.xml import Xml
 from germane.ports.tokenizer import Tokenizer
-from germane.types.strategy import Detail
+from germane.types.strategy import Detail, Shortening
 
 __all__ = ["FORMATS", "check_details", "open_format"]
 
@@ -46,9 +46,10 @@ def open_format(
     details: Sequence[Detail] = (),
     first_number: int = 1,
     apart: bool = False,
+    shortening: Shortening = "excerpt",
 ) -> Format:
     """A format for one assembly. `terms` are the query's words or stems; excerpts of long items are made around them. See
-    `Format` for `first_number` and `apart`.
+    `Format` for the others.
 
     Raises `UnknownName` for a name that isn't in `FORMATS`, `InvalidInput` for details that the format can't write.
     """
@@ -56,4 +57,5 @@ def open_format(
     if grammar is None:
         raise UnknownName(f"unknown format {name!r}: use one of {', '.join(sorted(FORMATS))}")
     check_details(name, details)
-    return Format(grammar(nonce, zone, details), tokenizer, terms, first_number=first_number, apart=apart)
+    written = grammar(nonce, zone, details)
+    return Format(written, tokenizer, terms, first_number=first_number, apart=apart, shortening=shortening)

@@ -63,6 +63,10 @@ class Excerpts:
         self._beginnings = tuple(sorted(set(filter(None, map(_beginning, wanted)))))
         self._sentences: dict[tuple[str, int, int], tuple[list[Match], list[int], list[int]]] = {}
 
+    def match(self, text: str) -> bool:
+        """Whether any term stands in the text: without one an excerpt shows its beginning."""
+        return bool(self._matches(text, 0, len(text)))
+
     def of(self, text: str, limit: int, cost: Cost) -> Excerpt | None:
         """The longest excerpt around the best match that costs at most `limit` tokens; None when fewer than 8 tokens of text
         fit. `cost` returns the tokens of a text as written; it is called as rarely as possible."""

@@ -36,6 +36,8 @@ _MAX_MISSES = 16
 """After so many items in a row that didn't fit, the rest isn't tried."""
 _TIGHT = 256
 """Tokens up to which the packer `auto` chooses items together."""
+_POINTER_VALUE = 0.1
+"""What a breadcrumb is worth, as a fraction of the item: set by hand, a quarter of its best passage."""
 
 
 class BudgetPacker:
@@ -62,7 +64,8 @@ class BudgetPacker:
         self.together = strategy.packer == "exact" or (strategy.packer == "auto" and available <= _TIGHT)
         self._long = max(_MIN_LONG, available // _LONG_PART)
         self._layout, self._strategy, self._eligibility, self._stop = layout, strategy, eligibility, stop
-        self._estimator, self._broad = CostEstimator(layout, broad=broad), broad
+        passages = strategy.shorten in ("excerpt", "summary")
+        self._estimator, self._broad = CostEstimator(layout, broad=broad, passages=passages), broad
 
     def fill(self, items: Sequence[Scored], *, together: bool = False) -> None:
         """Puts in what fits and may go in of `items`, which must stand in score order. Where sources have shares, a second
@@ -100,7 +103,7 @@ class BudgetPacker:
         shown = chosen.share / candidate.share
         if self._price is not None:
             rest = (len(candidate.text) - len(chosen.text)) // _MOST_CHARS_PER_TOKEN
-            if not self._price.pays(chosen.scored.score * (1.0 - shown_value(shown)), rest):
+            if not self._price.pays(chosen.scored.score * (1.0 - _worth(shown)), rest):
                 return
         group = frozenset((self._layout.group(candidate),))
         now = self._layout.cost(candidate, chosen.text, group)
@@ -112,7 +115,7 @@ class BudgetPacker:
         if more is None or not 0 < extra <= state.tokens_left or more.share * candidate.share <= chosen.share:
             return
         share = more.share * candidate.share
-        value = chosen.scored.score * (shown_value(more.share) - shown_value(shown))
+        value = chosen.scored.score * (_worth(more.share) - _worth(shown))
         if self._price is not None and not self._price.pays(value, extra):
             return
         if state.usage.extend(candidate, chosen.text, more.text, extra):
@@ -173,7 +176,7 @@ class BudgetPacker:
         if tokens > state.tokens_left:
             return LeftOut(scored=item, reason="budget", tokens=cost)
         whole = share >= item.candidate.share
-        value = item.score if whole else item.score * shown_value(share)
+        value = item.score if whole else item.score * _worth(share)
         if self._price is not None and not item.candidate.required and not self._price.pays(value, tokens):
             return LeftOut(scored=item, reason="price", tokens=tokens, value=value)
         refusal = state.usage.refusal(item.candidate, text, tokens)
@@ -237,3 +240,8 @@ class BudgetPacker:
     def _offer(self, item: Scored, text: str, share: float) -> Offer:
         tokens = self._layout.cost(item.candidate, text, frozenset((self._layout.group(item.candidate),)))
         return Offer(item=item, text=text, tokens=tokens, share=share)
+
+
+def _worth(share: float) -> float:
+    """What a text is worth of which this share is shown; a breadcrumb, of which nothing is, points at it."""
+    return shown_value(share) if share > 0 else _POINTER_VALUE

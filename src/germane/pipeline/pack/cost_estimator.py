@@ -45,9 +45,10 @@ class CostEstimator:
     """Estimates the first cost of items and caches the estimates by rank. Asks the layout once or twice an item; lives for one
     packing."""
 
-    def __init__(self, layout: Layout, *, broad: bool = False) -> None:
-        """`broad` makes passages short, to show some of many messages. `passage_tokens` are those of a passage's text."""
-        self._layout, self._broad = layout, broad
+    def __init__(self, layout: Layout, *, broad: bool = False, passages: bool = True) -> None:
+        """`broad` makes passages short, to show some of many messages. `passage_tokens` are those of a passage's text. Without
+        `passages`, every item first goes in whole."""
+        self._layout, self._broad, self._passages = layout, broad, passages
         self.passage_tokens, self._short = (
             (SHORT_PASSAGE_TOKENS, SHORT_PASSAGE_TOKENS + _MIN_CUT) if broad else (PASSAGE_TOKENS, _SHORT_TOKENS)
         )
@@ -86,7 +87,7 @@ class CostEstimator:
         each token of a short one is hardly ever long, so the empty line isn't costed for it."""
         text = candidate.text
         short = len(text) <= 2 * self._short and text.isascii()
-        if short or candidate.required or _CUT.isdisjoint(candidate.kinds):
+        if short or candidate.required or not self._passages or _CUT.isdisjoint(candidate.kinds):
             return self._layout.cost(candidate, text, inside), False
         whole = None
         if len(text) <= _MAX_CHARS_PER_TOKEN * _SHORT_TOKENS:
