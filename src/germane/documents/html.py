@@ -22,6 +22,7 @@ _RAW = frozenset({"script", "style", "textarea", "title", "iframe", "noscript"})
 _BLOCKS = frozenset(_BLOCK_NAMES.split())
 _HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
 _MAIN = frozenset({"main", "article"})
+_RAW_END = re.compile(r"</(script|style|textarea|title|iframe|noscript)\b", re.IGNORECASE)
 _TAG = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9:-]{0,40})")
 _ENTITY = re.compile(r"&#?[A-Za-z0-9]{1,32};?")
 _SPACES = re.compile(r"[ \t\n\r\f\xa0]++")
@@ -182,8 +183,10 @@ class _Reader:
 
     def _closing(self, name: str, at: int) -> int:
         """The place of the end tag of a raw element; the page's end where there is none."""
-        found = re.compile(rf"</{name}\b", re.IGNORECASE).search(self._page, at)
-        return len(self._page) if found is None else found.start()
+        for found in _RAW_END.finditer(self._page, at):
+            if found[1].lower() == name:
+                return found.start()
+        return len(self._page)
 
 
 def _unescaped(text: str) -> str:
