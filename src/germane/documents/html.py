@@ -117,31 +117,38 @@ class _Reader:
         if name in _HEADINGS:
             self._put("\n\n" if closing else f"\n\n{_HEADINGS[name]} ")
         elif name == "pre":
-            self._put("\n```\n\n" if closing and self._in_pre else "\n\n```\n" if not closing and not self._in_pre else "")
-            self._in_pre = 0 if closing else 1
+            self._preformatted(closing)
         elif name == "li":
             self._put("" if closing else "\n- ")
         elif name == "br":
             self._put("\n")
         elif name == "table":
+            self._end_row()
             self._put("\n\n")
             self._rows = 0
         elif name == "tr":
-            self._row(closing)
+            self._end_row()
+            self._put("\n")
         elif name in ("td", "th") and not closing:
             self._put(" | " if self._cells else "| ")
             self._cells += 1
         elif name in _BLOCKS and not (self._cells and name in ("p", "div")):
             self._put("\n\n")
 
-    def _row(self, closing: bool) -> None:
-        if closing and self._cells:
+    def _preformatted(self, closing: bool) -> None:
+        if closing and self._in_pre:
+            self._put("```\n\n" if self.out[-1].endswith("\n") else "\n```\n\n")
+        elif not closing and not self._in_pre:
+            self._put("\n\n```\n")
+        self._in_pre = 0 if closing else 1
+
+    def _end_row(self) -> None:
+        """Ends a row of cells. Behind the first row of a table stands the line that makes it the head."""
+        if self._cells:
             self._put(" |")
             if not self._rows:
                 self._put(f"\n|{' --- |' * min(self._cells, 100)}")
             self._rows += 1
-        elif not closing:
-            self._put("\n")
         self._cells = 0
 
     def _text(self, text: str) -> None:

@@ -53,7 +53,8 @@ def place_label(metadata: Mapping[str, Any]) -> str:
     """Returns title, path and place in one line of at most 64 characters: headings in the middle go first, then the beginning
     of the title."""
     path, locator = metadata.get("path"), metadata.get("locator")
-    title = _word(metadata.get("title")) or "document"
+    given = metadata.get("title")
+    title = _word(given[-_MAX_TITLE:] if isinstance(given, str) else given) or "document"
     headings = [_word(heading) for heading in path[:6]] if isinstance(path, list) else []
     ends = [_word(locator)] if locator else []
     while len(headings) > 1 and len(_BETWEEN.join((title, *headings, *ends))) > _MAX_LABEL:
