@@ -71,7 +71,8 @@ def test_parts_of_a_long_table_repeat_its_head() -> None:
 def test_code_is_divided_at_its_functions() -> None:
     """A passage stands under the class that it is in, with its lines; decorators and comments stay with what they belong to."""
     method = "    def {}(self):\n" + "        work()\n" * 60
-    text = f"import os\n\n\n# why\n@wrap\nclass Oven:\n    '''Bakes.'''\n\n{method.format('heat')}\n{method.format('cool')}\n\ndef main():\n    pass\n"
+    methods = f"{method.format('heat')}\n{method.format('cool')}"
+    text = f"import os\n\n\n# why\n@wrap\nclass Oven:\n    'Bakes.'\n\n{methods}\n\ndef main():\n    pass\n"
     found = divided(text, "code")
     assert [passage.path[:2] for passage in found if "def heat" in passage.text or "def cool" in passage.text] == [
         ("Oven", "heat"),
@@ -157,14 +158,18 @@ def test_runs_of_one_thing_are_divided(format: MediaFormat, run: str) -> None:
 
 def test_a_label_keeps_the_file_the_last_heading_and_the_place() -> None:
     """Where there is no room, headings in the middle go, then the beginning of the title."""
-    passage = DocumentPassage(text="x", path=("Chapter with a long name", "Section with a long name", "Linux"), locator="page 12")
+    passage = DocumentPassage(
+        text="x", path=("Chapter with a long name", "Section with a long name", "Linux"), locator="page 12"
+    )
     assert place_label(passage.metadata("guide.md", "")) == "guide.md › Section with a long name › Linux › page 12"
     long = place_label(passage.metadata("folder/" * 20 + "guide.md", ""))
     assert long.endswith("/guide.md › Linux › page 12")
     assert len(long) <= 64
 
 
-@pytest.mark.parametrize("metadata", [{}, {"title": 3, "path": "x", "locator": None}, {"path": [1, None, "A"]}, {"title": "\n\n"}])
+@pytest.mark.parametrize(
+    "metadata", [{}, {"title": 3, "path": "x", "locator": None}, {"path": [1, None, "A"]}, {"title": "\n\n"}]
+)
 def test_a_label_can_be_made_of_any_metadata(metadata: dict[str, object]) -> None:
     """An export that was edited by hand may hold anything."""
     assert place_label(metadata).startswith("document")

@@ -23,8 +23,10 @@ async def test_each_question_finds_its_passage_among_the_first_five(tmp_path: Pa
     assert len(QUESTIONS) >= 30
     async with Germane.open(":memory:") as germane:
         agent = germane.agent("reader")
-        for name in ("handbook.md", "camera.html", "greenhouse.py", "tiles.log", "letters.txt"):
+        for name in ("handbook.md", "camera.html", "tiles.log", "letters.txt"):
             await agent.documents.ingest(CORPUS / name)
+        code = CORPUS / "greenhouse.code"
+        await agent.documents.ingest(code, title="greenhouse.py", media_type="text/x-code")
         report = tmp_path / "report.pdf"
         report.write_bytes(made_pdf((CORPUS / "report.txt").read_text("utf-8").split("=page=\n")))
         await agent.documents.ingest(report)
@@ -35,4 +37,3 @@ async def test_each_question_finds_its_passage_among_the_first_five(tmp_path: Pa
             if not any(title == asked["document"] and asked["holds"] in text for title, text in shown):
                 missed.append((asked["question"], [text[:60] for _, text in shown]))
         assert missed == []
-

@@ -20,10 +20,10 @@ def applied(stored: list[tuple[str, int]], new: str) -> tuple[list[tuple[str, in
 def test_an_inserted_passage_moves_nothing() -> None:
     """It gets a position between its neighbours'."""
     stored, _ = applied([], "abcd")
-    assert [position for _, position in stored] == [0, GAP, 2 * GAP, 3 * GAP]
+    assert [position for _, position in stored] == [GAP, 2 * GAP, 3 * GAP, 4 * GAP]
     after, placed = applied(stored, "abxcd")
     assert len(placed.kept) == 4
-    assert after[2] == ("x", GAP + GAP // 2)
+    assert after[2] == ("x", 2 * GAP + GAP // 2)
 
 
 @settings(deadline=None, max_examples=300)

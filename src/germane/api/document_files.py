@@ -80,17 +80,22 @@ def read_file(path: Path) -> bytes:
 
 def _read(path: Path) -> tuple[os.stat_result, bytes, os.stat_result]:
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    with os.fdopen(descriptor, "rb") as stream:
+    try:
         before = os.fstat(descriptor)
-        if stat.S_ISDIR(before.st_mode):
-            raise InvalidInput("is a folder: use ingest_folder")
-        if not stat.S_ISREG(before.st_mode):
-            raise InvalidInput("is no regular file")
-        if before.st_size > DOCUMENT_BYTES.maximum:
-            raise InvalidInput(
-                f"has {before.st_size:,} bytes, {DOCUMENT_BYTES.maximum:,} are allowed: {DOCUMENT_BYTES.instead}"
-            )
-        return before, stream.read(DOCUMENT_BYTES.maximum + 1), os.fstat(descriptor)
+        _check(before)
+        with os.fdopen(os.dup(descriptor), "rb") as stream:
+            return before, stream.read(DOCUMENT_BYTES.maximum + 1), os.fstat(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _check(status: os.stat_result) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise InvalidInput("is a folder: use ingest_folder")
+    if not stat.S_ISREG(status.st_mode):
+        raise InvalidInput("is no regular file")
+    if status.st_size > DOCUMENT_BYTES.maximum:
+        raise InvalidInput(f"has {status.st_size:,} bytes, {DOCUMENT_BYTES.maximum:,} are allowed: {DOCUMENT_BYTES.instead}")
 
 
 def source_for(path: str) -> str:

@@ -108,6 +108,8 @@ class Ingesting:
             async with self._parts.background.alone((scope.org, scope.agent, scope.user, session)):
                 writer = token_hex(8)
                 stored = await self._journal.commit(begin_document(session, digest, writer))
+                if stored is not None and stored.mark is not None and stored.mark.digest == digest:  # by another call meanwhile
+                    return self._outcome(kind, read.title, kept=len(stored.passages), dry_run=False)
                 update = await asyncio.to_thread(self._update, stored, new, mark)
                 await self._write(update, mark, writer, None if stored is None else writer)
         self._tell(100)

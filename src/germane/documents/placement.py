@@ -29,7 +29,7 @@ def place(stored: Sequence[tuple[Hashable, int]], new: Sequence[Hashable]) -> Pl
     equal passages. The order of those that are kept doesn't change."""
     taken = [position for _, position in stored]
     kept, positions, waiting = dict[int, int](), dict[int, int](), list[int]()
-    before, after = -1, (taken[-1] if taken else -GAP)
+    before, after = -1, (taken[-1] if taken else 0)
     anchors = _anchors(stored, new)
     for index in range(len(new)):
         if index not in anchors:
