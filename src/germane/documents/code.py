@@ -6,6 +6,7 @@ language, fails for half a file, and can be brought down by a deeply nested text
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from germane.documents.chunk import CHARACTERS
@@ -30,7 +31,7 @@ _NAME_ENDS = "(<{:;=[,"
 _MAX_LINE = 200
 """Characters at the beginning of a line that are looked at."""
 _DEPTH = 3
-_QUOTES = ('"""', "'''")
+_TRIPLE = re.compile(r"\"\"\"|'''")
 
 
 def code_pieces(text: str) -> Iterator[Piece]:
@@ -142,15 +143,9 @@ def _cut(rest: str) -> str:
 
 def _quote(line: str, inside: str) -> str:
     """The triple quote that is open behind this line, given the one that was open before it."""
-    at = 0
-    while True:
-        if inside:
-            at = line.find(inside, at)
-            if at < 0:
-                return inside
-            at, inside = at + 3, ""
-        places = [(place, mark) for mark in _QUOTES if (place := line.find(mark, at)) >= 0]
-        if not places:
-            return ""
-        at, inside = min(places)
-        at += 3
+    for found in _TRIPLE.finditer(line):
+        if not inside:
+            inside = found[0]
+        elif inside == found[0]:
+            inside = ""
+    return inside
