@@ -182,7 +182,8 @@ _BLOCK_OPENS = re.compile(r'<block:([^\s<>"\'=&]+) permission="[^"<>\n]*"(?: sha
 _BLOCK = re.compile(rf"^{_BLOCK_OPENS.pattern}\n[^<>]*\n</block:\1>$", re.MULTILINE)
 _BLOCK_CLOSES = re.compile(r"</block:([^\s<>\"'=&]+)>")
 _ELEMENT = re.compile(
-    r'<(?:memory id="[^"<>\n]*"(?: source="[^"<>\n]*")?(?: confidence="[\d.]+")?|message id="[^"<>\n]*" time="[^"<>\n]*"(?: speaker="[^"<>\n]*")?)'
+    r'<(?:memory id="[^"<>\n]*"(?: source="[^"<>\n]*")?(?: confidence="[\d.]+")?'
+    r'|message id="[^"<>\n]*" time="[^"<>\n]*"(?: speaker="[^"<>\n]*")?)'
     r'(?: score="[\d.]+")?>[^<>]*</(?:memory|message)>'
 )
 _OPENING = re.compile(rf'^<((?:[a-z][a-z0-9_]*_memories)|blocks|conversation) nonce="{NONCE}">$', re.MULTILINE)

@@ -41,7 +41,7 @@ from germane.documents.html import read_html
 from germane.documents.lines import line_starts, lines
 from germane.documents.logs import is_log, log_pieces
 from germane.documents.markdown import markdown_pieces
-from germane.documents.media import MEDIA_TYPES, format_of, guessed
+from germane.documents.media import MEDIA_TYPES, MediaFormat, format_of, guessed
 from germane.documents.passage import DocumentPassage, body, headed, place_label
 from germane.documents.piece import Piece
 from germane.documents.plain import plain_pieces, row_pieces
@@ -429,6 +429,11 @@ _OTHERS: dict[str, Reader] = {
     ),
 }
 
+
+def _divider(format: MediaFormat) -> Reader:
+    return lambda text: divide([text], format)
+
+
 _DOCUMENTS: Mapping[str, Reader] = {
     "documents.chunk.chunks": lambda text: list(chunks([Piece(text, 0, len(text))], text, glue="\n", numbered=True)),
     "documents.code.code_pieces": lambda text: list(code_pieces(text)),
@@ -448,7 +453,7 @@ _DOCUMENTS: Mapping[str, Reader] = {
     "documents.passage.DocumentPassage.metadata": lambda text: DocumentPassage(text=text, path=(text,)).metadata(text, text),
     "documents.plain.plain_pieces": lambda text: list(plain_pieces(text)),
     "documents.plain.row_pieces": lambda text: list(row_pieces(text)),
-    **{f"documents.divide.divide {format}": lambda text, format=format: divide([text], format) for format in MEDIA_TYPES},
+    **{f"documents.divide.divide {name}": _divider(name) for name in MEDIA_TYPES},
 }
 READERS: Mapping[str, Reader] = MappingProxyType(
     {**_FORMAT, **_DOCUMENTS, **_TEXT, **_SIGNALS, **_OTHERS, **_dialects(), **_tokenizers(), **REQUEST_READERS}

@@ -19,9 +19,7 @@ _STAMP = re.compile(
 _LEVEL = re.compile(
     r"[\[<(]?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|ERR|CRITICAL|FATAL|ALERT|EMERG|SEVERE)\b", re.IGNORECASE
 )
-_DIGITS = re.compile(r"\d++")
 _MAX_HEAD = 80
-_MAX_COMPARED = 2_000
 _LOOKED_AT = 200
 _SHARE = 0.6
 """The share of the first lines that begin like records, from which on a text is a log."""
@@ -35,15 +33,16 @@ def is_log(text: str) -> bool:
 
 def log_pieces(text: str) -> Iterator[Piece]:
     """Yields the records in order, in time linear in the text. A record that says the same as the one before it, but for its
-    time and its numbers, is counted with that one."""
-    repeated, first, last = 0, list[Line](), list[Line]()
+    time, is counted with that one. Numbers make a difference: one error among many successes may be nothing but a number."""
+    repeated, first, last, said = 0, list[Line](), list[Line](), ""
     for record in _records(lines(text)):
-        if first and _says(record) == _says(first):
+        says = _says(record)
+        if first and says == said:
             repeated, last = repeated + 1, list(record)
             continue
         if first:
             yield _piece(first, last, repeated)
-        first, last, repeated = list(record), list(record), 0
+        first, last, repeated, said = list(record), list(record), 0, says
     if first:
         yield _piece(first, last, repeated)
 
@@ -85,7 +84,7 @@ def _begins(line: str) -> bool:
 
 
 def _says(record: Sequence[Line]) -> str:
-    """What a record says, without its time, and with every number as one sign."""
-    text = "\n".join(line.text for line in record[:20])[:_MAX_COMPARED]
+    """What a record says, without its time."""
+    text = "\n".join(line.text for line in record)
     stamp = _STAMP.match(text[:_MAX_HEAD])
-    return f"{len(record)} {_DIGITS.sub('0', text[stamp.end() :] if stamp else text)}"
+    return text[stamp.end() :] if stamp else text
