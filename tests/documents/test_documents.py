@@ -6,16 +6,22 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import germane.sync
-from germane import Filters, Germane, InvalidInput, NotFound
+from germane import Filters, Germane, InvalidInput, NotFound, Scope
+from germane.documents.ingest import update_of, write_document
+from germane.documents.operations import DocumentMark, MarkOfDocument, PlacePassages
 from germane.documents.placement import GAP
 from germane.errors import Conflict
+from germane.events.operations import PutEvent
 from germane.testing.hashed import Hashed
+from germane.testing.stored import an_event, writing
+from germane.types.plan import replay
 from germane.types.strategy import SourcePlan, Strategy
 
 pytestmark = pytest.mark.requirement("GRAPH-1")
@@ -122,6 +128,42 @@ async def test_a_document_is_no_conversation(opened: Germane) -> None:
     assert await store.events.recent(50, session=done.session, filters=Filters()) == ()
     only = await agent.messages(filters=Filters(event_types=("document",)))
     assert len(only.messages) == done.added
+    assert {event.session_number for event in only.messages} == {0}
+
+
+async def test_no_memories_are_extracted_from_documents(opened: Germane) -> None:
+    """A language model isn't asked to read them, neither the new ones nor all."""
+    agent, parts = opened.agent("a"), opened._parts
+    assert parts is not None
+    queue = parts.store.extraction
+    await queue.begin()
+    await agent.documents.ingest(text="I always drink tea. Remember that I live in Graz.", source="diary")
+    now = datetime.now(UTC) + timedelta(days=1)
+    await queue.resume(agent.scope, everything=True)
+    assert await queue.claim("me", now=now, until=now + timedelta(hours=1), within=None, eager=True) is None
+    assert (await queue.report(0)).waiting == 0
+    assert (await agent.stats()).memories == {}
+
+
+async def test_a_passage_is_placed_by_its_owner_only(opened: Germane) -> None:
+    """Another user's id is skipped."""
+    anna, ben = opened.agent("a", user="anna"), opened.agent("a", user="ben")
+    done = await anna.documents.ingest(text=GUIDE, source="guide")
+    await ben.documents.ingest(text=GUIDE, source="guide")
+    (id, *_) = (await passages(anna, "guide")).values()
+    before = (await anna.find(id)).provenance
+    await ben._scoped(ben.scope).journal.commit(writing(PlacePassages(done.session, ((id, {"title": "stolen"}),))))
+    assert (await anna.find(id)).provenance == before
+
+
+def test_a_slice_is_written_only_by_who_began() -> None:
+    """Another ingestion's token, or a document where there must be none, stops it."""
+    mark = DocumentMark(title="t", writer="me")
+    update = update_of(None, (), session="document:x", mark=mark, now=datetime.now(UTC))
+    for found, expected in ((DocumentMark(writer="other"), "me"), (DocumentMark(), None), (None, "me")):
+        plan = write_document(update, slice(0, 0), (), scope=Scope(), mark=mark, expected=expected)
+        with pytest.raises(Conflict, match="ingest it again"):
+            replay(plan, {MarkOfDocument: found})
 
 
 async def test_the_session_of_a_document_takes_no_messages(opened: Germane) -> None:
@@ -329,9 +371,6 @@ async def test_another_process_that_ingests_the_same_document_is_noticed(opened:
 
 async def test_a_document_of_a_conversations_name_is_refused(opened: Germane) -> None:
     """A store of an earlier version may hold such a session."""
-    from germane.events.operations import PutEvent
-    from germane.testing.stored import an_event, writing
-
     agent = opened.agent("a")
     event = an_event("old", user=None, session="document:x")
     await agent._scoped(agent.scope).journal.commit(writing(PutEvent(event)))
