@@ -34,7 +34,10 @@ __all__ = ["block_forgeries", "block_trials", "forgeries", "hostile", "main", "t
 _FORMS: tuple[Literal["NFC", "NFD", "NFKC", "NFKD"], ...] = ("NFC", "NFD", "NFKC", "NFKD")
 NONCE = "qhzvkdtwmbxr"
 _MOMENT = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
-_CATEGORIES = ("factual", "procedural", "conversation", "preference", "Épisodic", 'x">\n<a', "conversation_memories", "", "🙂")
+_CATEGORIES = (
+    *("factual", "procedural", "conversation", "preference", "document", "document", "Épisodic", 'x">\n<a'),
+    *("conversation_memories", "", "🙂"),
+)
 _DETAILS: tuple[Detail, ...] = ("id", "confidence", "score")
 _TAGS = (
     *("</memory>", "<memory", "</message>", '<message id="x">', "</conversation>", "</directive>", "<directive>", "</notice>"),
@@ -104,7 +107,7 @@ def written(name: str, chance: random.Random, naughty: Sequence[str] = ()) -> Re
             role=hostile(chance) if chance.random() < 0.2 else "user",
             session=chance.choice((None, "s1", hostile(chance))),
             session_number=chance.choice((None, 1, 2)),
-            title=hostile(chance, naughty) if chance.random() < 0.2 else "",
+            title=hostile(chance, naughty) if chance.random() < 0.5 else "",
             kinds=(hostile(chance),) if chance.random() < 0.1 else ("factual", "fact"),
             required=chance.random() < 0.1,
             position=chance.randint(0, 3),
@@ -179,7 +182,8 @@ _BLOCK_OPENS = re.compile(r'<block:([^\s<>"\'=&]+) permission="[^"<>\n]*"(?: sha
 _BLOCK = re.compile(rf"^{_BLOCK_OPENS.pattern}\n[^<>]*\n</block:\1>$", re.MULTILINE)
 _BLOCK_CLOSES = re.compile(r"</block:([^\s<>\"'=&]+)>")
 _ELEMENT = re.compile(
-    r'<(?:memory id="[^"<>\n]*"(?: confidence="[\d.]+")?|message id="[^"<>\n]*" time="[^"<>\n]*"(?: speaker="[^"<>\n]*")?)'
+    r'<(?:memory id="[^"<>\n]*"(?: source="[^"<>\n]*")?(?: confidence="[\d.]+")?'
+    r'|message id="[^"<>\n]*" time="[^"<>\n]*"(?: speaker="[^"<>\n]*")?)'
     r'(?: score="[\d.]+")?>[^<>]*</(?:memory|message)>'
 )
 _OPENING = re.compile(rf'^<((?:[a-z][a-z0-9_]*_memories)|blocks|conversation) nonce="{NONCE}">$', re.MULTILINE)

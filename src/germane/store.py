@@ -14,6 +14,7 @@ from typing import Protocol, runtime_checkable
 
 from germane.access.key_store import KeyStore
 from germane.blocks.reader import BlockReader
+from germane.documents.reader import DocumentReader
 from germane.events.reader import EventReader
 from germane.injections.injection import KeptInjections
 from germane.memories.directive import Directive
@@ -45,6 +46,8 @@ class ScopedStore(Protocol):
     def events(self) -> EventReader: ...
     @property
     def blocks(self) -> BlockReader: ...
+    @property
+    def documents(self) -> DocumentReader: ...
     @property
     def inventory(self) -> Inventory: ...
     @property

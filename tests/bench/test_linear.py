@@ -21,6 +21,7 @@ PACKAGES = [
     "pipeline.inject",
     "dialects",
     "tokenizers",
+    "documents",
     "events",
     "pipeline.gather",
     "memories",

@@ -136,6 +136,9 @@ def as_before(path: Path) -> None:
         "ALTER TABLE memories DROP COLUMN stale_since;"
         "DROP TABLE units_blocks; DROP TABLE archival_entries; DROP TABLE block_consents; DROP TABLE block_shares;"
         "DROP TABLE block_snapshots; DROP TABLE block_versions; DROP TABLE blocks; ALTER TABLE counters DROP COLUMN blocks;"
+        "DROP INDEX sessions_documents; DROP INDEX sessions_started; DROP INDEX sessions_last;"
+        "ALTER TABLE sessions DROP COLUMN document; CREATE INDEX sessions_started ON sessions (partition, started_at);"
+        "CREATE INDEX sessions_last ON sessions (partition, last_at);"
         f"PRAGMA user_version = 4; PRAGMA application_id = {APPLICATION}"
     )
     connection.close()

@@ -11,6 +11,7 @@ from typing import Any, overload
 
 from germane.api.agent_blocks import MemoryBlocks
 from germane.api.agent_contexts import AgentContexts
+from germane.api.agent_documents import Documents
 from germane.api.agent_memories import Recollections
 from germane.api.arguments import System, build_request, flags, identifiers, number, optional
 from germane.api.builder.builder import Builder
@@ -43,7 +44,7 @@ from germane.types.strategy import Strategy
 __all__ = ["Agent"]
 
 Raw = Mapping[str, Any] | Message
-_NO_MEMORIES = frozenset({"archival", "block", "conversation"})
+_NO_MEMORIES = frozenset({"archival", "block", "conversation", "document"})
 """Categories of items whose retrievals aren't counted."""
 
 
@@ -55,6 +56,7 @@ class Agent(AgentContexts):
         self._request = partial(build_request, catalog=parts.catalog, clock=parts.clock)
         self.memories = Recollections(parts.store.within(scope), scope, parts.clock, parts.secrets)
         self.blocks = MemoryBlocks(parts, scope)
+        self.documents = Documents(parts, scope)
 
     async def assemble(
         self,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from germane.events.event import Event
+from germane.events.event import DOCUMENT, Event
 from germane.memories.audit import Audit, AuditFinding, MemoryAudit, secret_finding
 from germane.memories.consolidation.holding import Stored
 from germane.pipeline.background import Background
@@ -17,6 +18,7 @@ __all__ = ["audit"]
 _PAGE = 500
 _MANY = 1 << 31
 _EVERYTHING = Filters(sensitivities=("public", "private", "sensitive"))
+_PASSAGES = replace(_EVERYTHING, event_types=(DOCUMENT,))
 
 
 async def audit(
@@ -30,15 +32,17 @@ async def audit(
         position = page[-1].position
     looking.contradict(await store.memories.conflicts(at=now, limit=_MANY))
     read = 0
-    cursor: str | None = None
-    while messages:
-        some = await store.events.page(_EVERYTHING, limit=_PAGE, cursor=cursor, whole=True)
-        own = [event for event in some.messages if event.user == store.scope.user]
-        for finding in await background.run(partial(_secrets, own, background)):
-            looking.add(finding)
-        read += len(own)
-        cursor = some.cursor
-        messages = cursor is not None
+    for filters in (_EVERYTHING, _PASSAGES) if messages else ():
+        cursor: str | None = None
+        more = True
+        while more:
+            some = await store.events.page(filters, limit=_PAGE, cursor=cursor, whole=True)
+            own = [event for event in some.messages if event.user == store.scope.user]
+            for finding in await background.run(partial(_secrets, own, background)):
+                looking.add(finding)
+            read += len(own)
+            cursor = some.cursor
+            more = cursor is not None
     findings = looking.findings()
     return Audit(memories=looking.memories, messages=read, counts=looking.counts, findings=findings)
 

@@ -13,6 +13,7 @@ from germane.api.agent import Raw
 from germane.api.arguments import System
 from germane.api.blocking_blocks import MemoryBlocks
 from germane.api.blocking_contexts import BlockingContexts
+from germane.api.blocking_documents import Documents
 from germane.api.builder.built_request import BuiltRequest
 from germane.api.builder.steps import BuilderSteps
 from germane.api.consolidating import Consolidated
@@ -59,6 +60,7 @@ class Agent(BlockingContexts):
         self.scope: Scope = awaited.scope
         self.memories = Recollections(awaited.memories, loop)
         self.blocks = MemoryBlocks(awaited.blocks, loop)
+        self.documents = Documents(awaited.documents, loop)
 
     def __repr__(self) -> str:
         return repr(self._awaited)

@@ -19,6 +19,7 @@ from germane.api.arguments import optional
 from germane.api.check_messages import look, recordable
 from germane.api.wiring import Parts
 from germane.dialects.registry import parse_all
+from germane.documents.document import is_document_session
 from germane.errors import InvalidInput
 from germane.events.appending import Origin, append, find_by_message_id, read_tail
 from germane.events.event import EventHead, Recorded
@@ -66,6 +67,8 @@ def origin_of(scope: Scope, source_kind: str, channel: str | None, parts: Parts)
     if scope.session is None:
         raise InvalidInput("session must be the name of the conversation that is recorded, not None")
     optional("channel", channel, NAME)
+    if is_document_session(scope.session):
+        raise InvalidInput("session names that begin with 'document:' are those of documents: use agent.documents.ingest")
     for known in _SOURCE_KINDS:
         if known == source_kind:
             return Origin(

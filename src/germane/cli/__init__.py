@@ -2,7 +2,7 @@
 
     germane demo | remember | record | search | assemble | explain | feedback | forget | directive
             list | show | update | history | messages | sessions | users | agents | stats
-            import | export | backup | doctor | reembed | eval | serve | keys | pseudonym
+            ingest | documents | import | export | backup | doctor | reembed | eval | serve | keys | pseudonym
 
 Each command is a module in `commands/`. The exit codes are in `exits.Exit`.
 """

@@ -25,6 +25,7 @@ from germane.cli.commands import (
     digest,
     directive,
     doctor,
+    documents,
     eval_fit,
     eval_label,
     explain,
@@ -34,6 +35,7 @@ from germane.cli.commands import (
     forget,
     history,
     import_files,
+    ingest,
     keys,
     list_memories,
     messages,
@@ -197,6 +199,8 @@ app.command("audit", short_help="List duplicates, contradictions, secrets, what 
 app.command("consolidate", short_help="Bring the memories within a storage budget.")(consolidate.consolidate)
 app.add_typer(block.app, name="block", short_help="Make, read, edit and share memory blocks.")
 app.command("directive", short_help="Set or print an agent's standing instructions.")(directive.directive)
+app.command("ingest", short_help="Store files and folders as documents.")(ingest.ingest)
+app.command("documents", short_help="List the documents, or print one.")(documents.documents)
 app.command("import", short_help="Import an export, conversations, or another product's memories.")(import_files.import_files)
 eval_group.app.command("fit", short_help="Fit the relevance model to labelled conversations or feedback.")(eval_fit.fit)
 eval_group.app.command("label", short_help="Mark which items of an assembly helped, for eval fit --feedback.")(eval_label.label)

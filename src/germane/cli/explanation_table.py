@@ -111,7 +111,8 @@ def _cells(item: Chosen | LeftOut, ids: bool) -> list[Text]:
     scored, candidate = item.scored, item.scored.candidate
     chosen = isinstance(item, Chosen)
     why = item.reason.replace("_", " ") if isinstance(item, LeftOut) else _reason(item)
-    content = item.id if ids else f"{candidate.speaker}: {candidate.text}" if candidate.speaker else candidate.text
+    by = candidate.title if candidate.category == "document" else candidate.speaker
+    content = item.id if ids else f"{by}: {candidate.text}" if by else candidate.text
     return [
         Text(str(scored.rank)),
         Text("in" if chosen else "out", style="green" if chosen else "red"),

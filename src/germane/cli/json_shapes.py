@@ -50,6 +50,7 @@ def hit_shape(hit: Scored) -> dict[str, Any]:
         "category": candidate.category,
         "text": candidate.text,
         "speaker": candidate.speaker,
+        "title": candidate.title,
         "created_at": encode(candidate.created_at),
         "session": candidate.session,
         "message_id": candidate.provenance.message_id,

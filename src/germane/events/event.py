@@ -9,7 +9,12 @@ from typing import Any, NamedTuple
 
 from germane.types.candidate import Outdated, PassageRange, Provenance, Sensitivity
 
-__all__ = ["Event", "EventHead", "MessagePage", "Recorded", "Session", "SessionPage"]
+__all__ = ["DOCUMENT", "Event", "EventHead", "MessagePage", "Recorded", "Session", "SessionPage"]
+
+
+DOCUMENT = "document"
+"""The type of the events that are a document's passages. The session of a document has a name that begins with it and a
+colon."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +32,8 @@ class Session:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """`type` is `user_message`, `assistant_message`, `system_message`, `tool_message`, or any other event type.
+    """`type` is `user_message`, `assistant_message`, `system_message`, `tool_message`, or any other event type;
+    `document` is a passage of a document, whose positions leave gaps.
 
     `message_id` is the caller's own id; `role` and `text` are as sent; `raw` is the caller's dict, for export. `position`
     counts the events of the session from 0, in the order of arrival; `created_at` is when the message was said, `recorded_at`

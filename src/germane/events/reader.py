@@ -19,8 +19,9 @@ class EventReader(Protocol):
         """Returns the events with these ids of germane's, in this order; ids that don't exist in the scope are left out."""
 
     async def page(self, filters: Filters, *, limit: int, cursor: str | None = None, whole: bool = True) -> MessagePage:
-        """Returns a page of at most `limit` events that pass `filters`, newest first over all sessions. Unless `whole`, long
-        texts are cut to their beginning and `raw` is empty. `cursor` is that of the page before. Raises `InvalidInput` for a
+        """Returns a page of at most `limit` events that pass `filters`, newest first over all sessions. Passages of
+        documents are among them only where `filters` name their session or their type. Unless `whole`, long texts are cut to
+        their beginning and `raw` is empty. `cursor` is that of the page before. Raises `InvalidInput` for a
         limit below 1 or a cursor of another listing."""
 
     async def search(self, query: Query, limit: int, *, keywords: bool, vectors: bool, wait: bool) -> Found[Event]:
@@ -31,13 +32,13 @@ class EventReader(Protocol):
     async def recent(
         self, limit: int, *, session: str | None = None, filters: Filters, whole: bool = False
     ) -> tuple[Event, ...]:
-        """Returns the latest `limit` events, newest first, of `session` or else of the five latest sessions. Long texts are cut
-        to their beginning and `raw` is empty, unless `whole`."""
+        """Returns the latest `limit` events, newest first, of `session` or else of the five latest sessions. Passages of
+        documents aren't among them. Long texts are cut to their beginning and `raw` is empty, unless `whole`."""
 
     async def speakers(self) -> tuple[str, ...]:
         """Returns the distinct names under which messages were recorded, sorted."""
 
     async def sessions(self, limit: int, cursor: str | None = None) -> SessionPage:
-        """Returns a page of at most `limit` sessions, the one with the latest event first. A session that grows while pages are
-        read moves to the front. `cursor` is that of the page before. Raises `InvalidInput` for a limit below 1 or a cursor of
-        another listing."""
+        """Returns a page of at most `limit` sessions, the one with the latest event first; documents aren't among them. A
+        session that grows while pages are read moves to the front. `cursor` is that of the page before. Raises `InvalidInput`
+        for a limit below 1 or a cursor of another listing."""

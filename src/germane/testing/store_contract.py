@@ -33,6 +33,7 @@ from germane.store import ScopedStore, Store
 from germane.testing.archive_contract import ArchiveContract
 from germane.testing.block_contract import BlockContract
 from germane.testing.derivation_contract import DerivationContract
+from germane.testing.document_contract import DocumentContract
 from germane.testing.event_contract import EventContract
 from germane.testing.forget_contract import ForgetContract
 from germane.testing.hashed import Hashed
@@ -56,6 +57,7 @@ EMBEDDER = Hashed()
 class StoreContract(
     MemoryContract,
     EventContract,
+    DocumentContract,
     ForgetContract,
     ScopeContract,
     KeyContract,

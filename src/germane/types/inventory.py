@@ -13,7 +13,8 @@ __all__ = ["AgentPage", "AgentSummary", "Stats", "Tombstone", "UserPage", "UserS
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stats:
     """What one scope sees, counted. `memories` counts those that are valid now, by kind; `ended` those that were superseded or
-    are no longer valid. `blocks` and `archival_entries` count what isn't deleted. `users` counts the agent's users; None for
+    are no longer valid. `blocks` and `archival_entries` count what isn't deleted;
+    `documents` and their `passages` are no sessions and no messages. `users` counts the agent's users; None for
     the scope of a user. `text_bytes` are those of the texts, in UTF-8, and `pending_vectors` the texts that have no vector yet.
     `oldest` and `newest` are the times of the first and the last memory or message; None where there is none. `extracted`
     counts those of `memories` that were found in messages, by `rules` or by a language model (`llm`)."""
@@ -28,6 +29,8 @@ class Stats:
     pending_vectors: int = 0
     blocks: int = 0
     archival_entries: int = 0
+    documents: int = 0
+    passages: int = 0
     oldest: datetime | None = None
     newest: datetime | None = None
     extracted: Mapping[str, int] = field(default_factory=dict, hash=False)

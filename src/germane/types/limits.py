@@ -23,6 +23,11 @@ __all__ = [
     "DEPTH",
     "DIGITS",
     "DIRECTIVE",
+    "DOCUMENT_BYTES",
+    "DOCUMENT_FILES",
+    "DOCUMENT_PAGES",
+    "DOCUMENT_SOURCE",
+    "DOCUMENT_TEXT",
     "EXPLAINED",
     "FIELD_VALUES",
     "ID",
@@ -132,6 +137,37 @@ CHARACTERS = Limit(
     " of `count`, `estimate_tokens` and `compress`",
     why="providers refuse requests long before: a conversation that can be sent can be given to `assemble`",
     instead="leave out the oldest, or give them in several calls",
+)
+DOCUMENT_SOURCE = Limit(
+    maximum=240, unit="characters", of="the `source` of a document", why="with its prefix it is the name of a session"
+)
+DOCUMENT_TEXT = Limit(
+    maximum=16_000_000,
+    unit="characters",
+    of="the text of one document",
+    why="it becomes some 15,000 passages, each with a row and a vector",
+    instead="split it into several documents",
+)
+DOCUMENT_BYTES = Limit(
+    maximum=64_000_000,
+    unit="bytes",
+    of="the file of one document",
+    why="it is read as a whole",
+    instead="split it, or ingest the part that matters",
+)
+DOCUMENT_PAGES = Limit(
+    maximum=5_000,
+    unit="pages",
+    of="one PDF",
+    why="reading a page takes some 20 ms",
+    instead="split it into several documents",
+)
+DOCUMENT_FILES = Limit(
+    maximum=10_000,
+    unit="files",
+    of="a folder that is ingested",
+    why="a larger one is seldom meant",
+    instead="name the folders inside it that matter",
 )
 MESSAGES = Limit(
     maximum=100_000,

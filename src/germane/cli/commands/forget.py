@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from germane.cli.commands.documents import named_document
 from germane.cli.exits import Exit
 from germane.cli.global_options import GlobalOptions, options_of, run_async
 from germane.cli.screen import console, print_json
@@ -33,6 +34,9 @@ def forget(
     key: Annotated[str | None, typer.Option(help="Every fact with this key.")] = None,
     tag: Annotated[str | None, typer.Option(help="Every memory with this tag.")] = None,
     session: Annotated[str | None, typer.Option(help="The messages of this conversation and the memories made in it.")] = None,
+    document: Annotated[
+        str | None, typer.Option(metavar="SOURCE", help="This document with its passages, by its source or path.")
+    ] = None,
     source: Annotated[
         str | None,
         typer.Option(metavar="KIND", help="What came from this kind of source: user, operator, tool, system, import."),
@@ -50,8 +54,12 @@ def forget(
     It is safe to run the same command again: it then reports whether bytes are still left in the file, and why.
     """
     options = options_of(context)
-    if not (ids or key or tag or session or source or channel or everything):
-        raise InvalidInput("nothing named to forget (give ids, --key, --tag, --session, --source, --channel or --everything)")
+    if not (ids or key or tag or session or document or source or channel or everything):
+        raise InvalidInput(
+            "nothing named to forget (give ids, --key, --tag, --session, --document, --source, --channel or --everything)"
+        )
+    if document is not None and session is not None:
+        raise InvalidInput("--document and --session exclude each other: a document is a session of its own")
     if options.json and not (yes or dry_run):
         raise InvalidInput("forget asks first: with --json, pass --yes or --dry-run")
     criteria: dict[str, Any] = {
@@ -63,11 +71,18 @@ def forget(
         "channel": channel,
         "everything": everything,
     }
-    run_async(_forget(options, criteria, dry_run=dry_run, yes=yes, reason=reason))
+    run_async(_forget(options, criteria, document, dry_run=dry_run, yes=yes, reason=reason))
 
 
-async def _forget(options: GlobalOptions, criteria: dict[str, Any], *, dry_run: bool, yes: bool, reason: str) -> None:
+async def _forget(
+    options: GlobalOptions, criteria: dict[str, Any], document: str | None, *, dry_run: bool, yes: bool, reason: str
+) -> None:
     async with options.open_store() as (_, agent):
+        if document is not None:
+            kept = await named_document(agent, document)
+            if kept.user != options.user:
+                raise InvalidInput(f"{kept.title} belongs to all users of the agent: leave out --user to forget it")
+            criteria["session"] = kept.session
         criteria["ids"] = await _whole_ids(agent, criteria["ids"], yes=yes and not dry_run)
         receipt = await agent.forget(**criteria, dry_run=True)
         counts = _counts(receipt)

@@ -47,7 +47,8 @@ def search(
     rows = []
     for hit in hits:
         candidate = hit.candidate
-        text = f"{candidate.speaker}: {candidate.text}" if candidate.speaker else candidate.text
+        by = candidate.title if candidate.category == "document" else candidate.speaker
+        text = f"{by}: {candidate.text}" if by else candidate.text
         rows.append((hit.id, f"{hit.score:.3f}", f"{candidate.created_at:%Y-%m-%d}", plain(text, 240)))
     print_rows(screen, _COLUMNS, rows)
 

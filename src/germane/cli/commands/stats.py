@@ -35,6 +35,8 @@ def stats(context: typer.Context) -> None:
         ("  ended", f"{found.ended:,}" if found.ended else ""),
         ("messages", f"{found.messages:,}"),
         ("sessions", f"{found.sessions:,}"),
+        ("documents", f"{found.documents:,}" if found.documents else ""),
+        ("  passages", f"{found.passages:,}" if found.passages else ""),
         ("users", "" if found.users is None else f"{found.users:,}"),
         ("text", _size(found.text_bytes)),
         ("without vector", f"{found.pending_vectors:,}" if found.pending_vectors else ""),
@@ -58,5 +60,5 @@ def _size(count: int) -> str:
 async def _stats(options: GlobalOptions) -> tuple[Stats, list[str]]:
     async with options.open_store() as (germane, agent):
         found = await agent.stats()
-        nothing = not (found.memories or found.ended or found.messages)
+        nothing = not (found.memories or found.ended or found.messages or found.documents)
         return found, await elsewhere(germane, options) if nothing else []

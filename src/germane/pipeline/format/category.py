@@ -7,9 +7,11 @@ from functools import lru_cache
 
 from germane.text.normal import normalised
 
-__all__ = ["BLOCKS", "CONVERSATION", "TALK", "rank", "tag"]
+__all__ = ["BLOCKS", "CONVERSATION", "DOCUMENTS", "TALK", "rank", "tag"]
 
 CONVERSATION = "conversation"
+DOCUMENTS = "document"
+"""The category of passages of documents, whose title says where they stand."""
 _ORDER = ("procedural", "factual", "preference", "behavioral", "episodic")
 _ODD = re.compile(r"[^a-z0-9]+")
 _MAX_TAG = 40

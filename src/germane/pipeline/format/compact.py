@@ -11,8 +11,10 @@
     </block:persona>
     ## factual
     [m1] …
+    ## document
+    [m2] guide.md › Install: …
     ## 2023-05-08
-    [a2] Caroline: …
+    [a3] Caroline: …
     </memory>
 
 Structure begins at the start of a line, and no further line of content does: each is indented by one space, which costs no
@@ -31,7 +33,7 @@ from datetime import tzinfo
 from typing import ClassVar
 
 from germane.pipeline.format.blocks import block_tag, write_block
-from germane.pipeline.format.category import BLOCKS, CONVERSATION, TALK, rank, tag
+from germane.pipeline.format.category import BLOCKS, CONVERSATION, DOCUMENTS, TALK, rank, tag
 from germane.pipeline.format.escape import clean, escape_operator, escape_text, label
 from germane.pipeline.format.layout import RenderedLine, Section
 from germane.pipeline.format.moment import day
@@ -95,7 +97,8 @@ class Compact:
         if "\n" in shown:
             shown = "\n ".join(map(_unforged, filter(None, map(str.rstrip, shown.split("\n")))))
         if not self._said(candidate.category):
-            return RenderedLine("[", f"] {shown}")
+            where = self._label(candidate.title) if candidate.category == DOCUMENTS else ""
+            return RenderedLine("[", f"] {where}: {shown}" if where else f"] {shown}")
         by = self._label(candidate.speaker or candidate.role)
         if candidate.outdated is not None:
             since, names = candidate.outdated

@@ -16,6 +16,10 @@
 <memory id="m1">…</memory>
 </factual_memories>
 
+<document_memories nonce="…">
+<memory id="m3" source="guide.md › Install">…</memory>
+</document_memories>
+
 <conversation nonce="…">
 <message id="a2" time="2023-05-08T13:56Z" speaker="…">…</message>
 </conversation>
@@ -30,7 +34,7 @@ from collections.abc import Sequence
 from datetime import tzinfo
 
 from germane.pipeline.format.blocks import block_tag, write_block
-from germane.pipeline.format.category import BLOCKS, CONVERSATION, rank, tag
+from germane.pipeline.format.category import BLOCKS, CONVERSATION, DOCUMENTS, rank, tag
 from germane.pipeline.format.escape import clean, escape_attribute, escape_operator, escape_text, label
 from germane.pipeline.format.layout import RenderedLine, Section
 from germane.pipeline.format.moment import minute
@@ -102,7 +106,8 @@ class Xml:
                 by += f'" outdated_since="{minute(since, self._zone)}" outdated="{self._label(", ".join(names))}'
             return f'<message id="{id}', f'" time="{minute(candidate.created_at, self._zone)}{by}', "</message>", handle
         sure = f'" confidence="{candidate.confidence:.2f}' if "confidence" in self._details else ""
-        return f'<memory id="{id}', sure, "</memory>", handle
+        where = f'" source="{self._label(candidate.title)}' if candidate.category == DOCUMENTS and candidate.title else ""
+        return f'<memory id="{id}', f"{where}{sure}", "</memory>", handle
 
     def _is_said(self, category: str) -> bool:
         """Whether the item is a message of a conversation."""

@@ -11,7 +11,8 @@ from germane.blocks.block import Block
 from germane.blocks.entry import ArchivalEntry
 from germane.blocks.prompt_text import prompt_text
 from germane.blocks.shown import block_hash, entry_hash, shown_id
-from germane.events.event import Event
+from germane.documents.passage import body, place_label
+from germane.events.event import DOCUMENT, Event
 from germane.memories.memory import Fact, Memory, Note, Procedure
 from germane.search.hit import Found
 from germane.types.candidate import Candidate, Outdated
@@ -75,7 +76,10 @@ def _curated(memory: Memory) -> float:
 
 
 def from_event(event: Event, source: str, evidence: Evidence, *, at: datetime | None = None) -> Candidate:
-    """A candidate of a stored message; its category is `conversation`, its kind `event`. `at` is the time asked about."""
+    """A candidate of a stored message; its category is `conversation`, its kind `event`. `at` is the time asked about. A
+    passage of a document has the category and kind `document`."""
+    if event.type == DOCUMENT:
+        return _from_passage(event, source, evidence)
     replaced = [one for one in event.outdated if at is None or one.since <= at]
     return Candidate(
         id=event.id,
@@ -96,6 +100,26 @@ def from_event(event: Event, source: str, evidence: Evidence, *, at: datetime | 
         provenance=event.provenance,
         passage=event.passage,
         outdated=Outdated(replaced[0].since, tuple(dict.fromkeys(one.names[0] for one in replaced))) if replaced else None,
+    )
+
+
+def _from_passage(event: Event, source: str, evidence: Evidence) -> Candidate:
+    """The title says where the passage stands; that line isn't part of the text, which may be shortened."""
+    return Candidate(
+        id=event.id,
+        source=source,
+        category=DOCUMENT,
+        text=body(event.text) or event.text,
+        created_at=event.created_at,
+        kinds=(DOCUMENT,),
+        evidence=evidence,
+        sensitivity=event.sensitivity,
+        title=place_label(event.provenance.metadata),
+        session=event.session,
+        position=event.position,
+        content_hash=event.content_hash,
+        provenance=event.provenance,
+        passage=event.passage,
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush
 
 from germane.errors import InvalidInput
-from germane.events.event import Event
+from germane.events.event import DOCUMENT, Event
 from germane.events.reader import MessagePage, SessionPage
 from germane.stores.sqlite.cursor import SECRET, Listing
 from germane.stores.sqlite.encoding import stored
@@ -43,6 +43,8 @@ def listed_events(
     if filters.session is not None:
         sessions += " AND id = ?"
         bound.append(stored(filters.session))
+    elif DOCUMENT not in (filters.event_types or ()):
+        sessions += " AND document IS NULL"
     if after is not None:
         sessions += " AND started_at <= ?"
         bound.append(after[0])
@@ -69,7 +71,8 @@ def listed_sessions(reading: Reading, scope: Scope, limit: int, cursor: str | No
     listing, after = _continued(reading, "sessions", scope, Filters(), limit, cursor)
     visible = visible_partitions(reading.connection, scope)
     sql = (
-        f"SELECT partition, id, number, started_at, last_at, length, key FROM sessions WHERE partition IN {in_clause(visible)}"
+        "SELECT partition, id, number, started_at, last_at, length, key FROM sessions"
+        f" WHERE partition IN {in_clause(visible)} AND document IS NULL"
     )
     if after is not None:
         sql += " AND (last_at, key) < (?, ?)"

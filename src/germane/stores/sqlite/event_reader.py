@@ -88,6 +88,7 @@ class SqliteEvents:
 
     def _latest(self, reading: Reading, visible: tuple[VisiblePartition, ...], session: str | None) -> list[tuple[int, int]]:
         sql, values = f"SELECT key, last_at FROM sessions WHERE partition IN {in_clause(visible)}", list[Any]()
+        sql += " AND document IS NULL"
         if session is not None:
             sql += " AND id = ?"
             values.append(stored(session))

@@ -31,7 +31,7 @@ _JOINED = "extraction_queue q JOIN sessions s ON s.key = q.session JOIN partitio
 _QUEUED = (
     "INSERT INTO extraction_queue (session, first, state, not_before)"
     " SELECT e.session, 0, 1, CASE WHEN s.next >= ?2 THEN ?3 ELSE ?4 END FROM events e JOIN sessions s ON s.key = e.session"
-    " WHERE e.key > ?1 GROUP BY e.session"
+    " WHERE e.key > ?1 AND s.document IS NULL GROUP BY e.session"
     " ON CONFLICT (session) WHERE stop IS NULL DO UPDATE SET state = 1, not_before = CASE WHEN tries > 0 THEN not_before"
     " WHEN (SELECT next FROM sessions WHERE key = excluded.session) - first >= ?2 THEN ?3 ELSE ?4 END"
 )
@@ -126,7 +126,8 @@ class SqliteExtractionQueue:
             if everything:
                 sql = (
                     "INSERT INTO extraction_queue (session, first, state, not_before) SELECT s.key, 0, 1, 0 FROM sessions s"
-                    " JOIN partitions p ON p.id = s.partition WHERE NOT EXISTS (SELECT 1 FROM extraction_queue o"
+                    " JOIN partitions p ON p.id = s.partition WHERE s.document IS NULL"
+                    " AND NOT EXISTS (SELECT 1 FROM extraction_queue o"
                     f" WHERE o.session = s.key){limits}"
                 )
                 connection.execute(sql, values)

@@ -31,7 +31,7 @@ _USERS = f"SELECT p.id, p.user FROM partitions p WHERE p.org = ? AND p.agent = ?
 _USER = (
     "SELECT (SELECT count(*) FROM memories WHERE partition = ?1), total(length), count(*),"
     " max(ifnull(max(last_at), 0), ifnull((SELECT max(created_at) FROM memories WHERE partition = ?1), 0))"
-    " FROM sessions WHERE partition = ?1"
+    " FROM sessions WHERE partition = ?1 AND document IS NULL"
 )
 _AGENTS = (
     "SELECT min(p.id), p.agent, count(nullif(p.user, '')), json_group_array(p.id) FROM partitions p"
@@ -39,7 +39,7 @@ _AGENTS = (
 )
 _AGENT = (
     "SELECT (SELECT count(*) FROM memories WHERE partition IN (SELECT value FROM json_each(?1))),"
-    " (SELECT total(length) FROM sessions WHERE partition IN (SELECT value FROM json_each(?1)))"
+    " (SELECT total(length) FROM sessions WHERE partition IN (SELECT value FROM json_each(?1)) AND document IS NULL)"
 )
 _VALID = "valid_from <= ?1 AND (valid_to IS NULL OR valid_to > ?1) AND (expires_at IS NULL OR expires_at > ?1)"
 _EXTRACTED = "CASE WHEN instr(provenance, 'extracted') THEN json_extract(provenance, '$.metadata.extracted') END"
@@ -49,7 +49,10 @@ _KINDS = (
     f" max(created_at), total({_VALID} AND ({_EXTRACTED}) IS NOT NULL), total({_VALID} AND ({_EXTRACTED}) IS 'llm')"
     " FROM memories WHERE partition IN {} GROUP BY kind ORDER BY kind"
 )
-_MESSAGES = "SELECT total(length), count(*), min(started_at), max(last_at) FROM sessions WHERE partition IN {}"
+_MESSAGES = (
+    "SELECT total(length), count(*), min(started_at), max(last_at) FROM sessions WHERE partition IN {} AND document IS NULL"
+)
+_DOCUMENTS = "SELECT count(*), total(length) FROM sessions WHERE partition IN {} AND document IS NOT NULL"
 _BLOCKS = "SELECT count(*), total(octet_length(text)) FROM blocks WHERE partition IN {} AND deleted_at IS NULL"
 _ENTRIES = "SELECT count(*), total(octet_length(text)) FROM archival_entries WHERE partition IN {}"
 _SAID_AS = (
@@ -157,6 +160,7 @@ def _stats(connection: apsw.Connection, scope: Scope, at: datetime) -> Stats:
         sql = f"SELECT count(*) FROM {table} INDEXED BY {table}_pending WHERE vector IS NULL AND partition IN {here}"
         pending += only(connection, sql)[0]
     blocks, block_bytes = only(connection, _BLOCKS.format(here))
+    documents, passages = only(connection, _DOCUMENTS.format(here))
     entries, entry_bytes = only(connection, _ENTRIES.format(here))
     found, by_llm = (sum(int(row[place]) for row in kinds) for place in (7, 8))
     times = [*(row[5] for row in kinds), *([started] if started is not None else [])]
@@ -172,6 +176,8 @@ def _stats(connection: apsw.Connection, scope: Scope, at: datetime) -> Stats:
         pending_vectors=pending,
         blocks=blocks,
         archival_entries=entries,
+        documents=documents,
+        passages=int(passages),
         oldest=maybe_moment(min(times, default=None)),
         newest=maybe_moment(max(latest, default=None)),
         extracted={name: count for name, count in (("llm", by_llm), ("rules", found - by_llm)) if count},

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
+from germane.documents.operations import MarkOfDocument, PassagesOfDocument, PlacePassages, PutMark
 from germane.errors import InvalidInput, StoreUnavailable
 from germane.events.operations import EventsById, EventsByMessageId, PutEvent, ReservePositions, SessionLength, SessionTail
 from germane.injections.operations import PutInjection
@@ -50,6 +51,7 @@ from germane.stores.sqlite.conflicts import (
     restore_conflict,
 )
 from germane.stores.sqlite.directives import own_directive, set_directive
+from germane.stores.sqlite.documents import contents_of, mark_of, place_passages, put_mark
 from germane.stores.sqlite.erasure import Erasure, erasure_state
 from germane.stores.sqlite.forget import forget, forget_whole, ids_in_use, left_of, put_tombstones, select
 from germane.stores.sqlite.injections import put_injection
@@ -76,6 +78,8 @@ _OWN_READS: Mapping[type, tuple[Callable[..., Any], Callable[[], Any]]] = {
     ClaimHeld: (claim_held, bool),
     OwnDirective: (own_directive, str),
     ConflictById: (conflict_by_id, lambda: None),
+    PassagesOfDocument: (contents_of, lambda: None),
+    MarkOfDocument: (mark_of, lambda: None),
     ConflictsBetween: (conflicts_between, RecordedConflicts),
 }
 """The reads of the scope's own partition alone: the function that answers each, and its answer where the partition doesn't
@@ -241,6 +245,10 @@ class _Drive(Generic[T]):
                 put_injection(transaction, own_partition, transaction.visible_partitions(scope), change)
             case ReservePositions():
                 events.reserve_positions(transaction, transaction.own(scope), change)
+            case PutMark():
+                put_mark(transaction, transaction.own(scope), change)
+            case PlacePassages():
+                place_passages(transaction, transaction.own(scope), change)
             case PutTombstones():
                 put_tombstones(transaction, None if change.ownerless else transaction.own(scope), change)
             case CountFeedback():

@@ -11,6 +11,7 @@ from germane.injections.injection import KeptInjections
 from germane.memories.directive import Directive
 from germane.stores.sqlite.block_reader import SqliteBlocks
 from germane.stores.sqlite.directives import directive
+from germane.stores.sqlite.documents import SqliteDocuments
 from germane.stores.sqlite.event_reader import SqliteEvents
 from germane.stores.sqlite.gate import allowed_now
 from germane.stores.sqlite.injections import injections_of
@@ -59,6 +60,10 @@ class SqliteScopedStore:
     @property
     def blocks(self) -> SqliteBlocks:
         return self._blocks
+
+    @property
+    def documents(self) -> SqliteDocuments:
+        return SqliteDocuments(self._scope, self._readers)
 
     @property
     def inventory(self) -> SqliteInventory:

@@ -1,6 +1,7 @@
 """Session rows: creates, extends, numbers and removes the sessions of a partition.
 
 A session is created with its first event and removed with its last one, since its id is the caller's and may name a person.
+The session of a document has no number, since it is no conversation.
 """
 
 from __future__ import annotations
@@ -9,18 +10,22 @@ from collections.abc import Iterable
 
 import apsw
 
-from germane.events.event import Event
-from germane.stores.sqlite.encoding import micros, stored
+from germane.events.event import DOCUMENT, Event
+from germane.stores.sqlite.encoding import micros, stored, to_json
 from germane.stores.sqlite.rows import first, rows
 from germane.stores.sqlite.visible_partitions import VisiblePartition, in_clause
 from germane.types.scope import Scope
 
 __all__ = ["GrowingSession", "number_anew", "running_session", "shrink"]
 
-_LATEST = "SELECT number, started_at FROM sessions WHERE partition = ? AND key <> ? ORDER BY started_at DESC, key DESC LIMIT 1"
+_LATEST = (
+    "SELECT number, started_at FROM sessions WHERE partition = ? AND key <> ? AND document IS NULL"
+    " ORDER BY started_at DESC, key DESC LIMIT 1"
+)
 _NUMBERED = (
     "UPDATE sessions SET number = counted.number FROM"
-    " (SELECT key, ROW_NUMBER() OVER (ORDER BY started_at, key) AS number FROM sessions WHERE partition = ?) AS counted"
+    " (SELECT key, ROW_NUMBER() OVER (ORDER BY started_at, key) AS number FROM sessions WHERE partition = ?"
+    " AND document IS NULL) AS counted"
     " WHERE sessions.key = counted.key AND sessions.number <> counted.number"
 )
 _RECOUNT = (
@@ -32,7 +37,7 @@ _RECOUNT = (
 class GrowingSession:
     """A session to which events are added. `create` inserts its row without them; `row` updates it."""
 
-    __slots__ = ("_added", "_id", "_last", "_started", "_was", "key", "next", "partition")
+    __slots__ = ("_added", "_document", "_id", "_last", "_started", "_was", "key", "next", "partition")
 
     def __init__(self, connection: apsw.Connection, partition: int, id: str) -> None:
         sql = "SELECT key, started_at, last_at, next FROM sessions WHERE partition = ? AND id = ?"
@@ -46,6 +51,7 @@ class GrowingSession:
         self._last: int | None
         self.key, self._started, self._last, self.next = (None, None, None, 0) if row is None else row
         self._was = self._started
+        self._document: str | None = None
 
     def add(self, event: Event) -> None:
         said = micros(event.created_at)
@@ -53,6 +59,8 @@ class GrowingSession:
         self._last = said if self._last is None else max(self._last, said)
         self.next = max(self.next, event.position + 1)
         self._added += 1
+        if event.type == DOCUMENT and self.key is None:
+            self._document = to_json({name: event.provenance.metadata.get(name) for name in ("title", "media_type")})
 
     @property
     def grown(self) -> bool:
@@ -67,10 +75,14 @@ class GrowingSession:
     def create(self, connection: apsw.Connection) -> int:
         """Inserts the row where there is none, with the times of what was added so far. Returns its key."""
         if self.key is None:
-            sql = "INSERT INTO sessions (partition, id, number, started_at, last_at, length, next) VALUES (?, ?, 0, ?, ?, 0, 0)"
-            connection.execute(sql, (self.partition, stored(self._id), self._started, self._last))
+            sql = (
+                "INSERT INTO sessions (partition, id, number, started_at, last_at, length, next, document)"
+                " VALUES (?, ?, 0, ?, ?, 0, 0, ?)"
+            )
+            connection.execute(sql, (self.partition, stored(self._id), self._started, self._last, self._document))
             self.key, self._was = connection.last_insert_rowid(), self._started
-            self._number(connection)
+            if self._document is None:
+                self._number(connection)
         return self.key
 
     def row(self) -> tuple[int | None, ...]:

@@ -1,0 +1,231 @@
+"""Agent documents: the documents of one scope, as `agent.documents`: ingest files and texts, list, read, forget."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import get_args
+
+from germane.api.arguments import flags, optional
+from germane.api.contents import page_arguments
+from germane.api.document_files import SkippedFile, files_in, read_file, source_for
+from germane.api.ingesting import GivenDocument, Ingesting
+from germane.api.wiring import Parts
+from germane.documents.document import (
+    DocumentPage,
+    Ingested,
+    KeptDocument,
+    document_session,
+    is_document_session,
+)
+from germane.errors import Conflict, InvalidInput, MissingExtra, NotFound
+from germane.events.event import DOCUMENT
+from germane.memories.forget import Receipt, forget, left_of
+from germane.types.candidate import Sensitivity
+from germane.types.limits import DOCUMENT_SOURCE, DOCUMENT_TEXT, ID, LABEL, NAME, REMARK, shown
+from germane.types.limits import text as string
+from germane.types.scope import Scope
+
+__all__ = ["Documents", "FolderIngested"]
+
+_SENSITIVITIES: tuple[Sensitivity, ...] = get_args(Sensitivity)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderIngested:
+    """What the ingestion of a folder did, file by file; `skipped` are the files that can't be ingested, with the reasons."""
+
+    documents: tuple[Ingested, ...]
+    skipped: tuple[SkippedFile, ...]
+
+
+class Documents:
+    """The documents that one scope sees: its user's, and those of all users. A document is found and replaced by its `source`.
+    Its passages are searched with the messages, and shown under the document's title."""
+
+    def __init__(self, parts: Parts, scope: Scope) -> None:
+        self._parts, self._scope = parts, scope
+        self._store = parts.store.within(scope)
+
+    async def ingest(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        text: str | None = None,
+        source: str | None = None,
+        title: str | None = None,
+        media_type: str | None = None,
+        agent_wide: bool = False,
+        sensitivity: Sensitivity = "private",
+        dry_run: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Ingested:
+        """Stores the passages of a document: of the file at `path`, or of a `text` with a `source`. Idempotent by content: the
+        same document again adds nothing; of a changed one, passages that stay keep their ids, and those that are gone are
+        forgotten. `source` names the document (default: the file's whole path), `title` is shown (default: the file's name).
+        `media_type` is text/markdown, text/html, text/x-code, text/x-log, text/csv, text/plain or application/pdf (default: by
+        name and content). `agent_wide` stores it for every user of the agent. `dry_run` stores nothing and returns what would
+        be done. `progress` is called with hundredths done and 100. Secrets are treated as in messages. Raises `InvalidInput`
+        for what can't be read, `MissingExtra` for a PDF without pypdf, and `Conflict`."""
+        flags(agent_wide=agent_wide, dry_run=dry_run)
+        if (path is None) == (text is None):
+            raise InvalidInput("give either a path, or a text with its source")
+        optional("title", title, LABEL)
+        optional("media_type", media_type, NAME)
+        if text is not None:
+            if source is None:
+                raise InvalidInput("source must name the text: it is found and replaced by it")
+            data = string("text", text, DOCUMENT_TEXT, valid=False).encode("utf-8", "replace")
+            given = GivenDocument(data=data, source=source, title=title or source, name=source, sensitivity=_level(sensitivity))
+            given = replace(given, media_type=media_type)
+            return await self._ingest(given, agent_wide, dry_run, progress)
+        file = Path(os.fspath(path or ""))
+        try:
+            return await self._file(
+                file,
+                source=source,
+                title=title or file.name,
+                media_type=media_type,
+                agent_wide=agent_wide,
+                sensitivity=_level(sensitivity),
+                dry_run=dry_run,
+                progress=progress,
+            )
+        except Conflict:
+            raise
+        except InvalidInput as error:
+            raise InvalidInput(f"{file}: {error}") from None
+
+    async def ingest_folder(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        source: str | None = None,
+        agent_wide: bool = False,
+        sensitivity: Sensitivity = "private",
+        dry_run: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> FolderIngested:
+        """Ingests the files of a folder and of those inside it, as `ingest` does each. Hidden files, links and folders of
+        installed packages are left out. A document's title is its path below the folder; its source is its whole path, or that
+        path behind `source/`. `progress` is called with bytes. A file that can't be ingested is skipped, with the reason.
+        Raises `InvalidInput` where the folder can't be read or holds too many files."""
+        flags(agent_wide=agent_wide, dry_run=dry_run)
+        level, root = _level(sensitivity), Path(os.fspath(folder))
+        if not await asyncio.to_thread(root.is_dir):
+            raise InvalidInput(f"{root} is no folder: use ingest for a file")
+        found, skipped = await asyncio.to_thread(files_in, root)
+        total, done = max(1, sum(file.size for file in found)), 0
+        documents = list[Ingested]()
+        for file in found:
+            try:
+                documents.append(
+                    await self._file(
+                        file.path,
+                        source=None if source is None else f"{source}/{file.name}",
+                        title=file.name,
+                        media_type=None,
+                        agent_wide=agent_wide,
+                        sensitivity=level,
+                        dry_run=dry_run,
+                        progress=None if progress is None else partial(_within_folder, progress, done, file.size, total),
+                    )
+                )
+            except (InvalidInput, MissingExtra) as error:
+                skipped.append(SkippedFile(str(file.path), str(error)))
+            done += file.size
+            if progress is not None:
+                progress(done, total)
+        return FolderIngested(documents=tuple(documents), skipped=tuple(skipped))
+
+    async def list(self, *, limit: int = 50, cursor: str | None = None) -> DocumentPage:
+        """Returns a page of `limit` (1 to 1,000) documents, the one that was ingested last first. Raises `InvalidInput`."""
+        page_arguments(limit, cursor)
+        return await self._store.documents.page(limit, cursor)
+
+    async def get(self, source: str) -> KeptDocument:
+        """Returns a document by its source, by its session, or by the id of one of its passages. `agent.messages(session)`
+        lists the passages. Raises `NotFound`."""
+        given = string("source", source, ID)
+        sessions = [given] if is_document_session(given) else []
+        if len(given) <= DOCUMENT_SOURCE.maximum and given.strip():
+            sessions.insert(0, document_session(given))
+        sessions += [event.session for event in await self._store.events.get([given]) if event.type == DOCUMENT]
+        for session in sessions:
+            if (document := await self._store.documents.get(session)) is not None:
+                return document
+        raise NotFound(f"no document {shown(source)} here (agent.documents.list shows what there is)")
+
+    async def forget(
+        self, source: str, *, agent_wide: bool = False, dry_run: bool = False, by: str = "", reason: str = ""
+    ) -> Receipt:
+        """Removes a document with all its passages, as `agent.forget` removes messages. `agent_wide` removes that of all users.
+        Raises `NotFound`, and `InvalidInput` for a user's scope that names a document of all users without `agent_wide`."""
+        flags(agent_wide=agent_wide, dry_run=dry_run)
+        optional("by", by, REMARK)
+        optional("reason", reason, REMARK)
+        scope = self._owner(agent_wide)
+        document = await Documents(self._parts, scope).get(source)
+        if document.user != scope.user:
+            raise InvalidInput(f"{shown(document.source)} belongs to all users of the agent: forget it with agent_wide=True")
+        plan = forget(session=document.session, dry_run=dry_run, scope=scope, at=self._parts.clock.now(), by=by, reason=reason)
+        journal = self._parts.store.within(scope).journal
+        receipt = await journal.commit(plan)
+        if dry_run:
+            return receipt
+        self._parts.engine.forget(scope)
+        receipt = await journal.commit(left_of(receipt))
+        waiting_for = await journal.scrub()
+        return replace(receipt, scrubbed=not waiting_for, waiting_for=waiting_for)
+
+    async def _file(
+        self,
+        file: Path,
+        *,
+        source: str | None,
+        title: str,
+        media_type: str | None,
+        agent_wide: bool,
+        sensitivity: Sensitivity,
+        dry_run: bool,
+        progress: Callable[[int, int], None] | None,
+    ) -> Ingested:
+        data = await asyncio.to_thread(read_file, file)
+        whole = source_for(await asyncio.to_thread(os.path.realpath, file)) if source is None else source_for(source)
+        given = GivenDocument(
+            data=data,
+            source=whole.replace("\\", "/") if os.sep == "\\" else whole,
+            title=source_for(title),
+            name=file.name,
+            media_type=media_type,
+            sensitivity=sensitivity,
+        )
+        return await self._ingest(given, agent_wide, dry_run, progress)
+
+    async def _ingest(
+        self, given: GivenDocument, agent_wide: bool, dry_run: bool, progress: Callable[[int, int], None] | None
+    ) -> Ingested:
+        parts = self._parts
+        done = await Ingesting(parts, self._owner(agent_wide), given, progress).run(dry_run=dry_run)
+        if done.added and not dry_run and not parts.embedder.quick:
+            await parts.catch_up.settle()
+        return done
+
+    def _owner(self, agent_wide: bool) -> Scope:
+        scope = self._scope
+        return Scope(org=scope.org, agent=scope.agent, zone=scope.zone) if agent_wide else scope.within(None)
+
+
+def _level(sensitivity: object) -> Sensitivity:
+    for level in _SENSITIVITIES:
+        if sensitivity == level:
+            return level
+    raise InvalidInput(f"sensitivity {shown(sensitivity)} is none of {', '.join(_SENSITIVITIES)}")
+
+
+def _within_folder(progress: Callable[[int, int], None], done: int, size: int, total: int, part: int, whole: int) -> None:
+    progress(done + size * part // whole, total)
