@@ -290,6 +290,16 @@ async def test_secrets_are_redacted_in_blocks_and_entries(blocks: MemoryBlocks) 
     assert sum(entry.secrets.values()) == 2
 
 
+async def test_one_edit_has_a_thousand_mutations_at_most(germane: Germane) -> None:
+    """More are refused before any is read, and nothing is written."""
+    blocks = germane.agent("x").blocks
+    await blocks.create("notes", text="")
+    assert (await blocks.edit("notes", *[AppendText(text="a")] * 1_000)).version == 1
+    with pytest.raises(InvalidInput, match="1,001 mutations, 1,000 are allowed"):
+        await blocks.edit("notes", *[AppendText(text="a")] * 1_001)
+    assert (await blocks.get("notes")).version == 1
+
+
 async def test_subscribers_are_told_of_each_commit(germane: Germane) -> None:
     """Of their own scope's blocks and shared ones, once; not of refused edits, and not after the end."""
     owner, other = germane.agent("x").blocks, germane.agent("y").blocks

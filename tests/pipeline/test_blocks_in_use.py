@@ -143,6 +143,8 @@ async def test_blocks_are_private_and_their_scopes_own(germane: Germane, agent: 
         assert await store.allowed([f"{block.id}@0"], at=block.created_at, filters=Filters()) == frozenset()
     context = await assembled(agent, filters=Filters(sensitivities=("public",)))
     assert (context.items, context.trace.left_out) == ((), ())
+    for name in (block.id, f"{block.id}@0"):  # as it is stored, and as metadata name it
+        assert tags(await assembled(agent, filters=Filters(exclude=frozenset([name])))) == []
     context = await assembled(agent, filters=Filters(exclude=frozenset([block.id])))
     assert [item.category for item in context.items] == ["archival"]
 

@@ -100,8 +100,8 @@ class SharesOf(Read[tuple[Share, ...]]):
 
 @dataclass(frozen=True, slots=True)
 class ConsentsOn(Read[tuple[ConsentRequest, ...]]):
-    """The requests that this scope has made on a block and that may still matter: pending ones and approvals that aren't used
-    up, newest first."""
+    """The requests that this scope has made on a block and that may still matter: pending ones, denied ones, and approvals that
+    aren't used up, newest first."""
 
     id: str
 

@@ -65,7 +65,7 @@ BLOCK_READS = (
     IdsOfBlocks,
 )
 BLOCK_CHANGES = (PutBlock, PutVersion, TakeBack, PutSnapshot, RestoreHistory, PutShare, DropShare, PutConsent, PutEntry)
-_LIVE = "(c.state = 'pending' OR (c.state = 'approved' AND c.used_at IS NULL))"
+_LIVE = "(c.state IN ('pending', 'denied') OR (c.state = 'approved' AND c.used_at IS NULL))"
 _MAX_LIVE = 200
 
 
