@@ -9,7 +9,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, TypeVar
 
-from germane.api.archive_search import search_archive
+from germane.api.archive_search import search_archive, search_blocks
 from germane.api.arguments import flags, number, optional
 from germane.api.block_feed import BlockListener
 from germane.api.block_room import agreed
@@ -21,7 +21,7 @@ from germane.blocks.consent_request import ConsentRequest
 from germane.blocks.create import NewBlock, create_block, fitting_schema
 from germane.blocks.edit import edit_block, screened_mutations
 from germane.blocks.editor import Editor
-from germane.blocks.entry import ArchivalEntry, FoundEntry
+from germane.blocks.entry import ArchivalEntry, FoundBlock, FoundEntry
 from germane.blocks.folder import delete_folder, rename_folder
 from germane.blocks.label import checked_label, label_key
 from germane.blocks.mutation import AppendText, Mutation, ReplaceText, SetText
@@ -317,6 +317,12 @@ class MemoryBlocks:
         """Returns at most `limit` (1 to 1,000) archival entries and archival blocks that answer `query`, best first. Raises
         `InvalidInput`."""
         return await search_archive(self._parts, self._scope, query, limit)
+
+    async def search(self, query: str, limit: int = 10) -> tuple[FoundBlock, ...]:
+        """Returns at most `limit` (1 to 1,000) blocks of any type that answer `query`, best first, as they are now: the user's
+        and agent-wide ones, and none that others share. The first search after edits indexes what was edited. Raises
+        `InvalidInput`."""
+        return await search_blocks(self._parts, self._scope, query, limit)
 
     async def delete_entry(self, id: str, *, by: str = "", reason: str = "") -> Receipt:
         """Forgets an archival entry of the scope's own for good, and returns the receipt of `Agent.forget`. Raises

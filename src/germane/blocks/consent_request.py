@@ -18,8 +18,8 @@ CONSENT_TIMEOUT = timedelta(seconds=300)
 """How long a request can be answered, unless the caller says otherwise."""
 ConsentState = Literal["pending", "approved", "denied", "expired"]
 ConsentScope = Literal["once", "until", "block"]
-"""What an approval covers: this edit, once; every edit of the requester on the block until a time; or without an end. What rules
-the block itself (delete, share, permission) the last two cover only where the request was about such an operation."""
+"""What an approval covers: this edit, once; every edit of the requester on the block until a time; or without an end. What
+rules the block itself (delete, share, permission) the last two cover only where the request was about such an operation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

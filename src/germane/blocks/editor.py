@@ -135,8 +135,8 @@ def _consented(
 
 
 def _refuse_denied(block: Block, requests: Sequence[ConsentRequest], digest: bytes, editor: Editor) -> None:
-    """Raises `NotPermitted` for an edit that was denied a short while ago, and for every edit where several were, so that nobody
-    is asked again and again. The while is the time that a request can be answered."""
+    """Raises `NotPermitted` for an edit that was denied a short while ago, and for every edit where several were, so that
+    nobody is asked again and again. The while is the time that a request can be answered."""
     denied = [
         (request.answered_at + editor.timeout, request)
         for request in requests

@@ -41,8 +41,8 @@ def verify_blocks(connection: apsw.Connection) -> tuple[str, str, bool]:
         )
     if mendable:
         parts.append(
-            f"{len(mendable)} of {count} documents have a damaged snapshot ({_named(mendable)}), and nothing is lost: the next edit"
-            " of each makes it anew from its changes"
+            f"{len(mendable)} of {count} documents have a damaged snapshot ({_named(mendable)}), and nothing is lost: the next"
+            " edit of each makes it anew from its changes"
         )
     return ("blocks", ". ".join(parts), False)
 
