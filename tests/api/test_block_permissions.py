@@ -77,6 +77,20 @@ async def germane(tmp_path: Path) -> AsyncIterator[Germane]:
         yield opened
 
 
+async def test_a_block_is_shared_with_a_hundred_others_at_most(germane: Germane) -> None:
+    """And never with its owner; who has a share already may get another permission."""
+    owner = germane.agent("x").blocks
+    await owner.create("notes", permission="admin")
+    with pytest.raises(InvalidInput, match="owns the block"):
+        await owner.share("notes", "x")
+    for number in range(100):
+        await owner.share("notes", f"a{number}")
+    with pytest.raises(InvalidInput, match="shared with 100 agents, which is the most"):
+        await owner.share("notes", "one more")
+    assert (await owner.share("notes", "a7", "read_only")).permission == "read_only"
+    assert len(await owner.shares("notes")) == 100
+
+
 async def test_who_only_shares_a_block_is_no_system_of_its_owner(germane: Germane) -> None:
     """`system=True` of another agent doesn't write what its schema keeps read-only: not on the newest version, nor from an
     earlier one. The owner's does, and the other's undo doesn't take it back."""
