@@ -236,6 +236,11 @@ class BlockContract:
         await owner.journal.commit(writing(PutBlock(block), share))
         (seen,) = await other.blocks.named(["persona"])
         assert seen == replace(block, shared_from="default", granted="read_write")
+        for change in (replace(share, agent="third"), DropShare(id=block.id, agent="other")):
+            with pytest.raises(NotFound):
+                await other.journal.commit(editing("persona", change))
+        with pytest.raises(InvalidInput):
+            await owner.journal.commit(writing(PutBlock(a_block(user="ben"))))
         assert await other.journal.revision() > before
         assert await store.within(Scope(agent="other", user="ben")).blocks.list() == ()
         assert await store.within(OTHER).blocks.list() == ()
